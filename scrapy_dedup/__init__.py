@@ -1,0 +1,44 @@
+"""Scrapy plugin that turns a crawl into clean, unique, changed-only content.
+
+The components resolve when they are asked for, so that `scrapy_dedup.core` can be used without Scrapy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scrapy_dedup.plugin.addon import Addon
+    from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+    from scrapy_dedup.plugin.extension import DedupExtension
+    from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+    from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
+    from scrapy_dedup.plugin.items import PageItem
+    from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+
+_HOMES = {
+    "Addon": "addon",
+    "DedupDownloaderMiddleware": "downloader_middleware",
+    "DedupExtension": "extension",
+    "DedupPipeline": "item_pipeline",
+    "DedupSpiderMiddleware": "spider_middleware",
+    "DuplicateItem": "item_pipeline",
+    "Fingerprinter": "fingerprinter",
+    "PageItem": "items",
+}
+
+__all__ = [
+    "Addon",
+    "DedupDownloaderMiddleware",
+    "DedupExtension",
+    "DedupPipeline",
+    "DedupSpiderMiddleware",
+    "DuplicateItem",
+    "Fingerprinter",
+    "PageItem",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.plugin.{_HOMES[name]}"), name)

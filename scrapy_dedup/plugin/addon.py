@@ -1,0 +1,50 @@
+"""The one line in a project's settings: ADDONS = {"scrapy_dedup.Addon": 700}."""
+
+from scrapy.settings import BaseSettings
+
+from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+from scrapy_dedup.plugin.extension import DedupExtension
+from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+from scrapy_dedup.plugin.item_pipeline import DedupPipeline
+from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+from scrapy_dedup.settings import Settings
+
+# Below decompression (590), redirects (600) and retries (550): the response is final there.
+DOWNLOADER_MIDDLEWARE_ORDER = 545
+# Next to the spider: it sees the requests of a callback before depth and referer are added.
+SPIDER_MIDDLEWARE_ORDER = 950
+# After validation, before storage.
+ITEM_PIPELINE_ORDER = 350
+EXTENSION_ORDER = 100
+# Parked responses count against it; Scrapy's own 5 MB hold 50 to 100 pages over all domains.
+SLOT_BYTES = 64_000_000
+
+
+class Addon:
+    """Switches all components on; each of them can also be set by hand."""
+
+    def update_settings(self, settings: BaseSettings) -> None:
+        """Add the components where the project has not placed them itself."""
+        if not Settings.read(settings).enabled:
+            return
+        for setting, component, order in (
+            ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
+            ("SPIDER_MIDDLEWARES", DedupSpiderMiddleware, SPIDER_MIDDLEWARE_ORDER),
+            ("ITEM_PIPELINES", DedupPipeline, ITEM_PIPELINE_ORDER),
+            ("EXTENSIONS", DedupExtension, EXTENSION_ORDER),
+        ):
+            settings.setdefault_in_component_priority_dict(setting, component, order)
+        replaced = settings.get("REQUEST_FINGERPRINTER_CLASS")
+        if replaced not in (Fingerprinter, "scrapy_dedup.Fingerprinter"):
+            settings.set("DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS", replaced, priority="addon")
+            settings.set("REQUEST_FINGERPRINTER_CLASS", Fingerprinter, priority=_priority(settings))
+        if (settings.getpriority("SCRAPER_SLOT_MAX_ACTIVE_SIZE") or 0) < _ADDON_PRIORITY:
+            settings.set("SCRAPER_SLOT_MAX_ACTIVE_SIZE", SLOT_BYTES, priority="addon")
+
+
+_ADDON_PRIORITY = 15
+
+
+def _priority(settings: BaseSettings) -> int:
+    """Return the priority with which the fingerprinter takes the place of the one that the user or an add-on set."""
+    return max(_ADDON_PRIORITY, settings.getpriority("REQUEST_FINGERPRINTER_CLASS") or 0)

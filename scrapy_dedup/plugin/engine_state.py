@@ -1,0 +1,47 @@
+"""What the engine is doing; the only place that reads what Scrapy does not promise, each time with a way out."""
+
+from typing import Any
+
+from scrapy.crawler import Crawler
+
+# Between two looks a callback may still be working on its next requests.
+_QUIET_LOOKS = 3
+
+
+class EngineState:
+    """Looks at a crawler's engine. Where an attribute is missing the answer is no, and the longest wait decides."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._quiet_looks = 0
+
+    def closing(self) -> bool:
+        """Say whether the crawl is ending, so that nothing may wait any longer."""
+        slot = self._slot()
+        return slot is not None and getattr(slot, "closing", None) is not None
+
+    def pressed(self) -> bool:
+        """Say whether the scraper holds so much that the downloader is told to wait."""
+        scraper_slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
+        needs_backout = getattr(scraper_slot, "needs_backout", None)
+        return bool(needs_backout()) if needs_backout is not None else False
+
+    def quiet(self) -> bool:
+        """Say whether nothing is being downloaded or queued, at several looks in a row."""
+        engine = self._engine()
+        downloading = getattr(getattr(engine, "downloader", None), "active", None)
+        scheduler = getattr(self._slot(), "scheduler", None)
+        if downloading is None or scheduler is None:
+            return False
+        self._quiet_looks = 0 if downloading or scheduler.has_pending_requests() else self._quiet_looks + 1
+        return self._quiet_looks >= _QUIET_LOOKS
+
+    def _engine(self) -> Any:
+        try:
+            return self._crawler.engine
+        except RuntimeError:
+            return None
+
+    def _slot(self) -> Any:
+        engine = self._engine()
+        return getattr(engine, "_slot", None) or getattr(engine, "slot", None)

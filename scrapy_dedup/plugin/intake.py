@@ -1,0 +1,144 @@
+"""From an item to the page that it brings, or to the reason why it is left as it is."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from itemadapter import ItemAdapter
+from scrapy.http import TextResponse
+
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.render import render
+from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.plugin.items import text_field, url_of
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import Visit, content_type_of
+from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.settings import Settings
+
+
+class LeftReason(StrEnum):
+    """Why an item goes out without having been cleaned."""
+
+    DISABLED = "disabled"  # its request, or its spider, asked for it
+    NO_URL = "no_url"  # no URL field, and no response whose URL could stand in
+    NO_DOMAIN = "no_domain"  # its URL has none
+    NOT_HTML = "not_html"  # its response is an image, a PDF, JSON
+    NO_PAGE = "no_page"  # neither HTML nor content, and its URL is not its response's
+    NO_FIELD = "no_field"  # its class has no cleaned_content
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """The item goes out as it came. *detail* is a word for the stat `dedup/left/<detail>`."""
+
+    detail: str
+    is_defect: bool = False
+    """Something is wrong with the page, which a user wants to see on the item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The page that an item brings."""
+
+    draft: Draft
+    settings: Settings
+    visit: Visit | None
+    stands_for_page: bool
+    """The item has no URL, or names its response's page."""
+
+
+class Intake:
+    """Finds out what an item is."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    def of(self, item: Any, adapter: ItemAdapter) -> Brought | Left:
+        """Return the page that an item brings, parsed, or why it is left alone."""
+        runtime = self._runtime
+        url = url_of(adapter, runtime.settings)
+        key = page_key(url, runtime.rules) if url else None
+        visit = runtime.visits.of_item(item, key)
+        settings = visit.settings if visit is not None else runtime.settings
+        if not settings.enabled or (visit is None and runtime.visits.is_exempt(item)):
+            return Left(LeftReason.DISABLED)
+        if url is None and visit is None:
+            return Left(LeftReason.NO_URL, is_defect=True)
+        stands = visit is not None and (url is None or self._names(visit, key))
+        own_url = url if url is not None and not stands else None
+        draft = self._draft(adapter, visit, own_url, settings)
+        return Brought(draft, settings, visit, stands) if isinstance(draft, Draft) else draft
+
+    def _names(self, visit: Visit, key: bytes | None) -> bool:
+        """Say whether a key is the visit's page, or a URL that led there."""
+        rules = self._runtime.rules
+        return key == visit.page_key or any(page_key(url, rules) == key for url in visit.redirected_from)
+
+    def _draft(
+        self, adapter: ItemAdapter, visit: Visit | None, own_url: str | None, settings: Settings
+    ) -> Draft | Left:
+        html = text_field(adapter, settings.html_field)
+        content = text_field(adapter, settings.content_field)
+        if html is None and content is None:
+            if visit is None or own_url is not None or not settings.attach_response:
+                return Left(LeftReason.NO_PAGE)
+            return self._from_response(visit, settings)
+        if visit is not None and own_url is None and html is not None and html == visit.html():
+            return self._from_response(visit, settings)
+        url = own_url or (visit.url if visit is not None else "")
+        return self._from_fields(url, html, content or "", visit, settings)
+
+    def _from_response(self, visit: Visit, settings: Settings) -> Draft | Left:
+        """Return the draft of a response; all of its items share it."""
+        page = visit.page(self._runtime.limits)
+        html = visit.html() if not isinstance(page, Unparsed) else ""
+        if page is None or html is None:
+            return Left(LeftReason.NOT_HTML)
+        if isinstance(page, Unparsed):
+            return Left(page.reason, is_defect=True)
+        for draft in visit.drafts:
+            if draft.page is page:
+                return draft
+        draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
+        return self._add(visit, self._finish(draft, visit, settings))
+
+    def _from_fields(
+        self, url: str, html: str | None, content: str, visit: Visit | None, settings: Settings
+    ) -> Draft | Left:
+        domain = extract_domain(url, settings.domain_scope)
+        if domain is None:
+            return Left(LeftReason.NO_DOMAIN, is_defect=True)
+        page = parse_page(html, self._runtime.limits) if html is not None else None
+        if isinstance(page, Unparsed):
+            return Left(page.reason, is_defect=True)
+        draft = Draft(
+            url=url,
+            page_key=page_key(url, self._runtime.rules),
+            domain=domain,
+            source=html if html is not None else content,
+            fetched_at=visit.fetched_at if visit is not None else datetime.now(UTC),
+            page=page,
+            text=content,
+        )
+        return self._add(visit, self._finish(draft, visit, settings))
+
+    def _finish(self, draft: Draft, visit: Visit | None, settings: Settings) -> Draft:
+        draft.source_group = settings.source_group or None
+        wants_text = settings.boilerplate_method == "text"
+        draft.method = "text" if draft.page is None or wants_text else "html"
+        if isinstance(draft.page, Page) and wants_text:
+            draft.text = render(draft.page, [True] * len(draft.page.blocks), settings.output, draft.url)
+        response = visit.response() if visit is not None else None
+        if visit is not None and response is not None:
+            draft.http_status = visit.http_status
+            draft.content_type = content_type_of(response) if isinstance(response, TextResponse) else None
+        return draft
+
+    def _add(self, visit: Visit | None, draft: Draft) -> Draft:
+        if visit is not None:
+            visit.drafts.append(draft)
+        else:
+            self._runtime.loose.setdefault(draft.page_key, draft)
+        return draft

@@ -1,0 +1,155 @@
+"""Items of unknown domains wait here for their siblings; all of them leave with cleaned_content."""
+
+import logging
+import time
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DropItem
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
+
+from scrapy_dedup.plugin.alias_check import AliasCheck, Duplicate
+from scrapy_dedup.plugin.intake import Brought, Intake, Left
+from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.learning import Learner
+from scrapy_dedup.service.provenance import provenance
+from scrapy_dedup.store.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+
+class DuplicateItem(DropItem):
+    """The item's page went out before, under this or another URL."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, log_level="DEBUG")
+
+
+class DedupPipeline:
+    """The layers that act on items. Whatever fails in here, the item goes out."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._runtime = Runtime.of(crawler)
+        self._intake = Intake(self._runtime)
+        self._fields = Fields()
+        self._aliases = AliasCheck(self._runtime)
+        self._failures: set[type[Exception]] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make it from the crawler; raises NotConfigured where the plugin is off."""
+        return cls(crawler)
+
+    async def process_item(self, item: Any) -> Any:
+        """Return the item with its cleaned text and what was removed.
+
+        Raises:
+            DuplicateItem: its page went out before.
+        """
+        adapter = ItemAdapter(item)
+        try:
+            await self._process(item, adapter)
+        except DropItem:
+            raise
+        except Exception as error:  # noqa: BLE001 - a layer must not lose an item
+            self._failed(item, adapter, error)
+        return item
+
+    async def _process(self, item: Any, adapter: ItemAdapter) -> None:
+        runtime = self._runtime
+        runtime.count("items/in")
+        brought = self._intake.of(item, adapter)
+        if isinstance(brought, Left):
+            self._leave(item, adapter, brought)
+            return
+        self._drop_repeated(brought)
+        draft, settings = brought.draft, brought.settings
+        compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
+        if compares:
+            self._aliases.note(draft)
+        learner = await self._learn(draft) if settings.boilerplate_enabled else None
+        if draft.cleaned is None:
+            runtime.crawl.clean(draft, learner, settings)
+        if compares:
+            duplicate = await self._aliases.check(brought, learner)
+            if duplicate is not None:
+                self._drop(brought, "canonical", duplicate)
+        self._emit(item, adapter, draft)
+
+    def _drop_repeated(self, brought: Brought) -> None:
+        """Drop an item of a page whose items another response of this run has given."""
+        owners, visit, key = self._runtime.crawl.owners, brought.visit, brought.draft.page_key
+        serial = visit.serial if visit is not None else 0
+        owner = owners.setdefault(key, serial)
+        if owner == serial or visit is None or visit.unfiltered or not brought.stands_for_page:
+            return
+        layer = "canonical" if visit.redirected_from else "url"
+        is_on = brought.settings.canonical_enabled if layer == "canonical" else brought.settings.url_enabled
+        if is_on:
+            reason = "redirect to a page of this run" if visit.redirected_from else "page of this run"
+            self._drop(brought, layer, Duplicate(reason, key))
+
+    def _drop(self, brought: Brought, layer: str, duplicate: Duplicate) -> None:
+        draft, visit = brought.draft, brought.visit
+        runtime = self._runtime
+        runtime.count(f"{layer}/dropped")
+        runtime.count("items/dropped")
+        if visit is not None and draft in visit.drafts:
+            visit.drafts.remove(draft)
+        if duplicate.document_key != draft.page_key:
+            runtime.crawl.note_drop(draft, layer, duplicate.reason, duplicate.document_key, datetime.now(UTC))
+        raise DuplicateItem(f"dedup: {layer}: {duplicate.reason}: {draft.url}")
+
+    async def _learn(self, draft: Draft) -> Learner:
+        """Let the domain learn from the page; wait for its siblings while the domain is unknown."""
+        runtime = self._runtime
+        crawl = runtime.crawl
+        learner = crawl.learner(draft.domain, draft.method)
+        if learner is None:
+            learner = await self._meet(draft)
+        crawl.take_in(draft, learner)
+        if not learner.known:
+            runtime.count("items/parked")
+            parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
+            draft.released = await maybe_deferred_to_future(parked)
+        return learner
+
+    async def _meet(self, draft: Draft) -> Learner:
+        crawl = self._runtime.crawl
+        try:
+            stored = await run_in_thread(crawl.load, draft.domain)
+        except StoreError as error:
+            self._runtime.count("store/errors")
+            logger.warning("The store does not answer, %s is learned anew: %s", draft.domain, error)
+            stored = {}
+        return crawl.learner(draft.domain, draft.method) or crawl.meet(draft.domain, draft.method, stored)
+
+    def _emit(self, item: Any, adapter: ItemAdapter, draft: Draft) -> None:
+        runtime = self._runtime
+        if not self._fields.can_take_content(item, adapter):
+            runtime.count("left/no_field")
+            return
+        crawl = runtime.crawl
+        crawl.emit(draft, datetime.now(UTC))
+        adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
+        self._fields.put(item, adapter, REPORT, provenance(draft, crawl.store.name, str(crawl.run.id)))
+        runtime.count("items/out")
+
+    def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
+        self._runtime.count(f"left/{left.detail}")
+        if left.is_defect:
+            self._fields.put(item, adapter, REPORT, {"left": left.detail})
+
+    def _failed(self, item: Any, adapter: ItemAdapter, error: Exception) -> None:
+        """Let an item out that a layer could not deal with: flagged, counted, with one traceback a kind."""
+        kind = type(error)
+        self._runtime.count(f"errors/{kind.__name__}")
+        if kind not in self._failures:
+            self._failures.add(kind)
+            logger.error("An item goes out uncleaned because of a defect in scrapy_dedup", exc_info=error)
+        self._fields.put(item, adapter, REPORT, {"error": f"{kind.__name__}: {error}"[:500]})

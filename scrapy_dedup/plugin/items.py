@@ -1,0 +1,81 @@
+"""Items of any kind: what they bring, and what they can take."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from itemadapter import ItemAdapter
+from scrapy.http import Response, TextResponse
+from w3lib.encoding import html_to_unicode
+
+from scrapy_dedup.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+CONTENT = "cleaned_content"
+REPORT = "dedup"
+
+
+@dataclass
+class PageItem:
+    """A page with the fields that the plugin reads and writes. A plain dict with url and html does as well."""
+
+    url: str
+    html: str | None = None
+    cleaned_content: str | None = None
+    title: str | None = None
+    date: str | None = None
+    author: str | None = None
+    dedup: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_response(cls, response: Response) -> Self:
+        """Return an item for a response; without HTML where the response is no text."""
+        return cls(url=response.url, html=response.text if isinstance(response, TextResponse) else None)
+
+
+def text_field(adapter: ItemAdapter, name: str) -> str | None:
+    """Return an item's field as text; None where it is missing, empty or nothing that could be read as text."""
+    value = adapter.get(name)
+    if isinstance(value, bytes):
+        return html_to_unicode(None, value)[1] or None
+    return value if isinstance(value, str) and value else None
+
+
+def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
+    """Return the URL that an item names."""
+    value = adapter.get(settings.url_field)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+class Fields:
+    """Sets fields where an item's class has them, and says once where it has not."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[type, str]] = set()
+
+    def can_take_content(self, item: Any, adapter: ItemAdapter) -> bool:
+        """Say whether the item can be cleaned at all; if not, an error shows the line to add."""
+        if _has_field(item, adapter, CONTENT):
+            return True
+        if self._is_news(item, CONTENT):
+            kind = type(item).__name__
+            line = "cleaned_content = scrapy.Field()" if hasattr(item, "fields") else f"{CONTENT}: str | None = None"
+            logger.error("%s has no field %s and goes out uncleaned; add to the class: %s", kind, CONTENT, line)
+        return False
+
+    def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:
+        """Set a field; leave it out, with one warning, where the class does not declare it."""
+        if _has_field(item, adapter, name):
+            adapter[name] = value
+        elif self._is_news(item, name):
+            logger.warning("%s has no field %s: left out", type(item).__name__, name)
+
+    def _is_news(self, item: Any, name: str) -> bool:
+        known = (type(item), name) in self._told
+        self._told.add((type(item), name))
+        return not known
+
+
+def _has_field(item: Any, adapter: ItemAdapter, name: str) -> bool:
+    return isinstance(item, dict) or name in adapter.field_names()

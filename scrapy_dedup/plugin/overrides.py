@@ -1,0 +1,62 @@
+"""Whose word counts: request.meta["dedup"] over spider attributes over Scrapy's settings."""
+
+import logging
+from functools import lru_cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+
+from scrapy_dedup.settings import SettingError, Settings
+
+ATTRIBUTE_PREFIX = "dedup_"
+META_KEY = "dedup"
+
+logger = logging.getLogger(__name__)
+
+_settings: WeakKeyDictionary[Crawler, Settings] = WeakKeyDictionary()
+
+
+def settings_of(crawler: Crawler) -> Settings:
+    """Return what holds for a crawl: Scrapy's settings under the spider's attributes.
+
+    Raises:
+        SettingError: a name or a value is wrong.
+    """
+    known = _settings.get(crawler)
+    if known is None:
+        known = Settings.read(crawler.settings)
+        if crawler.spider is not None:
+            known = known.override(_attributes(crawler.spider), ATTRIBUTE_PREFIX)
+        _settings[crawler] = known
+    return known
+
+
+def _attributes(spider: Spider) -> dict[str, Any]:
+    values = {name: getattr(spider, name) for name in dir(spider) if name.startswith(ATTRIBUTE_PREFIX)}
+    return {name.removeprefix(ATTRIBUTE_PREFIX): value for name, value in values.items() if not callable(value)}
+
+
+def with_request(settings: Settings, request: Request) -> Settings | None:
+    """Return what holds for one request; None where it is to be left alone.
+
+    A wrong override is reported once and passed over: a request must not be lost by it.
+    """
+    given = request.meta.get(META_KEY, True)
+    if given is True:
+        return settings if settings.enabled else None
+    if given is False:
+        return None
+    try:
+        changed = settings.override(dict(given), f"meta[{META_KEY!r}] ")
+    except (SettingError, TypeError, ValueError) as error:
+        _report(str(error), repr(given))
+        return settings
+    return changed if changed.enabled else None
+
+
+@lru_cache(maxsize=64)
+def _report(error: str, given: str) -> None:
+    """Log an error the first time it comes up."""
+    logger.error('%s (request.meta["dedup"] is %s; it needs True, False or a dict of settings)', error, given)

@@ -1,0 +1,101 @@
+"""Items learn here which response they came from; requests pass."""
+
+from collections.abc import AsyncIterator
+from typing import Any, Self
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.canonical import Own
+from scrapy_dedup.plugin.downloader_middleware import READMITTED
+from scrapy_dedup.plugin.overrides import with_request
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import Visit
+
+# What a request has gone through is no part of a new one.
+_NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", READMITTED)
+
+
+class DedupSpiderMiddleware:
+    """Streams what a callback yields, and asks for the canonical page of an alias."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._runtime = Runtime.of(crawler)
+        self._crawler = crawler
+        self._readmits = self._runtime.crawl.run.killed
+        self._readmitted: set[bytes] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make it from the crawler; raises NotConfigured where the plugin is off."""
+        return cls(crawler)
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Hand on what the callback yields."""
+        visit = self._visit(response)
+        try:
+            async for output in result:
+                if isinstance(output, Request):
+                    yield self._readmit(output) if self._readmits else output
+                    continue
+                if visit is not None:
+                    self._runtime.visits.attach(output, visit)
+                elif self._is_exempt(response):
+                    self._runtime.visits.exempt(output)
+                yield output
+            if visit is not None and (request := self._canonical_request(response, visit)) is not None:
+                yield self._readmit(request) if self._readmits else request
+        except BaseException:
+            if visit is not None:
+                visit.failed = True
+            raise
+        finally:
+            if visit is not None:
+                visit.callback_ended = True
+                self._runtime.settle(visit)
+
+    def _visit(self, response: Response) -> Visit | None:
+        """Return the response's visit; a response that another middleware replaced begins a new one."""
+        visits = self._runtime.visits
+        visit = visits.of_response(response)
+        request = response.request
+        if visit is None and request is not None and request.method == "GET" and request.callback is not NO_CALLBACK:
+            settings = with_request(self._runtime.settings, request)
+            if settings is None:
+                return None
+            self._runtime.count("pages/replaced_responses")
+            visit = visits.begin(request, response, settings, unfiltered=False)
+        if visit is not None:
+            visit.from_spider = True
+        return visit
+
+    def _is_exempt(self, response: Response) -> bool:
+        return response.request is not None and with_request(self._runtime.settings, response.request) is None
+
+    def _canonical_request(self, response: Response, visit: Visit) -> Request | None:
+        """Return a request for the canonical page of a page that gave items: for its links, and to compare."""
+        if not visit.settings.canonical_enabled or not visit.had_items or response.request is None:
+            return None
+        page = visit.page(self._runtime.limits)
+        if not isinstance(page, Page) or not page.canonicals:
+            return None
+        if visit.alias is None:
+            visit.alias = self._runtime.judge_alias(visit.url, visit.page_key, visit.domain, page)
+        if isinstance(visit.alias, Own):
+            return None
+        request = response.request
+        meta = {key: value for key, value in request.meta.items() if not key.startswith(_NOT_COPIED)}
+        return request.replace(url=visit.alias.target.url, meta=meta, dont_filter=False)
+
+    def _readmit(self, request: Request) -> Request:
+        """After a kill: let a request past the duplicate filter once, which remembers what was lost."""
+        if request.dont_filter:
+            return request
+        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        if fingerprint in self._readmitted:
+            return request
+        self._readmitted.add(fingerprint)
+        return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})

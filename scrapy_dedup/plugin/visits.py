@@ -1,0 +1,140 @@
+"""Which page an item belongs to: responses, the items that came from them, and when a page is done."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
+
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response, TextResponse
+
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.canonical import Alias, Own
+from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
+from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
+from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.settings import Settings
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Visit:
+    """One response of a page, while its items are under way."""
+
+    serial: int
+    url: str
+    page_key: bytes
+    domain: str
+    settings: Settings
+    fetched_at: datetime
+    response: ReferenceType[Response]
+    http_status: int
+    unfiltered: bool
+    """The spider asked for this page whether or not it was seen."""
+    redirected_from: tuple[str, ...] = ()
+    items: dict[int, Any] = field(default_factory=dict)
+    """Items that have not left the pipelines, by id; held, so that no id is used twice."""
+    drafts: list[Draft] = field(default_factory=list)
+    from_spider: bool = False
+    """The spider middleware sees this response, so that the end of its callback will be told."""
+    callback_ended: bool = False
+    failed: bool = False
+    had_items: bool = False
+    parsed: Page | Unparsed | None = None
+    alias: Alias | Own | None = None
+    """What became of the page's canonical link, once somebody asked."""
+
+    def html(self) -> str | None:
+        """Return the response's HTML; None where it has none."""
+        response = self.response()
+        if isinstance(response, TextResponse) and is_html(response):
+            return response.text
+        return None
+
+    def page(self, limits: ParseLimits) -> Page | Unparsed | None:
+        """Return the response's page, parsed at most once."""
+        if self.parsed is None and (response := self.response()) is not None:
+            if len(response.body) > limits.characters:
+                self.parsed = Unparsed(UnparsedReason.TOO_LARGE)
+            elif (html := self.html()) is not None:
+                self.parsed = parse_page(html, limits)
+        return self.parsed
+
+
+def is_html(response: TextResponse) -> bool:
+    """Say whether a response is HTML, by its class or its declared type."""
+    declared = content_type_of(response) or ""
+    return isinstance(response, HtmlResponse) or "html" in declared
+
+
+def content_type_of(response: Response) -> str | None:
+    """Return the declared type without its parameters."""
+    declared = response.headers.get("Content-Type")
+    if not declared:
+        return None
+    return declared.decode("latin-1").partition(";")[0].strip().lower()[:200] or None
+
+
+class Visits:
+    """The visits of one crawl. A response that is gone takes its visit along."""
+
+    def __init__(self, settings: Settings, rules: UrlRules) -> None:
+        self._settings = settings
+        self._rules = rules
+        self._serials = count(1)
+        self._by_response: WeakKeyDictionary[Response, Visit] = WeakKeyDictionary()
+        self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
+        self._by_item: dict[int, Visit] = {}
+        self._exempt: dict[int, Any] = {}
+
+    def of_response(self, response: Response) -> Visit | None:
+        """Return the visit that a response belongs to."""
+        return self._by_response.get(response)
+
+    def of_item(self, item: Any, key: bytes | None) -> Visit | None:
+        """Return the visit that an item came from; where it was replaced on its way, the one that its URL names."""
+        visit = self._by_item.get(id(item))
+        return visit if visit is not None or key is None else self._by_key.get(key)
+
+    def begin(self, request: Request, response: Response, settings: Settings, *, unfiltered: bool) -> Visit | None:
+        """Note a response; None where its URL has no domain."""
+        domain = extract_domain(response.url, self._settings.domain_scope)
+        if domain is None:
+            return None
+        visit = Visit(
+            serial=next(self._serials),
+            url=response.url,
+            page_key=page_key(response.url, self._rules),
+            domain=domain,
+            settings=settings,
+            fetched_at=datetime.now(UTC),
+            response=ref(response),
+            http_status=response.status,
+            unfiltered=unfiltered,
+            redirected_from=tuple(request.meta.get("redirect_urls", ())),
+        )
+        self._by_response[response] = visit
+        self._by_key[visit.page_key] = visit
+        return visit
+
+    def attach(self, item: Any, visit: Visit) -> None:
+        """Note that a response gave an item."""
+        visit.had_items = True
+        visit.items[id(item)] = item
+        self._by_item[id(item)] = visit
+
+    def exempt(self, item: Any) -> None:
+        """Note that an item's request asked to be left alone."""
+        self._exempt[id(item)] = item
+
+    def is_exempt(self, item: Any) -> bool:
+        """Say, once, whether an item's request asked to be left alone."""
+        return bool(self._exempt) and self._exempt.pop(id(item), None) is item
+
+    def left(self, item: Any, visit: Visit) -> None:
+        """Note that an item has left the pipelines, whatever became of it."""
+        known = id(item) if id(item) in visit.items else next(iter(visit.items), None)
+        # An item that a pipeline has replaced leaves under another id: any one of the visit's goes in its place.
+        if known is not None:
+            del visit.items[known]
+            self._by_item.pop(known, None)

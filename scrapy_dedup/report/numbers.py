@@ -1,0 +1,40 @@
+"""Numbers as people read them."""
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
+
+def whole(number: int) -> str:
+    """Return 12,345 for 12345."""
+    return f"{number:,}"
+
+
+def short(number: int) -> str:
+    """Return at most three figures and a unit: 950, 12.3 k, 4.6 M."""
+    if number < 1000:
+        return str(number)
+    size, unit = number / 1000, "k"
+    # 999.5 and not 1000: 999,999 reads 1.0 M, never 1000 k.
+    for larger in ("M", "G"):
+        if size < 999.5:
+            break
+        size, unit = size / 1000, larger
+    figure = f"{size:.1f}" if size < 99.95 else f"{size:.0f}"
+    return f"{figure}{NO_BREAK}{unit}"
+
+
+def percent(part: int, total: int) -> str:
+    """Return a share such as 41 % or 0.4 %; never 0 % for something, never 100 % for not quite all."""
+    if total <= 0 or part <= 0:
+        return f"0{NO_BREAK}%"
+    share = 100 * part / total
+    if part < total and share > 99.9:
+        return f">99.9{NO_BREAK}%"
+    if share < 0.1:
+        return f"<0.1{NO_BREAK}%"
+    figure = f"{share:.0f}" if 9.95 <= share <= 99 or part >= total else f"{share:.1f}"
+    return f"{figure}{NO_BREAK}%"
+
+
+def count(number: int, thing: str) -> str:
+    """Return the number with its noun: 1 page, 2 pages."""
+    return f"{whole(number)} {thing}" if number == 1 else f"{whole(number)} {thing}s"

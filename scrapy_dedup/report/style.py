@@ -1,0 +1,102 @@
+"""The report's style sheet: light and dark, phone to wide screen, no font or picture from elsewhere."""
+
+CSS = """
+:root {
+  color-scheme: light dark;
+  --ground: #fbfaf7; --panel: #ffffff; --ink: #1d2125; --soft: #5a6169; --line: #e2dfd8;
+  --kept: #17716a; --cut: #a8431f; --cut-ground: #fcf1ec; --cut-line: #e3b19d; --track: #efece5; --link: #14605a;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --ground: #14171a; --panel: #1b1f23; --ink: #e7e5e0; --soft: #a3a9b0; --line: #30363c;
+    --kept: #4fb8ab; --cut: #f0936d; --cut-ground: #2a1f1b; --cut-line: #6e4332; --track: #262b30; --link: #76cdc1;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
+body {
+  margin: 0; background: var(--ground); color: var(--ink);
+  font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif;
+  overflow-wrap: anywhere;
+}
+main, .page-head, footer { max-width: 71rem; margin: 0 auto; padding: 0 clamp(1rem, 4vw, 2.5rem); }
+.page-head { padding-top: clamp(2rem, 6vw, 4.5rem); }
+h1, h2, h3, h4, p, ol, dl { margin: 0; }
+h1 { font-size: clamp(1.9rem, 5.2vw, 3.3rem); line-height: 1.12; letter-spacing: -.025em; font-weight: 680;
+  max-width: 22ch; text-wrap: balance; overflow-wrap: break-word; }
+h1 em { font-style: normal; color: var(--cut); }
+h2 { font-size: 1.4rem; letter-spacing: -.012em; line-height: 1.25; }
+h3 { font-size: 1.1rem; line-height: 1.35; }
+h4 { font-size: .78rem; letter-spacing: .08em; text-transform: uppercase; color: var(--soft); }
+a { color: var(--link); text-underline-offset: .15em; text-decoration-thickness: 1px; }
+:focus-visible { outline: 2px solid var(--kept); outline-offset: 2px; border-radius: 3px; }
+.eyebrow { color: var(--soft); margin-bottom: .9rem; font-size: .95rem; }
+.eyebrow strong { color: var(--ink); }
+.meta, .lead, .more, .legend { color: var(--soft); }
+.meta, .legend { font-size: .9rem; }
+main > section { margin-top: clamp(2.75rem, 6vw, 4.25rem); }
+.lead { margin: .35rem 0 1.4rem; max-width: 62ch; }
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 1.5rem 2rem;
+  margin: clamp(1.75rem, 4vw, 2.75rem) 0; padding: 1.5rem 0; border-block: 1px solid var(--line); }
+.numbers div { display: flex; flex-direction: column-reverse; justify-content: flex-end; }
+.numbers dt { color: var(--soft); font-size: .9rem; line-height: 1.4; }
+.numbers dd { margin: 0; font-size: clamp(1.6rem, 3.6vw, 2.15rem); font-weight: 640; line-height: 1.2;
+  letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+svg { display: block; }
+.defs { position: absolute; }
+.bar { border-radius: 3px; }
+.track { fill: var(--track); }
+rect.kept { fill: var(--kept); }
+rect.removed { fill: url(#hatch); }
+.hatch-ground { fill: var(--cut-ground); }
+.hatch-line { fill: var(--cut); }
+.legend { display: flex; gap: 1.25rem; margin: .9rem 0 0; }
+.legend span { display: inline-flex; align-items: center; gap: .45rem; }
+.chart { list-style: none; padding: 0; display: grid; gap: 1.05rem; }
+.row { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1.5rem; margin-bottom: .3rem; }
+.name { font-weight: 600; }
+.figures { color: var(--soft); font-size: .9rem; font-variant-numeric: tabular-nums; }
+.figures strong { color: var(--ink); font-weight: 600; }
+table { border-collapse: collapse; width: 100%; font-size: .94rem; }
+th, td { text-align: left; vertical-align: top; padding: .7rem 0 .7rem 1rem; border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { padding-left: 0; }
+thead th { font-size: .82rem; font-weight: 600; color: var(--soft); vertical-align: bottom; white-space: nowrap; }
+tbody th { font-weight: 600; }
+.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.note { display: block; font-weight: 400; color: var(--soft); font-size: .88rem; line-height: 1.45; }
+td.idle, th.idle { color: var(--soft); font-weight: 400; }
+code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+code { font-size: .82rem; }
+.quote { font-weight: 500; }
+details > summary { cursor: pointer; color: var(--link); width: fit-content; }
+.domains { margin-top: 1.75rem; }
+.domains table { margin-top: .5rem; }
+.sample { margin-top: 2.5rem; }
+.sample h3 { margin-bottom: .15rem; }
+.panes { display: grid; grid-template-columns: 1fr; gap: 1.25rem; margin-top: 1rem; }
+.pane { min-width: 0; }
+.pane h4 { margin-bottom: .45rem; }
+.scroll { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.2rem;
+  max-height: 34rem; overflow: auto; font-size: .92rem; line-height: 1.55; }
+.scroll > p + p, .scroll > p + .cut, .scroll > .cut + p, .cut + .cut { margin-top: .65rem; }
+.cut { background: var(--cut-ground); border: 1px dashed var(--cut-line); border-left: 4px solid var(--cut);
+  border-radius: 5px; padding: .5rem .8rem .6rem; }
+.cut del { color: var(--soft); text-decoration: line-through; text-decoration-color: var(--cut-line); }
+.cut p + p { margin-top: .15rem; }
+.cut summary { font-size: .82rem; color: var(--cut); margin-top: .25rem; }
+.reason { color: var(--cut); font-size: .8rem; line-height: 1.4; font-weight: 560; margin-bottom: .25rem; }
+.minus { font-weight: 700; }
+pre { margin: 0; white-space: pre-wrap; font-size: .82rem; line-height: 1.6; tab-size: 2; }
+footer { margin-top: 4.5rem; padding-top: 1.25rem; padding-bottom: 3rem; color: var(--soft); font-size: .88rem; }
+@media (min-width: 56rem) {
+  .panes { grid-template-columns: 1fr 1fr; }
+}
+@media (max-width: 34rem) {
+  th, td { padding-left: .6rem; }
+  table { font-size: .88rem; }
+  .scroll { padding: .9rem; max-height: 28rem; }
+}
+@media print {
+  .scroll { max-height: none; }
+}
+"""

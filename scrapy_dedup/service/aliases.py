@@ -1,0 +1,91 @@
+"""Which pages of a run are other addresses of pages of the same run, by their canonical links and their content."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.canonical import (
+    Alias,
+    CanonicalPolicy,
+    Declaration,
+    Evidence,
+    Own,
+    agreement,
+    judge,
+    resolve,
+)
+from scrapy_dedup.core.urls import UrlRules
+
+# Two pages of a domain that is not known yet share menus and legal text that nobody has recognised as such.
+AGREES_UNLEARNED_AT = 0.98
+
+# A page has some four rows, and 500 rows are written at once: this is ample for what is on its way to the store.
+RECENT_PAGES = 1_000
+
+
+@dataclass(slots=True)
+class Aliases:
+    """What the pages of a run declare about each other."""
+
+    canonical_of: dict[bytes, bytes] = field(default_factory=dict)
+    """Page key to the page key that it declares canonical."""
+    claims: Counter[bytes] = field(default_factory=Counter)
+    pages: Counter[str] = field(default_factory=Counter)
+    """Pages by domain."""
+    recent: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
+    """Sketches of the last pages that went out, packed: their rows may not be written yet."""
+    standing: dict[bytes, tuple[bytes, frozenset[int]]] = field(default_factory=dict)
+    """Canonical page key to (page key, blocks) of the alias that went out for it, before the canonical page came."""
+
+    def remember(self, page_key: bytes, sketch: bytes) -> None:
+        """Keep a page's sketch until it is surely written."""
+        self.recent[page_key] = sketch
+        if len(self.recent) > RECENT_PAGES:
+            self.recent.popitem(last=False)
+
+    def judge(
+        self, url: str, page_key: bytes, domain: str, page: Page, policy: CanonicalPolicy, rules: UrlRules
+    ) -> Alias | Own:
+        """Decide about a page's declaration, and count it."""
+        self.pages[domain] += 1
+        declaration = declaration_of(url, page)
+        target = resolve(declaration, rules)
+        if isinstance(target, Own):
+            return target
+        self.canonical_of[page_key] = target.page_key
+        self.claims[target.page_key] += 1
+        evidence = Evidence(self.pages[domain], self.claims[target.page_key], self.canonical_of)
+        return judge(declaration, evidence, policy, rules)
+
+
+def sketch_of(page: Page) -> frozenset[int]:
+    """Return the blocks by which two addresses of a page are compared: its text, not its links.
+
+    Menus and trails of links mark the current page, so that they differ between two addresses of one page.
+    """
+    texts = frozenset(block.fingerprint for block in page.blocks if 2 * block.link_chars <= len(block.text))
+    return texts or frozenset(page.fingerprints)
+
+
+def declaration_of(url: str, page: Page) -> Declaration:
+    """Return what a page says of its addresses."""
+    return Declaration(url, page.canonicals, page.base, page.lang, page.alternates)
+
+
+def agrees(
+    ours: Collection[int], theirs: Collection[int], often: Collection[int], policy: CanonicalPolicy, *, known: bool
+) -> bool:
+    """Say whether two pages have the same content.
+
+    Args:
+        ours: fingerprints of one page's blocks.
+        theirs: of the other's.
+        often: blocks that tell no page from another.
+        policy: from which similarity on they agree.
+        known: whether the domain has learned what repeats.
+    """
+    if not set(ours) - set(often) and not set(theirs) - set(often):
+        # Nothing tells them apart from other pages: copies of one page that a third URL has, too.
+        return set(ours) == set(theirs)
+    return agreement(ours, theirs, often) >= (policy.agrees_at if known else AGREES_UNLEARNED_AT)

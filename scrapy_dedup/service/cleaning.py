@@ -1,0 +1,84 @@
+"""One page to its cleaned text, with what was removed and why."""
+
+from dataclasses import dataclass, field
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.fingerprints import from_hex, text_hash, to_hex
+from scrapy_dedup.core.render import Output, render
+from scrapy_dedup.core.repeats import (
+    Boilerplate,
+    Removal,
+    hash_block,
+    judge_blocks,
+    split_into_blocks,
+    strip_boilerplate,
+)
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """One block that was left out."""
+
+    removal: Removal
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What is left of a page."""
+
+    content: str
+    chars_in: int
+    """Characters of visible text before."""
+    chars_out: int
+    removed: list[Removed] = field(default_factory=list)
+    content_hash: bytes = b""
+    """Of the whole visible text."""
+    cleaned_hash: bytes = b""
+    """Of the kept text, whatever the output's form."""
+
+    @property
+    def chars_removed(self) -> int:
+        """Characters of the removed blocks."""
+        return self.chars_in - self.chars_out
+
+
+def clean_html(page: Page, boilerplate: Boilerplate[int], output: Output, base_url: str | None = None) -> Cleaned:
+    """Return a page without the blocks that repeat; the whole visible page where nothing is known."""
+    blocks = page.blocks
+    verdicts = judge_blocks(page.fingerprints, boilerplate)
+    removed = [
+        Removed(verdict, block.path, block.text) for verdict, block in zip(verdicts, blocks, strict=True) if verdict
+    ]
+    kept = [block.text for verdict, block in zip(verdicts, blocks, strict=True) if not verdict]
+    chars_out = sum(map(len, kept))
+    content_hash = text_hash("\n".join(block.text for block in blocks))
+    return Cleaned(
+        content=render(page, [verdict is None for verdict in verdicts], output, base_url),
+        chars_in=chars_out + sum(len(one.text) for one in removed),
+        chars_out=chars_out,
+        removed=removed,
+        content_hash=content_hash,
+        cleaned_hash=text_hash("\n".join(kept)) if removed else content_hash,
+    )
+
+
+def clean_text(content: str, boilerplate: Boilerplate[int], min_block_chars: int) -> Cleaned:
+    """Return a text without the parts that repeat; byte for byte the same where there is none."""
+    removed = []
+    for block in split_into_blocks(content, min_block_chars):
+        key = from_hex(hash_block(block))
+        if (count := boilerplate.counts.get(key)) is not None:
+            removed.append(Removed(Removal(key, count, boilerplate.pages), "", block))
+    cleaned = content
+    if removed:
+        cleaned, _ = strip_boilerplate(content, {to_hex(one.removal.fingerprint) for one in removed}, min_block_chars)
+    content_hash = text_hash(content)
+    return Cleaned(
+        content=cleaned,
+        chars_in=len(content),
+        chars_out=len(cleaned),
+        removed=removed,
+        content_hash=content_hash,
+        cleaned_hash=text_hash(cleaned) if removed else content_hash,
+    )

@@ -1,0 +1,246 @@
+"""One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.service import cleaning
+from scrapy_dedup.service.aliases import Aliases
+from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.learning import Learner, Method, Sample, html_samples, knowledge_of, text_samples
+from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import (
+    BoilerplateRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    Record,
+    SourceRecord,
+)
+from scrapy_dedup.store.stored import Run
+from scrapy_dedup.store.writer import ProjectStore
+
+Count = Callable[[str, int], None]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A page on its way through the layers; made for the first item that brings it."""
+
+    url: str
+    page_key: bytes
+    domain: str
+    source: str
+    """The original: HTML, or text where *page* is None."""
+    fetched_at: datetime
+    method: Method = "html"
+    """How its blocks are counted."""
+    page: Page | None = None
+    text: str = ""
+    """What the text method works on."""
+    http_status: int | None = None
+    content_type: str | None = None
+    source_group: str | None = None
+    canonical: Address | None = None
+    """The page that this one stands for, where it is another address of it."""
+    sketch: bytes = b""
+    """The blocks by which it is compared with other addresses, packed."""
+    checked: bool = False
+    """It was compared with other addresses, for its first item."""
+    cleaned: Cleaned | None = None
+    released: str = "known"
+    """What let the page go: that its domain is known, or why its batch ended."""
+
+
+@dataclass(slots=True)
+class Crawl:
+    """The state of one run; all of it lives on one thread, only the store's writes do not."""
+
+    store: ProjectStore
+    run: Run
+    settings: Settings
+    count: Count
+    rows: list[Record] = field(default_factory=list)
+    """What waits to be written, in order."""
+    learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
+    owners: dict[bytes, int] = field(default_factory=dict)
+    """Page key to the visit whose items stand for the page in this run; -1 where an earlier part of the run did."""
+    aliases: Aliases = field(default_factory=Aliases)
+
+    def learner(self, domain: str, method: Method) -> Learner | None:
+        """Return what is known of a domain; None before `load` has asked the store."""
+        return self.learners.get((domain, method))
+
+    def load(self, domain: str) -> Mapping[str, Any]:
+        """Ask the store about a domain; blocks, so call it in a thread, and hand the answer to `meet`."""
+        return self.store.knowledge(domain)
+
+    def meet(self, domain: str, method: Method, stored: Mapping[str, Any] | None) -> Learner:
+        """Start to learn a domain, from what the store said of it."""
+        learner = Learner(domain, method, repeat_policy(self.settings), self.settings.learn_pages)
+        if stored and method in stored:
+            learner.recall(knowledge_of(stored[method]))
+        return self.learners.setdefault((domain, method), learner)
+
+    def take_in(self, draft: Draft, learner: Learner) -> None:
+        """Let the domain learn from a page."""
+        if learner.count(draft.page_key, self._samples(draft)):
+            self.learn(learner)
+
+    def _samples(self, draft: Draft) -> dict[int, Sample]:
+        if draft.page is None or draft.method == "text":
+            return text_samples(draft.text, self.settings.min_block_chars)
+        return html_samples(draft.page)
+
+    def learn(self, learner: Learner) -> None:
+        """Make verdicts of what a domain has shown so far."""
+        if learner.learn():
+            self.rows.append(learner.record())
+
+    def clean(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
+        """Cut a page by what is known now."""
+        boilerplate = (learner or _NOTHING_KNOWN).boilerplate
+        if draft.page is None or draft.method == "text":
+            cleaned = cleaning.clean_text(draft.text, boilerplate, settings.min_block_chars)
+        else:
+            cleaned = cleaning.clean_html(draft.page, boilerplate, settings.output, draft.url)
+        draft.cleaned = cleaned
+        if cleaned.removed:
+            self.count("boilerplate/pages", 1)
+            self.count("boilerplate/blocks", len(cleaned.removed))
+            self.count("boilerplate/chars", cleaned.chars_removed)
+        self.count("pages/chars_in", cleaned.chars_in)
+        self.count("pages/chars_out", cleaned.chars_out)
+        return cleaned
+
+    def emit(self, draft: Draft, at: datetime) -> None:
+        """Note that a page goes out: its document is in work."""
+        self.rows.append(self._document(draft, "processing", at))
+        if draft.cleaned and draft.cleaned.removed:
+            self.rows.append(_removal_decision(draft.page_key, draft.cleaned, at))
+
+    def complete(self, draft: Draft, at: datetime) -> None:
+        """Note that everything that a page gave is safe."""
+        cleaned = draft.cleaned
+        self.rows.append(self._document(draft, "completed", at))
+        self.rows.append(
+            SourceRecord(
+                page_key=draft.page_key,
+                url=draft.url,
+                domain=draft.domain,
+                field="content" if draft.page is None else "html",
+                content=draft.source,
+                fetched_at=draft.fetched_at,
+                title=draft.page.title if draft.page else None,
+                content_type=draft.content_type,
+                source_group=draft.source_group or None,
+                cleaned_content=cleaned.content if cleaned else None,
+            )
+        )
+        self.rows.append(
+            CrawledUrlRecord(
+                page_key=draft.page_key,
+                url=draft.url,
+                domain=draft.domain,
+                status="crawled",
+                last_crawled_at=draft.fetched_at,
+                http_status=draft.http_status,
+                document_key=draft.page_key,
+            )
+        )
+
+    def fail(self, draft: Draft, error: str, at: datetime) -> None:
+        """Note that a later pipeline failed: the page is not done."""
+        self.owners.pop(draft.page_key, None)
+        self.rows.append(self._document(draft, "failed", at, error))
+
+    def _document(
+        self, draft: Draft, status: Literal["processing", "completed", "failed"], at: datetime, error: str | None = None
+    ) -> DocumentRecord:
+        cleaned = draft.cleaned
+        return DocumentRecord(
+            page_key=draft.page_key,
+            url=draft.url,
+            domain=draft.domain,
+            status=status,
+            updated_at=at,
+            title=draft.page.title if draft.page else None,
+            canonical_url=draft.canonical.url if draft.canonical else None,
+            content_hash=cleaned.content_hash if cleaned else None,
+            cleaned_hash=cleaned.cleaned_hash if cleaned else None,
+            chars_in=cleaned.chars_in if cleaned else None,
+            chars_out=cleaned.chars_out if cleaned else None,
+            sketch=draft.sketch or None,
+            error=error,
+        )
+
+    def note_alias(
+        self, alias: Address, domain: str, document_key: bytes, kind: Literal["redirect", "canonical"], at: datetime
+    ) -> None:
+        """Note that a URL is another address of a page."""
+        self.rows.append(
+            CrawledUrlRecord(
+                page_key=alias.page_key,
+                url=alias.url,
+                domain=domain,
+                status="alias",
+                last_crawled_at=at,
+                document_key=document_key,
+                alias_kind=kind,
+            )
+        )
+
+    def note_drop(self, draft: Draft, layer: str, reason: str, document_key: bytes, at: datetime) -> None:
+        """Note why a page was dropped, and which document has its content."""
+        self.rows.append(DecisionRecord(draft.page_key, layer, "dropped", reason, at))
+        self.rows.append(
+            CrawledUrlRecord(
+                page_key=draft.page_key,
+                url=draft.url,
+                domain=draft.domain,
+                status="duplicate",
+                last_crawled_at=draft.fetched_at,
+                http_status=draft.http_status,
+                document_key=document_key,
+                alias_kind="canonical" if layer == "canonical" else None,
+            )
+        )
+
+    def finish(self, *, complete: bool) -> None:
+        """Learn what there is to learn; after a complete run even the smallest domain is known."""
+        for learner in self.learners.values():
+            self.learn(learner)
+            if complete and not learner.known:
+                self.rows.append(learner.record())
+
+    def take_over(self) -> None:
+        """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
+        self.owners.update(dict.fromkeys(self.store.finished_keys(self.run.id), -1))
+
+
+_NOTHING_KNOWN = Learner("", "html", repeat_policy(Settings()), 2)
+
+
+def _removal_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
+    first = cleaned.removed[0].removal
+    return DecisionRecord(
+        page_key=page_key,
+        layer="boilerplate",
+        action="removed",
+        reason=f"{len(cleaned.removed)} blocks, {cleaned.chars_removed} of {cleaned.chars_in} characters",
+        decided_at=at,
+        detail={
+            "of_pages": first.of_pages,
+            "blocks": {to_hex(one.removal.fingerprint): one.removal.on_pages for one in cleaned.removed},
+        },
+    )
+
+
+def is_knowledge(record: Record) -> bool:
+    """Say whether a record is what a domain has learned; the last thing to lose when the store cannot be written."""
+    return isinstance(record, BoilerplateRecord)

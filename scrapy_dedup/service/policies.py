@@ -1,0 +1,39 @@
+"""From what the user chose to what `core` and `store` take."""
+
+from scrapy_dedup.core.canonical import CanonicalPolicy
+from scrapy_dedup.core.guard import ParseLimits
+from scrapy_dedup.core.repeats import RepeatPolicy
+from scrapy_dedup.core.urls import UrlRules
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import KeepPolicy
+
+
+def url_rules(settings: Settings) -> UrlRules:
+    """Return which spellings of a URL are one page."""
+    return UrlRules(
+        fragment=settings.url_fragment,
+        query_order=settings.url_query_order,
+        tracking_parameters=settings.url_tracking_parameters,
+        trailing_slash=settings.url_trailing_slash,
+        index_page=settings.url_index_page,
+    )
+
+
+def repeat_policy(settings: Settings) -> RepeatPolicy:
+    """Return when a block is boilerplate."""
+    return RepeatPolicy(settings.threshold_pct, settings.min_pages, settings.min_block_chars)
+
+
+def canonical_policy(settings: Settings) -> CanonicalPolicy:
+    """Return which canonical links are believed."""
+    return CanonicalPolicy(allowed_domains=settings.canonical_domains)
+
+
+def parse_limits(settings: Settings) -> ParseLimits:
+    """Return what HTML is parsed."""
+    return ParseLimits(characters=settings.max_page_bytes)
+
+
+def keep_policy(settings: Settings) -> KeepPolicy:
+    """Return how much the store keeps."""
+    return KeepPolicy(settings.keep_pages, settings.store_max_bytes or None, settings.keep_decisions)

@@ -1,0 +1,50 @@
+"""What an item says about itself: the field `dedup`."""
+
+from typing import Any
+
+from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.service.cleaning import Removed
+from scrapy_dedup.service.crawl import Draft
+
+
+def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
+    """Return where an item's text came from, its hashes, and what was removed and why."""
+    report: dict[str, Any] = {
+        "project": project,
+        "run": run,
+        "domain": draft.domain,
+        "url": draft.url,
+        "page_key": (draft.canonical or draft).page_key.hex(),
+        "fetched_at": draft.fetched_at.isoformat(),
+    }
+    if draft.canonical is not None:
+        report["canonical"] = draft.canonical.url
+    cleaned = draft.cleaned
+    if cleaned is not None:
+        report |= {
+            "method": draft.method,
+            "released": draft.released,
+            "content_hash": cleaned.content_hash.hex(),
+            "cleaned_hash": cleaned.cleaned_hash.hex(),
+            "chars_in": cleaned.chars_in,
+            "chars_out": cleaned.chars_out,
+            "removed": _removed(cleaned.removed),
+        }
+    return report
+
+
+def _removed(removed: list[Removed]) -> list[dict[str, Any]]:
+    """Return what was left out, one entry for each reason: most blocks of a page share one.
+
+    `scrapy dedup explain URL` shows path and text behind a fingerprint.
+    """
+    groups: dict[tuple[int, int], dict[str, Any]] = {}
+    for block in removed:
+        removal = block.removal
+        group = groups.get((removal.on_pages, removal.of_pages))
+        if group is None:
+            group = {"layer": "boilerplate", "reason": removal.evidence, "chars": 0, "blocks": []}
+            groups[removal.on_pages, removal.of_pages] = group
+        group["chars"] += len(block.text)
+        group["blocks"].append(to_hex(removal.fingerprint))
+    return list(groups.values())

@@ -1,0 +1,89 @@
+"""How contents, evidence and details are packed, and which text a column can hold."""
+
+import json
+import sys
+from typing import Any
+
+from scrapy_dedup.store.errors import StoreError
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+# 30 kB of real HTML: level 3 takes 75 µs and keeps 27 %, level 1 takes 56 µs and keeps 28 %.
+LEVEL = 3
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+class Packer:
+    """Compresses with one zstd context, which a new one for every page would cost a third more.
+
+    Not to be shared between threads.
+    """
+
+    def __init__(self) -> None:
+        self._compressor = zstd.ZstdCompressor(level=LEVEL)
+
+    def text(self, text: str) -> bytes:
+        """Return the packed text; NUL characters and lone surrogates survive."""
+        return self._pack(text.encode("utf-8", "surrogatepass"))
+
+    def json(self, value: object) -> bytes:
+        """Return the packed compact JSON of a plain value; what JSON does not know becomes its `str`."""
+        return self._pack(to_json(value).encode("utf-8", "surrogatepass"))
+
+    def _pack(self, raw: bytes) -> bytes:
+        return self._compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
+
+
+def to_json(value: object) -> str:
+    """Return compact JSON in which every character but quotes, backslashes and controls stands for itself."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def unpack_text(packed: bytes) -> str:
+    """Return the text that `Packer.text` packed.
+
+    Raises:
+        StoreError: the bytes are damaged.
+    """
+    try:
+        return zstd.decompress(packed).decode("utf-8", "surrogatepass")
+    except (zstd.ZstdError, UnicodeDecodeError) as error:
+        raise StoreError(f"a stored content cannot be unpacked ({error}): restore a copy of the store") from error
+
+
+def unpack_json(packed: bytes) -> Any:
+    """Return the value that `Packer.json` packed; tuples come back as lists.
+
+    Raises:
+        StoreError: the bytes are damaged.
+    """
+    try:
+        return json.loads(unpack_text(packed))
+    except ValueError as error:
+        raise StoreError(f"a stored detail is not JSON ({error}): restore a copy of the store") from error
+
+
+def column_text(text: str) -> str:
+    """Return the text as a text column of every database holds it.
+
+    PostgreSQL refuses NUL, and no driver encodes a lone surrogate: both become
+    U+FFFD (two surrogates that make a pair become their character).
+    """
+    if "\0" in text:
+        text = text.replace("\0", REPLACEMENT)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def optional_text(text: str | None) -> str | None:
+    """Return `column_text` of a text, None of None."""
+    return None if text is None else column_text(text)

@@ -1,0 +1,58 @@
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.store.engines import WRITES, file_of
+from scrapy_dedup.store.errors import shown, translated
+
+
+class Database:
+    """An open database whose schema is the present one: sessions and transactions.
+
+    Any thread may use it. A database in memory has one connection, and so one
+    transaction at a time: a thread that opens a second inside its first gets a
+    StoreError.
+    """
+
+    def __init__(self, url: URL, engine: Engine) -> None:
+        self.url = url
+        self._engine = engine
+        self._writing_engine = engine.execution_options(**{WRITES: True})
+        in_memory = engine.dialect.name == "sqlite" and file_of(url) is None
+        self._turn: AbstractContextManager[object] = threading.RLock() if in_memory else nullcontext()
+
+    def __repr__(self) -> str:
+        return f"<Database {shown(self.url)}>"
+
+    def close(self) -> None:
+        """Close every connection; no transaction may be open."""
+        self._engine.dispose()
+
+    @contextmanager
+    def session(self, *, read_only: bool = False) -> Iterator[Session]:
+        """Give a session; what it did not commit is undone at the end.
+
+        A session holds SQLite's write lock from its first statement to its
+        commit, unless it is read_only: then it must not write, and sees the
+        store as it was at its first statement.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        engine = self._engine if read_only else self._writing_engine
+        with self._turn, translated(self.url), Session(engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def transaction(self, *, write: bool = False) -> Iterator[Connection]:
+        """Give a connection in a transaction, committed at the end, undone by an exception.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        engine = self._writing_engine if write else self._engine
+        with self._turn, translated(self.url), engine.begin() as connection:
+            yield connection

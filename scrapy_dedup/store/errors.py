@@ -1,0 +1,51 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import URL
+from sqlalchemy.exc import SQLAlchemyError
+
+from scrapy_dedup.core.errors import DedupError
+
+_LONGEST_CAUSE = 300
+
+# Words of a driver's message -> the way out; the first that occurs wins.
+_ADVICE = (
+    ("locked", "Another process held the database longer than the timeout: end it, or allow a longer timeout."),
+    ("readonly", "Give this process the right to write to the file and to its folder."),
+    ("read-only", "Give this process the right to write to it."),
+    ("disk is full", "Free space on the disk; what was committed is safe."),
+    ("malformed", "The database is damaged: restore a copy, or move it away and crawl again."),
+    ("not a database", "Name another file in DEDUP_DATABASE_URL, or move this one away."),
+    ("no such table", "The database was changed by something else: restore a copy, or move it away."),
+)
+_OTHER_ADVICE = "Check DEDUP_DATABASE_URL and that the database can be reached."
+
+
+class StoreError(DedupError):
+    """The store could not be opened, read or written.
+
+    The message names the store's URL without its password, what is wrong, and
+    what to do. Nothing was deleted.
+    """
+
+
+def shown(url: URL) -> str:
+    """Return the URL as messages may show it: without passwords, wherever they stand."""
+    secret = {name: "***" for name in url.query if "password" in name.lower()}
+    return url.update_query_dict(secret).render_as_string(hide_password=True)
+
+
+@contextmanager
+def translated(url: URL) -> Iterator[None]:
+    """Turn what SQLAlchemy raises inside into a StoreError."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        # `orig` is the driver's own words; str(error) would add the statement and its values.
+        cause = str(getattr(error, "orig", None) or error)[:_LONGEST_CAUSE]
+        raise StoreError(f"store {shown(url)}: {cause}. {advice(cause)}") from error
+
+
+def advice(cause: str) -> str:
+    """Return what to do about a driver's message."""
+    return next((way_out for words, way_out in _ADVICE if words in cause.lower()), _OTHER_ADVICE)

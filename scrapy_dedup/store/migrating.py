@@ -1,0 +1,86 @@
+"""Brings a database to the present schema; the only module that imports Alembic, and only when it has to."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+from scrapy_dedup.store.engines import WRITES
+from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+_SCRIPTS = Path(__file__).with_name("migrations")
+# Any constant will do, as long as every version of this package takes the same.
+_POSTGRESQL_LOCK = 0x64656475
+
+
+def inspect_connection(connection: Connection) -> Schema | Refused:
+    """Judge the database behind a connection."""
+    tables = inspect(connection).get_table_names()
+    revisions: list[str] = []
+    if VERSION_TABLE in tables:
+        query = text(f"SELECT version_num FROM {VERSION_TABLE} ORDER BY 1")  # noqa: S608 (a constant)
+        revisions = [str(revision) for revision in connection.scalars(query)]
+    return judge(tables, revisions, Base.metadata.tables.keys())
+
+
+def migrate(engine: Engine) -> Refused | None:
+    """Create or upgrade the schema under a lock; whoever comes second finds the work done.
+
+    Nothing is changed when an upgrade fails: it is one transaction.
+    """
+    import alembic.command  # noqa: F401, PLC0415 (before the lock is taken: it takes a while)
+
+    writing = engine.execution_options(**{WRITES: True})
+    with writing.connect() as connection, _without_foreign_keys(connection), connection.begin():
+        if connection.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _POSTGRESQL_LOCK})
+        found = inspect_connection(connection)
+        if isinstance(found, Refused):
+            return found
+        if found is not Schema.CURRENT:
+            upgrade(connection)
+    return None
+
+
+@contextmanager
+def _without_foreign_keys(connection: Connection) -> Iterator[None]:
+    """Keep SQLite, which alters a table by copying and dropping it, from emptying the tables below it."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    raw = connection.connection.driver_connection
+    assert raw is not None
+    raw.execute("PRAGMA foreign_keys = OFF")  # without effect inside a transaction, so not through SQLAlchemy
+    try:
+        yield
+    finally:
+        raw.execute("PRAGMA foreign_keys = ON")
+
+
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Run Alembic's upgrade on the connection, in its transaction."""
+    from alembic import command  # noqa: PLC0415
+
+    command.upgrade(_config(connection), revision)
+
+
+def downgrade(connection: Connection, revision: str) -> None:
+    """Run Alembic's downgrade on the connection, in its transaction."""
+    from alembic import command  # noqa: PLC0415
+
+    command.downgrade(_config(connection), revision)
+
+
+def _config(connection: Connection) -> "Config":
+    from alembic.config import Config  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config

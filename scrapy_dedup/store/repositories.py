@@ -1,0 +1,182 @@
+"""What commands and services read and write; they flush, whoever opened the session commits."""
+
+import uuid
+from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
+from typing import TypedDict, Unpack
+
+from sqlalchemy import Column, Connection, CursorResult, delete, func, select
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.store import contents, lookups
+from scrapy_dedup.store.codec import Packer, column_text
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, Project, Source
+from scrapy_dedup.store.records import BoilerplateRecord, Evidence, Method
+from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
+from scrapy_dedup.store.stored import ProjectFigures, StoredBoilerplate, StoredSource
+from scrapy_dedup.store.upserts import upsert
+
+_PAGES_AT_ONCE = 100
+
+
+class BoilerplateStats(TypedDict, total=False):
+    """What an analysis found and with which parameters; see `BoilerplateRecord`."""
+
+    pages_analyzed: int
+    blocks_total: int
+    blocks_boilerplate: int
+    bytes_removed_avg: int
+    threshold_pct: float
+    min_pages: int
+    min_block_chars: int
+    evidence: dict[str, Evidence] | None
+
+
+class DomainBoilerplateRepository:
+    """What repeats on the domains of a project."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def upsert(
+        self,
+        project_id: uuid.UUID,
+        domain: str,
+        boilerplate_hashes: Iterable[str],
+        *,
+        method: Method = "text",
+        **stats: Unpack[BoilerplateStats],
+    ) -> StoredBoilerplate:
+        """Store what repeats on a domain in place of what was known by the same method."""
+        record = BoilerplateRecord(domain, method, tuple(boilerplate_hashes), **stats)
+        row = boilerplate_row(record, project_id, Packer())
+        keys = ("project_id", "domain", "method")
+        upsert(self._session.connection(), DomainBoilerplate, keys, [row], once=("id", "created_at"))
+        stored = self.get(project_id, domain, method=method)
+        assert stored is not None
+        return stored
+
+    def get(self, project_id: uuid.UUID, domain: str, *, method: Method = "text") -> StoredBoilerplate | None:
+        """Return what repeats on a domain by one method, None when that was never analysed."""
+        of_domain = (DomainBoilerplate.domain == column_text(domain), DomainBoilerplate.method == method)
+        row = self._session.execute(lookups.boilerplate(project_id).where(*of_domain)).first()
+        return read_boilerplate(row) if row else None
+
+    def list_by_project(self, project_id: uuid.UUID) -> list[StoredBoilerplate]:
+        """Return what repeats on every domain, in the order of domain and method."""
+        ordered = lookups.boilerplate(project_id).order_by(DomainBoilerplate.domain, DomainBoilerplate.method)
+        return [read_boilerplate(row) for row in self._session.execute(ordered)]
+
+    def delete_by_project(self, project_id: uuid.UUID) -> int:
+        """Forget what repeats, on all domains; return how many rows that were."""
+        of_project = delete(DomainBoilerplate).where(DomainBoilerplate.project_id == project_id)
+        return _rows(self._session.execute(of_project))
+
+
+class SourceRepository:
+    """The stored pages of a project."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get_domains_for_project(
+        self, project_id: uuid.UUID, source_groups: Collection[str] | None = None
+    ) -> list[tuple[str, int]]:
+        """Return (domain, number of pages whose content is kept), in the order of domains."""
+        counted = (
+            select(Source.domain, func.count())
+            .where(Source.project_id == project_id, Source.content.is_not(None))
+            .group_by(Source.domain)
+            .order_by(Source.domain)
+        )
+        if source_groups is not None:
+            counted = counted.where(Source.source_group.in_(_texts(source_groups)))
+        return [(domain, pages) for domain, pages in self._session.execute(counted)]
+
+    def iterate(
+        self, project_id: uuid.UUID, domain: str, source_groups: Collection[str] | None = None
+    ) -> Iterator[StoredSource]:
+        """Iterate over the pages of a domain whose content is kept, in the order of their keys.
+
+        A hundred packed pages are in memory at a time. No cursor stays open
+        between them, so the session may write while it iterates.
+        """
+        of_domain = lookups.sources(project_id).where(Source.domain == column_text(domain), Source.content.is_not(None))
+        if source_groups is not None:
+            of_domain = of_domain.where(Source.source_group.in_(_texts(source_groups)))
+        in_order = of_domain.order_by(Source.page_key).limit(_PAGES_AT_ONCE)
+        after = b""
+        while rows := self._session.execute(in_order.where(Source.page_key > after)).all():
+            after = rows[-1].page_key
+            yield from map(read_source, rows)
+
+    def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[tuple[bytes, str]]) -> int:
+        """Store what is left of pages, given by page_key; return how many were given.
+
+        A page whose original is not kept is left as it is. The size bound is
+        held by the next crawl.
+
+        Raises:
+            StoreError: there is no such project.
+        """
+        connection = self._session.connection()
+        stored_bytes = contents.lock_project(connection, project_id)
+        if stored_bytes is None:
+            raise StoreError(f"there is no project {project_id}; it may have been deleted meanwhile")
+        given = 0
+        pairs = iter(cleaned)
+        while some := {key: column_text(text) for key, text in islice(pairs, _PAGES_AT_ONCE)}:
+            stored_bytes += contents.set_cleaned(connection, project_id, some)
+            given += len(some)
+        contents.count_bytes(connection, project_id, stored_bytes)
+        return given
+
+
+class ProjectRepository:
+    """The projects of a store, as wholes."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def list(self) -> list[ProjectFigures]:
+        """Return every project with its figures, in the order of names."""
+        pages = select(func.count()).where(Source.project_id == Project.id).scalar_subquery()
+        runs = select(func.count()).where(CrawlRun.project_id == Project.id).scalar_subquery()
+        columns = (Project.id, Project.name, Project.created_at, pages, runs, Project.stored_bytes)
+        return [ProjectFigures(*row) for row in self._session.execute(select(*columns).order_by(Project.name))]
+
+    def count(self, project_id: uuid.UUID) -> dict[str, int]:
+        """Return how many rows `delete` would delete, by table."""
+        connection = self._session.connection()
+        return {name: _count(connection, name, project_id) for name in _TABLES}
+
+    def delete(self, project_id: uuid.UUID) -> dict[str, int]:
+        """Delete the project with its rows in all tables; return how many rows that were, by table."""
+        return {
+            name: _rows(self._session.execute(delete(table).where(_of_project(name) == project_id)))
+            for name, table in _TABLES.items()
+        }
+
+
+# Every table of the schema, so that a new one cannot be forgotten; those that others refer to come last.
+_TABLES = {table.name: table for table in reversed(Base.metadata.sorted_tables)}
+
+
+def _of_project(name: str) -> Column[uuid.UUID]:
+    column: Column[uuid.UUID] = _TABLES[name].c["id" if name == Project.__tablename__ else "project_id"]
+    return column
+
+
+def _count(connection: Connection, name: str, project_id: uuid.UUID) -> int:
+    counted = select(func.count()).select_from(_TABLES[name]).where(_of_project(name) == project_id)
+    return connection.scalar(counted) or 0
+
+
+def _rows(result: object) -> int:
+    assert isinstance(result, CursorResult)
+    return result.rowcount
+
+
+def _texts(source_groups: Collection[str]) -> list[str]:
+    return [column_text(group) for group in source_groups]

@@ -1,0 +1,66 @@
+"""Which schema a database has, and whether this code may write to it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from scrapy_dedup.store.migrations import HEAD, REVISIONS
+
+VERSION_TABLE = "alembic_version"
+# Present in every revision, so that a store of a later one is told from a stranger's database.
+_MARKS = frozenset({"projects", "crawled_urls", "domain_boilerplate"})
+
+
+class Schema(Enum):
+    """The state of a database that may be opened."""
+
+    EMPTY = "empty"
+    OLDER = "older"
+    CURRENT = "current"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A database that must not be written to: what is wrong with it and what to do."""
+
+    reason: str
+    way_out: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}. Nothing in it was changed. {self.way_out}"
+
+
+_ANOTHER_NAME = "Name another one in DEDUP_DATABASE_URL."
+
+
+def judge(tables: Collection[str], revisions: Sequence[str], expected: Collection[str]) -> Schema | Refused:
+    """Judge a database by its tables and by what its version table holds.
+
+    Args:
+        tables: names of all tables.
+        revisions: rows of the version table; empty when there is no such table.
+        expected: tables of the present revision.
+    """
+    if not revisions:
+        if set(tables) <= {VERSION_TABLE}:
+            return Schema.EMPTY
+        names = ", ".join(sorted(set(tables) - {VERSION_TABLE})[:3])
+        return Refused(f"it holds other tables ({names}) and no scrapy_dedup store", _ANOTHER_NAME)
+    found = ", ".join(revisions)
+    if found not in REVISIONS:
+        return _unknown(found, tables)
+    if found != HEAD:
+        return Schema.OLDER
+    missing = sorted(set(expected) - set(tables))
+    if missing:
+        return Refused(f"its tables {', '.join(missing)} are missing", "Restore a copy, or name another database.")
+    return Schema.CURRENT
+
+
+def _unknown(revision: str, tables: Collection[str]) -> Refused:
+    if not set(tables) >= _MARKS:
+        return Refused(f"it belongs to another program (schema revision {revision!r})", _ANOTHER_NAME)
+    return Refused(
+        f"its schema revision {revision!r} is newer than the last one that this scrapy-dedup knows, {HEAD!r}",
+        "Upgrade scrapy-dedup, or name another database in DEDUP_DATABASE_URL.",
+    )

@@ -1,0 +1,131 @@
+"""Looks at a SQLite file without leaving a trace: what may not be opened stays as it is, byte for byte.
+
+An ordinary connection to a file in WAL mode creates two files beside it, and
+its close may move what a killed process left in the WAL. So a file without a
+WAL is read as immutable, one with a WAL by a read-only connection.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+from scrapy_dedup.store.errors import advice
+from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+_PAUSE_SECONDS = 0.02
+_MOVE_AWAY = "Restore a copy of it, or move it away and crawl again."
+
+
+def inspect_file(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
+    """Judge a file; one that does not exist yet is EMPTY when it could be created."""
+    refused = _refused_by_rights(path)
+    if refused or not path.exists():
+        return refused or Schema.EMPTY
+    had_log = _log(path).exists()
+    found = _inspect_bytes(path, timeout, expected)
+    if isinstance(found, Refused) and not had_log and _log(path).exists():
+        # Another process began to write while the file was read as immutable.
+        return _inspect_bytes(path, timeout, expected)
+    return found
+
+
+def _refused_by_rights(path: Path) -> Refused | None:
+    """Refuse what cannot be written to; the mode counts for root, too, whom the system lets through."""
+    if not path.exists():
+        existing = next(folder for folder in path.parents if folder.exists())
+        if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+            return Refused(f"it cannot be created in {existing}", "Give this process the right to write there.")
+        return None
+    if not path.is_file():
+        return Refused("it is not a file", "Name a file in DEDUP_DATABASE_URL, such as sqlite:///.scrapy/dedup.db.")
+    if not path.stat().st_mode & 0o222 or not os.access(path, os.W_OK):
+        return Refused("the file is read-only", "Give this process the right to write to it.")
+    if not path.parent.stat().st_mode & 0o222 or not os.access(path.parent, os.W_OK | os.X_OK):
+        return Refused(
+            f"its folder {path.parent} is read-only", "SQLite keeps a log beside the file: allow writing there."
+        )
+    return None
+
+
+def _inspect_bytes(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except OSError as error:
+        return Refused(f"it cannot be read ({error.strerror})", "Give this process the right to read and write it.")
+    if not size:
+        return Schema.EMPTY
+    if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
+        return Refused("it is not a SQLite database", "Name another file in DEDUP_DATABASE_URL, or move this one away.")
+    try:
+        with _reading(path, timeout) as connection:
+            return _inspect_tables(connection, expected)
+    except sqlite3.DatabaseError as error:
+        return _refused_by(error, timeout)
+
+
+def _inspect_tables(connection: sqlite3.Connection, expected: Collection[str]) -> Schema | Refused:
+    """Judge the schema and touch both ends of every table.
+
+    SQLite itself finds a file that was cut short, from the page count in its
+    header. A check of all pages would read the whole file: minutes, on a big one.
+    """
+    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    revisions: list[str] = []
+    if VERSION_TABLE in tables:
+        revisions = [str(revision) for (revision,) in connection.execute(f"SELECT * FROM {VERSION_TABLE} ORDER BY 1")]  # noqa: S608 (a constant)
+    found = judge([name for name in tables if not name.startswith("sqlite_")], revisions, expected)
+    if found in {Schema.CURRENT, Schema.OLDER}:
+        for table in sorted(set(expected) & set(tables)):
+            for order in ("rowid", "rowid DESC"):
+                connection.execute(f'SELECT * FROM "{table}" ORDER BY {order} LIMIT 1').fetchall()  # noqa: S608 (our own names)
+    return found
+
+
+def use_log(path: Path, timeout: timedelta) -> Refused | None:
+    """Switch the file, created if need be, to a write-ahead log, for good.
+
+    Readers then do not wait for writers. SQLite does not wait for others here,
+    as it does elsewhere, so this does.
+    """
+    until = time.monotonic() + timeout.total_seconds()
+    while True:
+        try:
+            with closing(sqlite3.connect(path, timeout=0)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.DatabaseError as error:
+            if "locked" not in str(error) or time.monotonic() >= until:
+                return _refused_by(error, timeout)
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return None
+
+
+def _refused_by(error: sqlite3.DatabaseError, timeout: timedelta) -> Refused:
+    if "locked" in str(error):
+        seconds = f"{timeout.total_seconds():g}"
+        return Refused(
+            f"another process kept it locked for {seconds} seconds", "End that process, or allow a longer timeout."
+        )
+    if isinstance(error, sqlite3.OperationalError):
+        return Refused(f"it cannot be used ({error})", advice(str(error)))
+    return Refused(f"it is damaged ({error})", _MOVE_AWAY)
+
+
+@contextmanager
+def _reading(path: Path, timeout: timedelta) -> Iterator[sqlite3.Connection]:
+    mode = "mode=ro" if _log(path).exists() else "immutable=1"
+    uri = f"{path.absolute().as_uri()}?{mode}"
+    with closing(sqlite3.connect(uri, uri=True, timeout=timeout.total_seconds())) as connection:
+        yield connection
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")

@@ -1,0 +1,179 @@
+"""What the store hands out: values, unpacked; no row and no lazy attribute leaves this folder."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from scrapy_dedup.store.records import BoilerplateRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run that a crawl belongs to.
+
+    Attributes:
+        id: of the run.
+        resumed: the run had begun before, in the same JOBDIR, and goes on.
+        killed: it was not ended before it went on.
+    """
+
+    id: uuid.UUID
+    resumed: bool = False
+    killed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A crawl, and how it ended if it did."""
+
+    id: uuid.UUID
+    spider: str
+    jobdir: str | None
+    status: str
+    reason: str | None
+    started_at: datetime
+    finished_at: datetime | None
+    stats: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    """A stored page; content is None when the original was dropped by the size bound."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    source_group: str | None
+    field: str
+    content: str | None
+    cleaned_content: str | None
+    title: str | None
+    content_type: str | None
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What became of a page's content; sketch is as it was handed in."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    run_id: uuid.UUID | None
+    status: str
+    verdict: str | None
+    title: str | None
+    canonical_url: str | None
+    content_hash: bytes | None
+    cleaned_hash: bytes | None
+    chars_in: int | None
+    chars_out: int | None
+    sketch: bytes | None
+    error: str | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUrl:
+    """The present state of a URL."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    status: str
+    http_status: int | None
+    last_crawled_at: datetime
+    run_id: uuid.UUID | None
+    document_key: bytes | None
+    alias_kind: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision:
+    """What a layer decided about a page, and why."""
+
+    page_key: bytes
+    layer: str
+    action: str
+    reason: str
+    detail: Mapping[str, Any] | None
+    decided_at: datetime
+    run_id: uuid.UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBoilerplate(BoilerplateRecord):
+    """What is stored for (project, domain, method): the record, and when it was first and last written."""
+
+    id: uuid.UUID
+    project_id: uuid.UUID
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """Everything current about one page_key; a part that is not there is None."""
+
+    crawled_url: StoredUrl | None
+    document: StoredDocument | None
+    source: StoredSource | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """An older original."""
+
+    fetched_at: datetime
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFigures:
+    """A project and how much of it is stored; stored_bytes counts packed originals and cleaned texts."""
+
+    id: uuid.UUID
+    name: str
+    created_at: datetime
+    pages: int
+    runs: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFigures:
+    """Completed documents of a domain; characters are those of visible text before and after cleaning."""
+
+    domain: str
+    pages: int
+    chars_in: int
+    chars_out: int
+
+    @property
+    def removed_share(self) -> float:
+        """Return which share of the visible text was removed, 0.0 to 1.0."""
+        return 1 - self.chars_out / self.chars_in if self.chars_in else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedBlock:
+    """A block that repeats: on `pages` of the domain's `pages_analyzed`."""
+
+    domain: str
+    method: str
+    fingerprint: str
+    pages: int
+    pages_analyzed: int
+    path: str
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCount:
+    """How many decisions of one kind a layer made."""
+
+    layer: str
+    action: str
+    count: int

@@ -1,0 +1,52 @@
+"""One statement that adds a row or replaces it, in the words of the database at hand."""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Table
+from sqlalchemy.dialects import postgresql, sqlite
+
+from scrapy_dedup.store.models import Base
+
+Row = dict[str, Any]
+
+# SQLite takes 32,766 values in one statement, PostgreSQL twice as many; smaller ones are planned faster.
+_IN_CHUNK = 500
+
+_INSERTS: dict[str, Callable[[Table], "sqlite.Insert | postgresql.Insert"]] = {
+    "sqlite": sqlite.insert,
+    "postgresql": postgresql.insert,
+}
+
+
+def table_of(model: type[Base]) -> Table:
+    """Return the table of a model."""
+    table = model.__table__
+    assert isinstance(table, Table)
+    return table
+
+
+def insert_into(connection: Connection, model: type[Base]) -> "sqlite.Insert | postgresql.Insert":
+    """Return an insert that knows ON CONFLICT."""
+    return _INSERTS[connection.dialect.name](table_of(model))
+
+
+def upsert(
+    connection: Connection, model: type[Base], keys: Collection[str], rows: Sequence[Row], *, once: Collection[str] = ()
+) -> None:
+    """Add the rows; a row whose keys are there takes the new values of all columns but those set `once`.
+
+    All rows have the same columns; no two have the same keys.
+    """
+    if not rows:
+        return
+    statement = insert_into(connection, model)
+    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys and name not in once}
+    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), rows)
+
+
+def chunks(keys: Collection[bytes]) -> Iterator[list[bytes]]:
+    """Split keys into lists that fit into one statement's IN."""
+    ordered = list(keys)
+    for start in range(0, len(ordered), _IN_CHUNK):
+        yield ordered[start : start + _IN_CHUNK]

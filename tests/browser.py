@@ -1,0 +1,85 @@
+"""A Chromium for tests that look at pages, and a record of what a page does there."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+Scheme = Literal["light", "dark"]
+
+# Chromium must neither need a sandbox (root in a container) nor ask anything of the network on its own account.
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def chromium_path() -> str | None:
+    """Return the browser that is installed; Debian's place first."""
+    debian = Path("/usr/bin/chromium")
+    return str(debian) if debian.exists() else next(filter(None, map(shutil.which, NAMES)), None)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Yield a headless browser; skip the test where there is none, except in CI, where that is a failure."""
+    path = chromium_path()
+    if path is None:
+        reason = "no Chromium found: install it (apt-get install chromium) to run the browser tests"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass(slots=True)
+class Observed:
+    """An open page with everything it asked for and complained of."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def requests_elsewhere(self) -> list[str]:
+        """Requests for anything but files that were named by the test and data in the page itself."""
+        return [url for url in self.requests if not url.startswith(("file:", "data:", "about:"))]
+
+    @property
+    def overhang(self) -> int:
+        """Pixels by which the document is wider than the window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+@contextmanager
+def opened(browser: Browser, url: str, *, width: int, scheme: Scheme = "light") -> Iterator[Observed]:
+    """Yield the page at `url` once it has loaded, watched from its first request on."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    try:
+        observed = Observed(context.new_page())
+
+        def note_request(request: Request) -> None:
+            observed.requests.append(request.url)
+
+        observed.page.on("request", note_request)
+        observed.page.on("console", lambda message: observed.complaints.append(message.text))
+        observed.page.on("pageerror", lambda error: observed.complaints.append(str(error)))
+        observed.page.goto(url, wait_until="load")
+        yield observed
+    finally:
+        context.close()

@@ -1,0 +1,28 @@
+"""A report about a site that hates us."""
+
+from scrapy_dedup.report.values import Report
+from tests.report.builders import a_domain, a_layer, a_repeated_block, a_report, a_sample, kept, removed
+
+HOSTILE = '</title></style><script>window.hacked = 1</script><img src=x onerror="window.hacked=1">\'&amp;'
+NUL_AND_BIDI = "a\x00b\x1bc\u202egnp.exe\u2066\u200b\ufeff\U000e0041\ud800"
+ALL = HOSTILE + NUL_AND_BIDI
+
+
+def a_hostile_report() -> Report:
+    """Hostile text in every field that can hold text."""
+    return a_report(
+        project=ALL,
+        domains=(a_domain(ALL), a_domain("javascript:alert(1)")),
+        layers=(a_layer(ALL),),
+        repeated=(a_repeated_block(ALL, domain=ALL, path=ALL), a_repeated_block("x", path='" onmouseover="hacked=1')),
+        samples=(
+            a_sample(
+                url="javascript:window.hacked=1",
+                title=ALL,
+                blocks=(removed(ALL, evidence=ALL), kept(ALL)),
+                cleaned=ALL + "\n\n" + "</pre><script>window.hacked=1</script>",
+            ),
+            a_sample(url='http://evil.example/"onclick="window.hacked=1', title=""),
+            a_sample(url="http://[broken/", title="t" * 10_000_000, cleaned="c" * 10_000_000),
+        ),
+    )

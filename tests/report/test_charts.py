@@ -1,0 +1,71 @@
+import re
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.report.charts import bar, domain_chart, rows
+from scrapy_dedup.report.markup import Html
+from tests.report.builders import a_domain
+
+
+def widths(html: str, kind: str) -> list[float]:
+    found = [node.attributes["width"] or "" for node in LexborHTMLParser(html).css(f"rect.{kind}")]
+    return [float(width.removesuffix("%")) for width in found]
+
+
+def test_one_domain_fills_the_chart() -> None:
+    chart = domain_chart([a_domain(chars_in=1000, chars_out=590)])
+
+    assert widths(chart, "kept") == [59.0]
+    assert widths(chart, "removed") == [41.0]
+
+
+def test_three_hundred_domains_become_the_largest_and_the_rest() -> None:
+    domains = [a_domain(f"d{number}.example", pages=2, chars_in=1000 + number, chars_out=1000) for number in range(300)]
+
+    bars = rows(domains, top=12)
+
+    assert [each.name for each in bars][:2] == ["d299.example", "d298.example"]
+    assert bars[-1].name == "288 other domains"
+    assert sum(each.pages for each in bars) == 600
+    assert sum(each.chars_in for each in bars) == sum(each.chars_in for each in domains)
+
+
+@pytest.mark.parametrize(("domains", "bars"), [(0, 0), (1, 1), (12, 12), (13, 13), (14, 13)])
+def test_no_row_stands_for_a_single_other_domain(domains: int, bars: int) -> None:
+    figures = [a_domain(f"d{number}.example") for number in range(domains)]
+
+    assert len(rows(figures, top=12)) == bars
+
+
+def test_order_of_the_input_does_not_matter() -> None:
+    domains = [a_domain(name) for name in ("b.example", "a.example", "c.example")]
+
+    assert domain_chart(domains) == domain_chart(domains[::-1])
+
+
+@pytest.mark.parametrize(
+    ("chars_in", "chars_out"),
+    [
+        pytest.param(0, 0, id="no-text"),
+        pytest.param(10, 0, id="all-removed"),
+        pytest.param(10, 10, id="all-kept"),
+        pytest.param(10_000_000, 9_999_999, id="one-character-removed"),
+        pytest.param(10_000_000, 1, id="one-character-kept"),
+    ],
+)
+def test_bars_stay_within_their_room(chars_in: int, chars_out: int) -> None:
+    drawn = bar(chars_in, chars_out, chars_in, Html("label"))
+
+    start = float(re.findall(r' x="([\d.]+)%"', drawn)[0])
+    assert start + widths(drawn, "removed")[0] <= 100.0
+    assert (widths(drawn, "kept")[0] > 0) == (chars_out > 0)
+    assert (widths(drawn, "removed")[0] > 0) == (chars_in > chars_out)
+
+
+def test_bar_can_be_read_aloud() -> None:
+    chart = domain_chart([a_domain("shop.example", chars_in=1000, chars_out=590)])
+
+    label = LexborHTMLParser(chart).css("svg.bar")[0].attributes["aria-label"]
+
+    assert label == "shop.example: 41\u00a0% of 1.0\u00a0k removed"

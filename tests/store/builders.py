@@ -1,0 +1,96 @@
+"""Records with defaults: a test overrides what it is about."""
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from scrapy_dedup.store.records import BoilerplateRecord, CrawledUrlRecord, DecisionRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.store.stored import StoredDocument, StoredSource, StoredUrl
+from scrapy_dedup.store.writer import ProjectStore
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DOMAIN = "www.example.com"
+
+
+def a_time(hours: float = 0) -> datetime:
+    return NOON + timedelta(hours=hours)
+
+
+def a_key(name: object = 1) -> bytes:
+    return hashlib.blake2b(str(name).encode(), digest_size=16).digest()
+
+
+def a_url(name: object = 1) -> str:
+    return f"https://{DOMAIN}/{name}"
+
+
+def a_source(name: object = 1, **fields: Any) -> SourceRecord:
+    defaults: dict[str, Any] = {
+        "page_key": a_key(name),
+        "url": a_url(name),
+        "domain": DOMAIN,
+        "field": "html",
+        "content": f"<p>page {name}</p>",
+        "fetched_at": NOON,
+    }
+    return SourceRecord(**{**defaults, **fields})
+
+
+def a_document(name: object = 1, **fields: Any) -> DocumentRecord:
+    defaults: dict[str, Any] = {
+        "page_key": a_key(name),
+        "url": a_url(name),
+        "domain": DOMAIN,
+        "status": "completed",
+        "updated_at": NOON,
+    }
+    return DocumentRecord(**{**defaults, **fields})
+
+
+def a_crawled_url(name: object = 1, **fields: Any) -> CrawledUrlRecord:
+    defaults: dict[str, Any] = {
+        "page_key": a_key(name),
+        "url": a_url(name),
+        "domain": DOMAIN,
+        "status": "crawled",
+        "last_crawled_at": NOON,
+        "http_status": 200,
+        "document_key": a_key(name),
+    }
+    return CrawledUrlRecord(**{**defaults, **fields})
+
+
+def a_decision(name: object = 1, **fields: Any) -> DecisionRecord:
+    defaults: dict[str, Any] = {
+        "page_key": a_key(name),
+        "layer": "boilerplate",
+        "action": "cut",
+        "reason": "repeats",
+        "decided_at": NOON,
+    }
+    return DecisionRecord(**{**defaults, **fields})
+
+
+def a_boilerplate(**fields: Any) -> BoilerplateRecord:
+    return BoilerplateRecord(**{"domain": DOMAIN, "method": "html", **fields})
+
+
+def source_of(project: ProjectStore, name: object = 1) -> StoredSource:
+    page = project.page(a_key(name))
+    assert page is not None
+    assert page.source is not None
+    return page.source
+
+
+def document_of(project: ProjectStore, name: object = 1) -> StoredDocument:
+    page = project.page(a_key(name))
+    assert page is not None
+    assert page.document is not None
+    return page.document
+
+
+def url_of(project: ProjectStore, name: object = 1) -> StoredUrl:
+    page = project.page(a_key(name))
+    assert page is not None
+    assert page.crawled_url is not None
+    return page.crawled_url

@@ -1,0 +1,412 @@
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL, create_engine, text
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.migrations import HEAD
+from scrapy_dedup.store.store import Store
+from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
+
+SHORT = timedelta(milliseconds=200)
+ROOT = str(Path(__file__).parents[2])
+
+
+def address(path: Path) -> str:
+    return f"sqlite:///{path}"
+
+
+def a_store_file(path: Path, pages: int = 200) -> Path:
+    with Store.open(address(path)) as store:
+        project = store.project("shop")
+        project.write([record for name in range(pages) for record in (a_document(name), a_source(name))])
+    return path
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+@contextmanager
+def untouched(path: Path) -> Iterator[None]:
+    """Fail when a file is changed, or one appears beside it."""
+
+    def state() -> dict[str, str]:
+        files = [file for file in path.parent.iterdir() if file.is_file()]
+        return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+    before = state()
+    yield
+    assert state() == before
+
+
+def refused(path: Path, match: str, timeout: timedelta = SHORT) -> None:
+    with untouched(path), pytest.raises(StoreError, match=match) as caught:
+        Store.open(address(path), timeout=timeout)
+    assert str(path) in str(caught.value)
+
+
+def test_a_new_file_is_created_with_its_folders(tmp_path: Path) -> None:
+    path = tmp_path / "a folder" / "50% of it?" / "dedup.db"
+
+    url = URL.create("sqlite", database=str(path))
+    with Store.open(url) as store:
+        store.project("shop").write([a_document()])
+
+    assert [file.name for file in path.parent.iterdir()] == ["dedup.db"]
+    with Store.open(url) as store:
+        assert store.project("shop").page(a_key(1)) is not None
+
+
+def test_a_path_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with Store.open("sqlite:///.scrapy/dedup.db"):
+        assert (tmp_path / ".scrapy" / "dedup.db").is_file()
+
+
+def test_a_store_is_readable_while_another_connection_writes(path: Path) -> None:
+    with Store.open(address(path)) as store, closing(sqlite3.connect(path)) as other:
+        project = store.project("shop")
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        other.execute("BEGIN IMMEDIATE")
+
+        assert project.page(a_key(1)) is None
+
+        other.rollback()
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_a_store_in_memory_needs_no_file(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with Store.open(url) as store:
+        store.project("shop").write([a_document()])
+        assert store.project("shop").page(a_key(1)) is not None
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_is_a_new_store(path: Path) -> None:
+    path.touch()
+
+    with Store.open(address(path)) as store:
+        store.project("shop")
+
+
+def test_a_database_without_tables_is_a_new_store(path: Path) -> None:
+    change(path, "PRAGMA user_version = 1")
+
+    with Store.open(address(path)) as store:
+        store.project("shop")
+
+
+def test_no_store_is_created_when_it_must_exist(path: Path) -> None:
+    with pytest.raises(StoreError, match="there is none yet"):
+        Store.open(address(path), create=False)
+
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_store_that_exists_opens_when_it_must(path: Path) -> None:
+    a_store_file(path)
+
+    with Store.open(address(path), create=False) as store:
+        assert store.find_project("shop")
+
+
+@pytest.mark.parametrize("content", [b"not a database, whatever its name says" * 10, b"SQL", b"SQLite format 3\0"])
+def test_what_is_not_a_database_stays_as_it_is(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+    refused(path, "not a SQLite database.*Name another file")
+
+
+def test_a_newer_store_stays_as_it_is(path: Path) -> None:
+    change(a_store_file(path), "UPDATE alembic_version SET version_num = '9999'")
+
+    refused(path, "'9999' is newer .*Upgrade scrapy-dedup")
+
+
+def test_a_newer_store_that_a_crash_left_behind_stays_as_it_is(path: Path) -> None:
+    """What is still in the write-ahead log decides, and is not moved into the file."""
+    a_store_file(path)
+    script = f"""
+import os, signal, sqlite3
+connection = sqlite3.connect({str(path)!r})
+connection.execute("UPDATE alembic_version SET version_num = '9999'")
+connection.commit()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", script], check=False)
+    assert path.with_name("dedup.db-wal").stat().st_size
+
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir() if not file.name.endswith("-shm")}
+    with pytest.raises(StoreError, match="newer"):
+        Store.open(address(path), timeout=SHORT)
+
+    assert {name: path.with_name(name).read_bytes() for name in before} == before
+
+
+def test_the_database_of_another_program_stays_as_it_is(path: Path) -> None:
+    change(path, "CREATE TABLE customers (id INTEGER)")
+
+    refused(path, "other tables .customers.*Name another")
+
+
+def test_the_database_of_another_program_with_migrations_stays_as_it_is(path: Path) -> None:
+    change(
+        path,
+        "CREATE TABLE customers (id INTEGER)",
+        "CREATE TABLE alembic_version (version_num VARCHAR(32))",
+        "INSERT INTO alembic_version VALUES ('7b3e4f2a1c8d')",
+    )
+
+    refused(path, "belongs to another program")
+
+
+def test_a_store_with_a_table_missing_stays_as_it_is(path: Path) -> None:
+    change(a_store_file(path), "DROP TABLE decisions", "DROP TABLE documents")
+
+    refused(path, "decisions, documents are missing")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "junk"),
+    [
+        pytest.param(100, 4096, b"\xff", id="schema"),
+        pytest.param(4096, None, b"\xff", id="all-tables"),
+        pytest.param(4096, None, b"\0", id="all-tables-zeroed"),
+    ],
+)
+def test_a_damaged_store_stays_as_it_is(path: Path, start: int, end: int | None, junk: bytes) -> None:
+    whole = bytearray(a_store_file(path).read_bytes())
+    whole[start:end] = junk * len(whole[start:end])
+    path.write_bytes(whole)
+
+    refused(path, "damaged.*Restore a copy")
+
+
+def test_a_store_that_was_cut_short_stays_as_it_is(path: Path) -> None:
+    a_store_file(path)
+    os.truncate(path, path.stat().st_size // 2)
+
+    refused(path, "damaged.*Restore a copy")
+
+
+def test_a_read_only_file_is_refused(path: Path) -> None:
+    """The mode counts even for root, whom the system would let write."""
+    a_store_file(path).chmod(0o444)
+
+    refused(path, "read-only.*right to write")
+
+
+def test_a_file_in_a_read_only_folder_is_refused(path: Path) -> None:
+    a_store_file(path).parent.chmod(0o555)
+    try:
+        refused(path, "folder .* is read-only")
+    finally:
+        path.parent.chmod(0o755)
+
+
+def test_a_folder_is_refused(path: Path) -> None:
+    path.mkdir()
+
+    with pytest.raises(StoreError, match="not a file"):
+        Store.open(address(path))
+
+
+def test_a_file_below_a_file_is_refused(path: Path) -> None:
+    path.touch()
+
+    with pytest.raises(StoreError, match="cannot be created"):
+        Store.open(address(path / "dedup.db"))
+
+
+@pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
+def test_a_lock_that_outlasts_the_timeout_stops(path: Path, mode: str) -> None:
+    a_store_file(path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"BEGIN {mode}")
+
+        with pytest.raises(StoreError, match=r"locked.*longer than the timeout"):
+            Store.open(address(path), timeout=SHORT)
+
+        other.rollback()
+    with Store.open(address(path), timeout=SHORT):
+        pass
+
+
+def test_a_new_file_that_another_process_locks_stops(path: Path) -> None:
+    change(path, "PRAGMA user_version = 1")
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        with pytest.raises(StoreError, match="locked"):
+            Store.open(address(path), timeout=SHORT)
+
+        other.rollback()
+
+
+def test_a_store_whose_log_was_switched_off_gets_it_back(path: Path) -> None:
+    change(a_store_file(path), "PRAGMA journal_mode = DELETE")
+
+    with Store.open(address(path)), closing(sqlite3.connect(path)) as other:
+        assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+@pytest.mark.parametrize(
+    ("url", "match"),
+    [
+        pytest.param("no url at all", "not a database URL", id="no-url"),
+        pytest.param("", "not a database URL", id="empty"),
+        pytest.param("mysql://u:secret@h/d", "mysql is not supported", id="mysql"),
+        pytest.param("sqlite+aiosqlite:///x.db", "aiosqlite is not supported", id="async"),
+        pytest.param("sqlite:///file:x.db?mode=ro&uri=true", "URIs are not supported", id="uri"),
+        pytest.param("postgresql+pg9000://u:secret@h/d?sslpassword=secret", "pip install", id="no-driver"),
+    ],
+)
+def test_urls_that_cannot_be_used_are_refused_and_passwords_hidden(url: str, match: str) -> None:
+    with pytest.raises(StoreError, match=match) as caught:
+        Store.open(url)
+
+    assert "secret" not in str(caught.value)
+    assert isinstance(caught.value, DedupError)
+
+
+def test_opening_a_present_store_does_not_import_alembic(path: Path) -> None:
+    a_store_file(path)
+    script = f"""
+import sys
+from scrapy_dedup.store.store import Store
+Store.open({address(path)!r}).close()
+assert "alembic" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, cwd=ROOT)
+
+
+def test_several_processes_may_open_a_new_store_at_once(path: Path) -> None:
+    """Exactly one migrates: the others would fail on tables that are there."""
+    script = f"""
+import sys
+from datetime import timedelta
+import alembic.command
+from scrapy_dedup.store import migrating
+from scrapy_dedup.store.store import Store
+upgrade, times = migrating.upgrade, []
+migrating.upgrade = lambda *given: (times.append(1), upgrade(*given))
+sys.stdin.read(1)
+with Store.open({address(path)!r}, timeout=timedelta(seconds=20)) as store:
+    store.project("shop")
+print(len(times))
+"""
+    command = [sys.executable, "-W", "error", "-c", script]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(4)]  # type: ignore[call-overload]
+    for process in processes:
+        process.stdin.write("x")
+        process.stdin.flush()
+    outputs = [process.communicate(timeout=60)[0] for process in processes]
+
+    assert [process.returncode for process in processes] == [0] * 4
+    assert sorted(output.strip() for output in outputs) == ["0", "0", "0", "1"]
+    with Store.open(address(path)) as store, store.session(read_only=True) as session:
+        assert session.scalar(text("SELECT version_num FROM alembic_version")) == HEAD
+        assert session.scalar(text("SELECT count(*) FROM projects")) == 1
+
+
+def test_four_processes_may_write_at_once(path: Path) -> None:
+    """They share some pages and overwrite each other's; none may fail or lose a row."""
+    a_store_file(path, pages=0)
+    script = f"""
+import sys
+from datetime import timedelta
+from scrapy_dedup.store.records import KeepPolicy
+from scrapy_dedup.store.store import Store
+from tests.store.builders import a_crawled_url, a_decision, a_document, a_source, a_time
+worker = sys.argv[1]
+with Store.open({address(path)!r}, timeout=timedelta(seconds=30)) as store:
+    project = store.project("shop", KeepPolicy(pages=2))
+    project.begin_run(spider="site", jobdir=None, started_at=a_time())
+    for step in range(20):
+        names = [(worker, step, n) for n in range(10)] + [("shared", step, n) for n in range(10)]
+        for name in names:
+            assert not project.is_known(str(name))
+        project.write(
+            record
+            for name in names
+            for record in (
+                a_source(name, content=worker * 100, fetched_at=a_time(int(worker))),
+                a_document(name), a_crawled_url(name), a_decision(name),
+            )
+        )
+"""
+    processes = [
+        subprocess.Popen([sys.executable, "-W", "error", "-c", script, str(worker)], cwd=ROOT) for worker in range(4)
+    ]
+    assert [process.wait(timeout=120) for process in processes] == [0] * 4
+
+    with Store.open(address(path)) as store, store.session(read_only=True) as session:
+        for table in ("sources", "documents", "crawled_urls", "decisions"):
+            assert session.scalar(text(f"SELECT count(*) FROM {table}")) == 4 * 20 * 10 + 20 * 10
+        versions = "SELECT content_bytes FROM sources UNION ALL SELECT content_bytes FROM source_versions"
+        kept = session.scalar(text(f"SELECT sum(content_bytes) FROM ({versions})"))
+        assert kept == session.scalar(text("SELECT stored_bytes FROM projects"))
+
+
+def test_a_write_fails_with_an_error_when_a_lock_outlasts_the_timeout(path: Path) -> None:
+    with Store.open(address(path), timeout=SHORT) as store, closing(sqlite3.connect(path)) as other:
+        project = store.project("shop")
+        other.execute("BEGIN IMMEDIATE")
+
+        with pytest.raises(StoreError, match="locked"):
+            project.write([a_document()])
+
+        other.rollback()
+        project.write([a_document()])
+        assert project.page(a_key(1)) is not None
+
+
+def test_a_killed_writer_leaves_whole_batches(path: Path) -> None:
+    a_store_file(path, pages=0)
+    script = f"""
+import os, signal, threading
+from scrapy_dedup.store.store import Store
+from tests.store.builders import a_crawled_url, a_document
+store = Store.open({address(path)!r})
+project = store.project("shop")
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+for step in range(100_000):
+    project.write([record for n in range(20) for record in (a_document((step, n)), a_crawled_url((step, n)))])
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False, cwd=ROOT).returncode < 0
+
+    with Store.open(address(path)) as store, store.session(read_only=True) as session:
+        documents = session.scalar(text("SELECT count(*) FROM documents"))
+        assert documents
+        assert documents % 20 == 0
+        assert documents == session.scalar(text("SELECT count(*) FROM crawled_urls"))
+
+
+def test_the_schema_serves_plain_sql(path: Path) -> None:
+    """Others read the tables, too: keys are raw bytes, times UTC."""
+    with Store.open(address(path)) as store:
+        store.project("shop").write([a_crawled_url()])
+    engine = create_engine(address(path))
+    with engine.connect() as connection:
+        row = connection.execute(text("SELECT page_key, last_crawled_at FROM crawled_urls")).one()
+    engine.dispose()
+
+    assert row == (a_key(1), NOON.strftime("%Y-%m-%d %H:%M:%S.%f"))

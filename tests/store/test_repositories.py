@@ -1,0 +1,284 @@
+import tracemalloc
+import uuid
+from dataclasses import fields
+
+import pytest
+from sqlalchemy import text
+
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.figures import FigureRepository
+from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.records import BoilerplateRecord, Evidence, KeepPolicy
+from scrapy_dedup.store.repositories import DomainBoilerplateRepository, ProjectRepository, SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import DecisionCount, DomainFigures
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, NOON, a_boilerplate, a_decision, a_document, a_key, a_source, a_time, source_of
+from tests.store.test_writer import everything_about
+
+STATS = {
+    "pages_analyzed": 44,
+    "blocks_total": 900,
+    "blocks_boilerplate": 2,
+    "bytes_removed_avg": 512,
+    "threshold_pct": 0.5,
+    "min_pages": 3,
+    "min_block_chars": 40,
+}
+
+
+def rows_of(store: Store, project_id: uuid.UUID) -> dict[str, int]:
+    with store.session(read_only=True) as session:
+        return ProjectRepository(session).count(project_id)
+
+
+class TestDomainBoilerplate:
+    def test_what_was_upserted_is_found(self, store: Store, project: ProjectStore) -> None:
+        with store.session() as session:
+            repository = DomainBoilerplateRepository(session)
+            stored = repository.upsert(
+                project.id, DOMAIN, ["00aa", "00bb"], evidence={"00aa": Evidence(41, "p", "x")}, **STATS
+            )
+
+            assert repository.get(project.id, DOMAIN) == stored
+            assert repository.get(project.id, DOMAIN, method="html") is None
+            assert repository.get(project.id, "other") is None
+        expected = BoilerplateRecord(
+            DOMAIN, "text", ("00aa", "00bb"), evidence={"00aa": Evidence(41, "p", "x")}, **STATS
+        )
+        for field in fields(BoilerplateRecord):
+            assert getattr(stored, field.name) == getattr(expected, field.name)
+
+    def test_a_second_upsert_replaces_the_first(self, store: Store, project: ProjectStore) -> None:
+        with store.session() as session:
+            repository = DomainBoilerplateRepository(session)
+            first = repository.upsert(project.id, DOMAIN, ["00aa"], **STATS)
+            second = repository.upsert(project.id, DOMAIN, [])
+
+            assert (second.id, second.created_at) == (first.id, first.created_at)
+            assert (second.boilerplate_hashes, second.pages_analyzed, second.threshold_pct) == ((), 0, 0.7)
+            assert repository.list_by_project(project.id) == [second]
+
+    def test_methods_and_domains_are_kept_apart(self, store: Store, project: ProjectStore) -> None:
+        with store.session() as session:
+            repository = DomainBoilerplateRepository(session)
+            repository.upsert(project.id, "b.example", ["00bb"])
+            repository.upsert(project.id, "a.example", ["00aa"])
+            repository.upsert(project.id, "a.example", ["00cc"], method="html")
+
+            found = [(row.domain, row.method) for row in repository.list_by_project(project.id)]
+
+        assert found == [("a.example", "html"), ("a.example", "text"), ("b.example", "text")]
+
+    def test_a_project_is_forgotten_alone(self, store: Store, project: ProjectStore) -> None:
+        other = store.project("other")
+        with store.session() as session:
+            repository = DomainBoilerplateRepository(session)
+            for domain in ("a", "b"):
+                repository.upsert(project.id, domain, [])
+                repository.upsert(other.id, domain, [])
+
+            assert repository.delete_by_project(project.id) == 2
+            assert repository.list_by_project(project.id) == []
+            assert len(repository.list_by_project(other.id)) == 2
+
+    def test_nothing_is_committed_unless_the_caller_does(self, store: Store, project: ProjectStore) -> None:
+        with store.session() as session:
+            DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
+        assert not project.is_known(DOMAIN)
+
+        with store.session() as session:
+            DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
+            session.commit()
+        assert project.is_known(DOMAIN)
+
+
+class TestSources:
+    @pytest.fixture
+    def pages(self, project: ProjectStore) -> ProjectStore:
+        project.write(
+            a_source(number, domain=f"{number % 3}.example", source_group="even" if number % 2 == 0 else None)
+            for number in range(301)
+        )
+        return project
+
+    def test_domains_come_with_their_pages(self, store: Store, pages: ProjectStore) -> None:
+        with store.session(read_only=True) as session:
+            repository = SourceRepository(session)
+
+            assert repository.get_domains_for_project(pages.id) == [
+                ("0.example", 101),
+                ("1.example", 100),
+                ("2.example", 100),
+            ]
+            assert repository.get_domains_for_project(pages.id, ["even"]) == [
+                ("0.example", 51),
+                ("1.example", 50),
+                ("2.example", 50),
+            ]
+            assert repository.get_domains_for_project(pages.id, []) == []
+            assert repository.get_domains_for_project(no_id()) == []
+
+    def test_pages_without_content_are_left_out(self, store: Store) -> None:
+        project = store.project("p", KeepPolicy(max_bytes=100))
+        project.write(a_source(number, fetched_at=a_time(number)) for number in range(50))
+
+        with store.session(read_only=True) as session:
+            ((_, pages),) = SourceRepository(session).get_domains_for_project(project.id)
+            assert len(list(SourceRepository(session).iterate(project.id, DOMAIN))) == pages < 50
+
+    def test_pages_come_in_the_order_of_their_keys(self, store: Store, pages: ProjectStore) -> None:
+        with store.session(read_only=True) as session:
+            found = list(SourceRepository(session).iterate(pages.id, "0.example"))
+
+        assert [page.page_key for page in found] == sorted(a_key(number) for number in range(0, 301, 3))
+        assert {page.content for page in found} == {a_source(number).content for number in range(0, 301, 3)}
+
+    def test_pages_are_chosen_by_group(self, store: Store, pages: ProjectStore) -> None:
+        with store.session(read_only=True) as session:
+            repository = SourceRepository(session)
+
+            assert len(list(repository.iterate(pages.id, "0.example", ["even"]))) == 51
+            assert list(repository.iterate(pages.id, "0.example", ["odd"])) == []
+
+    def test_cleaned_texts_may_be_written_while_pages_are_read(self, store: Store, pages: ProjectStore) -> None:
+        with store.session() as session:
+            repository = SourceRepository(session)
+            cleaned = ((page.page_key, str(page.content).upper()) for page in repository.iterate(pages.id, "0.example"))
+            assert repository.set_cleaned(pages.id, cleaned) == 101
+            session.commit()
+
+        assert source_of(pages, 0).cleaned_content == "<P>PAGE 0</P>"
+        assert source_of(pages, 1).cleaned_content is None
+
+    def test_cleaned_texts_of_no_project_are_an_error(self, store: Store) -> None:
+        with store.session() as session, pytest.raises(StoreError, match="there is no project"):
+            SourceRepository(session).set_cleaned(no_id(), [])
+
+    def test_pages_are_read_in_bounded_memory(self, store: Store, project: ProjectStore) -> None:
+        """2,000 pages of 20 kB are 40 MB of text."""
+        project.write(a_source(number, content=f"{number} " * 4000) for number in range(2000))
+
+        with store.session(read_only=True) as session:
+            tracemalloc.start()
+            pages = sum(1 for _ in SourceRepository(session).iterate(project.id, DOMAIN))
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+
+        assert pages == 2000
+        assert peak < 3_000_000
+
+
+class TestProjects:
+    def test_projects_come_with_their_figures(self, store: Store, project: ProjectStore) -> None:
+        store.project("empty")
+        project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        project.write([a_source(1), a_source(2)])
+
+        with store.session(read_only=True) as session:
+            empty, shop = ProjectRepository(session).list()
+
+        assert (empty.name, empty.pages, empty.runs, empty.stored_bytes) == ("empty", 0, 0, 0)
+        assert (shop.id, shop.name, shop.pages, shop.runs) == (project.id, "shop", 2, 1)
+        assert shop.stored_bytes > 0
+
+    def test_a_project_is_deleted_with_all_its_rows_and_alone(self, store: Store, project: ProjectStore) -> None:
+        other = store.project("other")
+        for some in (project, other):
+            fill(some)
+        expected = rows_of(store, project.id)
+        assert expected.keys() == Base.metadata.tables.keys()
+        assert all(expected.values())
+
+        with store.session() as session:
+            deleted = ProjectRepository(session).delete(project.id)
+            session.commit()
+
+        assert deleted == expected
+        assert not any(rows_of(store, project.id).values())
+        assert rows_of(store, other.id) == expected
+
+    def test_the_database_deletes_a_project_with_all_its_rows_too(self, store: Store, project: ProjectStore) -> None:
+        fill(project)
+
+        with store.session() as session:
+            session.execute(text("DELETE FROM projects"))
+            session.commit()
+
+        with store.session(read_only=True) as session:
+            for table in Base.metadata.tables:
+                assert session.scalar(text(f"SELECT count(*) FROM {table}")) == 0
+
+    def test_a_project_that_was_deleted_can_begin_anew(self, store: Store, project: ProjectStore) -> None:
+        with store.session() as session:
+            ProjectRepository(session).delete(project.id)
+            session.commit()
+
+        again = store.project("shop")
+
+        assert again.id != project.id
+        again.write(everything_about(1))
+
+
+class TestFigures:
+    def test_domains_are_summed_up(self, store: Store, project: ProjectStore) -> None:
+        project.write(
+            [
+                a_document(1, chars_in=100, chars_out=25),
+                a_document(2, chars_in=100, chars_out=75),
+                a_document(3, chars_in=100, chars_out=0, status="processing"),
+                a_document(4, domain="a.example"),
+            ],
+        )
+
+        with store.session(read_only=True) as session:
+            first, second = FigureRepository(session).domains(project.id)
+
+        assert first == DomainFigures("a.example", 1, 0, 0)
+        assert second == DomainFigures(DOMAIN, 2, 200, 100)
+        assert (first.removed_share, second.removed_share) == (0.0, 0.5)
+
+    def test_decisions_are_counted(self, store: Store, project: ProjectStore) -> None:
+        project.write([a_decision(n, layer="canonical", action="keep" if n % 3 else "drop") for n in range(9)])
+        project.write([a_decision(1)])
+
+        with store.session(read_only=True) as session:
+            counts = FigureRepository(session).decisions(project.id)
+
+        assert counts == [
+            DecisionCount("boilerplate", "cut", 1),
+            DecisionCount("canonical", "drop", 3),
+            DecisionCount("canonical", "keep", 6),
+        ]
+
+    def test_the_most_repeated_blocks_come_first(self, store: Store, project: ProjectStore) -> None:
+        def a_domain(name: str, *pages: int) -> BoilerplateRecord:
+            evidence = {f"{n:016x}": Evidence(n, "body>p", f"block {n}") for n in pages}
+            return a_boilerplate(domain=name, boilerplate_hashes=tuple(evidence), pages_analyzed=50, evidence=evidence)
+
+        project.write([a_domain("a.example", 3, 40), a_domain("b.example", 40, 7), a_boilerplate(domain="c.example")])
+
+        with store.session(read_only=True) as session:
+            blocks = FigureRepository(session).repeated_blocks(project.id, limit=3)
+            only = FigureRepository(session).repeated_blocks(project.id, domain="b.example")
+
+        assert [(block.domain, block.pages) for block in blocks] == [
+            ("a.example", 40),
+            ("b.example", 40),
+            ("b.example", 7),
+        ]
+        assert (blocks[0].pages_analyzed, blocks[0].path, blocks[0].sample) == (50, "body>p", "block 40")
+        assert [block.pages for block in only] == [40, 7]
+
+
+def fill(project: ProjectStore) -> None:
+    """Write rows into every table."""
+    keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
+    keeper.begin_run(spider="site", jobdir=None, started_at=NOON)
+    keeper.write([*everything_about(1), *everything_about(2)])
+    keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
+
+
+def no_id() -> uuid.UUID:
+    """Return the id of no project."""
+    return uuid.UUID(int=0)

@@ -1,0 +1,368 @@
+import threading
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.records import CleanedRecord, Evidence, KeepPolicy, Record
+from scrapy_dedup.store.repositories import ProjectRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import (
+    DOMAIN,
+    NOON,
+    a_boilerplate,
+    a_crawled_url,
+    a_decision,
+    a_document,
+    a_key,
+    a_source,
+    a_time,
+    a_url,
+    document_of,
+    source_of,
+    url_of,
+)
+from tests.store.test_codec import ANY_TEXT
+
+
+def everything_about(name: object) -> list[Record]:
+    return [
+        a_source(name, title="T", content_type="text/html", source_group="g", cleaned_content="page"),
+        a_document(name, verdict="new", content_hash=a_key("c"), chars_in=9, chars_out=4, sketch=b"12345678"),
+        a_crawled_url(name),
+        a_decision(name, detail={"removed": 2}),
+        a_decision(name, layer="canonical", action="keep", reason="self"),
+        a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": Evidence(41, "body>p", "Cookies")}),
+    ]
+
+
+def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    with store.session(read_only=True) as session:
+        return {
+            table: [tuple(row) for row in session.execute(text(f"SELECT * FROM {table} ORDER BY 1, 2, 3"))]
+            for table in ("sources", "source_versions", "documents", "crawled_urls", "decisions", "projects")
+        }
+
+
+def test_what_was_written_is_read_back(project: ProjectStore) -> None:
+    project.begin_run(spider="site", jobdir=None, started_at=NOON)
+    project.write(everything_about(1))
+
+    found = (source_of(project), document_of(project), url_of(project))
+    for stored, written in zip(found, everything_about(1)[:3], strict=True):
+        names = [field.name for field in fields(written)]
+        assert [getattr(stored, name) for name in names] == [getattr(written, name) for name in names]
+    assert project.run is not None
+    assert document_of(project).run_id == url_of(project).run_id == project.run.id
+    assert [(d.layer, d.detail) for d in project.decisions(a_key(1))] == [
+        ("boilerplate", {"removed": 2}),
+        ("canonical", None),
+    ]
+
+
+def test_the_same_records_twice_equal_once(store: Store, project: ProjectStore) -> None:
+    project.write(everything_about(1) + everything_about(2))
+    once = dump(store)
+
+    project.write(everything_about(1) + everything_about(2))
+
+    assert dump(store) == once
+
+
+def test_the_later_of_two_records_in_one_batch_counts(project: ProjectStore) -> None:
+    project.write([a_document(status="processing"), a_document(status="completed"), a_document(2, status="failed")])
+
+    assert document_of(project, 1).status == "completed"
+
+
+def test_a_url_found_again_is_updated(project: ProjectStore) -> None:
+    project.write([a_crawled_url(http_status=200)])
+
+    project.write([a_crawled_url(http_status=404, status="failed", last_crawled_at=a_time(1), document_key=None)])
+
+    url = url_of(project, 1)
+    assert (url.http_status, url.status, url.last_crawled_at) == (404, "failed", a_time(1))
+    assert url.document_key is None
+
+
+def test_an_alias_has_its_own_row(project: ProjectStore) -> None:
+    alias = a_crawled_url("old", status="alias", document_key=a_key(1), alias_kind="redirect", http_status=None)
+    project.write([a_crawled_url(1), alias, a_crawled_url(2)])
+
+    assert [url.url for url in project.urls_of_document(a_key(1))] == [a_url(1), a_url("old")]
+    assert project.document_keys([a_key(1), a_key("old"), a_key("unknown")]) == {
+        a_key(1): a_key(1),
+        a_key("old"): a_key(1),
+    }
+
+
+def test_more_keys_than_one_statement_takes_are_asked_for(project: ProjectStore) -> None:
+    project.write([a_crawled_url(name) for name in range(1200)])
+
+    assert len(project.document_keys([a_key(name) for name in range(2000)])) == 1200
+
+
+def test_an_unknown_page_is_none(project: ProjectStore) -> None:
+    assert project.page(a_key("unknown")) is None
+    assert project.decisions(a_key("unknown")) == []
+
+
+def test_a_domain_is_known_when_it_has_a_row_even_without_hashes(project: ProjectStore) -> None:
+    assert not project.is_known(DOMAIN)
+
+    project.write([a_boilerplate()])
+
+    assert project.is_known(DOMAIN)
+    assert not project.is_known("other.example.com")
+    assert project.knowledge(DOMAIN)["html"].boilerplate_hashes == ()
+
+
+def test_knowledge_is_kept_by_method_and_replaced_by_the_next(project: ProjectStore) -> None:
+    first = a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": Evidence(41, "body>p", "\0\ud800")})
+    project.write([first, a_boilerplate(method="text", pages_analyzed=7)])
+    before = project.knowledge(DOMAIN)
+
+    project.write([a_boilerplate(boilerplate_hashes=("00bb", "00cc"))])
+
+    after = project.knowledge(DOMAIN)
+    assert before["html"].evidence == first.evidence
+    assert after["html"].boilerplate_hashes == ("00bb", "00cc")
+    assert after["html"].evidence is None
+    assert after["text"] == before["text"]
+    assert (after["html"].id, after["html"].created_at) == (before["html"].id, before["html"].created_at)
+    assert after["html"].updated_at >= before["html"].updated_at
+
+
+def test_projects_do_not_see_each_other(store: Store, project: ProjectStore) -> None:
+    project.write(everything_about(1))
+
+    other = store.project("other")
+
+    assert other.page(a_key(1)) is None
+    assert not other.is_known(DOMAIN)
+    assert store.project("shop").page(a_key(1)) is not None
+
+
+def test_a_project_is_found_only_when_it_is_there(store: Store, project: ProjectStore) -> None:
+    found = store.find_project("shop")
+
+    assert found is not None
+    assert found.id == project.id
+    assert store.find_project("other") is None
+
+
+def test_nothing_of_a_batch_is_written_when_one_record_cannot_be(store: Store, project: ProjectStore) -> None:
+    before = dump(store)
+
+    with pytest.raises(StoreError, match="needs a zone"):
+        project.write([a_document(1), a_crawled_url(1, last_crawled_at=NOON.replace(tzinfo=None))])
+
+    assert dump(store) == before
+
+
+def test_an_error_shows_no_content(project: ProjectStore) -> None:
+    with pytest.raises(StoreError) as caught:
+        project.write([a_document(1, title="a secret title", updated_at=NOON.replace(tzinfo=None))])
+
+    assert "secret" not in str(caught.value)
+
+
+def test_times_come_back_in_utc(project: ProjectStore) -> None:
+    project.write([a_crawled_url(last_crawled_at=NOON.astimezone(timezone(timedelta(hours=5))))])
+
+    assert url_of(project, 1).last_crawled_at == NOON
+    assert url_of(project, 1).last_crawled_at.utcoffset() == timedelta(0)
+
+
+def test_a_deleted_project_is_an_error_with_a_way_out(store: Store, project: ProjectStore) -> None:
+    with store.session() as session:
+        ProjectRepository(session).delete(project.id)
+        session.commit()
+
+    with pytest.raises(StoreError, match="project 'shop' was deleted"):
+        project.write([a_document(1)])
+
+
+HOSTILE = "a\0b\ud800c\u202e<script>'; DROP TABLE sources; --"
+STORED = HOSTILE.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
+
+
+def test_hostile_text_is_stored_without_what_no_column_holds(store: Store) -> None:
+    project = store.project(HOSTILE)
+    names = {"url": HOSTILE, "domain": HOSTILE, "title": HOSTILE}
+    project.write(
+        [
+            a_source(content=HOSTILE, cleaned_content=HOSTILE, source_group=HOSTILE, content_type=HOSTILE, **names),
+            a_document(error=HOSTILE, canonical_url=HOSTILE, **names),
+            a_crawled_url(url=HOSTILE, domain=HOSTILE),
+            a_decision(reason=HOSTILE, detail={HOSTILE: HOSTILE}),
+            a_boilerplate(domain=HOSTILE),
+        ],
+    )
+
+    assert source_of(project).content == HOSTILE  # the original is never modified
+    assert source_of(project).cleaned_content == document_of(project).title == url_of(project).url == STORED
+    assert project.decisions(a_key(1))[0].detail == {HOSTILE: HOSTILE}
+    assert project.is_known(HOSTILE)
+    assert store.project(HOSTILE).id == project.id
+
+
+@pytest.fixture(scope="module")
+def in_memory() -> Iterator[ProjectStore]:
+    with Store.open("sqlite://") as store:
+        yield store.project("p")
+
+
+@given(
+    content=ANY_TEXT,
+    title=st.none() | ANY_TEXT,
+    cleaned=st.none() | ANY_TEXT,
+    detail=st.dictionaries(ANY_TEXT, ANY_TEXT),
+)
+def test_any_record_round_trips(
+    in_memory: ProjectStore, content: str, title: str | None, cleaned: str | None, detail: dict[str, str]
+) -> None:
+    """Every example overwrites the same page, which is a law of its own."""
+    in_memory.write([a_source(content=content, title=title, cleaned_content=cleaned), a_decision(detail=detail)])
+
+    source = source_of(in_memory, 1)
+    assert source.content == content
+    assert (source.title is None, source.cleaned_content is None) == (title is None, cleaned is None)
+    assert in_memory.decisions(a_key(1))[0].detail == detail
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=12), st.integers(1, 4))
+def test_how_records_are_split_into_batches_changes_nothing(
+    in_memory: ProjectStore, steps: list[tuple[str, int]], size: int
+) -> None:
+    def final(project: ProjectStore) -> list[object]:
+        return [document_of(project, name).chars_in for name in "abc"]
+
+    records = [a_document(name, chars_in=number) for name, number in [("a", 0), ("b", 0), ("c", 0), *steps]]
+
+    in_memory.write(records)
+    at_once = final(in_memory)
+    for start in range(0, len(records), size):
+        in_memory.write(records[start : start + size])
+
+    assert final(in_memory) == at_once
+
+
+def test_one_thread_may_write_while_others_read(store: Store, project: ProjectStore) -> None:
+    project.write([a_document(0), a_boilerplate()])
+    seen: list[bool] = []
+
+    def read() -> None:
+        seen.extend(project.is_known(DOMAIN) and project.page(a_key(0)) is not None for _ in range(30))
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(30):
+        project.write([a_document(number), a_source(number)])
+    for reader in readers:
+        reader.join()
+
+    assert seen == [True] * 90
+
+
+def test_a_store_in_memory_serves_several_threads(in_memory: ProjectStore) -> None:
+    failed: list[BaseException] = []
+
+    def work(name: int) -> None:
+        try:
+            for number in range(20):
+                in_memory.write([a_document((name, number))])
+                assert in_memory.page(a_key((name, number))) is not None
+        except BaseException as error:  # noqa: BLE001
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert failed == []
+
+
+def test_cleaned_text_is_added_to_the_original(project: ProjectStore) -> None:
+    project.write([a_source(1), a_source(2)])
+
+    project.write([CleanedRecord(a_key(1), "page 1"), CleanedRecord(a_key("unknown"), "nothing")])
+
+    assert source_of(project, 1).cleaned_content == "page 1"
+    assert source_of(project, 1).content == a_source(1).content
+    assert source_of(project, 2).cleaned_content is None
+
+
+def test_a_new_original_forgets_the_text_of_the_old_one(project: ProjectStore) -> None:
+    project.write([a_source(1, cleaned_content="old")])
+
+    project.write([CleanedRecord(a_key(1), "older"), a_source(1, content="new", fetched_at=a_time(1))])
+
+    assert source_of(project, 1).cleaned_content is None
+
+
+def test_original_and_cleaned_text_may_come_in_one_batch(project: ProjectStore) -> None:
+    project.write([a_source(1), CleanedRecord(a_key(1), "page 1")])
+
+    assert source_of(project, 1).cleaned_content == "page 1"
+
+
+@pytest.mark.parametrize("bound", [1, 2, 10, 95])
+def test_decisions_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
+    project = store.project("p", KeepPolicy(decisions=bound))
+    for number in range(0, 200, 5):
+        project.write([a_decision(n, decided_at=a_time(n)) for n in range(number, number + 5)])
+
+    kept = [number for number in range(200) if project.decisions(a_key(number))]
+
+    assert max(1, int(bound * 0.9)) <= len(kept) <= bound
+    assert kept == list(range(200 - len(kept), 200))
+
+
+def test_the_cap_counts_what_was_there_before(store: Store) -> None:
+    store.project("p").write([a_decision(number, decided_at=a_time(number)) for number in range(50)])
+
+    store.project("p", KeepPolicy(decisions=20)).write([a_decision(50, decided_at=a_time(50))])
+
+    assert sum(bool(store.project("p").decisions(a_key(number))) for number in range(51)) == 18
+
+
+def test_a_decision_written_again_takes_no_more_room(store: Store) -> None:
+    project = store.project("p", KeepPolicy(decisions=10))
+
+    for hour in range(30):
+        project.write([a_decision(1, decided_at=a_time(hour)), a_decision(2)])
+
+    assert project.decisions(a_key(1))
+    assert project.decisions(a_key(2))
+
+
+def test_no_decisions_are_kept_when_none_are_wanted(store: Store) -> None:
+    project = store.project("p", KeepPolicy(decisions=0))
+    project.write([a_decision(1)])
+
+    assert project.decisions(a_key(1)) == []
+
+
+def test_writing_nothing_takes_no_lock(store: Store, project: ProjectStore) -> None:
+    with store.session() as session:
+        session.execute(text("SELECT 1"))  # the write lock is held
+
+        project.write([])
+
+
+def test_records_can_be_changed_by_replace_only() -> None:
+    record = a_document()
+
+    with pytest.raises(AttributeError):
+        setattr(record, "status", "failed")  # noqa: B010 (mypy would refuse it, too)
+    assert replace(record, status="failed").status == "failed"
