@@ -90,7 +90,7 @@ def site(url: str) -> Iterator[tuple[str, int]]:
     """Yield the start page and the page cap of the site to crawl."""
     if url:
         start = url if "://" in url else f"https://{url}"
-        if urlsplit(start).scheme not in ("http", "https") or not urlsplit(start).hostname:
+        if not is_web(start):
             raise DemoError(f"URL={url!r}: needs the address of a site, such as URL=https://example.com/")
         console.print(
             Text(f"Crawling {plain(start)}: {PAGES_OF_A_FOREIGN_SITE} pages at most, robots.txt and delay kept.")
@@ -108,6 +108,15 @@ def site(url: str) -> Iterator[tuple[str, int]]:
         else:
             console.print(f"The documentation of {PACKAGE} {VERSION}, served at {origin}")
         yield f"{origin}/index.html", 500
+
+
+def is_web(url: str) -> bool:
+    """Whether this is the address of something that can be crawled."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # such as http://[half-an-address
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def crawl(start: str, pages: int, files: Files, *, seconds: float) -> None:
@@ -160,7 +169,10 @@ def report(files: Files) -> dict[str, Any]:
     out, errors = process.communicate()
     if process.returncode != 0:
         raise DemoError(f"scrapy dedup report failed:\n{plain(errors)[-1500:]}")
-    figures: dict[str, Any] = json.loads(out)
+    try:
+        figures: dict[str, Any] = json.loads(out)
+    except json.JSONDecodeError as error:
+        raise DemoError(f"scrapy dedup report printed no figures: {plain(out)[:300]!r}") from error
     return figures
 
 
@@ -173,7 +185,9 @@ def show(figures: dict[str, Any], files: Files, seconds: float) -> None:
     console.print(f"[bold]{figures['pages_fetched']:,}[/] pages in, [bold]{removed:.1%}[/] of their text removed")
     console.print(f"[dim]{chars_in:,} characters in, {chars_out:,} kept, {seconds:.0f} seconds in all[/]\n")
     console.print(layer_table(figures["layers"]))
+    console.print()
     console.print(block_table(figures["repeated"][:10]))
+    console.print()
     for name, file in (("Cleaned pages", files.feed), ("Report", files.report), ("Log", files.log)):
         console.print(Text.assemble((f"{name:<14}", "bold"), str(file)), soft_wrap=True)
 
@@ -187,7 +201,7 @@ def layer_table(layers: list[dict[str, Any]]) -> Table:
     table.add_column("prevents", style="dim")
     for layer in layers:
         figures = [f"{layer[name]:,}" for name in ("pages", "blocks", "chars")]
-        table.add_row(layer["layer"], *figures, Text(plain(layer["prevents"])))
+        table.add_row(Text(plain(layer["layer"])), *figures, Text(plain(layer["prevents"])))
     return table
 
 
@@ -195,10 +209,13 @@ def block_table(blocks: list[dict[str, Any]]) -> Table:
     """Return the most repeated blocks."""
     title = "Most repeated blocks" if blocks else "No block repeats often enough"
     table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=bool(blocks))
+    counts = [f"{block['on_pages']} of {block['of_pages']}" for block in blocks]
+    # Without a bound a long block takes the room of its own count.
+    room = max(20, console.width - max(map(len, counts), default=0) - 6)
     table.add_column("on pages", justify="right", style="bold", no_wrap=True)
-    table.add_column("block", no_wrap=True, overflow="ellipsis")
-    for block in blocks:
-        table.add_row(f"{block['on_pages']} of {block['of_pages']}", Text(plain(block["text"])[:200]))
+    table.add_column("block", no_wrap=True, overflow="ellipsis", max_width=room)
+    for block, count in zip(blocks, counts, strict=True):
+        table.add_row(count, Text(plain(block["text"])[:200]))
     return table
 
 

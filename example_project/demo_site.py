@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -28,7 +29,11 @@ def documentation(cache: Path) -> Path | None:
         archive = next(cache.glob(f"{PACKAGE}-{VERSION}.tar.gz"), None) or _download(cache)
         if archive is None:
             return None
-        _unpack(archive, "doc", folder)
+        try:
+            _unpack(archive, "doc", folder)
+        except (tarfile.TarError, zlib.error, EOFError):
+            archive.unlink()  # a download that was cut short: the next demo fetches it again
+            return None
         complete.touch()
     return folder
 

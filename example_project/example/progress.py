@@ -1,4 +1,4 @@
-"""A progress bar for crawls: pages fetched of pages known so far, items, duplicates."""
+"""A progress bar for crawls: pages fetched of pages known so far, and items."""
 
 import logging
 import sys
@@ -51,7 +51,7 @@ class Progress:
         self._bar = Bar(
             TextColumn("crawling"),
             BarColumn(),
-            TextColumn("{task.completed:.0f} of {task.total:.0f} known pages, {task.description}"),
+            TextColumn("{task.completed:.0f} of {task.total:.0f} pages, {task.description}"),
             TimeElapsedColumn(),
             console=Console(stderr=True),
         )
@@ -92,12 +92,10 @@ class Progress:
         return max(min(known, self._page_cap) if self._page_cap else known, self._fetched, 1)
 
     def _words(self) -> str:
-        items = self._stats.get_value("item_scraped_count", 0)
-        duplicates = self._stats.get_value("dupefilter/filtered", 0)
-        return f"{items} items, {duplicates} links to pages known already"
+        return f"{self._stats.get_value('item_scraped_count', 0)} items"
 
     def _print_line(self) -> None:
-        line = f"crawling: {self._fetched} of {self._known} known pages, {self._words()}"
+        line = f"crawling: {self._fetched} of {self._known} pages, {self._words()}"
         if line != self._last_line:
             print(line, file=sys.stderr, flush=True)  # noqa: T201 - for people, like the bar
         self._last_line = line

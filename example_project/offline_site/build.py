@@ -107,7 +107,9 @@ def _article(article: Article, following: Article, everything: list[Article]) ->
         parts.append("<h2>Delivery</h2>\n<p>Ready to send within two working days; returns are free for a month.</p>")
     if article.slug == "harbour-wall":
         parts.append('<p><a href="/walks/harbour-wall.print.html">Print this walk</a></p>')
-    parts.append(f'<p class="next">Next: <a href="{following.address}?ref=next">{escape(following.title)}</a></p>')
+    parts.append(
+        f'<p class="next">Next: <a href="{following.address}?utm_content=next">{escape(following.title)}</a></p>'
+    )
     return _page(article.title, article.address, "\n".join(parts), everything)
 
 

@@ -58,7 +58,7 @@ def _opening(report: Report) -> Html:
     duplicates = sum(layer.pages for layer in report.layers)
     figures = (
         ("pages fetched", whole(report.pages_fetched)),
-        ("duplicates dropped", whole(duplicates)),
+        ("duplicate links and pages dropped", whole(duplicates)),
         ("characters in", short(chars_in)),
         ("characters kept", short(chars_out)),
     )
@@ -122,7 +122,8 @@ def _layers(layers: tuple[LayerFigures, ...]) -> Html:
         for each in layers
     )
     lead = (
-        "In the order in which they act. Each page and each block is counted once, under the first layer that drops it."
+        "In the order in which they act. Each page and each block is counted once, under the first layer that "
+        "drops it. What url drops are links: they were not fetched again."
     )
     return _section("What each layer dropped", lead, _table("Layer", ("Pages", "Blocks", "Characters"), body))
 
@@ -132,8 +133,12 @@ def _repeated(repeated: tuple[RepeatedBlock, ...]) -> Html:
         return _section("Most repeated blocks", "No block repeats often enough yet.", Html(""))
     several = len({each.domain for each in repeated}) > 1
     body = joined(_repeated_row(each, with_domain=several) for each in repeated[:MOST_REPEATED])
-    table = _table("Block", ("On pages", "Characters saved"), body)
-    return _section("Most repeated blocks", "What the site says again and again.", table)
+    table = _table("Block", ("On pages", "Saved"), body)
+    return _section(
+        "Most repeated blocks",
+        "What the site says again and again, and how many characters it saves to leave it out.",
+        table,
+    )
 
 
 def _repeated_row(each: RepeatedBlock, *, with_domain: bool) -> Html:
@@ -156,7 +161,7 @@ def _samples(report: Report) -> Html:
     if not report.samples:
         return Html("")
     articles = joined(sample_section(sample, number) for number, sample in enumerate(report.samples, start=1))
-    lead = "Struck out on the left: what was removed, and why. On the right: the cleaned text as it was handed on."
+    lead = "First the page as it was, with what was removed struck out, and why; then the text that was handed on."
     return _section("Before and after", lead, articles)
 
 

@@ -15,7 +15,10 @@ class ShopSpider(SiteSpider):
     name = "shop"
 
     # Ordinary Scrapy: any setting, for this spider.
-    custom_settings: dict[Any, Any] | None = {"DEDUP_OUTPUT": "markdown", "DEDUP_SOURCE_GROUP": "shops"}
+    custom_settings: dict[Any, Any] | None = {  # noqa: RUF012 - as Scrapy declares it
+        "DEDUP_OUTPUT": "markdown",
+        "DEDUP_SOURCE_GROUP": "shops",
+    }
 
     # The same as attributes, which go before custom_settings: plain text,
     # and a small shop is learned from fewer pages than usual.

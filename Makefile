@@ -1,0 +1,63 @@
+# Everything from a fresh clone: `make demo`, `make test`. Needs Python 3.11 or later and nothing else.
+
+PYTHON ?= python3
+VENV ?= .venv
+RUN := $(VENV)/bin/python
+SITE ?= $(URL)
+
+.PHONY: help demo test lint format bench docs clean
+
+help:
+	@echo "make demo            crawl a real site with the plugin on, and show what it kept"
+	@echo "make demo URL=...    the same for any site: 200 pages at most, robots.txt and delay kept"
+	@echo "make test            all tests"
+	@echo "make lint            ruff, mypy, import-linter"
+	@echo "make format          let ruff lay out the code"
+	@echo "make bench           the benchmarks of speed and memory"
+	@echo "make docs            docs/settings.md from the settings' declaration"
+	@echo "make clean           remove everything that was made, the environment included"
+
+demo: $(VENV)/.installed
+	@$(RUN) example_project/demo.py '$(subst ','\'',$(SITE))'
+
+test: $(VENV)/.installed-dev
+	$(RUN) -m pytest -n 2 $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+	$(VENV)/bin/lint-imports
+
+format: $(VENV)/.installed-dev
+	$(RUN) -m ruff format
+	$(RUN) -m ruff check --fix
+
+bench: $(VENV)/.installed-dev
+	$(RUN) -m benchmarks.crawl_overhead
+	$(RUN) -m benchmarks.memory
+
+docs: $(VENV)/.installed-dev
+	@mkdir -p docs
+	$(RUN) -c "from scrapy_dedup.settings import as_markdown; print(as_markdown(), end='')" > docs/settings.md
+
+clean:
+	rm -rf $(VENV) demo-output build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+# The stamps make a second run quick; a changed setup.cfg installs again.
+$(VENV)/.installed: $(VENV)/bin/python setup.cfg pyproject.toml
+	@echo "Installing scrapy_dedup and what it needs ..."
+	@$(RUN) -m pip install -qq --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/python setup.cfg pyproject.toml
+	@echo "Installing scrapy_dedup with what its tests need ..."
+	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[test,dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "scrapy_dedup needs Python 3.11 or later; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1; }
+	@echo "Making the environment $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV) || \
+		{ rm -rf $(VENV); echo "$(PYTHON) -m venv failed; on Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
