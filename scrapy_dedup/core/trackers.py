@@ -3,8 +3,6 @@
 from functools import lru_cache
 from typing import Final
 
-from courlan.clean import TRACKERS_RE
-
 # courlan knows the families ("utm_", "fbclid", ...) and also searches for words, which it finds by their start
 # anywhere in a name: "gallery" is taken for "ga", "glossary" for "gl", TYPO3's "tx_news[uid]" for "uid", "cid"
 # (category), "keyword", "session" or "ad_id" for themselves. Right for finding new pages, wrong for telling pages
@@ -43,5 +41,8 @@ def is_tracker(name: str) -> bool:
 def _is_tracker(name: str) -> bool:
     if name in _PRODUCTS or name in _SESSIONS:
         return True
+    # Takes longer to import than most of Scrapy, for names that most links do not have.
+    from courlan.clean import TRACKERS_RE  # noqa: PLC0415
+
     evidence = TRACKERS_RE.search(name)
     return evidence is not None and evidence[0].lstrip("_") not in _WEAK_EVIDENCE

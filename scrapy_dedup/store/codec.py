@@ -4,7 +4,7 @@ import json
 import sys
 from typing import Any
 
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.errors import DamagedError
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -47,24 +47,25 @@ def unpack_text(packed: bytes) -> str:
     """Return the text that `Packer.text` packed.
 
     Raises:
-        StoreError: the bytes are damaged.
+        DamagedError: the bytes are damaged.
     """
     try:
         return zstd.decompress(packed).decode("utf-8", "surrogatepass")
     except (zstd.ZstdError, UnicodeDecodeError) as error:
-        raise StoreError(f"a stored content cannot be unpacked ({error}): restore a copy of the store") from error
+        raise DamagedError(f"a stored content cannot be unpacked ({error})") from error
 
 
 def unpack_json(packed: bytes) -> Any:
     """Return the value that `Packer.json` packed; tuples come back as lists.
 
     Raises:
-        StoreError: the bytes are damaged.
+        DamagedError: the bytes are damaged.
     """
+    text = unpack_text(packed)
     try:
-        return json.loads(unpack_text(packed))
+        return json.loads(text)
     except ValueError as error:
-        raise StoreError(f"a stored detail is not JSON ({error}): restore a copy of the store") from error
+        raise DamagedError(f"a stored detail is not JSON ({error})") from error
 
 
 def column_text(text: str) -> str:

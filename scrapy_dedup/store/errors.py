@@ -29,6 +29,10 @@ class StoreError(DedupError):
     """
 
 
+class DamagedError(ValueError):
+    """Stored bytes are not what was stored; whoever knows the store's URL makes a StoreError of it."""
+
+
 def shown(url: URL) -> str:
     """Return the URL as messages may show it: without passwords, wherever they stand."""
     secret = {name: "***" for name in url.query if "password" in name.lower()}
@@ -37,9 +41,11 @@ def shown(url: URL) -> str:
 
 @contextmanager
 def translated(url: URL) -> Iterator[None]:
-    """Turn what SQLAlchemy raises inside into a StoreError."""
+    """Turn what SQLAlchemy and the codec raise inside into a StoreError."""
     try:
         yield
+    except DamagedError as error:
+        raise StoreError(f"store {shown(url)}: {error}. {advice('malformed')}") from error
     except SQLAlchemyError as error:
         # `orig` is the driver's own words; str(error) would add the statement and its values.
         cause = str(getattr(error, "orig", None) or error)[:_LONGEST_CAUSE]

@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select
+from sqlalchemy import Connection, Select, bindparam, select, tuple_
 
 from scrapy_dedup.store.codec import column_text, unpack_text
 from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Decision, Document, DomainBoilerplate, Source, SourceVersion
@@ -102,9 +103,14 @@ def find_documents(
 
 
 def find_urls_of_document(connection: Connection, project_id: uuid.UUID, document_key: bytes) -> list[StoredUrl]:
-    """Return the URLs that stand for a document, in their own order."""
-    of_document = urls(project_id).where(CrawledUrl.document_key == document_key)
-    return [StoredUrl(*row) for row in connection.execute(of_document.order_by(CrawledUrl.url, CrawledUrl.page_key))]
+    """Return the URLs that stand for a document: its own first, then its aliases in alphabetical order."""
+    own = urls(project_id).where(CrawledUrl.page_key == document_key, CrawledUrl.document_key == document_key)
+    # In the words of the index, or it would not be used.
+    aliases = urls(project_id).where(
+        CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key
+    )
+    in_order = aliases.order_by(CrawledUrl.url, CrawledUrl.page_key)
+    return [StoredUrl(*row) for find in (own, in_order) for row in connection.execute(find)]
 
 
 def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredDecision]:
@@ -130,16 +136,14 @@ def is_known(connection: Connection, project_id: uuid.UUID, domain: str) -> bool
 
 
 def documents_by_status(
-    connection: Connection, run_id: uuid.UUID, status: str, after: bytes, limit: int
-) -> list[tuple[bytes, str]]:
-    """Return (page_key, url) of so many documents of a run, in the order of their keys."""
-    some = (
-        select(Document.page_key, Document.url)
-        .where(Document.run_id == run_id, Document.status == status, Document.page_key > after)
-        .order_by(Document.page_key)
-        .limit(limit)
-    )
-    return [(key, url) for key, url in connection.execute(some)]
+    connection: Connection, run_id: uuid.UUID, status: str, after: tuple[datetime, bytes] | None, limit: int
+) -> list[tuple[datetime, bytes, str]]:
+    """Return (updated_at, page_key, url) of so many documents of a run, in this order."""
+    order = (Document.updated_at, Document.page_key)
+    some = select(*order, Document.url).where(Document.run_id == run_id, Document.status == status)
+    if after:
+        some = some.where(tuple_(*order) > tuple_(*after))
+    return [(at, key, url) for at, key, url in connection.execute(some.order_by(*order).limit(limit))]
 
 
 def last_runs(connection: Connection, project_id: uuid.UUID, limit: int) -> list[StoredRun]:

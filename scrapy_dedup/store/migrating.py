@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, Engine, inspect, text
 
 from scrapy_dedup.store.engines import WRITES
-from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.migrations import HEAD
+from scrapy_dedup.store.models import Base, use_partial_indexes_on_postgresql
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ def migrate(engine: Engine) -> Refused | None:
 
     Nothing is changed when an upgrade fails: it is one transaction.
     """
-    import alembic.command  # noqa: F401, PLC0415 (before the lock is taken: it takes a while)
-
     writing = engine.execution_options(**{WRITES: True})
     with writing.connect() as connection, _without_foreign_keys(connection), connection.begin():
         if connection.dialect.name == "postgresql":
@@ -43,9 +42,22 @@ def migrate(engine: Engine) -> Refused | None:
         found = inspect_connection(connection)
         if isinstance(found, Refused):
             return found
-        if found is not Schema.CURRENT:
+        if found is Schema.EMPTY:
+            create(connection)
+        elif found is not Schema.CURRENT:
             upgrade(connection)
     return None
+
+
+def create(connection: Connection) -> None:
+    """Make the present schema at once: what the migrations make one after the other, without importing Alembic."""
+    if connection.dialect.name == "postgresql":
+        use_partial_indexes_on_postgresql()
+    Base.metadata.create_all(connection)
+    connection.execute(
+        text(f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
+    )
+    connection.execute(text(f"INSERT INTO {VERSION_TABLE} VALUES (:head)"), {"head": HEAD})  # noqa: S608 (a constant)
 
 
 @contextmanager

@@ -99,17 +99,20 @@ class SourceRepository:
     ) -> Iterator[StoredSource]:
         """Iterate over the pages of a domain whose content is kept, in the order of their keys.
 
-        A hundred packed pages are in memory at a time. No cursor stays open
-        between them, so the session may write while it iterates.
+        All keys and a hundred packed pages are in memory at a time. No cursor
+        stays open between them, so the session may write while it iterates.
         """
-        of_domain = lookups.sources(project_id).where(Source.domain == column_text(domain), Source.content.is_not(None))
+        kept = Source.content.is_not(None)
+        of_domain = select(Source.page_key).where(
+            Source.project_id == project_id, Source.domain == column_text(domain), kept
+        )
         if source_groups is not None:
             of_domain = of_domain.where(Source.source_group.in_(_texts(source_groups)))
-        in_order = of_domain.order_by(Source.page_key).limit(_PAGES_AT_ONCE)
-        after = b""
-        while rows := self._session.execute(in_order.where(Source.page_key > after)).all():
-            after = rows[-1].page_key
-            yield from map(read_source, rows)
+        keys = sorted(self._session.scalars(of_domain))
+        pages = lookups.sources(project_id).where(kept).order_by(Source.page_key)
+        for start in range(0, len(keys), _PAGES_AT_ONCE):
+            some = pages.where(Source.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
+            yield from map(read_source, self._session.execute(some).all())
 
     def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[tuple[bytes, str]]) -> int:
         """Store what is left of pages, given by page_key; return how many were given.

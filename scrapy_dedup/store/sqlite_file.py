@@ -24,14 +24,17 @@ _MOVE_AWAY = "Restore a copy of it, or move it away and crawl again."
 
 def inspect_file(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
     """Judge a file; one that does not exist yet is EMPTY when it could be created."""
-    refused = _refused_by_rights(path)
-    if refused or not path.exists():
-        return refused or Schema.EMPTY
-    had_log = _log(path).exists()
-    found = _inspect_bytes(path, timeout, expected)
-    if isinstance(found, Refused) and not had_log and _log(path).exists():
-        # Another process began to write while the file was read as immutable.
-        return _inspect_bytes(path, timeout, expected)
+    try:
+        refused = _refused_by_rights(path)
+        if refused or not path.exists():
+            return refused or Schema.EMPTY
+        had_log = _log(path).exists()
+        found = _inspect_bytes(path, timeout, expected)
+        if isinstance(found, Refused) and not had_log and _log(path).exists():
+            # Another process began to write while the file was read as immutable.
+            return _inspect_bytes(path, timeout, expected)
+    except OSError as error:
+        return Refused(f"it cannot be read ({error.strerror})", "Give this process the right to read and write it.")
     return found
 
 
@@ -54,13 +57,9 @@ def _refused_by_rights(path: Path) -> Refused | None:
 
 
 def _inspect_bytes(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
-    except OSError as error:
-        return Refused(f"it cannot be read ({error.strerror})", "Give this process the right to read and write it.")
-    if not size:
+    with path.open("rb") as file:
+        header = file.read(_HEADER_BYTES)
+    if not header:
         return Schema.EMPTY
     if not header.startswith(_MAGIC) or len(header) < _HEADER_BYTES:
         return Refused("it is not a SQLite database", "Name another file in DEDUP_DATABASE_URL, or move this one away.")

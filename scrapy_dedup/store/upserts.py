@@ -1,22 +1,20 @@
 """One statement that adds a row or replaces it, in the words of the database at hand."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from scrapy_dedup.store.models import Base
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 Row = dict[str, Any]
 
 # SQLite takes 32,766 values in one statement, PostgreSQL twice as many; smaller ones are planned faster.
 _IN_CHUNK = 500
-
-_INSERTS: dict[str, Callable[[Table], "sqlite.Insert | postgresql.Insert"]] = {
-    "sqlite": sqlite.insert,
-    "postgresql": postgresql.insert,
-}
 
 
 def table_of(model: type[Base]) -> Table:
@@ -28,7 +26,12 @@ def table_of(model: type[Base]) -> Table:
 
 def insert_into(connection: Connection, model: type[Base]) -> "sqlite.Insert | postgresql.Insert":
     """Return an insert that knows ON CONFLICT."""
-    return _INSERTS[connection.dialect.name](table_of(model))
+    if connection.dialect.name == "postgresql":
+        # Its dialect takes a while to import, for those who do not need it.
+        from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415
+
+        return insert(table_of(model))
+    return sqlite.insert(table_of(model))
 
 
 def upsert(
@@ -42,7 +45,7 @@ def upsert(
         return
     statement = insert_into(connection, model)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in keys and name not in once}
-    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), rows)
+    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), list(rows))
 
 
 def chunks(keys: Collection[bytes]) -> Iterator[list[bytes]]:

@@ -142,14 +142,14 @@ class ProjectStore:
 
     def _documents(self, run_id: uuid.UUID, status: str) -> Iterator[tuple[bytes, str]]:
         """Read in several short transactions: whoever stops iterating leaves none open."""
-        after = b""
+        after: tuple[datetime, bytes] | None = None
         while True:
             with self._database.transaction() as connection:
                 some = lookups.documents_by_status(connection, run_id, status, after, _KEYS_AT_ONCE)
             if not some:
                 return
-            yield from some
-            after = some[-1][0]
+            yield from ((key, url) for _, key, url in some)
+            after = some[-1][:2]
 
     def knowledge(self, domain: str) -> dict[str, StoredBoilerplate]:
         """Return what repeats on a domain, by method; empty for a domain that is not known."""

@@ -4,29 +4,25 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import select
 
+from scrapy_dedup.store.models import Project, Source, SourceVersion
 from scrapy_dedup.store.records import CleanedRecord, KeepPolicy, Record
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_key, a_source, a_time, source_of
 
-COUNTED = """
-SELECT coalesce(sum(bytes), 0) FROM (
-    SELECT length(content) AS bytes FROM sources WHERE content IS NOT NULL
-    UNION ALL SELECT length(CAST(cleaned_content AS BLOB)) FROM sources WHERE cleaned_content IS NOT NULL
-    UNION ALL SELECT length(content) FROM source_versions
-)
-"""
-
 
 def stored_bytes(store: Store) -> int:
     """Return the running total, after checking it against what is there."""
     with store.session(read_only=True) as session:
-        total = int(session.execute(text("SELECT sum(stored_bytes) FROM projects")).scalar_one())
-        assert total == session.execute(text(COUNTED)).scalar_one()
-    return total
+        total = session.scalars(select(Project.stored_bytes)).all()
+        originals = session.execute(select(Source.content, Source.cleaned_content)).all()
+        versions = session.scalars(select(SourceVersion.content)).all()
+    texts = sum(len((cleaned or "").encode()) for _, cleaned in originals)
+    assert sum(total) == sum(len(content or b"") for content, _ in originals) + texts + sum(map(len, versions))
+    return sum(total)
 
 
 def noise(seed: int, size: int = 1000) -> str:

@@ -221,6 +221,11 @@ def test_a_file_in_a_read_only_folder_is_refused(path: Path) -> None:
         path.parent.chmod(0o755)
 
 
+def test_a_name_that_the_system_refuses_is_refused(path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be read"):
+        Store.open(address(path.with_name("x" * 300)))
+
+
 def test_a_folder_is_refused(path: Path) -> None:
     path.mkdir()
 
@@ -298,15 +303,14 @@ assert "alembic" not in sys.modules
 
 
 def test_several_processes_may_open_a_new_store_at_once(path: Path) -> None:
-    """Exactly one migrates: the others would fail on tables that are there."""
+    """Exactly one creates the tables: the others would fail on tables that are there."""
     script = f"""
 import sys
 from datetime import timedelta
-import alembic.command
 from scrapy_dedup.store import migrating
 from scrapy_dedup.store.store import Store
-upgrade, times = migrating.upgrade, []
-migrating.upgrade = lambda *given: (times.append(1), upgrade(*given))
+create, times = migrating.create, []
+migrating.create = lambda *given: (times.append(1), create(*given))
 sys.stdin.read(1)
 with Store.open({address(path)!r}, timeout=timedelta(seconds=20)) as store:
     store.project("shop")

@@ -88,12 +88,8 @@ def test_how_a_run_ended_is_kept(project: ProjectStore) -> None:
     project.end_run(run.id, status="finished", reason="finished", stats=stats, finished_at=a_time(1))
 
     (stored,) = project.last_runs()
-    assert (stored.spider, stored.jobdir, stored.reason, stored.finished_at) == (
-        "site",
-        "/jobs/1",
-        "finished",
-        a_time(1),
-    )
+    assert (stored.spider, stored.jobdir) == ("site", "/jobs/1")
+    assert (stored.reason, stored.finished_at) == ("finished", a_time(1))
     assert stored.stats == {
         "items": 3,
         "start_time": str(NOON),

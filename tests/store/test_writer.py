@@ -4,11 +4,12 @@ from dataclasses import fields, replace
 from datetime import timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import text, update
 
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.models import Source
 from scrapy_dedup.store.records import CleanedRecord, Evidence, KeepPolicy, Record
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
@@ -96,6 +97,7 @@ def test_an_alias_has_its_own_row(project: ProjectStore) -> None:
     project.write([a_crawled_url(1), alias, a_crawled_url(2)])
 
     assert [url.url for url in project.urls_of_document(a_key(1))] == [a_url(1), a_url("old")]
+    assert project.urls_of_document(a_key("old")) == []
     assert project.document_keys([a_key(1), a_key("old"), a_key("unknown")]) == {
         a_key(1): a_key(1),
         a_key("old"): a_key(1),
@@ -189,6 +191,16 @@ def test_a_deleted_project_is_an_error_with_a_way_out(store: Store, project: Pro
         project.write([a_document(1)])
 
 
+def test_a_damaged_content_is_an_error_that_names_the_store(store: Store, project: ProjectStore) -> None:
+    project.write([a_source()])
+    with store.session() as session:
+        session.execute(update(Source).values(content=b"damaged"))
+        session.commit()
+
+    with pytest.raises(StoreError, match=r"store .*: a stored content cannot be unpacked .*restore a copy"):
+        project.page(a_key())
+
+
 HOSTILE = "a\0b\ud800c\u202e<script>'; DROP TABLE sources; --"
 STORED = HOSTILE.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
 
@@ -219,6 +231,7 @@ def in_memory() -> Iterator[ProjectStore]:
         yield store.project("p")
 
 
+@settings(deadline=None)
 @given(
     content=ANY_TEXT,
     title=st.none() | ANY_TEXT,
@@ -237,6 +250,7 @@ def test_any_record_round_trips(
     assert in_memory.decisions(a_key(1))[0].detail == detail
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=12), st.integers(1, 4))
 def test_how_records_are_split_into_batches_changes_nothing(
     in_memory: ProjectStore, steps: list[tuple[str, int]], size: int

@@ -89,7 +89,7 @@ def _create_sources() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_sources"),
         sa.UniqueConstraint("project_id", "page_key", name="uq_sources_project_id_page_key"),
     )
-    op.create_index("ix_sources_project_id_domain_page_key", "sources", ["project_id", "domain", "page_key"])
+    op.create_index("ix_sources_project_id_domain", "sources", ["project_id", "domain"])
     kept = sa.text("content IS NOT NULL")
     op.create_index(
         "ix_sources_oldest",
@@ -131,7 +131,7 @@ def _create_documents() -> None:
         sa.Column("updated_at", TIME, nullable=False),
         sa.PrimaryKeyConstraint("project_id", "page_key", name="pk_documents"),
     )
-    op.create_index("ix_documents_run_id_page_key", "documents", ["run_id", "page_key"])
+    op.create_index("ix_documents_run_id_updated_at_page_key", "documents", ["run_id", "updated_at", "page_key"])
 
 
 def _create_urls_and_decisions() -> None:
@@ -149,7 +149,14 @@ def _create_urls_and_decisions() -> None:
         sa.Column("alias_kind", sa.String(16)),
         sa.PrimaryKeyConstraint("project_id", "page_key", name="pk_crawled_urls"),
     )
-    op.create_index("ix_crawled_urls_project_id_document_key", "crawled_urls", ["project_id", "document_key"])
+    aliases = sa.text("document_key <> page_key")
+    op.create_index(
+        "ix_crawled_urls_project_id_document_key",
+        "crawled_urls",
+        ["project_id", "document_key"],
+        sqlite_where=aliases,
+        postgresql_where=aliases,
+    )
     op.create_table(
         "decisions",
         *_project("decisions"),

@@ -1,0 +1,74 @@
+"""Which index a question uses: a partial index goes unused, silently, when the question's words change."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import Connection, event
+
+from scrapy_dedup.store.database import Database
+from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.records import KeepPolicy
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, NOON, a_decision, a_document, a_key, a_source, a_time
+
+
+@contextmanager
+def plans(database: Database) -> Iterator[list[str]]:
+    """Collect how SQLite answers every question that is asked inside."""
+    found: list[str] = []
+
+    def explain(connection: Connection, _cursor: object, statement: str, values: object, *_: object) -> None:
+        if re.match("SELECT|DELETE|UPDATE", statement) and not isinstance(values, list):
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            found.extend(row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", values))
+
+    event.listen(database._engine, "before_cursor_execute", explain)
+    yield found
+    event.remove(database._engine, "before_cursor_execute", explain)
+
+
+@pytest.fixture
+def project(store: Store) -> ProjectStore:
+    project = store.project("p", KeepPolicy(pages=2, max_bytes=1000, decisions=10))
+    project.begin_run(spider="site", jobdir=None, started_at=NOON)
+    return project
+
+
+def test_aliases_are_found_by_their_index(project: ProjectStore) -> None:
+    with plans(project._database) as found:
+        project.urls_of_document(a_key(1))
+
+    assert any("ix_crawled_urls_project_id_document_key (project_id=? AND document_key=?)" in plan for plan in found)
+
+
+def test_keys_of_a_run_are_read_in_the_order_of_their_index(project: ProjectStore) -> None:
+    project.write([a_document(1)])
+    assert project.run is not None
+
+    with plans(project._database) as found:
+        list(project.finished_keys(project.run.id))
+
+    assert all("ix_documents_run_id_updated_at_page_key" in plan for plan in found)
+    assert not any("TEMP B-TREE" in plan for plan in found)
+
+
+def test_no_write_reads_a_whole_table(store: Store, project: ProjectStore) -> None:
+    with plans(project._database) as found:
+        for hour in range(30):
+            project.write([a_source(hour % 9, content=f"{hour}", fetched_at=a_time(hour)), a_document(1)])
+            project.write([a_decision(hour, decided_at=a_time(hour))])
+
+    assert len(set(found)) > 5
+    assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
+
+
+def test_the_pages_of_a_domain_are_found_by_their_index(store: Store, project: ProjectStore) -> None:
+    with plans(project._database) as found, store.session(read_only=True) as session:
+        list(SourceRepository(session).iterate(project.id, DOMAIN))
+
+    assert any("ix_sources_project_id_domain (project_id=? AND domain=?)" in plan for plan in found)
