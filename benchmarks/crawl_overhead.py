@@ -1,0 +1,47 @@
+"""How much CPU does the plugin cost a crawl?
+
+One local site is crawled bare and with the add-on in turn; the figure is the median ratio of the pairs.
+"""
+
+import argparse
+import statistics
+from pathlib import Path
+
+from benchmarks import results
+from benchmarks.crawls import BARE, ON, URL_AND_CANONICAL, crawl
+from benchmarks.local_site import page, serving
+
+WAYS = {"all layers": ON, "url and canonical": URL_AND_CANONICAL}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--pages", type=int, default=1000)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--only", choices=WAYS)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    print(f"{args.pages} pages of {len(page(1, args.pages, 28)) / 1000:.0f} kB, {args.pairs} pairs")
+    figures = {}
+    with serving(args.pages) as (start,):
+        for way, settings in WAYS.items():
+            if args.only in (None, way):
+                figures[way] = _compare(way, start, settings, args.pairs)
+    results.write(args.json, {"pages": args.pages, "ways": figures})
+
+
+def _compare(way: str, start: str, settings: dict[str, str], pairs: int) -> dict[str, list[float]]:
+    bare, ours, ratios = [], [], []
+    for _ in range(pairs):
+        one, other = crawl(start, BARE), crawl(start, settings)
+        if one.pages != other.pages:
+            raise RuntimeError(f"bare gave {one.pages} pages, {way} {other.pages}")
+        bare.append(one.cpu_ms_a_page)
+        ours.append(other.cpu_ms_a_page)
+        ratios.append(other.cpu_ms_a_page / one.cpu_ms_a_page)
+    print(f"{way}: bare {results.spread(bare)} ms a page, with {results.spread(ours)}; ratio {results.spread(ratios)}")
+    return {"bare_ms": bare, "with_ms": ours, "ratio": ratios, "median_ratio": [statistics.median(ratios)]}
+
+
+if __name__ == "__main__":
+    main()

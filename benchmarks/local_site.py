@@ -1,0 +1,90 @@
+"""A made-up site of any size on 127.0.0.1, in a process of its own so that its CPU time is not the crawler's.
+
+A page has what pages have: a menu, a sidebar of its section, prose of its own with some links, a teaser list, a footer
+with legal text; about 100 links and at least 30 kB.
+"""
+
+import asyncio
+import multiprocessing
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing.connection import Connection
+
+WORDS = (
+    "river stone morning garden engine letter window market silver number winter ladder copper bridge island valley "
+    "signal harbour lantern feather meadow timber orchard thunder compass saddle barrel kettle marble pocket ribbon "
+    "the of and to in with for on by from as at that it is was are were be has had not but which their its"
+).split()
+MENU_LINKS = 40
+SECTION_LINKS = 25
+TEXT_LINKS = 15
+LEGAL = "These terms apply to every use of this site, and to whatever is ordered here, unless agreed otherwise. "
+
+
+@lru_cache(maxsize=4096)
+def page(number: int, pages: int, paragraphs: int) -> bytes:
+    """Return page *number* of a site of *pages* pages."""
+    chosen = random.Random(number)
+    section = number // SECTION_LINKS * SECTION_LINKS
+    menu = "".join(_item(n * max(1, pages // MENU_LINKS) % pages, "menu-item") for n in range(MENU_LINKS))
+    sidebar = "".join(_item((section + n) % pages, "side-item") for n in range(SECTION_LINKS))
+    prose = "".join(f"<p>{_sentence(chosen, 90)}</p>" for _ in range(paragraphs))
+    linked = "".join(_item(chosen.randrange(pages), "related", _sentence(chosen, 6)) for _ in range(TEXT_LINKS))
+    legal = "".join(f"<p class='legal'>{n}. {LEGAL * 3}</p>" for n in range(8))
+    return (
+        f"<!doctype html><html lang=en><head><title>Page {number}</title><style>{'.a{color:red}' * 200}</style>"
+        f"<script>{'var a = 1;' * 300}</script></head><body><header><nav class=main><ul>{menu}</ul></nav></header>"
+        f"<div class=layout><aside class=sidebar><ul>{sidebar}</ul></aside><main><h1>{_sentence(chosen, 6)}</h1>{prose}"
+        f"<ul>{linked}</ul></main></div><div class=cookies><p>We use cookies to make this site work. {LEGAL}</p></div>"
+        f"<footer>{legal}</footer></body></html>"
+    ).encode()
+
+
+def _item(number: int, css: str, label: str = "") -> str:
+    label = label or f"{WORDS[number % len(WORDS)].title()} {number}"
+    return f'<li class="{css}"><a href="/page/{number}"><span>{label}</span></a></li>'
+
+
+def _sentence(chosen: random.Random, words: int) -> str:
+    return " ".join(chosen.choice(WORDS) for _ in range(words)).capitalize() + "."
+
+
+async def _serve(pages: int, paragraphs: int, ports: int, started: Connection) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while line := await reader.readline():
+            path = line.split(b" ")[1].decode()
+            while (await reader.readline()).strip():
+                pass
+            name = path.partition("?")[0].removeprefix("/page/")
+            found = name.isdigit() and int(name) < pages
+            body = page(int(name), pages, paragraphs) if found else b""
+            writer.write(
+                f"HTTP/1.1 {'200 OK' if found else '404 Not Found'}\r\nContent-Type: text/html; charset=utf-8\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n".encode()
+                + body
+            )
+            await writer.drain()
+        writer.close()
+
+    servers = [await asyncio.start_server(answer, "127.0.0.1", 0) for _ in range(ports)]
+    started.send([server.sockets[0].getsockname()[1] for server in servers])
+    await asyncio.gather(*(server.serve_forever() for server in servers))
+
+
+def _run(pages: int, paragraphs: int, ports: int, started: Connection) -> None:
+    asyncio.run(_serve(pages, paragraphs, ports, started))
+
+
+@contextmanager
+def serving(pages: int, *, paragraphs: int = 28, domains: int = 1) -> Iterator[list[str]]:
+    """Serve a site for each domain; give their first pages."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=_run, args=(pages, paragraphs, domains, theirs), daemon=True)
+    process.start()
+    try:
+        yield [f"http://127.0.0.1:{port}/page/0" for port in ours.recv()]
+    finally:
+        process.terminate()
+        process.join()
