@@ -2,17 +2,24 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-EXAMPLE_PROJECT = Path(__file__).parent.parent / "example_project"
+ROOT = Path(__file__).parent.parent
 ON: dict[str, str] = {}
 BARE = {"ADDONS": "{}"}
+# Items that are not to be cleaned, so that nothing is left but knowing pages by their addresses.
 URL_AND_CANONICAL = {"DEDUP_BOILERPLATE_ENABLED": "False", "DEDUP_ATTACH_RESPONSE": "False"}
+_QUIET = {
+    "LOG_LEVEL": "WARNING",
+    "ROBOTSTXT_OBEY": "False",
+    "DOWNLOAD_DELAY": "0",
+    "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
+    "EXTENSIONS": json.dumps({"benchmarks.stats_file.StatsFile": 0}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +29,8 @@ class Measured:
     cpu_seconds: float
     peak_bytes: int
     pages: int
+    memory: list[tuple[int, int]] = field(default_factory=list)
+    """(items so far, resident bytes)."""
 
     @property
     def cpu_ms_a_page(self) -> float:
@@ -37,30 +46,20 @@ def crawl(start: str, settings: dict[str, str], *, spider: str = "site") -> Meas
     """
     with tempfile.TemporaryDirectory() as folder:
         stats = Path(folder) / "stats.json"
-        settings = {
-            "LOG_LEVEL": "WARNING",
-            "ROBOTSTXT_OBEY": "False",
-            "CONCURRENT_REQUESTS_PER_DOMAIN": "16",
-            "DEDUP_DATABASE_URL": f"sqlite:///{folder}/dedup.db",
-            "EXTENSIONS": json.dumps({"benchmarks.stats_file.StatsFile": 0}),
-            "STATS_FILE": str(stats),
-        } | settings
-        if "ADDONS" in settings:
-            settings = {name: value for name, value in settings.items() if not name.startswith("DEDUP_")}
+        chosen = _QUIET | {"STATS_FILE": str(stats)} | settings
+        if "ADDONS" not in settings:
+            chosen["DEDUP_DATABASE_URL"] = f"sqlite:///{folder}/dedup.db"
         command = [sys.executable, "-m", "scrapy", "crawl", spider, "-a", f"start={start}", "-a", "pages=0"]
-        for name, value in settings.items():
+        for name, value in chosen.items():
             command += ["-s", f"{name}={value}"]
-        environment = os.environ | {"PYTHONPATH": str(EXAMPLE_PROJECT.parent)}
-        process = subprocess.Popen(command, cwd=EXAMPLE_PROJECT, env=environment)
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        process = subprocess.Popen(command, cwd=ROOT / "example_project", env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode or not stats.exists():
             raise RuntimeError(f"the crawl failed with exit code {process.returncode}")
-        return _measured(usage, json.loads(stats.read_text()))
-
-
-def _measured(usage: resource.struct_rusage, stats: dict[str, int]) -> Measured:
-    pages = stats.get("item_scraped_count", 0)
-    if not pages:
-        raise RuntimeError(f"the crawl gave no items: {stats}")
-    return Measured(usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, pages)
+        figures = json.loads(stats.read_text())
+    if not figures.get("item_scraped_count"):
+        raise RuntimeError(f"the crawl gave no items: {figures}")
+    cpu_seconds = usage.ru_utime + usage.ru_stime
+    return Measured(cpu_seconds, usage.ru_maxrss * 1024, figures["item_scraped_count"], figures["memory"])
