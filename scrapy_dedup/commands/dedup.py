@@ -1,15 +1,111 @@
-"""`scrapy dedup <verb>`."""
+"""`scrapy dedup <verb>`.
+
+Scrapy loads this module for every one of its commands, so it imports next to nothing: what a verb needs is imported
+when that verb is called. Scrapy's own parser sees the verb alone; what follows it goes to a parser of the verb, so that
+options mean the same before and after it, and what is misspelt is an error.
+"""
+
+import argparse
+import difflib
+import sys
+from importlib import import_module
+from typing import ClassVar, NoReturn
 
 from scrapy.commands import ScrapyCommand
+from scrapy.exceptions import UsageError
+
+VERBS = {
+    "analyze": "find what repeats on the stored pages, and store them without it",
+    "explain": "tell what is known of a URL, and why its blocks were removed",
+    "projects": "list the projects of the store, or delete one",
+    "report": "sum up what was kept, as a page of HTML if asked for",
+    "stats": "show how much boilerplate each domain has, worst first",
+}
+
+
+class VerbParser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and exit with code 2."""
+        self.exit(2, _line(f"{self.prog}: {message}"))
 
 
 class Command(ScrapyCommand):
-    """Stub."""
+    """Reads and changes what scrapy_dedup has stored. Works inside and outside of a Scrapy project."""
 
     requires_project = False
+    requires_crawler_process = False
+    default_settings: ClassVar = {"LOG_ENABLED": False}
+
+    def syntax(self) -> str:
+        """Return what follows the command's name."""
+        return "<verb> [options]"
 
     def short_desc(self) -> str:
-        return "Duplicates"
+        """Return the line in Scrapy's list of commands."""
+        return "Look into what was crawled: stats, report, explain URL, analyze, projects"
 
-    def run(self, args, opts) -> None:
-        pass
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Let Scrapy's parser take the options before the verb, and leave all else alone."""
+        super().add_options(parser)
+        parser.add_argument("verb", nargs="?", help=argparse.SUPPRESS)
+        parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+        lines = [f"  {name:<10}{what}" for name, what in VERBS.items()]
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = "\n".join(["Verbs:", *lines, "", "scrapy dedup <verb> -h tells the options of a verb."])
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        """Parse what follows the verb; Scrapy's own options count wherever they stand."""
+        if args:
+            _refuse(f"{args[0]}: unknown option; the options of a verb come after the verb")
+        if opts.verb not in VERBS:
+            _refuse(_which_verb(opts.verb))
+        self._verb = import_module(f"scrapy_dedup.commands.verbs.{opts.verb}")
+        parser = VerbParser(
+            prog=f"scrapy dedup {opts.verb}", description=f"{VERBS[opts.verb].capitalize()}.", allow_abbrev=False
+        )
+        self._verb.add_options(parser)
+        parser.add_argument("--json", action="store_true", help="print JSON, and nothing else, to standard output")
+        super().add_options(parser)
+        self._chosen = parser.parse_args(opts.rest)
+        _merge(opts, self._chosen)
+        try:
+            super().process_options([], opts)
+        except UsageError as error:
+            _refuse(str(error))
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:  # noqa: ARG002 (Scrapy's signature)
+        """Run the verb and set the exit code: 0, 1 where it could not be done, 2 where the call is wrong."""
+        from scrapy_dedup.commands.call import answer  # noqa: PLC0415
+
+        assert self.settings is not None
+        self.exitcode = answer(self._verb.run, self.settings, self._chosen)
+
+
+def _which_verb(given: str | None) -> str:
+    verbs = f"the verbs are {', '.join(VERBS)}"
+    if given is None:
+        return verbs
+    near = difflib.get_close_matches(given, VERBS, n=1)
+    return f"{given!r} is no verb: {f'did you mean {near[0]}?' if near else verbs}"
+
+
+def _refuse(message: str) -> NoReturn:
+    sys.stderr.write(_line(f"scrapy dedup: {message}"))
+    raise UsageError("", print_help=False)  # exits with code 2, and prints nothing
+
+
+def _line(message: str) -> str:
+    """Return a message in one line; what was typed may hold anything."""
+    return "".join(letter if letter.isprintable() else "?" for letter in message) + "\n"
+
+
+def _merge(opts: argparse.Namespace, late: argparse.Namespace) -> None:
+    """Take over Scrapy's options that stood after the verb."""
+    opts.set = [*opts.set, *late.set]
+    for name in ("logfile", "loglevel", "pidfile", "profile"):
+        if getattr(late, name) is not None:
+            setattr(opts, name, getattr(late, name))
+    opts.nolog = opts.nolog or late.nolog
+    opts.pdb = opts.pdb or late.pdb

@@ -1,0 +1,95 @@
+"""One call of a verb: what was chosen, the store, and how errors are told."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from scrapy_dedup.commands.terminal import one_line
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.service.explain import UrlError
+from scrapy_dedup.service.projects import find_project
+from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+DONE = 0
+NOT_DONE = 1
+WRONG_CALL = 2
+INTERRUPTED = 130
+
+
+class CommandError(DedupError):
+    """What was asked for cannot be done; the message says why, and what to do."""
+
+
+class WrongCallError(DedupError):
+    """The command line asks for nothing that there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What holds for one call of a verb."""
+
+    settings: Settings
+    project: str
+    options: argparse.Namespace
+
+    @contextmanager
+    def store(self) -> Iterator[Store]:
+        """Give the store; one that does not exist is not created.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        with Store.open(database_url(self.settings), timeout=self.settings.database_timeout, create=False) as store:
+            yield store
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Store, ProjectStore]]:
+        """Give the store and the project's part of it.
+
+        Raises:
+            StoreError: the store cannot be opened.
+            UnknownProjectError: it has no such project.
+        """
+        with self.store() as store:
+            yield store, find_project(store, self.project)
+
+
+def answer(verb: Callable[[Call], int], source: Mapping[str, Any], options: argparse.Namespace) -> int:
+    """Run a verb and return the exit code; what goes wrong is told in one line on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not end the command.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        settings = Settings.read(source)
+        code = verb(Call(settings, settings.project or source["BOT_NAME"], options))
+        sys.stdout.flush()
+    except (SettingError, UrlError, WrongCallError) as error:
+        return _told(error, WRONG_CALL)
+    except (DedupError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            # Whoever read our output has enough; without this Python complains when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return NOT_DONE
+        return _told(error, NOT_DONE)
+    except KeyboardInterrupt:
+        return _told("interrupted; the store is as it was", INTERRUPTED)
+    return code
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print a value as JSON in ASCII, so that nothing in it acts on a terminal."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+
+
+def _told(error: object, code: int) -> int:
+    sys.stderr.write(f"scrapy dedup: {one_line(str(error), 1_000)}\n")
+    return code

@@ -1,0 +1,51 @@
+"""Text for a terminal: nothing that a page says is obeyed by it."""
+
+import os
+import sys
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from scrapy_dedup.report.markup import visible
+
+_PIPED_WIDTH = 200
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return foreign text in one line, controls, bidi marks and invisible characters written as ⟨U+202E⟩."""
+    return visible(" ".join(text.split()), limit)
+
+
+def shown(text: str, limit: int = 200, style: str = "") -> Text:
+    """Return foreign text for rich, which then reads no markup in it."""
+    return Text(one_line(text, limit), style=style)
+
+
+def output() -> Console:
+    """Return standard output; piped, lines are long, so that nothing is cut at an 80th column."""
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return Console(highlight=False, markup=False, emoji=False, width=_PIPED_WIDTH if piped else None)
+
+
+def errors() -> Console:
+    """Return standard error, for progress and questions: they must not get into what a program reads."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def a_table(*columns: str, texts: int = 1) -> Table:
+    """Return an empty table; the first *texts* columns are text, the others numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for place, name in enumerate(columns):
+        if place < texts:
+            table.add_column(name, overflow="fold", header_style="dim")
+        else:
+            table.add_column(name, justify="right", no_wrap=True, header_style="dim")
+    return table
+
+
+def print_table(title: str, table: Table) -> None:
+    """Print a table under its title, which may be longer than the table is wide."""
+    console = output()
+    console.print(shown(title, 300, style="bold"), soft_wrap=True)
+    console.print(table)

@@ -1,0 +1,142 @@
+"""`scrapy dedup analyze`: find what repeats on the stored pages, and store them without it.
+
+JSON: `project`; `dry_run`; `parameters` with threshold_pct, min_pages, min_block_chars, method, source_groups (null:
+all); then the fields of `ProjectAnalysisResult`: domains_analyzed, domains_with_boilerplate, total_pages_cleaned,
+total_bytes_removed, and domain_results, each with domain, pages_analyzed, pages_cleaned, blocks_boilerplate,
+bytes_removed_total.
+"""
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.text import Text
+
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
+from scrapy_dedup.core.repeats import ProjectAnalysisResult
+from scrapy_dedup.report.numbers import count, short, whole
+from scrapy_dedup.service.analysis import PASSES, DomainDedupService, Progress, summed
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what an analysis can be limited to, and what it does differently from the settings."""
+    add = parser.add_argument
+    add("--domain", metavar="DOMAIN", action="append", help="only this domain (may be repeated)")
+    add("--source-group", metavar="GROUP", action="append", help="only pages of this group (may be repeated)")
+    add("--threshold-pct", metavar="SHARE", help="share of pages that makes a block boilerplate, 0.1 to 1.0")
+    add("--min-pages", metavar="PAGES", help="nothing is found on fewer pages, 2 to 100")
+    add("--min-block-chars", metavar="CHARS", help="method text: shorter blocks stay, 10 to 500")
+    add("--method", metavar="METHOD", help="auto, html or text, as DEDUP_BOILERPLATE_METHOD")
+    add("--dry-run", action="store_true", help="find out and write nothing")
+
+
+def run(call: Call) -> int:
+    """Analyse, all in one transaction; a crawl that writes to the same SQLite file meanwhile waits."""
+    settings = _chosen(call)
+    with call.opened() as (store, project):
+        result = _analysed(store, project, settings, call.options)
+    if call.options.json:
+        print_json(as_json(call, settings, result))
+    else:
+        show(call, result)
+    return DONE
+
+
+def _chosen(call: Call) -> Settings:
+    options = call.options
+    given = {
+        "threshold_pct": options.threshold_pct,
+        "min_pages": options.min_pages,
+        "min_block_chars": options.min_block_chars,
+        "boilerplate_method": options.method,
+    }
+    return call.settings.override({name: value for name, value in given.items() if value is not None}, "")
+
+
+def _analysed(
+    store: Store, project: ProjectStore, settings: Settings, options: argparse.Namespace
+) -> ProjectAnalysisResult:
+    with store.session(read_only=options.dry_run) as session:
+        known = dict(SourceRepository(session).get_domains_for_project(project.id, options.source_group))
+        domains = _asked_for(project.name, known, options)
+        service = DomainDedupService(session, settings)
+        groups, dry_run = options.source_group, options.dry_run
+        with _progress(sum(known[domain] for domain in domains)) as progress:
+            if not options.domain:
+                return service.analyze_project(project.id, source_groups=groups, dry_run=dry_run, progress=progress)
+            results = [
+                service.analyze_domain(project.id, domain, source_groups=groups, dry_run=dry_run, progress=progress)
+                for domain in domains
+            ]
+            if not dry_run:
+                session.commit()
+            return summed(results)
+
+
+def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace) -> list[str]:
+    """Return the domains to analyse; there are pages of each."""
+    if not known:
+        of_group = f" of the group {', '.join(map(repr, options.source_group))}" if options.source_group else ""
+        raise CommandError(
+            f"project {project!r} keeps no pages{of_group}: run a crawl first, and keep its pages (DEDUP_KEEP_PAGES)"
+        )
+    domains = sorted(set(options.domain or known))
+    unknown = next((domain for domain in domains if domain not in known), None)
+    if unknown is not None:
+        some = ", ".join(sorted(known)[:5])
+        raise CommandError(f"project {project!r} keeps no pages of {unknown!r}: it has pages of {some}")
+    return domains
+
+
+@contextmanager
+def _progress(pages: int) -> Iterator[Progress | None]:
+    """Give what moves a bar; nothing where nobody looks at it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    name = TextColumn("{task.description}", markup=False)
+    with Bar(name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=errors(), transient=True) as bar:
+        task = bar.add_task("", total=PASSES * pages)
+        yield lambda domain, read: bar.update(task, description=one_line(domain, 40), advance=read)
+
+
+def as_json(call: Call, settings: Settings, result: ProjectAnalysisResult) -> dict[str, Any]:
+    """Return the outcome as JSON has it."""
+    return {
+        "project": call.project,
+        "dry_run": call.options.dry_run,
+        "parameters": {
+            "threshold_pct": settings.threshold_pct,
+            "min_pages": settings.min_pages,
+            "min_block_chars": settings.min_block_chars,
+            "method": settings.boilerplate_method,
+            "source_groups": call.options.source_group,
+        },
+        **dataclasses.asdict(result),
+    }
+
+
+def show(call: Call, result: ProjectAnalysisResult) -> None:
+    """Print a table, domains that lose most first."""
+    table = a_table("Domain", "Pages", "With boilerplate", "Blocks", "Bytes removed")
+    for each in sorted(result.domain_results, key=lambda each: (-each.bytes_removed_total, each.domain)):
+        figures = (each.pages_analyzed, each.pages_cleaned, each.blocks_boilerplate)
+        table.add_row(shown(each.domain, 100), *map(whole, figures), short(each.bytes_removed_total))
+    print_table(f"Analysis of project {call.project}", table)
+    console = output()
+    console.print(
+        f"\n{whole(result.domains_with_boilerplate)} of {count(result.domains_analyzed, 'domain')} with boilerplate, "
+        f"{count(result.total_pages_cleaned, 'page')} cut, {short(result.total_bytes_removed)} bytes removed."
+    )
+    if call.options.dry_run:
+        console.print(Text("Dry run: nothing was written.", style="bold"))

@@ -1,0 +1,183 @@
+"""`scrapy dedup explain URL`: what is known of a URL, and why its blocks were removed.
+
+JSON: `project`; `url`, as given; `normal_url`; `page_key` (32 hex digits); `domain`; `known`, whether anything is
+stored about it; `crawled`, the last crawl of this URL, or null: url, status, http_status, at, alias_kind, run (null,
+or id, spider, status, started_at); `stands_for`, the address of the document that it is another address of, or null;
+`aliases`, other addresses of the document: url, status, alias_kind, last_crawled_at; `document`, or null: url,
+status, verdict, title, canonical_url, chars_in, chars_out, content_hash, cleaned_hash, error, updated_at; `source`,
+or null: field, source_group, content_type, fetched_at, kept (whether the original is); `decisions`: layer, action,
+reason, decided_at; `removed`: layer, rule, evidence, on_pages, of_pages, fingerprint, path, text.
+
+Times are ISO 8601. The exit code is 1 for a URL that was never met.
+"""
+
+import argparse
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
+from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.report.numbers import count, percent, whole
+from scrapy_dedup.service.explain import Explanation, explain, keys_of
+from scrapy_dedup.store.stored import StoredDocument, StoredSource
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the URL."""
+    parser.add_argument("url", help="the page's address, as it was found")
+
+
+def run(call: Call) -> int:
+    """Print what is known of a URL."""
+    keys_of(call.options.url, call.settings)  # a wrong URL is told before the store is looked for
+    with call.opened() as (store, project):
+        found = explain(store, project.name, call.options.url, call.settings)
+    if call.options.json:
+        print_json(as_json(found))
+    else:
+        show(found)
+    return DONE if found.is_known else NOT_DONE
+
+
+def as_json(found: Explanation) -> dict[str, Any]:
+    """Return the explanation as JSON has it."""
+    return {
+        "project": found.project,
+        "url": found.keys.url,
+        "normal_url": found.keys.normal_url,
+        "page_key": found.keys.page_key.hex(),
+        "domain": found.keys.domain,
+        "known": found.is_known,
+        "crawled": _crawled(found),
+        "stands_for": found.stands_for,
+        "aliases": [
+            {
+                "url": alias.url,
+                "status": alias.status,
+                "alias_kind": alias.alias_kind,
+                "last_crawled_at": alias.last_crawled_at.isoformat(),
+            }
+            for alias in found.aliases
+        ],
+        "document": _document(found.document),
+        "source": _source(found.source),
+        "decisions": [
+            {
+                "layer": decision.layer,
+                "action": decision.action,
+                "reason": decision.reason,
+                "decided_at": decision.decided_at.isoformat(),
+            }
+            for decision in found.decisions
+        ],
+        "removed": [{name: getattr(block, name) for name in block.__dataclass_fields__} for block in found.removed],
+    }
+
+
+def _crawled(found: Explanation) -> dict[str, Any] | None:
+    crawled, run_of_it = found.crawled, found.run
+    if crawled is None:
+        return None
+    return {
+        "url": crawled.url,
+        "status": crawled.status,
+        "http_status": crawled.http_status,
+        "at": crawled.last_crawled_at.isoformat(),
+        "alias_kind": crawled.alias_kind,
+        "run": run_of_it
+        and {
+            "id": str(run_of_it.id),
+            "spider": run_of_it.spider,
+            "status": run_of_it.status,
+            "started_at": run_of_it.started_at.isoformat(),
+        },
+    }
+
+
+def _document(document: StoredDocument | None) -> dict[str, Any] | None:
+    if document is None:
+        return None
+    names = ("url", "status", "verdict", "title", "canonical_url", "chars_in", "chars_out", "error")
+    return {
+        **{name: getattr(document, name) for name in names},
+        "content_hash": document.content_hash.hex() if document.content_hash else None,
+        "cleaned_hash": document.cleaned_hash.hex() if document.cleaned_hash else None,
+        "updated_at": document.updated_at.isoformat(),
+    }
+
+
+def _source(source: StoredSource | None) -> dict[str, Any] | None:
+    if source is None:
+        return None
+    names = ("field", "source_group", "content_type")
+    return {
+        **{name: getattr(source, name) for name in names},
+        "fetched_at": source.fetched_at.isoformat(),
+        "kept": source.content is not None,
+    }
+
+
+def show(found: Explanation) -> None:
+    """Print the explanation."""
+    console = output()
+    console.print(shown(found.keys.url, 2_000, style="bold"), soft_wrap=True)
+    for name, text in _lines(found):
+        console.print(Text.assemble((f"{name:<12}", "dim"), shown(text, 2_000)), soft_wrap=True)
+    if not found.is_known:
+        console.print(shown(f"\nThis URL was never met in project {found.project}."))
+        return
+    _show_decisions(found, console)
+    _show_removed(found, console)
+
+
+def _lines(found: Explanation) -> list[tuple[str, str]]:
+    keys, crawled, document = found.keys, found.crawled, found.document
+    lines = [("project", found.project), ("domain", keys.domain), ("page key", keys.page_key.hex())]
+    if keys.normal_url != keys.url:
+        lines.append(("normal form", keys.normal_url))
+    if crawled is not None:
+        kind = f" ({crawled.alias_kind})" if crawled.alias_kind else ""
+        status = f", status {crawled.http_status}" if crawled.http_status else ""
+        spider = f", by spider {found.run.spider}" if found.run else ""
+        lines.append(
+            ("last crawl", f"{crawled.last_crawled_at:%Y-%m-%d %H:%M} UTC: {crawled.status}{kind}{status}{spider}")
+        )
+    if found.stands_for:
+        lines.append(("stands for", found.stands_for))
+    lines += [("alias", f"{alias.url} ({alias.alias_kind or alias.status})") for alias in found.aliases]
+    if document is not None:
+        lines += [("title", document.title)] if document.title else []
+        lines += [("canonical", document.canonical_url)] if document.canonical_url else []
+        lines.append(("document", document.status + (f": {document.error}" if document.error else "")))
+        if document.chars_in is not None and document.chars_out is not None:
+            removed = percent(document.chars_in - document.chars_out, document.chars_in)
+            lines.append(("text", f"{whole(document.chars_in)} characters, {removed} of them removed"))
+    if found.is_known and (found.source is None or found.source.content is None):
+        lines.append(("original", "not kept"))
+    return lines
+
+
+def _show_decisions(found: Explanation, console: Console) -> None:
+    if not found.decisions:
+        return
+    table = a_table("Layer", "Decision", "Reason", texts=3)
+    for decision in found.decisions:
+        table.add_row(shown(decision.layer), shown(decision.action), shown(decision.reason, 500))
+    console.print()
+    print_table("Decisions", table)
+
+
+def _show_removed(found: Explanation, console: Console) -> None:
+    if not found.removed:
+        console.print("\nNo block was removed.")
+        return
+    table = a_table("Text", "Why", "Where", texts=3)
+    for block in found.removed:
+        why = f"{block.layer}: {block.evidence}"
+        table.add_row(shown(block.text or block.fingerprint, 120), shown(why), shown(block.path, 120, style="dim"))
+    console.print()
+    print_table(f"Removed: {count(len(found.removed), 'block')}", table)
+    for rule in dict.fromkeys(block.rule for block in found.removed):
+        console.print(Text(f"Rule: {rule}", style="dim"))

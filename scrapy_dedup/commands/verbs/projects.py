@@ -1,0 +1,99 @@
+"""`scrapy dedup projects list` and `scrapy dedup projects delete NAME`.
+
+JSON of list: `projects`, by name, each with name, pages, runs, stored_bytes, created_at (ISO 8601). JSON of delete:
+`project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
+from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
+from scrapy_dedup.report.numbers import count, short, whole
+from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import ProjectFigures
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the two things that can be done, and the safeguards of the second."""
+    parser.add_argument("action", choices=("list", "delete"))
+    parser.add_argument("name", nargs="?", help="the project to delete")
+    parser.add_argument("--dry-run", action="store_true", help="delete: only say what would be removed")
+    parser.add_argument("--yes", action="store_true", help="delete: do not ask")
+
+
+def run(call: Call) -> int:
+    """List projects, or delete one."""
+    options = call.options
+    if options.action == "list":
+        if options.name or options.dry_run or options.yes:
+            raise WrongCallError("projects list takes neither a name nor --dry-run nor --yes")
+        with call.store() as store:
+            return _list(call, store)
+    if not options.name:
+        raise WrongCallError("projects delete needs the project's name; scrapy dedup projects list shows them")
+    if not (options.dry_run or options.yes) and (options.json or not sys.stdin.isatty()):
+        raise WrongCallError("projects delete asks before it deletes, and here it cannot: repeat it with --yes")
+    with call.store() as store:
+        return _delete(call, store)
+
+
+def _list(call: Call, store: Store) -> int:
+    projects = list_projects(store)
+    if not projects:
+        raise CommandError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
+    if call.options.json:
+        print_json({"projects": [_as_json(project) for project in projects]})
+    else:
+        _show(projects)
+    return DONE
+
+
+def _as_json(project: ProjectFigures) -> dict[str, str | int]:
+    return {
+        "name": project.name,
+        "pages": project.pages,
+        "runs": project.runs,
+        "stored_bytes": project.stored_bytes,
+        "created_at": project.created_at.isoformat(),
+    }
+
+
+def _show(projects: Sequence[ProjectFigures]) -> None:
+    table = a_table("Name", "Pages", "Runs", "Bytes stored", "Since")
+    for each in projects:
+        figures = (whole(each.pages), whole(each.runs), short(each.stored_bytes))
+        table.add_row(shown(each.name, 100), *figures, f"{each.created_at:%Y-%m-%d}")
+    print_table("Projects", table)
+
+
+def _delete(call: Call, store: Store) -> int:
+    options = call.options
+    asks = not (options.yes or options.dry_run)
+    deletion = delete_project(store, options.name, dry_run=options.dry_run or asks)
+    if asks:
+        _tell(deletion)
+        if not _confirmed(deletion):
+            output().print("Nothing was deleted.")
+            return NOT_DONE
+        deletion = delete_project(store, options.name, dry_run=False)
+    if options.json:
+        rows = dict(deletion.rows)
+        print_json({"project": options.name, "deleted": deletion.done, "rows": rows, "total": deletion.total})
+    else:
+        _tell(deletion)
+    return DONE
+
+
+def _confirmed(deletion: Deletion) -> bool:
+    question = shown(f"Delete project {deletion.project} with {count(deletion.total, 'row')}? [y/N] ", 300)
+    return errors().input(question).strip().lower() in ("y", "yes")
+
+
+def _tell(deletion: Deletion) -> None:
+    table = a_table("Table", "Rows")
+    for name, rows in deletion.rows.items():
+        table.add_row(shown(name), whole(rows))
+    print_table(f"{'Deleted' if deletion.done else 'Would be deleted'}: project {deletion.project}", table)

@@ -1,0 +1,103 @@
+"""`scrapy dedup report`: what was fetched, dropped and kept; with `--html FILE` as a page.
+
+JSON: the fields of `scrapy_dedup.report.values.Report`, times in ISO 8601.
+"""
+
+import argparse
+import dataclasses
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.report.numbers import percent, short, whole
+from scrapy_dedup.report.page import render_report
+from scrapy_dedup.report.values import Report
+from scrapy_dedup.service.overview import make_report
+from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.writer import ProjectStore
+
+_RUNS_SEARCHED = 1_000
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is reported on, and where the page goes."""
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write the report as one HTML file")
+    parser.add_argument("--run", metavar="RUN", help="only one run: its id, or last; else the whole project")
+
+
+def run(call: Call) -> int:
+    """Print a report, and write it."""
+    file: Path | None = call.options.html
+    with call.opened() as (store, project):
+        run_asked_for = _run(project, call.options.run)
+        report = make_report(store, project, call.settings, datetime.now(UTC), run_asked_for)
+    if not report.pages_fetched and not report.domains:
+        raise CommandError(f"project {call.project!r} has no pages to report on: run a crawl first")
+    if file is not None:
+        _write(file, render_report(report))
+    if call.options.json:
+        print_json(as_json(report))
+    else:
+        show(report, file)
+    return DONE
+
+
+def _run(project: ProjectStore, asked_for: str | None) -> StoredRun | None:
+    if asked_for is None:
+        return None
+    for found in project.last_runs(_RUNS_SEARCHED):
+        if asked_for in ("last", str(found.id)):
+            return found
+    raise CommandError(f"project {project.name!r} has no run {asked_for!r}: give the id of one, or last")
+
+
+def _write(file: Path, html: str) -> None:
+    try:
+        file.write_text(html, encoding="utf-8")
+    except OSError as error:
+        raise CommandError(f"the report cannot be written to {file}: {error.strerror}") from error
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report as JSON has it."""
+    return {**dataclasses.asdict(report), "generated_at": report.generated_at.isoformat()}
+
+
+def show(report: Report, file: Path | None) -> None:
+    """Print the report's figures; the pages before and after are for the HTML."""
+    console = output()
+    chars_in = sum(domain.chars_in for domain in report.domains)
+    chars_out = sum(domain.chars_out for domain in report.domains)
+    removed = percent(chars_in - chars_out, chars_in)
+    console.print(shown(f"Project {report.project}", style="bold"))
+    console.print(
+        f"{whole(report.pages_fetched)} pages fetched, {removed} of their text removed "
+        f"({short(chars_in)} characters in, {short(chars_out)} kept).\n"
+    )
+    _show_layers(report)
+    _show_repeated(report)
+    if file is not None:
+        console.print(Text(f"\nReport: {file}"), soft_wrap=True)
+
+
+def _show_layers(report: Report) -> None:
+    table = a_table("Layer", "Prevents", "Pages", "Blocks", "Characters", texts=2)
+    for each in report.layers:
+        table.add_row(each.layer, each.prevents, whole(each.pages), whole(each.blocks), short(each.chars))
+    print_table("Dropped, by layer", table)
+    output().print()
+
+
+def _show_repeated(report: Report) -> None:
+    if not report.repeated:
+        output().print("No block repeats often enough yet.")
+        return
+    table = a_table("Block", "Domain", "On pages", texts=2)
+    for each in report.repeated:
+        on_pages = f"{whole(each.on_pages)} of {whole(each.of_pages)}"
+        table.add_row(shown(each.text, 80), shown(each.domain, 60), on_pages)
+    print_table("Most repeated blocks", table)

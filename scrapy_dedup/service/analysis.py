@@ -1,0 +1,251 @@
+"""What repeats on the stored pages of a domain or a project, and those pages without it.
+
+Two passes read the pages of a domain: one counts blocks, one cuts. A hundred pages are in memory at a time.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Literal, TypedDict, Unpack
+
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.core.bounded_counts import BoundedCounts
+from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.core.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
+from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.learning import SAMPLE_CHARS, Method, Sample
+from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.service.reading import Reading, read_again
+from scrapy_dedup.service.removals import LAYER, removal_decision
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
+from scrapy_dedup.store.records import Evidence
+from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
+from scrapy_dedup.store.stored import StoredSource
+
+PASSES = 2
+_PAGES_AT_ONCE = 100
+
+Progress = Callable[[str, int], None]
+"""Called with a domain and how many of its pages were read since the last call; each page is read PASSES times."""
+
+
+class Parameters(TypedDict, total=False):
+    """What one analysis does differently from the settings; None and what is left out leave it to them.
+
+    source_groups: only pages stored under one of these.
+    method: `html`, `text` or `auto`, as DEDUP_BOILERPLATE_METHOD.
+    dry_run: find out, and write nothing.
+    """
+
+    threshold_pct: float | None
+    min_pages: int | None
+    min_block_chars: int | None
+    method: Literal["auto", "html", "text"] | None
+    source_groups: Collection[str] | None
+    dry_run: bool
+    progress: Progress | None
+
+
+class DomainDedupService:
+    """Analyses over the pages that are stored, independent of any crawl; each can be repeated with the same outcome."""
+
+    def __init__(self, session: Session, settings: Settings) -> None:
+        self._session = session
+        self._settings = settings
+
+    def analyze_domain(
+        self, project_id: uuid.UUID, domain: str, **parameters: Unpack[Parameters]
+    ) -> DomainAnalysisResult:
+        """Find what repeats on a domain's stored pages and store every page without it; the caller commits.
+
+        What is stored is what this analysis found, whatever an earlier one did: a block that is boilerplate no longer
+        is in `cleaned_content` again, and with fewer than min_pages pages all blocks are. Pages of HTML and pages of
+        text are counted apart, and summed in the result. Originals are never changed.
+
+        Returns:
+            `pages_cleaned` counts the pages that lost a block, `bytes_removed_total` UTF-8 bytes of visible text.
+
+        Raises:
+            SettingError: a parameter is out of its range.
+            StoreError: the store failed.
+        """
+        analysis = _Analysis(self._session, self._chosen(parameters), project_id, domain, parameters)
+        result = analysis.run()
+        self._session.flush()
+        return result
+
+    def analyze_project(self, project_id: uuid.UUID, **parameters: Unpack[Parameters]) -> ProjectAnalysisResult:
+        """Analyse all domains that have stored pages, in the order of their names, and commit once.
+
+        Raises:
+            SettingError: a parameter is out of its range.
+            StoreError: the store failed; nothing was written.
+        """
+        groups = parameters.get("source_groups")
+        domains = SourceRepository(self._session).get_domains_for_project(project_id, groups)
+        results = [self.analyze_domain(project_id, domain, **parameters) for domain, _ in domains]
+        if not parameters.get("dry_run"):
+            self._session.commit()
+        return summed(results)
+
+    def get_domain_stats(self, project_id: uuid.UUID) -> list[dict[str, Any]]:
+        """Return what is known of each domain by each method, in the order of domains and methods.
+
+        Keys: domain, method, pages_analyzed, blocks_total, blocks_boilerplate, bytes_removed_avg, threshold_pct,
+        min_pages, min_block_chars, updated_at (ISO 8601).
+        """
+        names = (
+            "domain method pages_analyzed blocks_total blocks_boilerplate bytes_removed_avg threshold_pct min_pages "
+            "min_block_chars"
+        ).split()
+        return [
+            {**{name: getattr(row, name) for name in names}, "updated_at": row.updated_at.isoformat()}
+            for row in DomainBoilerplateRepository(self._session).list_by_project(project_id)
+        ]
+
+    def _chosen(self, parameters: Parameters) -> Settings:
+        given = {
+            "threshold_pct": parameters.get("threshold_pct"),
+            "min_pages": parameters.get("min_pages"),
+            "min_block_chars": parameters.get("min_block_chars"),
+            "boilerplate_method": parameters.get("method"),
+        }
+        return self._settings.override({name: value for name, value in given.items() if value is not None}, "")
+
+
+def summed(results: list[DomainAnalysisResult]) -> ProjectAnalysisResult:
+    """Return the analyses of some domains as that of their project."""
+    return ProjectAnalysisResult(
+        domains_analyzed=len(results),
+        domains_with_boilerplate=sum(result.blocks_boilerplate > 0 for result in results),
+        total_pages_cleaned=sum(result.pages_cleaned for result in results),
+        total_bytes_removed=sum(result.bytes_removed_total for result in results),
+        domain_results=results,
+    )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one method found on a domain."""
+
+    boilerplate: Boilerplate[int]
+    samples: dict[int, Sample] = field(default_factory=dict)
+    pages_cleaned: int = 0
+    bytes_removed: int = 0
+
+    def note(self, reading: Reading, cleaned: Cleaned, min_block_chars: int) -> None:
+        """Take in a page that was cut."""
+        if len(self.samples) < len(self.boilerplate.counts):
+            for key, path, text in reading.blocks(min_block_chars):
+                if key in self.boilerplate.counts:
+                    self.samples.setdefault(key, Sample(path, text[:SAMPLE_CHARS]))
+        self.pages_cleaned += bool(cleaned.removed)
+        self.bytes_removed += reading.bytes_removed(cleaned)
+
+    def evidence(self) -> dict[str, Evidence]:
+        nowhere = Sample("", "")
+        return {
+            to_hex(key): Evidence(count, *self.samples.get(key, nowhere))
+            for key, count in self.boilerplate.counts.items()
+        }
+
+
+class _Analysis:
+    """One analysis of one domain."""
+
+    def __init__(
+        self, session: Session, settings: Settings, project_id: uuid.UUID, domain: str, parameters: Parameters
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._policy = repeat_policy(settings)
+        self._project_id = project_id
+        self._domain = domain
+        self._groups = parameters.get("source_groups")
+        self._writes = not parameters.get("dry_run")
+        self._progress = parameters.get("progress") or _silent
+        self._at = datetime.now(UTC)
+
+    def run(self) -> DomainAnalysisResult:
+        counts = self._count()
+        found = {method: _Found(count.boilerplate(self._policy)) for method, count in counts.items()}
+        writer = RecleaningRepository(
+            self._session, self._project_id, layer=LAYER, keep_decisions=self._settings.keep_decisions
+        )
+        for pages in _in_lots(self._cut(found)):
+            if self._writes:
+                writer.write(pages)
+        if self._writes:
+            self._remember(found)
+        return DomainAnalysisResult(
+            domain=self._domain,
+            pages_analyzed=sum(each.boilerplate.pages for each in found.values()),
+            pages_cleaned=sum(each.pages_cleaned for each in found.values()),
+            blocks_boilerplate=sum(len(each.boilerplate.counts) for each in found.values()),
+            bytes_removed_total=sum(each.bytes_removed for each in found.values()),
+        )
+
+    def _pages(self) -> Iterator[tuple[StoredSource, Reading]]:
+        """Iterate over the pages that can be read; the others stay as they are."""
+        sources = SourceRepository(self._session).iterate(self._project_id, self._domain, self._groups)
+        for source in sources:
+            reading = read_again(source, self._settings)
+            if reading is not None:
+                yield source, reading
+            self._progress(self._domain, 1)
+
+    def _count(self) -> dict[Method, BoundedCounts]:
+        counts: dict[Method, BoundedCounts] = {}
+        for _, reading in self._pages():
+            blocks = reading.blocks(self._policy.min_block_chars)
+            counts.setdefault(reading.method, BoundedCounts()).add(block.fingerprint for block in blocks)
+        return counts
+
+    def _cut(self, found: Mapping[Method, _Found]) -> Iterator[Recleaned]:
+        for source, reading in self._pages():
+            by_method = found.get(reading.method)
+            if by_method is None:
+                continue  # a crawl stored the first page of this kind just now
+            cleaned = reading.clean(by_method.boilerplate, self._settings)
+            by_method.note(reading, cleaned, self._policy.min_block_chars)
+            yield Recleaned(
+                page_key=source.page_key,
+                cleaned_content=None if cleaned.content == source.cleaned_content else cleaned.content,
+                chars_in=cleaned.chars_in,
+                chars_out=cleaned.chars_out,
+                decision=removal_decision(source.page_key, cleaned, self._at) if cleaned.removed else None,
+            )
+
+    def _remember(self, found: Mapping[Method, _Found]) -> None:
+        repository = DomainBoilerplateRepository(self._session)
+        for method, each in sorted(found.items()):
+            evidence = each.evidence()
+            pages = each.boilerplate.pages
+            repository.upsert(
+                self._project_id,
+                self._domain,
+                sorted(evidence),
+                method=method,
+                pages_analyzed=pages,
+                blocks_total=each.boilerplate.blocks_total,
+                blocks_boilerplate=len(evidence),
+                bytes_removed_avg=each.bytes_removed // pages,
+                threshold_pct=self._policy.threshold_pct,
+                min_pages=self._policy.min_pages,
+                min_block_chars=self._policy.min_block_chars,
+                evidence=evidence,
+            )
+
+
+def _in_lots(pages: Iterable[Recleaned]) -> Iterator[list[Recleaned]]:
+    rest = iter(pages)
+    while some := list(islice(rest, _PAGES_AT_ONCE)):
+        yield some
+
+
+def _silent(_domain: str, _pages: int) -> None:
+    """Tell nobody."""

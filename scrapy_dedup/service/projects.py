@@ -1,0 +1,78 @@
+"""The projects of a store as wholes: what there is, and how one is removed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.store.repositories import ProjectRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import ProjectFigures
+from scrapy_dedup.store.writer import ProjectStore
+
+_NAMED = 5
+
+
+class UnknownProjectError(DedupError):
+    """There is no project of that name in the store."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """What the removal of a project takes away.
+
+    Attributes:
+        rows: how many rows of each table, tables without any left out.
+        done: False for what would be removed.
+    """
+
+    project: str
+    rows: Mapping[str, int]
+    done: bool
+
+    @property
+    def total(self) -> int:
+        """All rows."""
+        return sum(self.rows.values())
+
+
+def list_projects(store: Store) -> list[ProjectFigures]:
+    """Return every project with its figures, in the order of names.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    with store.session(read_only=True) as session:
+        return ProjectRepository(session).list()
+
+
+def find_project(store: Store, name: str) -> ProjectStore:
+    """Return a project's part of the store.
+
+    Raises:
+        UnknownProjectError: there is none; the message names those that there are.
+        StoreError: the store failed.
+    """
+    found = store.find_project(name)
+    if found is not None:
+        return found
+    names = [repr(project.name) for project in list_projects(store)]
+    if not names:
+        raise UnknownProjectError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    known = ", ".join(names[:_NAMED])
+    raise UnknownProjectError(f"no project {name!r} in the store: name it by DEDUP_PROJECT; there is {known}{more}")
+
+
+def delete_project(store: Store, name: str, *, dry_run: bool) -> Deletion:
+    """Remove a project with all its rows, or say what that would remove.
+
+    Raises:
+        UnknownProjectError: there is none of that name.
+        StoreError: the store failed; nothing was removed.
+    """
+    project = find_project(store, name)
+    with store.session(read_only=dry_run) as session:
+        repository = ProjectRepository(session)
+        rows = repository.count(project.id) if dry_run else repository.delete(project.id)
+        session.commit()
+    return Deletion(name, {table: number for table, number in sorted(rows.items()) if number}, done=not dry_run)

@@ -1,0 +1,81 @@
+"""A stored page, read again as the crawl read it."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.fingerprints import from_hex
+from scrapy_dedup.core.render import render
+from scrapy_dedup.core.repeats import Boilerplate, hash_block, split_into_blocks
+from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text
+from scrapy_dedup.service.learning import Method
+from scrapy_dedup.service.policies import parse_limits
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.stored import StoredSource
+
+
+class Located(NamedTuple):
+    """A block and where it stands; the path is empty in plain text."""
+
+    fingerprint: int
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A page, and the method by which its blocks are counted."""
+
+    method: Method
+    page: Page | None
+    """None where the original is no HTML."""
+    text: str
+    """What the text method works on; empty by the html method."""
+    url: str
+
+    def blocks(self, min_block_chars: int = 1) -> list[Located]:
+        """Return the blocks that are counted, in the order of the page.
+
+        Args:
+            min_block_chars: the text method leaves out shorter ones.
+        """
+        if self.method == "html" and self.page is not None:
+            return [Located(block.fingerprint, block.path, block.text) for block in self.page.blocks]
+        found = split_into_blocks(self.text, min_block_chars)
+        return [Located(from_hex(hash_block(block)), "", block) for block in found]
+
+    def clean(self, boilerplate: Boilerplate[int], settings: Settings) -> Cleaned:
+        """Return the page without its boilerplate, as the crawl would cut it."""
+        if self.method == "html" and self.page is not None:
+            return clean_html(self.page, boilerplate, settings.output, self.url)
+        return clean_text(self.text, boilerplate, settings.min_block_chars)
+
+    def bytes_removed(self, cleaned: Cleaned) -> int:
+        """Return by how many UTF-8 bytes of visible text a cleaned page is shorter."""
+        if self.method == "text":
+            return _bytes(self.text) - _bytes(cleaned.content)
+        return sum(_bytes(removed.text) for removed in cleaned.removed)
+
+
+def read_again(source: StoredSource, settings: Settings) -> Reading | None:
+    """Return a stored page as the settings ask for it; None where it is not kept, or not to be parsed."""
+    if source.content is None:
+        return None
+    if source.field != "html":
+        return Reading("text", None, source.content, source.url)
+    page = parse_page(source.content, parse_limits(settings))
+    if isinstance(page, Unparsed):
+        return None
+    if settings.boilerplate_method != "text":
+        return Reading("html", page, "", source.url)
+    return Reading("text", page, render(page, [True] * len(page.blocks), settings.output, source.url), source.url)
+
+
+def other_method(settings: Settings) -> Settings:
+    """Return the settings by which a page of HTML is read by the method that is not chosen now."""
+    method = settings.boilerplate_method
+    return replace(settings, boilerplate_method="html" if method == "text" else "text")
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

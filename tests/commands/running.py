@@ -1,0 +1,104 @@
+"""`scrapy dedup` as a user runs it: in a process of its own, on a store in a file."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+PROJECT = "shop"
+SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Return what a program reads from standard output."""
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A folder with a store that knows a project."""
+
+    folder: Path
+
+    @property
+    def file(self) -> Path:
+        return self.folder / ".scrapy" / "dedup.db"
+
+    @property
+    def settings(self) -> list[str]:
+        return ["-s", f"DEDUP_PROJECT={PROJECT}"]
+
+    def run(self, *arguments: str, **environment: str) -> Outcome:
+        """Run `scrapy dedup` on this store."""
+        return scrapy("dedup", *arguments, *self.settings, folder=self.folder, **environment)
+
+    def open(self) -> Store:
+        return Store.open(f"sqlite:///{self.file}")
+
+    def project(self, store: Store) -> ProjectStore:
+        return store.project(PROJECT)
+
+
+def scrapy(*arguments: str, folder: Path, **environment: str) -> Outcome:
+    """Run Scrapy without a terminal."""
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *arguments],
+        cwd=folder,
+        env=_environment() | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+        check=False,
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def at_a_terminal(*arguments: str, folder: Path, typed: str = "") -> Outcome:
+    """Run Scrapy at a terminal, which shows both outputs as one."""
+    ours, theirs = pty.openpty()
+    os.write(ours, typed.encode())
+    command = [sys.executable, "-m", "scrapy", *arguments]
+    with subprocess.Popen(command, cwd=folder, env=_environment(), stdin=theirs, stdout=theirs, stderr=theirs) as run:
+        os.close(theirs)
+        seen = bytearray()
+        while _is_readable(ours) and (some := _read(ours)):
+            seen += some
+        code = run.wait(SECONDS)
+    os.close(ours)
+    return Outcome(code, seen.decode(errors="replace"), "")
+
+
+def _is_readable(descriptor: int) -> bool:
+    return bool(select.select([descriptor], [], [], SECONDS)[0])
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65_536)
+    except OSError:  # Linux says so where nobody holds the other end any more
+        return b""
+
+
+def _environment() -> dict[str, str]:
+    """Return this process's environment without what would make a terminal or a project of it."""
+    dropped = ("SCRAPY_", "COLUMNS", "LINES", "FORCE_COLOR", "TTY_", "NO_COLOR")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    return kept | {"TERM": "xterm", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

@@ -1,0 +1,198 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.commands.dedup import VERBS
+from tests.commands.running import Shop, scrapy
+from tests.service.stored_pages import a_url, html_page, put
+
+CALLS = {
+    "analyze": ["analyze", "--dry-run"],
+    "explain": ["explain", a_url(0)],
+    "projects": ["projects", "list"],
+    "report": ["report"],
+    "stats": ["stats"],
+}
+READING = [pytest.param(arguments, id=verb) for verb, arguments in CALLS.items()]
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_every_verb_is_tried_here() -> None:
+    assert CALLS.keys() == VERBS.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param([], "the verbs are analyze, explain", id="no-verb"),
+        pytest.param(["stat"], "'stat' is no verb: did you mean stats?", id="unknown-verb"),
+        pytest.param(["x\x1b[2J"], r"'x\x1b[2J' is no verb", id="hostile-verb"),
+        pytest.param(["--json", "stats"], "--json: unknown option", id="option-before-verb"),
+        pytest.param(["stats", "--jsn"], "unrecognized arguments: --jsn", id="unknown-option"),
+        pytest.param(["stats", "--\x1b[2J\n"], "unrecognized arguments: --?[2J?", id="hostile-option"),
+        pytest.param(["stats", "--js"], "unrecognized arguments: --js", id="abbreviated-option"),
+        pytest.param(["stats", "more"], "unrecognized arguments: more", id="too-many"),
+        pytest.param(["explain"], "required: url", id="no-url"),
+        pytest.param(["explain", "ftp://example.com"], "needs http:// or https://", id="not-a-page"),
+        pytest.param(["projects", "drop"], "invalid choice: 'drop'", id="unknown-action"),
+        pytest.param(["projects", "list", "x"], "takes neither a name", id="name-for-a-list"),
+        pytest.param(["projects", "delete"], "needs the project's name", id="delete-what"),
+        pytest.param(["projects", "delete", "shop"], "--yes", id="delete-without-a-terminal"),
+        pytest.param(["analyze", "--threshold-pct", "7"], "threshold_pct='7': needs 0.1 to 1.0", id="out-of-range"),
+        pytest.param(["analyze", "--min-pages", "few"], "min_pages='few': needs 2 to 100", id="not-a-number"),
+        pytest.param(["stats", "-s", "DEDUP_MIN_PAGE=5"], "did you mean DEDUP_MIN_PAGES?", id="misspelt-setting"),
+        pytest.param(["-s", "DEDUP_MIN_PAGE=5", "stats"], "did you mean DEDUP_MIN_PAGES?", id="misspelt-before-verb"),
+        pytest.param(["stats", "-s", "DEDUP_MIN_PAGES=1"], "DEDUP_MIN_PAGES='1': needs 2 to 100", id="wrong-value"),
+        pytest.param(["stats", "-s", "DEDUP_MIN_PAGES"], "use -s NAME=VALUE", id="setting-without-value"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[str], message: str) -> None:
+    before = finished_shop.file.stat().st_mtime_ns
+
+    told = scrapy("dedup", *arguments, folder=finished_shop.folder)
+
+    assert (told.code, told.out) == (2, "")
+    assert message in told.err
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("scrapy dedup")
+    assert finished_shop.file.stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("arguments", READING)
+def test_settings_count_before_and_after_the_verb(finished_shop: Shop, arguments: list[str]) -> None:
+    folder = finished_shop.folder.parent
+    chosen = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{finished_shop.file}", "--set", "DEDUP_PROJECT=shop"]
+
+    before = scrapy("dedup", *chosen, *arguments, folder=folder)
+    after = scrapy("dedup", *arguments, *chosen, folder=folder)
+
+    assert (before.code, before.err) == (0, "")
+    assert before.out
+    assert before == after
+
+
+@pytest.mark.parametrize("arguments", READING)
+def test_json_is_all_that_a_program_reads(finished_shop: Shop, arguments: list[str]) -> None:
+    told = finished_shop.run(*arguments, "--json")
+
+    assert (told.code, told.err) == (0, "")
+    assert isinstance(told.json, dict)
+    assert told.out.isascii()
+
+
+@pytest.mark.parametrize("arguments", READING)
+def test_without_a_store_nothing_is_created(tmp_path: Path, arguments: list[str]) -> None:
+    told = scrapy("dedup", *arguments, folder=tmp_path)
+
+    assert (told.code, told.out) == (1, "")
+    assert "there is none yet. Run a crawl first" in told.err
+    assert told.err.count("\n") == 1
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("arguments", READING)
+def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) -> None:
+    Shop(tmp_path).open().close()
+
+    told = scrapy("dedup", *arguments, folder=tmp_path)
+
+    assert (told.code, told.out) == (1, "")
+    assert "the store is empty: run a crawl first" in told.err
+
+
+@pytest.mark.parametrize("verb", ["analyze", "report", "stats"])
+def test_a_project_without_pages_says_what_to_do(tmp_path: Path, verb: str) -> None:
+    shop = Shop(tmp_path)
+    with shop.open() as store:
+        shop.project(store)
+
+    told = shop.run(verb)
+
+    assert (told.code, told.out) == (1, "")
+    assert "run a crawl first" in told.err
+
+
+def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:
+    told = scrapy("dedup", "stats", folder=finished_shop.folder)
+
+    assert told.code == 1
+    assert "no project 'scrapybot' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
+
+
+def test_a_file_that_is_no_store_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database")
+
+    told = scrapy("dedup", "stats", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
+
+    assert (told.code, told.out) == (1, "")
+    assert "is not a SQLite database" in told.err
+    assert told.err.count("\n") == 1
+    assert files(tmp_path) == [file]
+
+
+def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) -> None:
+    (shop.folder / "scrapy.cfg").write_text("[settings]\ndefault = teashop\n")
+    (shop.folder / "teashop.py").write_text('BOT_NAME = "shop"\nADDONS = {"scrapy_dedup.Addon": 700}\n')
+    below = shop.folder / "below"
+    below.mkdir()
+
+    told = scrapy("dedup", "stats", "--json", folder=below)
+
+    assert (told.code, told.err) == (0, "")
+    assert told.json["project"] == "shop"
+
+
+def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
+    of_all = scrapy("dedup", "-h", folder=tmp_path)
+    of_one = scrapy("dedup", "analyze", "-h", folder=tmp_path)
+
+    assert (of_all.code, of_one.code) == (0, 0)
+    assert all(f"  {verb} " in of_all.out for verb in VERBS)
+    assert "--threshold-pct" in of_one.out
+    assert "--set" in of_one.out
+
+
+def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
+    hostile = "\x1b[2J\x1b]0;owned\x07[bold red]x[/]\u202egpj.exe\u2066\u200b\x9b31m"
+    shop = Shop(tmp_path)
+    with shop.open() as store:
+        project = shop.project(store)
+        pages = {a_url(name): html_page(name, f"Buy {hostile} now", title=hostile) for name in range(5)}
+        put(project, pages)
+    for arguments in (["analyze"], ["stats"], ["report"], ["explain", a_url(1)], ["explain", f"{a_url(2)}?{hostile}"]):
+        told = shop.run(*arguments)
+
+        assert told.code in (0, 1)
+        assert set("\x1b\x07\u202e\u2066\u200b\x9b").isdisjoint(told.out + told.err)
+    assert "⟨U+202E⟩gpj.exe" in shop.run("report").out
+    assert "[bold red]x[/]" in shop.run("report").out
+
+
+def test_a_terminal_that_knows_little_does_not_end_a_command(finished_shop: Shop) -> None:
+    told = finished_shop.run("explain", f"{a_url(0)}?é☃", PYTHONIOENCODING="ascii")
+
+    assert (told.code, told.err) == (1, "")
+    assert r"\xe9\u2603" in told.out
+
+
+def test_a_reader_that_has_enough_ends_a_command_quietly(finished_shop: Shop) -> None:
+    command = f"{sys.executable} -m scrapy dedup report --json -s DEDUP_PROJECT=shop | head -c 1"
+
+    done = subprocess.run(command, shell=True, cwd=finished_shop.folder, capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("{", "")
+
+
+def test_scrapy_itself_loads_next_to_nothing_of_this_package() -> None:
+    """An import that fails must not break `scrapy version`."""
+    code = "import sys, scrapy_dedup.commands.dedup; print([n for n in sys.modules if n.startswith('scrapy_dedup')])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "['scrapy_dedup', 'scrapy_dedup.commands', 'scrapy_dedup.commands.dedup']"

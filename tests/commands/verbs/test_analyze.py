@@ -1,0 +1,120 @@
+import pytest
+
+from tests.commands.running import Shop, at_a_terminal
+from tests.service.stored_pages import BANNER, DOMAIN, cleaned, html_page, put, unique
+
+
+def kept_of_page_0(shop: Shop) -> str:
+    with shop.open() as store:
+        return cleaned(shop.project(store), 0) or ""
+
+
+def test_json_has_parameters_sums_and_domains(shop: Shop) -> None:
+    told = shop.run("analyze", "--json", "--threshold-pct", "0.5", "--min-pages", "3")
+
+    removed = 6 * len(BANNER + "Menu")
+    assert told.json == {
+        "project": "shop",
+        "dry_run": False,
+        "parameters": {
+            "threshold_pct": 0.5,
+            "min_pages": 3,
+            "min_block_chars": 50,
+            "method": "auto",
+            "source_groups": None,
+        },
+        "domains_analyzed": 2,
+        "domains_with_boilerplate": 1,
+        "total_pages_cleaned": 6,
+        "total_bytes_removed": removed,
+        "domain_results": [
+            {
+                "domain": "other.example",
+                "pages_analyzed": 6,
+                "pages_cleaned": 0,
+                "blocks_boilerplate": 0,
+                "bytes_removed_total": 0,
+            },
+            {
+                "domain": DOMAIN,
+                "pages_analyzed": 6,
+                "pages_cleaned": 6,
+                "blocks_boilerplate": 2,
+                "bytes_removed_total": removed,
+            },
+        ],
+    }
+
+
+def test_what_is_found_is_stored(shop: Shop) -> None:
+    assert kept_of_page_0(shop) == unique(0)
+
+    told = shop.run("analyze", "--min-pages", "20")
+
+    assert (told.code, told.err) == (0, "")
+    assert "0 of 2 domains with boilerplate, 0 pages cut" in told.out
+    assert kept_of_page_0(shop).startswith(BANNER)
+
+
+def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
+    told = shop.run("analyze", "--dry-run", "--min-pages", "20")
+
+    assert told.out.endswith("Dry run: nothing was written.\n")
+    assert kept_of_page_0(shop) == unique(0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "domains"),
+    [
+        pytest.param(["--domain", DOMAIN], [DOMAIN], id="one-domain"),
+        pytest.param(["--domain", DOMAIN, "--domain", "other.example"], ["other.example", DOMAIN], id="two-domains"),
+        pytest.param(["--source-group", "tea"], [DOMAIN], id="group"),
+        pytest.param(["--source-group", "tea", "--source-group", "coffee"], [DOMAIN], id="groups"),
+    ],
+)
+def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[str]) -> None:
+    told = shop.run("analyze", "--json", "--min-pages", "20", *arguments)
+
+    assert [each["domain"] for each in told.json["domain_results"]] == domains
+    assert kept_of_page_0(shop).startswith(BANNER)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--domain", "nowhere.example"], "keeps no pages of 'nowhere.example': it has pages of other.example, www."),
+        (["--source-group", "coffee"], "keeps no pages of the group 'coffee'"),
+    ],
+)
+def test_a_part_without_pages_is_told(finished_shop: Shop, arguments: list[str], message: str) -> None:
+    told = finished_shop.run("analyze", *arguments)
+
+    assert (told.code, told.out) == (1, "")
+    assert message in told.err
+
+
+def test_the_domain_that_loses_most_comes_first(shop: Shop) -> None:
+    with shop.open() as store:
+        put(shop.project(store), {f"https://a.example/{n}": html_page(n, BANNER, BANNER + "!") for n in range(6)})
+
+    out = shop.run("analyze").out
+
+    assert out.index("a.example") < out.index(DOMAIN) < out.index("other.example")
+
+
+def test_a_terminal_shows_a_bar(shop: Shop) -> None:
+    told = at_a_terminal("dedup", "analyze", *shop.settings, folder=shop.folder)
+
+    assert told.code == 0
+    assert "24/24" in told.out
+
+
+def test_a_store_that_another_holds_is_not_waited_for_without_end(shop: Shop) -> None:
+    with shop.open() as store, store.session() as session:
+        session.connection()
+
+        told = shop.run("analyze", "-s", "DEDUP_DATABASE_TIMEOUT=0.2")
+
+    assert (told.code, told.out) == (1, "")
+    assert "locked" in told.err
+    assert told.err.count("\n") == 1

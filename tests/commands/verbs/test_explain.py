@@ -1,0 +1,93 @@
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.store.records import CrawledUrlRecord
+from tests.commands.running import Shop
+from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, unique
+
+
+def test_a_person_reads_keys_crawl_and_reasons(finished_shop: Shop) -> None:
+    out = finished_shop.run("explain", a_url(3)).out
+
+    for part in (
+        page_key(a_url(3)).hex(),
+        "2026-03-01 12:00 UTC: crawled, status 200, by spider site",
+        "Page 3",
+        "boilerplate: on 6 of 6 pages",
+        "body>header>p",
+        BANNER,
+        "Rule: repeated block: the same place and text",
+    ):
+        assert part in out
+    assert unique(3) not in out
+
+
+def test_json_is_as_documented(finished_shop: Shop) -> None:
+    found = finished_shop.run("explain", a_url("3?utm_source=x"), "--json").json
+
+    run = found["crawled"].pop("run")
+    document = found.pop("document")
+    (decision,) = found.pop("decisions")
+    removed = found.pop("removed")
+    assert found == {
+        "project": "shop",
+        "url": a_url("3?utm_source=x"),
+        "normal_url": a_url(3),
+        "page_key": page_key(a_url(3)).hex(),
+        "domain": DOMAIN,
+        "known": True,
+        "crawled": {
+            "url": a_url(3),
+            "status": "crawled",
+            "http_status": 200,
+            "at": "2026-03-01T12:00:03+00:00",
+            "alias_kind": None,
+        },
+        "stands_for": None,
+        "aliases": [],
+        "source": {
+            "field": "html",
+            "source_group": "tea",
+            "content_type": None,
+            "fetched_at": "2026-03-01T12:00:03+00:00",
+            "kept": True,
+        },
+    }
+    assert run.keys() == {"id", "spider", "status", "started_at"}
+    assert (document["title"], document["status"], document["chars_out"]) == ("Page 3", "completed", len(unique(3)))
+    assert (decision["layer"], decision["action"], decision["reason"]) == (
+        "boilerplate",
+        "removed",
+        f"2 blocks, {len(BANNER + 'Menu')} of {len(BANNER + 'Menu' + unique(3))} characters",
+    )
+    assert {name: value for name, value in removed[0].items() if name != "fingerprint"} == {
+        "layer": "boilerplate",
+        "rule": "repeated block: the same place and text",
+        "evidence": "on 6 of 6 pages",
+        "on_pages": 6,
+        "of_pages": 6,
+        "path": "body>header>p",
+        "text": BANNER,
+    }
+
+
+def test_an_alias_leads_to_its_document(shop: Shop) -> None:
+    with shop.open() as store:
+        target = page_key(a_url(1))
+        alias = CrawledUrlRecord(
+            page_key(a_url("old")), a_url("old"), DOMAIN, "alias", NOON, document_key=target, alias_kind="redirect"
+        )
+        shop.project(store).write([alias])
+
+    of_alias, of_document = shop.run("explain", a_url("old")), shop.run("explain", a_url(1))
+
+    assert f"stands for  {a_url(1)}" in of_alias.out
+    assert "alias (redirect)" in of_alias.out
+    assert f"alias       {a_url('old')} (redirect)" in of_document.out
+
+
+def test_a_url_that_was_never_met_is_told_with_its_key(finished_shop: Shop) -> None:
+    told, as_json = (finished_shop.run("explain", a_url("nowhere"), *more) for more in ([], ["--json"]))
+
+    assert (told.code, as_json.code) == (1, 1)
+    assert "This URL was never met in project shop." in told.out
+    assert page_key(a_url("nowhere")).hex() in told.out
+    assert as_json.json["known"] is False

@@ -1,0 +1,64 @@
+import pytest
+
+from tests.commands.running import Shop, at_a_terminal, scrapy
+
+ROWS = {"crawl_runs": 1, "crawled_urls": 12, "decisions": 6, "documents": 12, "domain_boilerplate": 2, "projects": 1}
+ROWS |= {"sources": 12}
+
+
+def names(shop: Shop) -> list[str]:
+    listed = scrapy("dedup", "projects", "list", "--json", folder=shop.folder)
+    return [project["name"] for project in listed.json["projects"]] if listed.code == 0 else []
+
+
+def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
+    with shop.open() as store:
+        store.project("blog")
+
+    found, table = (scrapy("dedup", "projects", "list", *more, folder=shop.folder) for more in (["--json"], []))
+
+    blog, ours = found.json["projects"]
+    assert (blog["name"], blog["pages"]) == ("blog", 0)
+    assert (ours["name"], ours["pages"], ours["runs"]) == ("shop", 12, 1)
+    assert ours.keys() == {"name", "pages", "runs", "stored_bytes", "created_at"}
+    assert [line.split()[:3] for line in table.out.splitlines()[2:]] == [["blog", "0", "0"], ["shop", "12", "1"]]
+
+
+@pytest.mark.parametrize("more", [[], ["--yes"]])
+def test_a_dry_run_says_what_would_go_and_deletes_nothing(shop: Shop, more: list[str]) -> None:
+    told = scrapy("dedup", "projects", "delete", "shop", "--dry-run", "--json", *more, folder=shop.folder)
+
+    assert told.json == {"project": "shop", "deleted": False, "rows": ROWS, "total": 46}
+    assert names(shop) == ["shop"]
+
+
+def test_yes_deletes_without_a_question(shop: Shop) -> None:
+    told = scrapy("dedup", "projects", "delete", "shop", "--yes", "--json", folder=shop.folder)
+
+    assert told.json == {"project": "shop", "deleted": True, "rows": ROWS, "total": 46}
+    assert names(shop) == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "left"),
+    [
+        pytest.param("y\n", 0, [], id="yes"),
+        pytest.param("n\n", 1, ["shop"], id="no"),
+        pytest.param("\n", 1, ["shop"], id="enter-is-no"),
+    ],
+)
+def test_at_a_terminal_it_asks(shop: Shop, typed: str, code: int, left: list[str]) -> None:
+    told = at_a_terminal("dedup", "projects", "delete", "shop", folder=shop.folder, typed=typed)
+
+    assert told.code == code
+    assert "Would be deleted: project shop" in told.out
+    assert "Delete project shop with 46 rows? [y/N]" in told.out
+    assert names(shop) == left
+
+
+@pytest.mark.parametrize("more", [[], ["--json"], ["--dry-run"], ["--yes"]])
+def test_an_unknown_project_is_no_reason_to_delete_another(shop: Shop, more: list[str]) -> None:
+    told = scrapy("dedup", "projects", "delete", "shap", *more, folder=shop.folder)
+
+    assert told.code == (1 if more in (["--dry-run"], ["--yes"]) else 2)
+    assert names(shop) == ["shop"]

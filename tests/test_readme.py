@@ -1,0 +1,105 @@
+"""What the README shows is run here as it stands there."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.server import Answer, Site, serving
+from tests.sites import html_page
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = 9
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def a_site(origins: list[str]) -> Site:
+    urls = [f"{origins[0]}/", *(f"{origins[0]}/p{n}?utm_source=menu" for n in range(1, PAGES))]
+    return {url: Answer(html_page(url, links=urls)) for url in urls}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A Scrapy project made of the README's blocks."""
+    settings, spider, _ = blocks("python")
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n")
+    (tmp_path / "settings.py").write_text(settings + 'SPIDER_MODULES = ["spiders"]\nBOT_NAME = "example"\n')
+    (tmp_path / "spiders.py").write_text(spider)
+    return tmp_path
+
+
+def run(project: Path, *command: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "scrapy", *command],
+        cwd=project,
+        env=os.environ | {"PYTHONPATH": str(project)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def first_crawl(project: Path, origin: str) -> list[dict[str, object]]:
+    spiders = project / "spiders.py"
+    spiders.write_text(spiders.read_text().replace("https://example.com/", f"{origin}/"))
+    run(project, "crawl", "site", "-O", "pages.jsonl")
+    return [json.loads(line) for line in (project / "pages.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.crawl
+def test_the_one_line_cleans_the_spider_that_is_shown(project: Path) -> None:
+    with serving(1, a_site) as server:
+        items = first_crawl(project, server.origins[0])
+
+    assert len(items) == PAGES
+    assert all("rights reserved" not in str(item["cleaned_content"]) for item in items)
+
+
+@pytest.mark.crawl
+def test_an_item_has_the_keys_that_are_shown(project: Path) -> None:
+    shown = json.loads(blocks("json")[0])
+
+    with serving(1, a_site) as server:
+        item = first_crawl(project, server.origins[0])[0]
+
+    assert shown.keys() <= item.keys()
+    assert shown["dedup"].keys() <= item["dedup"].keys()  # type: ignore[attr-defined]
+    assert item["dedup"]["removed"][0].keys() == shown["dedup"]["removed"][0].keys()  # type: ignore[index]
+
+
+@pytest.mark.crawl
+def test_every_command_that_is_shown_runs(project: Path) -> None:
+    shown = re.findall(r"\$ scrapy (dedup [^#\n]*)", README)
+
+    with serving(1, a_site) as server:
+        first_crawl(project, server.origins[0])
+        for command in shown:
+            arguments = command.replace("https://...", f"{server.origins[0]}/p1").split()
+            assert run(project, *arguments)
+            json.loads(run(project, *arguments, "--json"))
+
+    assert len(shown) >= 5
+
+
+def test_the_spider_with_overrides_is_valid(tmp_path: Path) -> None:
+    source = blocks("python")[2]
+
+    done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert done.stderr == ""
+
+
+def test_links_lead_to_files() -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
