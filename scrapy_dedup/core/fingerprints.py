@@ -19,8 +19,27 @@ def fold(text: str) -> str:
 
 def block_fingerprint(path: str, text: str) -> int:
     """Return 64 bits that stand for (DOM path, folded text) of one block."""
-    raw = f"{path}\0{fold(text)}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(raw, digest_size=BLOCK_BYTES).digest(), "big")
+    return folded_fingerprint(path, fold(text))
+
+
+def folded_fingerprint(path: str, folded: str) -> int:
+    """Return the same of a text in which white space is folded."""
+    return PathFingerprints(path).of(folded)
+
+
+class PathFingerprints:
+    """Fingerprints of the blocks on one path, which is hashed once."""
+
+    __slots__ = ("_hash",)
+
+    def __init__(self, path: str) -> None:
+        self._hash = blake2b(f"{path}\0".encode("utf-8", "surrogatepass"), digest_size=BLOCK_BYTES)
+
+    def of(self, folded: str) -> int:
+        """Return the fingerprint of a text in which white space is folded; case does not count."""
+        digest = self._hash.copy()
+        digest.update(folded.lower().encode("utf-8", "surrogatepass"))
+        return int.from_bytes(digest.digest(), "big")
 
 
 def text_hash(text: str) -> bytes:

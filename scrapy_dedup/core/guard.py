@@ -1,9 +1,10 @@
 """What HTML may be parsed at all: every parser is quadratic in something, and pages are hostile."""
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
+
+from scrapy_dedup.core.survey import survey
 
 
 class UnparsedReason(StrEnum):
@@ -17,96 +18,85 @@ class UnparsedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """What is parsed. Beyond *elements*, *depth* and *attributes* parse time grows with the square.
+    """What is parsed. Beyond *depth* and *attributes* parse time grows with the square.
 
-    Measured with lexbor: 100,000 nested elements, or 100,000 attributes on one tag, take over a minute; 8,000 of
-    either take under 0.2 s. Real pages stay under 300 and 200.
+    Measured with lexbor: 100,000 nested elements take 14 s, 100,000 attributes on one tag 17 s, 16,000 of either 0.3
+    and 0.4 s. Real pages stay under 300 and 200.
     """
 
     characters: int = 8_000_000
-    elements: int = 400_000
-    depth: int = 8_000
-    attributes: int = 8_000
+    elements: int = 100_000
+    depth: int = 16_000
+    attributes: int = 16_000
 
 
-_TAG_START = re.compile(r"<[a-zA-Z]")
-_ATTRIBUTE = re.compile(r"[^\s/=]+(?:\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s]*))?")
-# Elements that end without an end tag are left out: nothing nests by leaving it out, so thousands of them are no depth.
-_NESTING = re.compile(
-    r"<(/?)(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr|param|p|li|dt|dd|tr|td|th|thead|tbody"
-    r"|tfoot|option|optgroup|rp|rt|colgroup)[\s/>])[a-zA-Z]",
-    re.IGNORECASE,
-)
+# Each tag may be compared with every element that is open: 150 million comparisons take 0.3 to 0.6 s.
+_MOST_COMPARISONS = 150_000_000
 # Formatting elements that stay open are cloned into every block that follows: 2,500 times `<b id=1><p>` make three
-# million nodes. `a` and `nobr` close their own kind and are left out.
+# million nodes. n tags make at most n²/8 clones, half of them formatting and half blocks: below this, a million.
+_FEW_TAGS = 3_000
+_MOST_CLONES = 1_000_000
 # Spelt out, because ignoring case makes this scan four times as slow.
-_FORMATTING = re.compile(
-    r"<(/?)([BbIiSsUu]|[Bb][Ii][Gg]|[Cc][Oo][Dd][Ee]|[Ee][Mm]|[Ff][Oo][Nn][Tt]|[Ss][Mm][Aa][Ll][Ll]"
-    r"|[Ss][Tt][Rr](?:[Ii][Kk][Ee]|[Oo][Nn][Gg])|[Tt][Tt])(?=[\s/>])"
+_FORMATTING_WITH_ATTRIBUTES = re.compile(
+    r"<(?:[BbIiSsUu]|[Bb][Ii][Gg]|[Cc][Oo][Dd][Ee]|[Ee][Mm]|[Ff][Oo][Nn][Tt]|[Nn][Oo][Bb][Rr]|[Ss][Mm][Aa][Ll][Ll]"
+    r"|[Ss][Tt][Rr](?:[Ii][Kk][Ee]|[Oo][Nn][Gg])|[Tt][Tt])[\t\n\f\r /][^>]*+"
 )
-# n tags make at most n²/8 clones, half of them formatting and half blocks: below this, half a million.
-_FEW_TAGS = 2_000
-_MOST_CLONES = 4_000_000
+# Of one kind (a name with its attributes) a parser keeps three open.
+_MOST_OF_A_KIND = 3
+_KINDS_WITHOUT_ATTRIBUTES = 14
+_LONG = 300
+_LONG_TAG = re.compile(rf"<[^>]{{{_LONG},}}+")
+_LONG_PART = re.compile(rf">[^>]{{{_LONG},}}+")
+# From a quote that holds a ">" on: there a tag ends later than at its first ">".
+_QUOTED_END = re.compile(r"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
+_BETWEEN_ATTRIBUTES = re.compile(r"[\s/\"']+")
 
 
 def refuse(html: str, limits: ParseLimits) -> UnparsedReason | None:
     """Say why this HTML must not be given to a parser; None where it may.
 
-    Costs two passes in C for an ordinary page; the slow scan is for pages that are large in something.
+    Costs three passes in C for an ordinary page; the survey is for pages that are large in something.
     """
     if len(html) > limits.characters:
         return UnparsedReason.TOO_LARGE
     tags = html.count("<")
     if tags > 2 * limits.elements:
         return UnparsedReason.TOO_MANY_ELEMENTS
-    if tags > limits.depth and _depth(html) > limits.depth:
+    if tags <= limits.depth and not _may_clone(html, tags) and not _may_have_attributes(html, limits.attributes):
+        return None
+    found = survey(html)
+    if found.depth > limits.depth or found.depth * tags > _MOST_COMPARISONS or found.formatting * tags > _MOST_CLONES:
         return UnparsedReason.TOO_DEEP
-    if tags > _FEW_TAGS and _formatting_clones(html, tags) > _MOST_CLONES:
-        return UnparsedReason.TOO_DEEP
-    if _most_attributes(html, limits.attributes) > limits.attributes:
+    if found.attribute_work > limits.attributes**2:
         return UnparsedReason.TOO_MANY_ATTRIBUTES
     return None
 
 
-def _depth(html: str) -> int:
-    """Return the deepest nesting that the tags can make, end tags matched by count alone."""
-    depth = deepest = 0
-    for closing in _NESTING.findall(html):
-        if not closing:
-            depth += 1
-            deepest = max(deepest, depth)
-        elif depth:
-            depth -= 1
-    return deepest
+def _may_clone(html: str, tags: int) -> bool:
+    """Tell whether the formatting elements that can stay open, times all tags, are many."""
+    if tags <= _FEW_TAGS:
+        return False
+    sources = _FORMATTING_WITH_ATTRIBUTES.findall(html)
+    # Where a quote is open the ">" belongs to a value, and what tells two tags apart may stand behind it.
+    doubtful = sum(1 for source in sources if source.count('"') % 2 or source.count("'") % 2)
+    kinds = len(set(sources)) + doubtful + _KINDS_WITHOUT_ATTRIBUTES
+    return _MOST_OF_A_KIND * kinds * tags > _MOST_CLONES
 
 
-def _most_attributes(html: str, limit: int) -> int:
-    """Return the most attributes that a tag can have, 0 where no tag is long enough to have more than *limit*.
+def _may_have_attributes(html: str, most: int) -> bool:
+    """Tell whether tags can have so many attributes; each takes two characters at least (`a b`).
 
-    A tag is taken to run from the first `<a` to the next ">": quotes are not followed, so that the scan is linear.
+    A tag ends at its first ">" unless that stands in a quoted value. Where some do, all that stands between two ">"
+    may be part of one tag.
     """
-    most = 0
-    for segment in html.split(">"):
-        # An attribute takes at least two characters (`a b`), so that a short run cannot hold too many.
-        if len(segment) > 2 * limit and (start := _TAG_START.search(segment)):
-            most = max(most, sum(1 for _ in _ATTRIBUTE.finditer(segment, start.end())))
-    return most
+    if len(html) <= 3 * most:
+        return False
+    quoted_ends = len(_QUOTED_END.findall(html))
+    if not quoted_ends:
+        return sum(_attributes(tag) ** 2 for tag in _LONG_TAG.findall(html)) > most**2
+    in_long_parts = sum(map(_attributes, _LONG_PART.findall(f">{html}")))
+    return in_long_parts + quoted_ends * _LONG // 2 > most
 
 
-def _formatting_clones(html: str, tags: int) -> int:
-    """Return a bound of the nodes that open formatting elements make: the most that are open, times all tags.
-
-    End tags count for their own name alone.
-    """
-    still_open: Counter[str] = Counter()
-    depth = deepest = 0
-    for closing, written in _FORMATTING.findall(html):
-        name = written.lower()
-        if not closing:
-            still_open[name] += 1
-            depth += 1
-            deepest = max(deepest, depth)
-        elif still_open[name]:
-            still_open[name] -= 1
-            depth -= 1
-    return deepest * tags
+def _attributes(part: str) -> int:
+    return len(_BETWEEN_ATTRIBUTES.findall(part))

@@ -17,7 +17,7 @@ _MOST_CLASSES = 4
 _LONGEST_NAME = 60
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=16_384)
 def element_key(tag: str, classes: str, element_id: str) -> str:
     """Return `tag#id.class.class` with what is volatile left out.
 

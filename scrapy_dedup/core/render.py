@@ -1,23 +1,49 @@
 """Kept blocks to text, HTML or Markdown."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from html import escape
-from typing import Literal
-from urllib.parse import urljoin
+from typing import Literal, NamedTuple
+from urllib.parse import quote, urljoin
 
-from html_to_markdown import convert
+from html_to_markdown import ConversionOptions, convert
 
 from scrapy_dedup.core.blocks import Block, Page
+from scrapy_dedup.core.tables import CELLS
 from scrapy_dedup.core.tags import Tag
 
 Output = Literal["markdown", "text", "html"]
 
-# Elements whose text stands in them without a paragraph of its own.
+# Elements whose text stands in them without a paragraph of its own, and those in which no paragraph may stand.
 _HOLDERS = frozenset("p h1 h2 h3 h4 h5 h6 pre caption figcaption summary li dt dd td th blockquote".split())
-_CELLS = frozenset({"td", "th"})
+_PHRASING = frozenset("p h1 h2 h3 h4 h5 h6 caption summary dt".split())
 _CLOSE_TOGETHER = frozenset("li dt dd td th".split())
-_EMPTY_CELL = "<td></td>"
+
+# What a page may lead to. Others run something, hold something or open a program.
+_SCHEMES = frozenset({"http", "https", "mailto", "tel", "ftp"})
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+# Browsers leave these out of addresses: "java\nscript:" is a scheme.
+_IGNORED_IN_LINKS = re.compile(r"[\t\n\r]|^[\x00-\x20]+|[\x00-\x20]+$")
+_UNSAFE_IN_LINKS = re.compile(r"[\x00-\x20<>\"`\\^{|}\x7f\ud800-\udfff]")
+_LONGEST_LINK = 4_000
+# Relative links grow by the page's address; behind so many characters the rest of a page's links is drawn as text.
+_MOST_LINK_CHARS = 4_000_000
+
+_OPTIONS = ConversionOptions(
+    extract_metadata=False, compact_tables=True, keep_inline_images_in=["h1", "h2", "h3", "h4", "h5", "h6"]
+)
+# A character that no page may hold stands for a backslash, which the converter would escape.
+_BACKSLASH = "\ufdd0"
+# Code is literal as it is. In other text these begin a tag, an entity, a link's address, emphasis or code.
+_MEANT_LITERALLY = re.compile(
+    r"<(?P<code>code|kbd|samp)\b[^>]*>.*?</(?P=code)>|<[^>]*>|&lt;(?![\s\d=])|&amp;(?=#?\w{1,31};)|\](?:<[^>]*>)*[(:]"
+    r"|\*(?=\S)|\*(?<=\S\*)|_(?![^\W_])|_(?<![^\W_]_)|`|~~|\\(?![\w\s]|\Z)",
+    re.DOTALL,
+)
+# What is longer is no prose: it keeps its tags and links literal, not its asterisks.
+_LONG_TEXT = 500_000
+_SPECIAL = re.compile(r"[<&\]*_`~\\]")
 
 
 def render(page: Page, keep: Sequence[bool], output: Output, base_url: str | None = None) -> str:
@@ -49,25 +75,15 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
 
 def _as_html(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
     """Plain HTML: structure, links, code and pictures; no scripts, styles, classes or comments."""
-    if base_url:
-        base_url = _join(base_url, page.base or "").partition("#")[0]
-    drawing = _Drawing(base_url)
-    for event in page.skeleton:
-        if isinstance(event, int):
-            if keep[event]:
-                drawing.block(page.blocks[event])
-        elif event.closing:
-            drawing.close(event.name)
-        else:
-            drawing.open(event)
-    return "".join(drawing.parts)
+    return _Drawing(base_url, page.base).draw(page, keep)
 
 
 def _as_markdown(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
-    html = _as_html(page, keep, base_url)
+    html = _Drawing(base_url, page.base, for_markdown=True).draw(page, keep)
     if not html:
         return ""
-    return (convert(html).content or "").strip()
+    markdown: str = convert(html, _OPTIONS).content or ""
+    return markdown.strip().replace(_BACKSLASH, "\\")
 
 
 _OUTPUTS: dict[str, Callable[[Page, Sequence[bool], str | None], str]] = {
@@ -77,100 +93,207 @@ _OUTPUTS: dict[str, Callable[[Page, Sequence[bool], str | None], str]] = {
 }
 
 
+def _literal(html: str) -> str:
+    """Return a block's HTML with a mark at each character of its text that Markdown would take for more."""
+    if len(html) > _LONG_TEXT:
+        return html.replace("&lt;", f"{_BACKSLASH}&lt;").replace("](", f"]{_BACKSLASH}(")
+    return _MEANT_LITERALLY.sub(_marked, html)
+
+
+def _marked(found: re.Match[str]) -> str:
+    source = found[0]
+    if source[0] == "<":
+        return source
+    return source[:-1] + _BACKSLASH + source[-1] if source[0] == "]" else _BACKSLASH + source
+
+
+class _Complete(NamedTuple):
+    """An element with its end tag that is drawn when a kept block follows: an empty cell, or one with pictures."""
+
+    html: str
+    has_picture: bool
+    without_pictures: str
+
+
 class _Drawing:
     """HTML with no element that holds nothing: start tags wait for the first block that is kept."""
 
-    def __init__(self, base_url: str | None) -> None:
+    def __init__(self, base_url: str | None, base: str | None, *, for_markdown: bool = False) -> None:
         self.parts: list[str] = []
-        self.base_url = base_url
-        # Start tags not written yet, and empty cells among them: a row keeps its columns.
-        self.pending: list[str] = []
+        self.base_url = _base(base_url, base)
+        self.for_markdown = for_markdown
+        self.link_chars = 0
+        # Start tags that are not written yet; among them empty cells, so that a row keeps its columns, and pictures.
+        self.pending: list[str | _Complete] = []
         self.names: list[str] = []
         self.filled: list[bool] = []
+        self.pres = 0
+        self.pictures = 0
+
+    def draw(self, page: Page, keep: Sequence[bool]) -> str:
+        """Return the kept blocks in the structure that holds them."""
+        if len(keep) != len(page.blocks):
+            raise ValueError(f"{len(keep)} values for {len(page.blocks)} blocks")
+        for event in page.skeleton:
+            if isinstance(event, int):
+                if keep[event]:
+                    self.block(page.blocks[event])
+                elif self.pictures:
+                    self.forget_pictures()
+            elif event.closing:
+                self.close(event.name)
+            elif event.name == "img":
+                self.pictures += 1
+                self.pending.append(_Complete(self.start_tag(event), has_picture=True, without_pictures=""))
+            else:
+                self.open(event)
+        return "".join(self.parts)
 
     def open(self, tag: Tag) -> None:
-        self.pending.append(_start_tag(tag, self.base_url))
+        self.pending.append(self.start_tag(tag) if tag.attributes else f"<{tag.name}>")
         self.names.append(tag.name)
         self.filled.append(False)
+        self.pres += tag.name == "pre"
 
     def close(self, name: str) -> None:
+        """End an element: a cell stays where it is empty, others stay for their pictures."""
         self.names.pop()
         self.filled.pop()
-        while self.pending and self.pending[-1] == _EMPTY_CELL and name not in _CELLS:
-            self.pending.pop()
-        if not self.pending:
-            self.parts.append(f"</{name}>")
+        self.pres -= name == "pre"
+        pending = self.pending
+        inner: list[_Complete] = []
+        while pending and isinstance(last := pending[-1], _Complete):
+            inner.append(last)
+            pending.pop()
+        pictures = any(one.has_picture for one in inner)
+        shown = "".join(one.html for one in reversed(inner)) if pictures or name == "tr" else ""
+        end = f"</{name}>"
+        if not pending:
+            self.parts.append(shown + end)
             return
-        self.pending.pop()
-        if name in _CELLS:
-            (self.pending if self.pending else self.parts).append(_EMPTY_CELL)
+        start = pending.pop()
+        if name in CELLS:
+            pending.append(_Complete(f"{start}{shown}{end}", pictures, f"{start}{end}"))
+        elif pictures:
+            pending.append(_Complete(f"{start}{shown}{end}", has_picture=True, without_pictures=""))
+
+    def forget_pictures(self) -> None:
+        """Leave out pictures before a block that is left out."""
+        self.pictures = 0
+        bare = [one if isinstance(one, str) else one._replace(html=one.without_pictures) for one in self.pending]
+        self.pending = [one for one in bare if isinstance(one, str) or one.html]
 
     def block(self, block: Block) -> None:
-        self.parts.extend(self.pending)
-        self.pending.clear()
-        inner = _inline(block.pieces, self.base_url, pre="pre" in self.names)
+        parts = self.parts
+        if self.pending:
+            parts.extend([one if isinstance(one, str) else one.html for one in self.pending])
+            self.pending.clear()
+            self.pictures = 0
+        inner = self.inner(block)
         holder = self.names[-1] if self.names else ""
         if holder not in _HOLDERS:
-            self.parts.append(f"<p>{inner}</p>")
-            return
-        if self.filled[-1]:
-            self.parts.append("<br>" if holder in _CELLS else "\n" if holder == "pre" else "<br><br>")
-        self.filled[-1] = True
-        self.parts.append(inner)
-
-
-def _inline(pieces: Iterable[str | Tag], base_url: str | None, *, pre: bool) -> str:
-    """Return a block's pieces as HTML in which every tag is closed."""
-    parts: list[str] = []
-    still_open: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            parts.append(escape(piece, quote=False))
-        elif not piece.closing:
-            parts.append(_start_tag(piece, base_url))
-            if piece.name not in ("br", "img"):
-                still_open.append(piece.name)
-        elif piece.name in still_open:
-            while still_open.pop() != piece.name:
-                pass
-            parts.append(f"</{piece.name}>")
-    parts.extend(f"</{name}>" for name in reversed(still_open))
-    html = "".join(parts)
-    return html if pre else html.strip()
-
-
-def _start_tag(tag: Tag, base_url: str | None) -> str:
-    if not tag.attributes:
-        return f"<{tag.name}>"
-    written = []
-    for name, value in tag.attributes:
-        if name in ("href", "src"):
-            target = _target(value, base_url)
-            if target is None:
-                continue
-            written.append(f' {name}="{escape(target)}"')
+            parts.append(f"<p>{inner}</p>")
+        elif not self.filled[-1]:
+            self.filled[-1] = True
+            parts.append(inner)
+        elif holder == "pre":
+            parts.append(f"\n{inner}")
         else:
-            written.append(f' {name}="{escape(value)}"')
-    return f"<{tag.name}{''.join(written)}>"
+            parts.append(f"<br><br>{inner}" if holder in _PHRASING else f"<p>{inner}</p>")
+
+    def inner(self, block: Block) -> str:
+        """Return a block's pieces as HTML in which every tag is closed."""
+        pieces = block.pieces
+        html = pieces[0] if len(pieces) == 1 else self.drawn(pieces)
+        if self.pres or not isinstance(html, str):
+            return str(html)
+        if self.for_markdown and _SPECIAL.search(block.text):
+            html = _literal(html.replace(_BACKSLASH, ""))
+        # A line that begins within a text could begin a list.
+        return " ".join(html.split())
+
+    def drawn(self, pieces: Iterable[str | Tag]) -> str:
+        parts: list[str] = []
+        # Open inline elements: name, place of the start tag, how much stood before it.
+        still_open: list[tuple[str, int, int]] = []
+        seen = 0
+        # A fenced block holds text alone.
+        code = self.for_markdown and self.pres > 0
+        for piece in pieces:
+            if isinstance(piece, str):
+                parts.append(piece)
+                seen += not piece.isspace()
+                continue
+            name, attributes, closing = piece
+            if code:
+                parts.append("\n" if name == "br" else "")
+            elif closing:
+                if still_open and still_open[-1][0] == name:
+                    _end(parts, still_open.pop(), seen)
+            else:
+                start = self.start_tag(piece) if attributes or name == "a" else f"<{name}>"
+                if name == "img":
+                    seen += 1
+                elif start and name != "br":
+                    still_open.append((name, len(parts), seen))
+                parts.append(start)
+        while still_open:
+            _end(parts, still_open.pop(), seen)
+        return "".join(parts)
+
+    def start_tag(self, tag: Tag) -> str:
+        """Return a start tag; nothing for links that lead nowhere, pictures that are none, and all beyond the most."""
+        name = tag.name
+        if not tag.attributes or self.link_chars > _MOST_LINK_CHARS:
+            return "" if name in ("a", "img") else f"<{name}>"
+        written = _written(tag, self.base_url)
+        self.link_chars += len(written)
+        if self.for_markdown and name == "img":
+            # In a description, too, "<" would begin a tag.
+            written = written.replace("&lt;", f"{_BACKSLASH}&lt;")
+        return written
 
 
-def _target(href: str, base_url: str | None) -> str | None:
-    """Return where a link leads; None where following it would run or hold something."""
-    if href.startswith(("https://", "http://")):
-        return href
-    if href.strip().lower().startswith(("javascript:", "vbscript:", "data:")):
-        return None
-    if not base_url:
-        return href
-    if href.startswith("#"):
-        return base_url + href
-    return _join(base_url, href)
+def _end(parts: list[str], opened: tuple[str, int, int], seen: int) -> None:
+    """End an inline element, or take its start away where it holds nothing."""
+    name, place, seen_before = opened
+    if seen == seen_before:
+        parts[place] = ""
+    else:
+        parts.append(f"</{name}>")
 
 
 # Menus and cross references repeat within a page and, on one level of a site, across pages.
-@lru_cache(maxsize=16_384)
-def _join(base_url: str, href: str) -> str:
-    try:
-        return urljoin(base_url, href)
-    except ValueError:
-        return href
+@lru_cache(maxsize=8_192)
+def _written(tag: Tag, base_url: str | None) -> str:
+    written = []
+    for name, value in tag.attributes:
+        shown = _target(value, base_url) if name in ("href", "src") else value
+        if shown is None:
+            return ""
+        written.append(f' {name}="{escape(shown)}"')
+    return f"<{tag.name}{''.join(written)}>"
+
+
+def _base(base_url: str | None, base: str | None) -> str | None:
+    """Return the address to which relative links are relative: a page may name another than its own."""
+    if not base_url:
+        return None
+    named = _target(base, base_url) if base else None
+    return named if named and named.startswith(("http://", "https://")) else base_url
+
+
+def _target(href: str, base_url: str | None) -> str | None:
+    """Return where a link leads; None where following it would run or hold something, or it is no address."""
+    if len(href) > _LONGEST_LINK:
+        return None
+    target = _IGNORED_IN_LINKS.sub("", href)
+    if base_url:
+        try:
+            target = urljoin(base_url, target)
+        except ValueError:
+            return None
+    scheme = _SCHEME.match(target)
+    if scheme and scheme[1].lower() not in _SCHEMES:
+        return None
+    return _UNSAFE_IN_LINKS.sub(lambda found: quote(found[0], errors="replace"), target)

@@ -3,16 +3,17 @@
 import re
 from enum import IntEnum
 from functools import lru_cache
-from html import unescape
 from typing import NamedTuple
 
 from scrapy_dedup.core.paths import element_key
 
 # Never text that a person reads in place.
 UNSEEN = frozenset(
-    "script style noscript template svg iframe object select textarea head title datalist canvas audio video noembed "
-    "noframes button".split()
+    "svg object select textarea head title template datalist canvas audio video button script style noscript iframe "
+    "noembed noframes".split()
 )
+# Their text is no markup and is not escaped where it is serialised.
+RAW = frozenset("script style noscript iframe noembed noframes xmp plaintext".split())
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label link mark math meta mi "
     "mn mo mrow msub msup mtext nobr output picture q rp rt ruby s samp small source span strike strong sub sup time "
@@ -33,12 +34,18 @@ _DRAWN_ATTRIBUTES = {
     "code": ("class",),
     "img": ("src", "alt"),
     "ol": ("start",),
-    "pre": ("class",),
     "td": ("colspan", "rowspan"),
     "th": ("colspan", "rowspan"),
 }
-_NAME = re.compile(r"</?([^\s/>]+)")
-_ATTRIBUTE = re.compile(r'\s([^\s=>"]+)="([^"]*)"')
+_NAME = re.compile(r"/?([^\s/]+)")
+_ATTRIBUTE = re.compile(r'\s([^\s="]+)="([^"]*)"')
+# As Prism, highlight.js, Sphinx and GitHub name the language of code.
+_LANGUAGE = re.compile(r"(?:^|\s)(?:language|lang|highlight-source|highlight)-([a-zA-Z][\w+#.-]{0,29})(?:\s|$)")
+_NO_LANGUAGE = frozenset("default none text plain plaintext".split())
+# Some tables say `colspan="1000"` for "all columns"; each column is written for every row.
+_MOST_SPANNED = 50
+# Longer tags (a picture inside its address) are read each time: known ones must not fill the memory.
+LONG_TAG = 500
 
 
 class Tag(NamedTuple):
@@ -61,6 +68,8 @@ class Role(IntEnum):
     BREAK = 6
     IMAGE = 7
     UNSEEN = 8
+    RAW = 9
+    COMMENT = 10
 
 
 class Token(NamedTuple):
@@ -68,43 +77,72 @@ class Token(NamedTuple):
 
     role: Role
     tag: Tag
-    step: str
+    step: str = ""
     """The element's step in a DOM path; empty for inline elements."""
-    drawn: bool
+    drawn: bool = False
     """A block-level element that shows in the output."""
-    heading: bool
+    heading: bool = False
+    language: str = ""
+    """Of the code in it."""
 
 
-@lru_cache(maxsize=65_536)
 def read_tag(source: str) -> Token:
-    """Return what `<...>` of serialised HTML means. Comments and the like pass."""
+    """Return what a tag of serialised HTML means, given without its angle brackets."""
     match = _NAME.match(source)
-    if match is None or source[1] in "!?":
-        return Token(Role.PASS, Tag(""), "", drawn=False, heading=False)
-    name = match.group(1).lower()
-    closing = source[1] == "/"
-    attributes = {} if closing else {key: unescape(value) for key, value in _ATTRIBUTE.findall(source)}
-    role = _role(name, closing=closing)
-    step = ""
-    if role in (Role.BLOCK, Role.VOID):
-        step = element_key(name, attributes.get("class", ""), attributes.get("id", ""))
-    wanted = _DRAWN_ATTRIBUTES.get(name, ())
-    shown = tuple((key, attributes[key]) for key in wanted if attributes.get(key))
+    if match is None or source[0] in "!?":
+        return Token(Role.COMMENT if source.startswith("!--") else Role.PASS, Tag(""))
+    name = match.group(1)
+    if source[0] == "/":
+        return Token(_END_ROLES.get(name, Role.BLOCK_END), Tag(name, (), closing=True))
+    attributes = dict(_ATTRIBUTE.findall(source)) if " " in source else {}
+    role = _ROLES.get(name, Role.BLOCK)
     if role is Role.IMAGE and not _is_drawable(attributes.get("src", "")):
         role = Role.PASS
-    return Token(role, Tag(name, shown, closing), step, name in STRUCTURE, name in HEADINGS)
+    shown: tuple[tuple[str, str], ...] = ()
+    if attributes and (wanted := _DRAWN_ATTRIBUTES.get(name)):
+        values = [(key, _drawn_value(key, plain(attributes.get(key, "")))) for key in wanted]
+        shown = tuple(pair for pair in values if pair[1])
+    if role is not Role.BLOCK and role is not Role.RAW:
+        return Token(role, Tag(name, shown))
+    classes = plain(attributes.get("class", ""))
+    step = element_key(name, classes, plain(attributes.get("id", "")))
+    return Token(role, Tag(name, shown), step, name in STRUCTURE, name in HEADINGS, _language(classes))
 
 
-_ROLES = dict.fromkeys(UNSEEN, Role.UNSEEN) | dict.fromkeys(INLINE, Role.PASS) | dict.fromkeys(MARKED, Role.MARK)
-_ROLES |= dict.fromkeys(VOID - INLINE, Role.VOID) | {"br": Role.BREAK, "img": Role.IMAGE}
+def plain(source: str) -> str:
+    """Return the text behind serialised text or an attribute's value: five characters are escaped there, no others."""
+    if "&" not in source:
+        return source
+    text = source.replace("&nbsp;", "\xa0").replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", '"')
+    return text.replace("&amp;", "&")
 
 
-def _role(name: str, *, closing: bool) -> Role:
-    role = _ROLES.get(name, Role.BLOCK)
-    if closing:
-        return {Role.BLOCK: Role.BLOCK_END, Role.MARK: Role.MARK_END}.get(role, role)
-    return role
+known_tag = lru_cache(maxsize=16_384)(read_tag)
+
+_ROLES = dict.fromkeys(UNSEEN, Role.UNSEEN) | dict.fromkeys(RAW, Role.RAW)
+_ROLES |= dict.fromkeys(INLINE, Role.PASS) | dict.fromkeys(MARKED, Role.MARK) | dict.fromkeys(VOID - INLINE, Role.VOID)
+_ROLES |= {"br": Role.BREAK, "img": Role.IMAGE}
+_END_ROLES = dict.fromkeys(_ROLES, Role.PASS) | dict.fromkeys(MARKED, Role.MARK_END)
 
 
 def _is_drawable(source: str) -> bool:
-    return bool(source) and not source.lower().startswith("data:")
+    return bool(source) and not source.lstrip().lower().startswith("data:")
+
+
+def _drawn_value(name: str, value: str) -> str:
+    """Return the value that is drawn, empty where there is none to draw."""
+    if name in ("colspan", "rowspan", "start"):
+        number = int(value) if value.isascii() and value.isdecimal() and len(value) < 10 else 1
+        return (
+            ""
+            if number == 1
+            else str(number if name == "start" else min(number, _MOST_SPANNED if name == "colspan" else 1_000))
+        )
+    if name == "class":
+        return f"language-{language}" if (language := _language(value)) else ""
+    return value
+
+
+def _language(classes: str) -> str:
+    found = _LANGUAGE.search(classes) if "-" in classes else None
+    return found[1] if found and found[1] not in _NO_LANGUAGE else ""

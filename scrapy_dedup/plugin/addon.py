@@ -6,6 +6,7 @@ from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
+from scrapy_dedup.plugin.overrides import told
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.settings import Settings
 
@@ -25,7 +26,9 @@ class Addon:
 
     def update_settings(self, settings: BaseSettings) -> None:
         """Add the components where the project has not placed them itself."""
-        if not Settings.read(settings).enabled:
+        with told():
+            enabled = Settings.read(settings).enabled
+        if not enabled:
             return
         for setting, component, order in (
             ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),

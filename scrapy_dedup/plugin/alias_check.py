@@ -1,25 +1,17 @@
 """Whether a page is another address of one that went out: its canonical link, and what both contain."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_dedup.core.canonical import Alias, Own
+from scrapy_dedup.core.canonical import Address, Alias, Own
 from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.plugin.intake import Brought
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.aliases import agrees, sketch_of
+from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
 from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.store.errors import StoreError
-
-
-@dataclass(frozen=True, slots=True)
-class Duplicate:
-    """Why a page is dropped, and the key of the document that has its content."""
-
-    reason: str
-    document_key: bytes
 
 
 class AliasCheck:
@@ -37,61 +29,74 @@ class AliasCheck:
     async def check(self, brought: Brought, learner: Learner | None) -> Duplicate | None:
         """Return why a page is a duplicate; where it is none, note under which address it goes out."""
         draft = brought.draft
-        if draft.checked:
-            return None
-        draft.checked = True
-        sketch = unpack(draft.sketch)
         alias = self._runtime.alias_of(brought.visit, draft)
-        if isinstance(alias, Own):
-            return self._stood_for(draft, sketch, learner)
-        return await self._alias(draft, sketch, alias, learner)
+        theirs = await self._sketch_of_target(alias) if isinstance(alias, Alias) and not draft.checked else None
+        # All items of a page share its fate; while this one waited, another may have decided it.
+        if not draft.checked:
+            draft.checked = True
+            draft.duplicate = self._decide(draft, alias, theirs, learner)
+        return draft.duplicate
 
-    def _stood_for(self, draft: Draft, sketch: frozenset[int], learner: Learner | None) -> Duplicate | None:
-        """Compare a page with the alias that went out for it before it came."""
-        standing = self._runtime.crawl.aliases.standing.get(draft.page_key)
-        if standing is None or standing[0] == draft.page_key:
-            return None
-        alias_key, theirs = standing
-        if self._agrees(sketch, theirs, learner):
-            return Duplicate("another address of this page went out before", alias_key)
-        self._runtime.count("canonical/disagreed")
+    def _decide(
+        self, draft: Draft, alias: Alias | Own, theirs: bytes | None, learner: Learner | None
+    ) -> Duplicate | None:
+        aliases = self._runtime.crawl.aliases
+        stood_for = self._stood_for(draft, learner)
+        if isinstance(alias, Own):
+            return stood_for
+        if stood_for is not None:
+            # What it declares canonical is one more address of the page that went out.
+            aliases.stand(alias.target.page_key, stood_for.document_key, draft.sketch)
+            return stood_for
+        return self._alias(draft, alias.target, theirs, learner)
+
+    def _stood_for(self, draft: Draft, learner: Learner | None) -> Duplicate | None:
+        """Compare a page with the aliases that went out for it before it came."""
+        standing = self._runtime.crawl.aliases.standing
+        key = self._agreeing(draft, standing.get(draft.page_key, {}), learner)
+        if key is not None:
+            return Duplicate("another address of this page went out before", key)
+        # Whatever declares this page canonical is from now on compared with the page itself.
+        standing.pop(draft.page_key, None)
         return None
 
-    async def _alias(
-        self, draft: Draft, sketch: frozenset[int], alias: Alias, learner: Learner | None
-    ) -> Duplicate | None:
-        """Compare a page with the one that it declares canonical, or with what stands for that one."""
+    def _alias(self, draft: Draft, target: Address, theirs: bytes | None, learner: Learner | None) -> Duplicate | None:
+        """Compare a page with the one that it declares canonical, and with what went out for that one."""
         crawl = self._runtime.crawl
-        target = alias.target
+        others = dict(crawl.aliases.standing.get(target.page_key, {}))
         if target.page_key in crawl.owners:
-            theirs = await self._sketch_of(target.page_key)
-            document_key = target.page_key
-        elif target.page_key in crawl.aliases.standing:
-            document_key, theirs = crawl.aliases.standing[target.page_key]
-        else:
-            crawl.aliases.standing[target.page_key] = (draft.page_key, sketch)
+            others[target.page_key] = theirs or b""
+        key = self._agreeing(draft, others, learner)
+        if key is not None:
+            return Duplicate(f"canonical link to {target.url[:500]}", key)
+        if target.page_key not in crawl.owners:
+            crawl.aliases.stand(target.page_key, draft.page_key, draft.sketch)
             draft.canonical = target
             self._runtime.count("canonical/before_target")
-            return None
-        if document_key == draft.page_key:
-            return None
-        if theirs is not None and self._agrees(sketch, theirs, learner):
-            return Duplicate(f"canonical link to {target.url[:500]}", document_key)
-        self._runtime.count("canonical/disagreed")
         return None
 
-    async def _sketch_of(self, key: bytes) -> frozenset[int] | None:
+    def _agreeing(self, draft: Draft, others: Mapping[bytes, bytes], learner: Learner | None) -> bytes | None:
+        """Return the key of the first page that has this one's content."""
+        for key, sketch in others.items():
+            if key == draft.page_key:
+                continue
+            if sketch and self._agrees(unpack(draft.sketch), unpack(sketch), learner):
+                return key
+            self._runtime.count("canonical/disagreed")
+        return None
+
+    async def _sketch_of_target(self, alias: Alias) -> bytes | None:
         """Return the sketch of a page that went out in this run; None where nobody knows it any more."""
-        crawl = self._runtime.crawl
+        crawl, key = self._runtime.crawl, alias.target.page_key
         packed = crawl.aliases.recent.get(key)
-        if packed is None:
+        if packed is None and key in crawl.owners:
             try:
                 found = await run_in_thread(crawl.store.documents_in_run, crawl.run.id, [key])
             except StoreError:
                 self._runtime.count("store/errors")
                 return None
             packed = found[key].sketch if key in found else crawl.aliases.recent.get(key)
-        return unpack(packed) if packed else None
+        return packed
 
     def _agrees(self, ours: frozenset[int], theirs: frozenset[int], learner: Learner | None) -> bool:
         often = learner.often(ours | theirs) if learner is not None else set()

@@ -1,8 +1,11 @@
 """What the engine is doing; the only place that reads what Scrapy does not promise, each time with a way out."""
 
+import logging
 from typing import Any
 
 from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 # Between two looks a callback may still be working on its next requests.
 _QUIET_LOOKS = 3
@@ -14,6 +17,7 @@ class EngineState:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._quiet_looks = 0
+        self._told = False
 
     def closing(self) -> bool:
         """Say whether the crawl is ending, so that nothing may wait any longer."""
@@ -33,8 +37,20 @@ class EngineState:
         scheduler = getattr(self._slot(), "scheduler", None)
         if downloading is None or scheduler is None:
             return False
-        self._quiet_looks = 0 if downloading or scheduler.has_pending_requests() else self._quiet_looks + 1
+        self._quiet_looks = 0 if downloading or self._has_pending(scheduler) else self._quiet_looks + 1
         return self._quiet_looks >= _QUIET_LOOKS
+
+    def _has_pending(self, scheduler: Any) -> bool:
+        """Ask the scheduler, which may be another than Scrapy's and ask a server that fails."""
+        try:
+            return bool(scheduler.has_pending_requests())
+        except Exception:
+            if not self._told:
+                logger.exception(
+                    "The scheduler cannot be asked whether requests wait; pages wait up to the longest time"
+                )
+            self._told = True
+            return True
 
     def _engine(self) -> Any:
         try:

@@ -9,7 +9,9 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 
 from scrapy_dedup.core.urls import normalize_url
+from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.overrides import settings_of, with_request
+from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.policies import url_rules
 
 # Links repeat from page to page; a fingerprint costs some 60 µs, its memory some 250 bytes.
@@ -23,12 +25,14 @@ class Fingerprinter:
     """
 
     def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
         self._settings = settings_of(crawler)
+        self._enabled = self._settings.enabled and self._settings.url_enabled
         self._rules = url_rules(self._settings)
         former = load_object(self._settings.fallback_request_fingerprinter_class)
         self._former: RequestFingerprinterProtocol = build_from_crawler(former, crawler)
         # Only Scrapy's own is known to look at method, URL and body alone.
-        self._plain = type(self._former) is RequestFingerprinter
+        self.is_of_urls_alone = type(self._former) is RequestFingerprinter
         self._of_url = lru_cache(_REMEMBERED)(self._fingerprint_url)
 
     @classmethod
@@ -38,19 +42,23 @@ class Fingerprinter:
 
     def fingerprint(self, request: Request) -> bytes:
         """Return the former fingerprinter's answer for the page that the request means."""
+        meta = request.meta
+        if "redirect_urls" in meta and (runtime := Runtime.of_open(self._crawler)) is not None:
+            # The duplicate filter asks here before it may drop the target, which nobody would see again.
+            runtime.note_redirects(redirected_from(request), request.url)
         if request.method not in ("GET", "HEAD") or not self._is_on(request):
             return self._former.fingerprint(request)
-        if self._plain and request.method == "GET" and not request.body and not request.meta.get("verbatim_url"):
+        if self.is_of_urls_alone and request.method == "GET" and not request.body and not meta.get("verbatim_url"):
             return self._of_url(request.url)
         normal = normalize_url(request.url, self._rules)
         return self._former.fingerprint(request if normal == request.url else request.replace(url=normal))
 
     def _is_on(self, request: Request) -> bool:
         settings = self._settings
-        if "dedup" in request.meta:
+        if settings.enabled and "dedup" in request.meta:
             override = with_request(settings, request)
             return override is not None and override.url_enabled
-        return settings.url_enabled and settings.enabled
+        return self._enabled
 
     def _fingerprint_url(self, url: str) -> bytes:
         return self._former.fingerprint(Request(normalize_url(url, self._rules)))

@@ -11,7 +11,7 @@ from scrapy.http import TextResponse
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.plugin.items import text_field, url_of
+from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
 from scrapy_dedup.service.crawl import Draft
@@ -21,6 +21,7 @@ from scrapy_dedup.settings import Settings
 class LeftReason(StrEnum):
     """Why an item goes out without having been cleaned."""
 
+    NO_ITEM = "no_item"  # it is no item of any kind that itemadapter knows
     DISABLED = "disabled"  # its request, or its spider, asked for it
     NO_URL = "no_url"  # no URL field, and no response whose URL could stand in
     NO_DOMAIN = "no_domain"  # its URL has none
@@ -62,14 +63,18 @@ class Intake:
         key = page_key(url, runtime.rules) if url else None
         visit = runtime.visits.of_item(item, key)
         settings = visit.settings if visit is not None else runtime.settings
-        if not settings.enabled or (visit is None and runtime.visits.is_exempt(item)):
+        if not settings.enabled:
             return Left(LeftReason.DISABLED)
         if url is None and visit is None:
             return Left(LeftReason.NO_URL, is_defect=True)
         stands = visit is not None and (url is None or self._names(visit, key))
         own_url = url if url is not None and not stands else None
         draft = self._draft(adapter, visit, own_url, settings)
-        return Brought(draft, settings, visit, stands) if isinstance(draft, Draft) else draft
+        if isinstance(draft, Left):
+            return draft
+        if draft.source_group is None:
+            draft.source_group = text_field(adapter, SOURCE_GROUP) or settings.source_group or None
+        return Brought(draft, settings, visit, stands)
 
     def _names(self, visit: Visit, key: bytes | None) -> bool:
         """Say whether a key is the visit's page, or a URL that led there."""
@@ -79,13 +84,13 @@ class Intake:
     def _draft(
         self, adapter: ItemAdapter, visit: Visit | None, own_url: str | None, settings: Settings
     ) -> Draft | Left:
-        html = text_field(adapter, settings.html_field)
+        html = text_field(adapter, settings.html_field, visit.declared_type() if visit is not None else None)
         content = text_field(adapter, settings.content_field)
         if html is None and content is None:
             if visit is None or own_url is not None or not settings.attach_response:
                 return Left(LeftReason.NO_PAGE)
             return self._from_response(visit, settings)
-        if visit is not None and own_url is None and html is not None and html == visit.html():
+        if visit is not None and own_url is None and html is not None and html == visit.text():
             return self._from_response(visit, settings)
         url = own_url or (visit.url if visit is not None else "")
         return self._from_fields(url, html, content or "", visit, settings)
@@ -102,7 +107,7 @@ class Intake:
             if draft.page is page:
                 return draft
         draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
-        return self._add(visit, self._finish(draft, visit, settings))
+        return self._finish(draft, visit, settings)
 
     def _from_fields(
         self, url: str, html: str | None, content: str, visit: Visit | None, settings: Settings
@@ -122,10 +127,9 @@ class Intake:
             page=page,
             text=content,
         )
-        return self._add(visit, self._finish(draft, visit, settings))
+        return self._finish(draft, visit, settings)
 
     def _finish(self, draft: Draft, visit: Visit | None, settings: Settings) -> Draft:
-        draft.source_group = settings.source_group or None
         wants_text = settings.boilerplate_method == "text"
         draft.method = "text" if draft.page is None or wants_text else "html"
         if isinstance(draft.page, Page) and wants_text:
@@ -134,11 +138,6 @@ class Intake:
         if visit is not None and response is not None:
             draft.http_status = visit.http_status
             draft.content_type = content_type_of(response) if isinstance(response, TextResponse) else None
-        return draft
-
-    def _add(self, visit: Visit | None, draft: Draft) -> Draft:
         if visit is not None:
             visit.drafts.append(draft)
-        else:
-            self._runtime.loose.setdefault(draft.page_key, draft)
         return draft

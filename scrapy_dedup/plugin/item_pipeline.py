@@ -2,6 +2,7 @@
 
 import logging
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -11,10 +12,11 @@ from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 
-from scrapy_dedup.plugin.alias_check import AliasCheck, Duplicate
-from scrapy_dedup.plugin.intake import Brought, Intake, Left
+from scrapy_dedup.plugin.alias_check import AliasCheck
+from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.service.aliases import Duplicate
 from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.provenance import provenance
@@ -51,18 +53,20 @@ class DedupPipeline:
         Raises:
             DuplicateItem: its page went out before.
         """
-        adapter = ItemAdapter(item)
+        self._runtime.count("items/in")
         try:
-            await self._process(item, adapter)
-        except DropItem:
+            if ItemAdapter.is_item(item):
+                await self._process(item, ItemAdapter(item))
+            else:
+                self._runtime.count(f"left/{LeftReason.NO_ITEM}")
+        except DuplicateItem:
             raise
         except Exception as error:  # noqa: BLE001 - a layer must not lose an item
-            self._failed(item, adapter, error)
+            self._failed(item, error)
         return item
 
     async def _process(self, item: Any, adapter: ItemAdapter) -> None:
         runtime = self._runtime
-        runtime.count("items/in")
         brought = self._intake.of(item, adapter)
         if isinstance(brought, Left):
             self._leave(item, adapter, brought)
@@ -79,14 +83,16 @@ class DedupPipeline:
             duplicate = await self._aliases.check(brought, learner)
             if duplicate is not None:
                 self._drop(brought, "canonical", duplicate)
-        self._emit(item, adapter, draft)
+        self._emit(item, adapter, brought)
 
     def _drop_repeated(self, brought: Brought) -> None:
         """Drop an item of a page whose items another response of this run has given."""
-        owners, visit, key = self._runtime.crawl.owners, brought.visit, brought.draft.page_key
-        serial = visit.serial if visit is not None else 0
-        owner = owners.setdefault(key, serial)
-        if owner == serial or visit is None or visit.unfiltered or not brought.stands_for_page:
+        visit, key = brought.visit, brought.draft.page_key
+        if visit is None or not brought.stands_for_page:
+            # It names a page that is not its response's: that page's own items are still to come.
+            return
+        owner = self._runtime.crawl.owners.setdefault(key, visit.serial)
+        if owner == visit.serial or visit.unfiltered:
             return
         layer = "canonical" if visit.redirected_from else "url"
         is_on = brought.settings.canonical_enabled if layer == "canonical" else brought.settings.url_enabled
@@ -95,12 +101,10 @@ class DedupPipeline:
             self._drop(brought, layer, Duplicate(reason, key))
 
     def _drop(self, brought: Brought, layer: str, duplicate: Duplicate) -> None:
-        draft, visit = brought.draft, brought.visit
-        runtime = self._runtime
+        draft, runtime = brought.draft, self._runtime
+        draft.duplicate = duplicate
         runtime.count(f"{layer}/dropped")
         runtime.count("items/dropped")
-        if visit is not None and draft in visit.drafts:
-            visit.drafts.remove(draft)
         if duplicate.document_key != draft.page_key:
             runtime.crawl.note_drop(draft, layer, duplicate.reason, duplicate.document_key, datetime.now(UTC))
         raise DuplicateItem(f"dedup: {layer}: {duplicate.reason}: {draft.url}")
@@ -129,8 +133,8 @@ class DedupPipeline:
             stored = {}
         return crawl.learner(draft.domain, draft.method) or crawl.meet(draft.domain, draft.method, stored)
 
-    def _emit(self, item: Any, adapter: ItemAdapter, draft: Draft) -> None:
-        runtime = self._runtime
+    def _emit(self, item: Any, adapter: ItemAdapter, brought: Brought) -> None:
+        runtime, draft = self._runtime, brought.draft
         if not self._fields.can_take_content(item, adapter):
             runtime.count("left/no_field")
             return
@@ -138,6 +142,8 @@ class DedupPipeline:
         crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
         self._fields.put(item, adapter, REPORT, provenance(draft, crawl.store.name, str(crawl.run.id)))
+        if brought.visit is None:
+            runtime.done.hold(draft)
         runtime.count("items/out")
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
@@ -145,11 +151,13 @@ class DedupPipeline:
         if left.is_defect:
             self._fields.put(item, adapter, REPORT, {"left": left.detail})
 
-    def _failed(self, item: Any, adapter: ItemAdapter, error: Exception) -> None:
+    def _failed(self, item: Any, error: Exception) -> None:
         """Let an item out that a layer could not deal with: flagged, counted, with one traceback a kind."""
         kind = type(error)
         self._runtime.count(f"errors/{kind.__name__}")
         if kind not in self._failures:
             self._failures.add(kind)
             logger.error("An item goes out uncleaned because of a defect in scrapy_dedup", exc_info=error)
-        self._fields.put(item, adapter, REPORT, {"error": f"{kind.__name__}: {error}"[:500]})
+        # The item's own class may be what fails.
+        with suppress(Exception):
+            self._fields.put(item, ItemAdapter(item), REPORT, {"error": f"{kind.__name__}: {error}"[:500]})

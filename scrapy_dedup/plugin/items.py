@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 
 CONTENT = "cleaned_content"
 REPORT = "dedup"
+SOURCE_GROUP = "source_group"
+"""An item may say to which group its page belongs; else the setting does."""
 
 
 @dataclass
@@ -34,11 +36,17 @@ class PageItem:
         return cls(url=response.url, html=response.text if isinstance(response, TextResponse) else None)
 
 
-def text_field(adapter: ItemAdapter, name: str) -> str | None:
-    """Return an item's field as text; None where it is missing, empty or nothing that could be read as text."""
+def text_field(adapter: ItemAdapter, name: str, content_type: str | None = None) -> str | None:
+    """Return an item's field as text; None where it is missing, empty or nothing that could be read as text.
+
+    Args:
+        adapter: of the item.
+        name: of the field.
+        content_type: header by which bytes are read.
+    """
     value = adapter.get(name)
     if isinstance(value, bytes):
-        return html_to_unicode(None, value)[1] or None
+        return html_to_unicode(content_type, value)[1] or None
     return value if isinstance(value, str) and value else None
 
 

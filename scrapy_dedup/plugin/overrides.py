@@ -1,6 +1,8 @@
 """Whose word counts: request.meta["dedup"] over spider attributes over Scrapy's settings."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -8,6 +10,7 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import SettingError, Settings
 
 ATTRIBUTE_PREFIX = "dedup_"
@@ -26,11 +29,22 @@ def settings_of(crawler: Crawler) -> Settings:
     """
     known = _settings.get(crawler)
     if known is None:
-        known = Settings.read(crawler.settings)
-        if crawler.spider is not None:
-            known = known.override(_attributes(crawler.spider), ATTRIBUTE_PREFIX)
+        with told():
+            known = Settings.read(crawler.settings)
+            if crawler.spider is not None:
+                known = known.override(_attributes(crawler.spider), ATTRIBUTE_PREFIX)
         _settings[crawler] = known
     return known
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Log in one line why a crawl cannot start, before Scrapy shows where in the code that was found."""
+    try:
+        yield
+    except DedupError as error:
+        logger.critical("The crawl does not start: %s", error)
+        raise
 
 
 def _attributes(spider: Spider) -> dict[str, Any]:
@@ -50,10 +64,18 @@ def with_request(settings: Settings, request: Request) -> Settings | None:
         return None
     try:
         changed = settings.override(dict(given), f"meta[{META_KEY!r}] ")
-    except (SettingError, TypeError, ValueError) as error:
-        _report(str(error), repr(given))
+    except SettingError as error:
+        _report(str(error), repr(given)[:500])
+        return settings
+    except (TypeError, ValueError):
+        _report("An override cannot be read", repr(given)[:500])
         return settings
     return changed if changed.enabled else None
+
+
+def is_left_alone(settings: Settings, request: Request) -> bool:
+    """Say whether a request asks that its items are left as they are."""
+    return META_KEY in request.meta and with_request(settings, request) is None
 
 
 @lru_cache(maxsize=64)

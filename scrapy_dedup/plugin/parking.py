@@ -1,5 +1,6 @@
 """Pages of unknown domains wait for each other here. Nothing waits for ever, and nothing is lost."""
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -8,6 +9,8 @@ from enum import StrEnum
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.service.learning import Learner
+
+logger = logging.getLogger(__name__)
 
 
 class Release(StrEnum):
@@ -85,9 +88,15 @@ class ParkingLot:
         return by_size[: max(1, len(by_size) // 4)]
 
     def _release(self, batches: Iterable[_Batch], why: Release) -> None:
-        for batch in batches:
+        let_go = list(batches)
+        # All are taken out first: without asyncio an item goes on within `callback`, and may bring the next one here.
+        for batch in let_go:
             del self._batches[batch.learner.domain, batch.learner.method]
             self.size_bytes -= batch.size_bytes
-            self._on_release(batch.learner, why, len(batch.pages))
+        for batch in let_go:
+            try:
+                self._on_release(batch.learner, why, len(batch.pages))
+            except Exception:
+                logger.exception("%s could not be learned; its pages go out all the same", batch.learner.domain)
             for deferred in batch.waiting:
                 deferred.callback(why)

@@ -2,26 +2,27 @@
 
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from itemadapter import ItemAdapter
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
-from scrapy.http import Response
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.project import data_path
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.items import url_of
-from scrapy_dedup.plugin.overrides import settings_of
+from scrapy_dedup.plugin.jobs import job_of
+from scrapy_dedup.plugin.marks import redirected_from
+from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
@@ -35,6 +36,8 @@ from scrapy_dedup.store.store import Store
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.1
+# The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
+_REDIRECTS_REMEMBERED = 1_000
 
 _runtimes: WeakKeyDictionary[Crawler, "Runtime"] = WeakKeyDictionary()
 
@@ -53,9 +56,12 @@ class Runtime:
         self.crawl = self._begin_run()
         self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
         self.writer = WriteBehind(self.crawl, settings.write_every, self.count)
-        self.loose: dict[bytes, Draft] = {}
-        """Drafts of items whose response is not known, by page key, until the items have left the pipelines."""
+        self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.rules)
+        self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
+        """The duplicate filter compares our keys; else the downloader middleware does."""
         self._engine = EngineState(crawler)
+        self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
+        """Redirects that were noted last."""
         self._loops: list[Any] = []
         self._reason = "shutdown"
         self._connect()
@@ -74,18 +80,23 @@ class Runtime:
             settings = settings_of(crawler)
             if not settings.enabled:
                 raise NotConfigured("DEDUP_ENABLED is off")
-            known = _runtimes[crawler] = cls(crawler, settings)
+            with told():
+                known = _runtimes[crawler] = cls(crawler, settings)
         return known
+
+    @classmethod
+    def of_open(cls, crawler: Crawler) -> "Runtime | None":
+        """Return the crawler's runtime if a component has opened one."""
+        return _runtimes.get(crawler)
 
     def _begin_run(self) -> Crawl:
         name = self.settings.project or self.crawler.settings["BOT_NAME"]
         project = self.store.project(name, keep_policy(self.settings))
         spider = self.crawler.spider.name if self.crawler.spider else self.crawler.spidercls.name
-        jobdir = self.crawler.settings["JOBDIR"] or None
-        run = project.begin_run(spider=spider, jobdir=jobdir, started_at=datetime.now(UTC))
+        run = project.begin_run(spider=spider, jobdir=job_of(self.crawler.settings), started_at=datetime.now(UTC))
         crawl = Crawl(project, run, self.settings, self.count)
         if run.resumed:
-            crawl.take_over()
+            crawl.take_over(self.rules)
         if run.killed:
             logger.warning("The last crawl in this JOBDIR was killed: pages are fetched again, finished ones dropped")
         return crawl
@@ -93,10 +104,11 @@ class Runtime:
     def _connect(self) -> None:
         connect: Callable[..., None] = self.crawler.signals.connect
         connect(self._opened, signals.spider_opened)
-        connect(self._item_done, signals.item_scraped)
-        connect(self._item_done, signals.item_dropped)
-        connect(self._item_failed, signals.item_error)
-        connect(self._request_dropped, signals.request_dropped)
+        connect(self.done.item_done, signals.item_scraped)
+        connect(self.done.item_done, signals.item_dropped)
+        connect(self.done.item_failed, signals.item_error)
+        if not self.fingerprints:
+            connect(self._request_dropped, signals.request_dropped)
         connect(self._spider_closed, signals.spider_closed)
         connect(self._engine_stopped, signals.engine_stopped)
 
@@ -113,6 +125,7 @@ class Runtime:
     # Parking.
 
     def _tick(self) -> None:
+        self.done.settle_gone()
         if len(self.lot):
             state = self._engine
             self.lot.tick(time.monotonic(), closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
@@ -120,44 +133,6 @@ class Runtime:
     def _released(self, learner: Learner, why: Release, pages: int) -> None:
         self.count(f"release/{why}", pages)
         self.crawl.learn(learner)
-
-    # When a page is done.
-
-    def _item_done(self, item: Any, response: Response | None) -> None:
-        visit = self.visits.of_response(response) if response is not None else None
-        if visit is not None:
-            self.visits.left(item, visit)
-            self.settle(visit)
-        elif self.loose and (draft := self._loose_draft(item)) is not None:
-            self.crawl.complete(draft, datetime.now(UTC))
-            self.writer.if_due()
-
-    def _item_failed(self, item: Any, response: Response | None, failure: Any) -> None:
-        visit = self.visits.of_response(response) if response is not None else None
-        if visit is not None:
-            visit.failed = True
-            self.visits.left(item, visit)
-            drafts = visit.drafts
-        else:
-            draft = self._loose_draft(item)
-            drafts = [draft] if draft is not None else []
-        for draft in drafts:
-            self.crawl.fail(draft, f"{failure.type.__name__}: {failure.value}"[:500], datetime.now(UTC))
-        drafts.clear()
-
-    def _loose_draft(self, item: Any) -> Draft | None:
-        url = url_of(ItemAdapter(item), self.settings)
-        return self.loose.pop(page_key(url, self.rules), None) if url else None
-
-    def settle(self, visit: Visit) -> None:
-        """Write down that a page is done, when its callback has ended and all of its items have left."""
-        if visit.items or visit.failed or (visit.from_spider and not visit.callback_ended):
-            return
-        at = datetime.now(UTC)
-        for draft in visit.drafts:
-            self.crawl.complete(draft, at)
-        visit.drafts.clear()
-        self.writer.if_due()
 
     # Addresses.
 
@@ -185,21 +160,28 @@ class Runtime:
             return
         final_key = page_key(final_url, self.rules)
         for alias in redirect_aliases(urls, final_url, self.rules):
+            if (alias.page_key, final_key) in self._noted:
+                continue
+            self._noted[alias.page_key, final_key] = None
+            if len(self._noted) > _REDIRECTS_REMEMBERED:
+                self._noted.popitem(last=False)
             domain = extract_domain(alias.url, self.settings.domain_scope) or ""
             self.crawl.note_alias(alias, domain, final_key, "redirect", datetime.now(UTC))
             self.count("canonical/redirects")
 
     def _request_dropped(self, request: Request) -> None:
-        """Count what the duplicate filter drops; a redirect's target that it drops is never seen again."""
-        self.count("url/dropped")
-        if "redirect_urls" in request.meta:
-            self.note_redirects(tuple(request.meta["redirect_urls"]), request.url)
+        """Note the redirect whose target the duplicate filter drops: nobody sees it again."""
+        self.note_redirects(redirected_from(request), request.url)
 
     # The end.
 
     def _spider_closed(self, reason: str) -> None:
         self._reason = reason
+        # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
+        if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):
+            self.count("url/dropped", filtered)
         self.lot.release_all()
+        self.done.settle_all()
         self.crawl.finish(complete=reason == "finished")
 
     async def _engine_stopped(self) -> None:
@@ -224,6 +206,12 @@ class Runtime:
             stats={name: value for name, value in stats.items() if isinstance(value, int | float | str)},
             finished_at=datetime.now(UTC),
         )
+
+
+def _is_our_fingerprinter(given: Any) -> bool:
+    """Say so without an import: our fingerprinter imports this module."""
+    path = given if isinstance(given, str) else f"{given.__module__}.{given.__qualname__}"
+    return path in ("scrapy_dedup.Fingerprinter", "scrapy_dedup.plugin.fingerprinter.Fingerprinter")
 
 
 def database_url(settings: Settings) -> str:

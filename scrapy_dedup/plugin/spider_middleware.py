@@ -10,13 +10,14 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Own
-from scrapy_dedup.plugin.downloader_middleware import READMITTED
-from scrapy_dedup.plugin.overrides import with_request
+from scrapy_dedup.plugin.marks import READMITTED, mark_new
+from scrapy_dedup.plugin.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 
 # What a request has gone through is no part of a new one.
-_NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", READMITTED)
+_NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", "dedup_")
 
 
 class DedupSpiderMiddleware:
@@ -25,6 +26,7 @@ class DedupSpiderMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
         self._crawler = crawler
+        self._repeated = RepeatedLinks(crawler)
         self._readmits = self._runtime.crawl.run.killed
         self._readmitted: set[bytes] = set()
 
@@ -33,18 +35,28 @@ class DedupSpiderMiddleware:
         """Make it from the crawler; raises NotConfigured where the plugin is off."""
         return cls(crawler)
 
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Hand on the first requests; after a kill they may be filtered, too."""
+        async for output in start:
+            yield self._readmit(output) if self._readmits and isinstance(output, Request) else output
+
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on what the callback yields."""
         visit = self._visit(response)
+        repeated = 0
         try:
             async for output in result:
                 if isinstance(output, Request):
+                    # First: whoever takes a fingerprint reads the request's redirects.
+                    if output.dont_filter or (visit is not None and visit.redirected_from):
+                        mark_new(output)
+                    if not self._readmits and self._repeated.holds(output):
+                        repeated += 1
+                        continue
                     yield self._readmit(output) if self._readmits else output
                     continue
                 if visit is not None:
                     self._runtime.visits.attach(output, visit)
-                elif self._is_exempt(response):
-                    self._runtime.visits.exempt(output)
                 yield output
             if visit is not None and (request := self._canonical_request(response, visit)) is not None:
                 yield self._readmit(request) if self._readmits else request
@@ -53,31 +65,38 @@ class DedupSpiderMiddleware:
                 visit.failed = True
             raise
         finally:
+            if repeated:
+                self._repeated.count(repeated)
             if visit is not None:
                 visit.callback_ended = True
-                self._runtime.settle(visit)
+                self._runtime.done.settle(visit)
 
     def _visit(self, response: Response) -> Visit | None:
         """Return the response's visit; a response that another middleware replaced begins a new one."""
-        visits = self._runtime.visits
-        visit = visits.of_response(response)
-        request = response.request
-        if visit is None and request is not None and request.method == "GET" and request.callback is not NO_CALLBACK:
-            settings = with_request(self._runtime.settings, request)
-            if settings is None:
-                return None
-            self._runtime.count("pages/replaced_responses")
-            visit = visits.begin(request, response, settings, unfiltered=False)
+        visit = self._runtime.visits.of_response(response)
+        if visit is None and response.request is not None:
+            visit = self._begin(response, response.request)
         if visit is not None:
             visit.from_spider = True
         return visit
 
-    def _is_exempt(self, response: Response) -> bool:
-        return response.request is not None and with_request(self._runtime.settings, response.request) is None
+    def _begin(self, response: Response, request: Request) -> Visit | None:
+        runtime = self._runtime
+        if is_left_alone(runtime.settings, request):
+            return runtime.visits.begin(request, response, None)
+        if request.method != "GET" or request.callback is NO_CALLBACK:
+            return None
+        visit = runtime.visits.begin(request, response, with_request(runtime.settings, request))
+        if visit is not None:
+            runtime.count("pages/replaced_responses")
+        return visit
 
     def _canonical_request(self, response: Response, visit: Visit) -> Request | None:
         """Return a request for the canonical page of a page that gave items: for its links, and to compare."""
         if not visit.settings.canonical_enabled or not visit.had_items or response.request is None:
+            return None
+        # Most pages that have no canonical link need not be parsed to know that.
+        if visit.parsed is None and b"canonical" not in response.body and b"CANONICAL" not in response.body:
             return None
         page = visit.page(self._runtime.limits)
         if not isinstance(page, Page) or not page.canonicals:

@@ -1,10 +1,12 @@
 """Which page an item belongs to: responses, the items that came from them, and when a page is done."""
 
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any
-from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
+from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, finalize, ref
 
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
@@ -13,6 +15,7 @@ from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.canonical import Alias, Own
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
+from scrapy_dedup.plugin.marks import is_unfiltered, redirected_from
 from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.settings import Settings
 
@@ -32,17 +35,30 @@ class Visit:
     unfiltered: bool
     """The spider asked for this page whether or not it was seen."""
     redirected_from: tuple[str, ...] = ()
-    items: dict[int, Any] = field(default_factory=dict)
-    """Items that have not left the pipelines, by id; held, so that no id is used twice."""
+    items: dict[int, tuple[Any, int]] = field(default_factory=dict)
+    """Items that have not left the pipelines, and how often each was yielded; held, so that no id is used twice."""
     drafts: list[Draft] = field(default_factory=list)
     from_spider: bool = False
     """The spider middleware sees this response, so that the end of its callback will be told."""
     callback_ended: bool = False
     failed: bool = False
     had_items: bool = False
+    noted: bool = False
+    """That it gave no item was written down."""
     parsed: Page | Unparsed | None = None
     alias: Alias | Own | None = None
     """What became of the page's canonical link, once somebody asked."""
+
+    def declared_type(self) -> str | None:
+        """Return the response's Content-Type with its parameters."""
+        response = self.response()
+        declared = response.headers.get("Content-Type") if response is not None else None
+        return declared.decode("latin-1") if declared else None
+
+    def text(self) -> str | None:
+        """Return the response's text; None where it is none."""
+        response = self.response()
+        return response.text if isinstance(response, TextResponse) else None
 
     def html(self) -> str | None:
         """Return the response's HTML; None where it has none."""
@@ -85,7 +101,13 @@ class Visits:
         self._by_response: WeakKeyDictionary[Response, Visit] = WeakKeyDictionary()
         self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
         self._by_item: dict[int, Visit] = {}
-        self._exempt: dict[int, Any] = {}
+        self._gone: deque[Visit] = deque()
+        """Of responses that are gone; filled by whatever thread collects garbage."""
+        self._left_alone = replace(settings, enabled=False, canonical_enabled=False)
+
+    def __len__(self) -> int:
+        """Return how many are kept."""
+        return max(len(self._by_response), len(self._by_item), len(self._by_key))
 
     def of_response(self, response: Response) -> Visit | None:
         """Return the visit that a response belongs to."""
@@ -96,23 +118,27 @@ class Visits:
         visit = self._by_item.get(id(item))
         return visit if visit is not None or key is None else self._by_key.get(key)
 
-    def begin(self, request: Request, response: Response, settings: Settings, *, unfiltered: bool) -> Visit | None:
-        """Note a response; None where its URL has no domain."""
+    def begin(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
+        """Note a response; None where its URL has no domain.
+
+        Without *settings* its items are left alone.
+        """
         domain = extract_domain(response.url, self._settings.domain_scope)
-        if domain is None:
+        if domain is None and settings is not None:
             return None
         visit = Visit(
             serial=next(self._serials),
             url=response.url,
             page_key=page_key(response.url, self._rules),
-            domain=domain,
-            settings=settings,
+            domain=domain or "",
+            settings=settings or self._left_alone,
             fetched_at=datetime.now(UTC),
             response=ref(response),
             http_status=response.status,
-            unfiltered=unfiltered,
-            redirected_from=tuple(request.meta.get("redirect_urls", ())),
+            unfiltered=is_unfiltered(request),
+            redirected_from=redirected_from(request),
         )
+        finalize(response, self._gone.append, visit).atexit = False
         self._by_response[response] = visit
         self._by_key[visit.page_key] = visit
         return visit
@@ -120,21 +146,33 @@ class Visits:
     def attach(self, item: Any, visit: Visit) -> None:
         """Note that a response gave an item."""
         visit.had_items = True
-        visit.items[id(item)] = item
+        times = visit.items[id(item)][1] if id(item) in visit.items else 0
+        visit.items[id(item)] = (item, times + 1)
         self._by_item[id(item)] = visit
-
-    def exempt(self, item: Any) -> None:
-        """Note that an item's request asked to be left alone."""
-        self._exempt[id(item)] = item
-
-    def is_exempt(self, item: Any) -> bool:
-        """Say, once, whether an item's request asked to be left alone."""
-        return bool(self._exempt) and self._exempt.pop(id(item), None) is item
 
     def left(self, item: Any, visit: Visit) -> None:
         """Note that an item has left the pipelines, whatever became of it."""
         known = id(item) if id(item) in visit.items else next(iter(visit.items), None)
         # An item that a pipeline has replaced leaves under another id: any one of the visit's goes in its place.
-        if known is not None:
-            del visit.items[known]
+        if known is None:
+            return
+        held, times = visit.items.pop(known)
+        if times > 1:
+            visit.items[known] = (held, times - 1)
+        else:
             self._by_item.pop(known, None)
+
+    def take_gone(self) -> Iterator[Visit]:
+        """Take the visits whose responses are gone since the last call."""
+        while self._gone:
+            yield self._gone.popleft()
+
+    def all(self) -> list[Visit]:
+        """Return the visits whose responses are still there."""
+        return list(self._by_response.values())
+
+    def forget_items(self, visit: Visit) -> None:
+        """Give up items that never came to the pipelines."""
+        for known in visit.items:
+            self._by_item.pop(known, None)
+        visit.items.clear()

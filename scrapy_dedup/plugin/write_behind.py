@@ -57,8 +57,22 @@ class WriteBehind:
             self._count("store/rows", len(rows))
         except StoreError as error:
             self._not_written(rows, error)
+        except Exception as error:  # noqa: BLE001 - one row that cannot be written must not keep the others
+            await self._write_singly(rows, error)
         finally:
             self._writing = None
+
+    async def _write_singly(self, rows: list[Record], error: Exception) -> None:
+        """Write what can be written, and give up the rest."""
+        logger.error("A row cannot be written because of a defect in scrapy_dedup", exc_info=error)
+        for row in rows:
+            try:
+                await run_in_thread(self._crawl.store.write, [row])
+                self._count("store/rows", 1)
+            except StoreError as later:
+                self._not_written([row], later)
+            except Exception:  # noqa: BLE001 - the first one was told
+                self._count("store/rows_given_up", 1)
 
     def _not_written(self, rows: list[Record], error: StoreError) -> None:
         self._count("store/errors", 1)

@@ -22,6 +22,16 @@ AGREES_UNLEARNED_AT = 0.98
 
 # A page has some four rows, and 500 rows are written at once: this is ample for what is on its way to the store.
 RECENT_PAGES = 1_000
+# So many pages with different contents may declare one page canonical before it comes; a bound for templates' mistakes.
+MOST_STANDING = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Why a page is dropped, and the key of the document that has its content."""
+
+    reason: str
+    document_key: bytes
 
 
 @dataclass(slots=True)
@@ -35,14 +45,20 @@ class Aliases:
     """Pages by domain."""
     recent: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
     """Sketches of the last pages that went out, packed: their rows may not be written yet."""
-    standing: dict[bytes, tuple[bytes, frozenset[int]]] = field(default_factory=dict)
-    """Canonical page key to (page key, blocks) of the alias that went out for it, before the canonical page came."""
+    standing: dict[bytes, dict[bytes, bytes]] = field(default_factory=dict)
+    """Canonical page key to the aliases that went out for it before it came: page key to sketch."""
 
     def remember(self, page_key: bytes, sketch: bytes) -> None:
         """Keep a page's sketch until it is surely written."""
         self.recent[page_key] = sketch
         if len(self.recent) > RECENT_PAGES:
             self.recent.popitem(last=False)
+
+    def stand(self, canonical_key: bytes, page_key: bytes, sketch: bytes) -> None:
+        """Note that a page went out for another one that has not come yet."""
+        aliases = self.standing.setdefault(canonical_key, {})
+        if len(aliases) < MOST_STANDING:
+            aliases[page_key] = sketch
 
     def judge(
         self, url: str, page_key: bytes, domain: str, page: Page, policy: CanonicalPolicy, rules: UrlRules

@@ -14,6 +14,7 @@ from scrapy_dedup.core.repeats import (
     strip_boilerplate,
 )
 
+
 @dataclass(frozen=True, slots=True)
 class Removed:
     """One block that was left out."""

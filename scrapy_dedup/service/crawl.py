@@ -7,12 +7,13 @@ from typing import Any, Literal
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
-from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service import cleaning
-from scrapy_dedup.service.aliases import Aliases
+from scrapy_dedup.service.aliases import Aliases, Duplicate
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import Learner, Method, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.service.removals import removal_decision
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
@@ -26,6 +27,8 @@ from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
 
 Count = Callable[[str, int], None]
+
+_DOCUMENTS_AT_ONCE = 5_000
 
 
 @dataclass(slots=True)
@@ -52,6 +55,8 @@ class Draft:
     """The blocks by which it is compared with other addresses, packed."""
     checked: bool = False
     """It was compared with other addresses, for its first item."""
+    duplicate: Duplicate | None = None
+    """Why all items of the page are dropped."""
     cleaned: Cleaned | None = None
     released: str = "known"
     """What let the page go: that its domain is known, or why its batch ended."""
@@ -122,7 +127,7 @@ class Crawl:
         """Note that a page goes out: its document is in work."""
         self.rows.append(self._document(draft, "processing", at))
         if draft.cleaned and draft.cleaned.removed:
-            self.rows.append(_removal_decision(draft.page_key, draft.cleaned, at))
+            self.rows.append(removal_decision(draft.page_key, draft.cleaned, at))
 
     def complete(self, draft: Draft, at: datetime) -> None:
         """Note that everything that a page gave is safe."""
@@ -157,6 +162,8 @@ class Crawl:
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
         self.owners.pop(draft.page_key, None)
+        if draft.canonical is not None:
+            self.aliases.standing.get(draft.canonical.page_key, {}).pop(draft.page_key, None)
         self.rows.append(self._document(draft, "failed", at, error))
 
     def _document(
@@ -178,6 +185,11 @@ class Crawl:
             sketch=draft.sketch or None,
             error=error,
         )
+
+    def note_empty(self, url: str, page_key: bytes, domain: str, http_status: int, at: datetime) -> None:
+        """Note that a page was fetched and gave no item; where another fetch of this run gave one, that counts."""
+        if page_key not in self.owners:
+            self.rows.append(CrawledUrlRecord(page_key, url, domain, "crawled", at, http_status))
 
     def note_alias(
         self, alias: Address, domain: str, document_key: bytes, kind: Literal["redirect", "canonical"], at: datetime
@@ -218,27 +230,21 @@ class Crawl:
             if complete and not learner.known:
                 self.rows.append(learner.record())
 
-    def take_over(self) -> None:
+    def take_over(self, rules: UrlRules) -> None:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
-        self.owners.update(dict.fromkeys(self.store.finished_keys(self.run.id), -1))
+        keys = list(self.store.finished_keys(self.run.id))
+        self.owners.update(dict.fromkeys(keys, -1))
+        if not self.settings.canonical_enabled:
+            return
+        for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):
+            some = self.store.documents_in_run(self.run.id, keys[start : start + _DOCUMENTS_AT_ONCE])
+            for key, document in some.items():
+                target = page_key(document.canonical_url, rules) if document.canonical_url else None
+                if target is not None and target not in self.owners and document.sketch:
+                    self.aliases.stand(target, key, document.sketch)
 
 
 _NOTHING_KNOWN = Learner("", "html", repeat_policy(Settings()), 2)
-
-
-def _removal_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
-    first = cleaned.removed[0].removal
-    return DecisionRecord(
-        page_key=page_key,
-        layer="boilerplate",
-        action="removed",
-        reason=f"{len(cleaned.removed)} blocks, {cleaned.chars_removed} of {cleaned.chars_in} characters",
-        decided_at=at,
-        detail={
-            "of_pages": first.of_pages,
-            "blocks": {to_hex(one.removal.fingerprint): one.removal.on_pages for one in cleaned.removed},
-        },
-    )
 
 
 def is_knowledge(record: Record) -> bool:

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from array import array
+from collections.abc import Iterable
 from typing import Any
 
 from scrapy_dedup.store.errors import DamagedError
@@ -13,18 +15,23 @@ else:
 
 # 30 kB of real HTML: level 3 takes 75 µs and keeps 27 %, level 1 takes 56 µs and keeps 28 %.
 LEVEL = 3
+# 8 kB of an item as JSON: level 3 takes 35 µs, level 1 takes 26 µs and 1 % more bytes.
+EXTRACTION_LEVEL = 1
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+# `json.dumps` makes a new one for every call with options.
+_STRICT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Packer:
-    """Compresses with one zstd context, which a new one for every page would cost a third more.
+    """Compresses with one zstd context for each level, which new ones for every page would cost a third more.
 
     Not to be shared between threads.
     """
 
     def __init__(self) -> None:
         self._compressor = zstd.ZstdCompressor(level=LEVEL)
+        self._quick = zstd.ZstdCompressor(level=EXTRACTION_LEVEL)
 
     def text(self, text: str) -> bytes:
         """Return the packed text; NUL characters and lone surrogates survive."""
@@ -33,6 +40,15 @@ class Packer:
     def json(self, value: object) -> bytes:
         """Return the packed compact JSON of a plain value; what JSON does not know becomes its `str`."""
         return self._pack(to_json(value).encode("utf-8", "surrogatepass"))
+
+    def plain_json(self, value: object) -> bytes:
+        """Return the packed compact JSON of a value that must come back as it is.
+
+        Raises:
+            TypeError: JSON does not know a part of it.
+        """
+        raw = _STRICT.encode(value).encode("utf-8", "surrogatepass")
+        return self._quick.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
 
     def _pack(self, raw: bytes) -> bytes:
         return self._compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
@@ -88,3 +104,28 @@ def column_text(text: str) -> str:
 def optional_text(text: str | None) -> str | None:
     """Return `column_text` of a text, None of None."""
     return None if text is None else column_text(text)
+
+
+def pack_fingerprints(fingerprints: Iterable[int]) -> bytes:
+    """Return 64-bit fingerprints as 8 bytes each, in their order, the same on every machine."""
+    return _little_endian(array("Q", fingerprints)).tobytes()
+
+
+def unpack_fingerprints(packed: bytes) -> list[int]:
+    """Return the fingerprints that `pack_fingerprints` packed.
+
+    Raises:
+        DamagedError: the bytes are damaged.
+    """
+    fingerprints = array("Q")
+    try:
+        fingerprints.frombytes(packed)
+    except ValueError as error:
+        raise DamagedError(f"stored fingerprints are cut off after {len(packed)} bytes") from error
+    return _little_endian(fingerprints).tolist()
+
+
+def _little_endian(words: "array[int]") -> "array[int]":
+    if sys.byteorder == "big":
+        words.byteswap()
+    return words

@@ -7,7 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
+from scrapy_dedup.store.batch import Batch
 from scrapy_dedup.store.models import Project, Source, SourceVersion
+from scrapy_dedup.store.records import KeepPolicy
 from scrapy_dedup.store.rows import size_of
 from scrapy_dedup.store.upserts import Row, chunks, table_of, upsert
 
@@ -24,6 +26,16 @@ class Held:
     fetched_at: datetime
     content_bytes: int
     cleaned_bytes: int
+
+
+def write(connection: Connection, project_id: uuid.UUID, batch: Batch, stored_bytes: int, keep: KeepPolicy) -> None:
+    """Write the originals and cleaned texts of a batch, and hold the size bound."""
+    if not keep.versions or not (batch.sources or batch.cleaned):
+        return
+    total = stored_bytes + keep_pages(connection, project_id, batch.sources, batch.cleaned, keep.versions)
+    if keep.max_bytes is not None and total > keep.max_bytes:
+        total -= drop_oldest(connection, project_id, total - room_after(keep.max_bytes))
+    count_bytes(connection, project_id, total)
 
 
 def keep_pages(

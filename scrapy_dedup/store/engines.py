@@ -2,6 +2,7 @@
 
 import sqlite3
 from datetime import timedelta
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import QueuePool, StaticPool
 
-from scrapy_dedup.store.codec import to_json
+from scrapy_dedup.store.codec import column_text, to_json
 from scrapy_dedup.store.errors import StoreError, shown
 
 # An engine with this option opens its transactions for writing.
@@ -31,6 +32,10 @@ def parse_url(url: str | URL) -> URL:
         raise StoreError(
             f"store {shown(parsed)}: {parsed.drivername} is not supported. Use sqlite:///PATH or postgresql+psycopg://..."
         )
+    if "@" in (parsed.host or ""):
+        # What stands before it is a part of the password.
+        example = "postgresql+psycopg://NAME:PASSWORD@HOST/DATABASE"
+        raise StoreError(f"store {example}: DEDUP_DATABASE_URL has two @. Write the one in the password as %40.")
     if (parsed.database or "").startswith("file:"):
         raise StoreError(f"store {shown(parsed)}: SQLite URIs are not supported. Write sqlite:///PATH.")
     return parsed
@@ -49,10 +54,12 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
     Raises:
         StoreError: the driver is not installed.
     """
-    arguments: dict[str, Any] = {"hide_parameters": True, "json_serializer": to_json}
+    arguments: dict[str, Any] = {"hide_parameters": True, "json_serializer": lambda value: column_text(to_json(value))}
     try:
         if url.get_backend_name() == "postgresql":
-            return create_engine(url, pool_pre_ping=True, **arguments)
+            engine = create_engine(url, pool_pre_ping=True, connect_args=_patience(url, timeout), **arguments)
+            _prepare_postgresql(engine, timeout)
+            return engine
         engine = create_engine(
             url,
             # In memory every thread must meet the one connection that holds the data.
@@ -64,6 +71,27 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
         raise StoreError(f"store {shown(url)}: {error}. Run pip install 'scrapy_dedup[postgresql]'.") from error
     _prepare_sqlite(engine)
     return engine
+
+
+def _patience(url: URL, timeout: timedelta) -> dict[str, Any]:
+    """Return for how long to try to connect, unless the URL says so itself."""
+    if "connect_timeout" in url.query or not url.get_driver_name().startswith("psycopg"):
+        return {}
+    # Whole seconds, of which libpq takes 2 at least.
+    return {"connect_timeout": max(2, ceil(timeout.total_seconds()))}
+
+
+def _prepare_postgresql(engine: Engine, timeout: timedelta) -> None:
+    milliseconds = max(1, round(timeout.total_seconds() * 1000))
+
+    def on_connect(connection: Any, _record: object) -> None:
+        # Not among the options of the connection, which a pooler between here and the server may refuse.
+        cursor = connection.cursor()
+        cursor.execute(f"SET lock_timeout = {milliseconds}")
+        cursor.close()
+        connection.commit()
+
+    event.listen(engine, "connect", on_connect)
 
 
 def _prepare_sqlite(engine: Engine) -> None:

@@ -8,15 +8,25 @@ from scrapy_dedup.core.errors import DedupError
 
 _LONGEST_CAUSE = 300
 
+_CHANGED = "The database was changed by something else: restore a copy, or move it away."
 # Words of a driver's message -> the way out; the first that occurs wins.
+_LOCKED = "Another process held the database longer than the timeout: end it, or allow a longer timeout."
 _ADVICE = (
-    ("locked", "Another process held the database longer than the timeout: end it, or allow a longer timeout."),
+    ("locked", _LOCKED),
+    ("lock timeout", _LOCKED),
+    ("deadlock", "Another program writes to these tables in its own order; trying again helps."),
     ("readonly", "Give this process the right to write to the file and to its folder."),
     ("read-only", "Give this process the right to write to it."),
     ("disk is full", "Free space on the disk; what was committed is safe."),
     ("malformed", "The database is damaged: restore a copy, or move it away and crawl again."),
     ("not a database", "Name another file in DEDUP_DATABASE_URL, or move this one away."),
-    ("no such table", "The database was changed by something else: restore a copy, or move it away."),
+    ("no such table", _CHANGED),
+    ('relation "', _CHANGED),
+    ("permission denied", "Give this user the right to create tables, and to read and write them."),
+    ("authentication failed", "Check user and password in DEDUP_DATABASE_URL; write @ in a password as %40."),
+    ("no password", "Name user and password in DEDUP_DATABASE_URL."),
+    ('database "', "Create the database, with `createdb NAME`, or name another in DEDUP_DATABASE_URL."),
+    ("refused", "Start the server, or name another in DEDUP_DATABASE_URL."),
 )
 _OTHER_ADVICE = "Check DEDUP_DATABASE_URL and that the database can be reached."
 
@@ -47,9 +57,11 @@ def translated(url: URL) -> Iterator[None]:
     except DamagedError as error:
         raise StoreError(f"store {shown(url)}: {error}. {advice('malformed')}") from error
     except SQLAlchemyError as error:
-        # `orig` is the driver's own words; str(error) would add the statement and its values.
-        cause = str(getattr(error, "orig", None) or error)[:_LONGEST_CAUSE]
-        raise StoreError(f"store {shown(url)}: {cause}. {advice(cause)}") from error
+        # `orig` is the driver's own words; str(error) would add the statement and its values, and so do PostgreSQL's
+        # further lines.
+        cause = str(getattr(error, "orig", None) or error)
+        first_line = cause.partition("\n")[0].rstrip(".")[:_LONGEST_CAUSE]
+        raise StoreError(f"store {shown(url)}: {first_line}. {advice(cause)}") from error
 
 
 def advice(cause: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.models import Decision, Document, DomainBoilerplate
 from scrapy_dedup.store.rows import read_evidence
 from scrapy_dedup.store.stored import DecisionCount, DomainFigures, RepeatedBlock
@@ -29,7 +30,7 @@ class FigureRepository:
             )
             .where(Document.project_id == project_id, Document.status == "completed")
             .group_by(Document.domain)
-            .order_by(Document.domain)
+            .order_by(by_code_point(Document.domain))
         )
         return [
             DomainFigures(domain, pages, int(chars_in or 0), int(chars_out or 0))
@@ -42,7 +43,7 @@ class FigureRepository:
             select(Decision.layer, Decision.action, func.count())
             .where(Decision.project_id == project_id)
             .group_by(Decision.layer, Decision.action)
-            .order_by(Decision.layer, Decision.action)
+            .order_by(by_code_point(Decision.layer), by_code_point(Decision.action))
         )
         return [DecisionCount(*row) for row in self._session.execute(sums)]
 
@@ -65,7 +66,7 @@ class FigureRepository:
         rows = select(*columns).where(DomainBoilerplate.project_id == project_id)
         if domain is not None:
             rows = rows.where(DomainBoilerplate.domain == domain)
-        for name, method, pages_analyzed, hashes, packed in self._session.execute(rows.order_by(*columns[:2])):
+        for name, method, pages_analyzed, hashes, packed in self._session.execute(rows):
             evidence = read_evidence(packed) or {}
             for fingerprint in hashes:
                 if fingerprint in evidence:

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, bindparam, select, tuple_
 
 from scrapy_dedup.store.codec import column_text, unpack_text
+from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Decision, Document, DomainBoilerplate, Source, SourceVersion
 from scrapy_dedup.store.rows import read_boilerplate, read_decision, read_source
 from scrapy_dedup.store.stored import (
@@ -24,8 +25,8 @@ from scrapy_dedup.store.upserts import chunks
 
 
 def columns_of(model: type[Any], value: type[Any]) -> list[Any]:
-    """Return the columns of a model that a value class has fields for."""
-    return [getattr(model, name) for name in value.__dataclass_fields__]
+    """Return the columns of a model that a value class has fields for, in the order of the fields."""
+    return [getattr(model, name) for name in value.__dataclass_fields__ if hasattr(model, name)]
 
 
 def urls(project_id: uuid.UUID) -> Select[Any]:
@@ -109,7 +110,7 @@ def find_urls_of_document(connection: Connection, project_id: uuid.UUID, documen
     aliases = urls(project_id).where(
         CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key
     )
-    in_order = aliases.order_by(CrawledUrl.url, CrawledUrl.page_key)
+    in_order = aliases.order_by(by_code_point(CrawledUrl.url), CrawledUrl.page_key)
     return [StoredUrl(*row) for find in (own, in_order) for row in connection.execute(find)]
 
 
@@ -118,7 +119,7 @@ def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: byte
     of_page = (
         select(*columns_of(Decision, StoredDecision))
         .where(Decision.project_id == project_id, Decision.page_key == page_key)
-        .order_by(Decision.decided_at, Decision.layer)
+        .order_by(Decision.decided_at, by_code_point(Decision.layer))
     )
     return [read_decision(row) for row in connection.execute(of_page)]
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from scrapy_dedup.store.engines import WRITES
 from scrapy_dedup.store.migrations import HEAD
-from scrapy_dedup.store.models import Base, use_partial_indexes_on_postgresql
+from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
 
 if TYPE_CHECKING:
@@ -52,12 +52,24 @@ def migrate(engine: Engine) -> Refused | None:
 def create(connection: Connection) -> None:
     """Make the present schema at once: what the migrations make one after the other, without importing Alembic."""
     if connection.dialect.name == "postgresql":
-        use_partial_indexes_on_postgresql()
+        _use_partial_indexes_on_postgresql()
     Base.metadata.create_all(connection)
     connection.execute(
         text(f"CREATE TABLE IF NOT EXISTS {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)")
     )
     connection.execute(text(f"INSERT INTO {VERSION_TABLE} VALUES (:head)"), {"head": HEAD})  # noqa: S608 (a constant)
+
+
+def _use_partial_indexes_on_postgresql() -> None:
+    """Give PostgreSQL the conditions of SQLite's partial indexes.
+
+    Not said where the indexes are declared: naming a dialect there imports it, which takes long.
+    """
+    for table in Base.metadata.tables.values():
+        for index in table.indexes:
+            condition = index.dialect_options["sqlite"]["where"]
+            if condition is not None:
+                index.dialect_options["postgresql"]["where"] = condition
 
 
 @contextmanager

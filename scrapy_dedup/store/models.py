@@ -1,66 +1,38 @@
 """The tables.
 
 Every table but `projects` belongs to a project and goes with it (ON DELETE
-CASCADE). There is no foreign key to `crawl_runs`: a run that is deleted must
-not cost a search through every row that it wrote. There are no relationships:
-rows are read by columns and leave this folder as values.
+CASCADE). Without a foreign key to `crawl_runs`, and without relationships:
+deleting a run must not search through its rows, and rows are read by columns.
 
 Page keys are random, so an index that begins with one costs every batch a
-write all over the file. Tables have one such index each; the others grow at
-their end.
+write all over the file. Tables have one such index each (`extractions`, which
+are found by memo and by page, have two); the others are partial, or grow at
+their end or at that of a domain.
 """
 
 import uuid
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
     JSON,
     BigInteger,
-    DateTime,
-    Dialect,
     Float,
     ForeignKey,
     Index,
-    Integer,
     LargeBinary,
     MetaData,
     String,
     Text,
-    TypeDecorator,
     UniqueConstraint,
     Uuid,
     text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-Key = LargeBinary(16)
-# SQLite counts rows by itself only in an INTEGER key; an upsert on PostgreSQL uses up a number each time.
-RowNumber = BigInteger().with_variant(Integer, "sqlite")
+from scrapy_dedup.store.columns import Key, RowNumber, UtcDateTime, now
 
-
-def now() -> datetime:
-    """Return the present instant, in UTC."""
-    return datetime.now(UTC)
-
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """Aware datetimes in and out, UTC in the table; SQLite itself forgets the zone."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, D102
-        if value is None or value.tzinfo is UTC:
-            return value
-        if value.tzinfo is None:
-            raise ValueError(f"{value!r}: a stored time needs a zone, such as datetime.now(UTC)")
-        return value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, D102
-        if value is None:
-            return None
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+NO_RUN = uuid.UUID(int=0)  # what was written outside of one
 
 
 class Base(DeclarativeBase):
@@ -74,7 +46,7 @@ class Base(DeclarativeBase):
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         },
     )
-    type_annotation_map = {uuid.UUID: Uuid(), datetime: UtcDateTime(), str: Text()}  # noqa: RUF012 (SQLAlchemy's own form)
+    type_annotation_map = {uuid.UUID: Uuid(), datetime: UtcDateTime(), str: Text(), float: Float()}  # noqa: RUF012 (SQLAlchemy's own form)
 
 
 def _project(*, primary_key: bool = False) -> Mapped[uuid.UUID]:
@@ -88,7 +60,7 @@ class Project(Base):
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
     name: Mapped[str] = mapped_column(unique=True)
-    # Packed originals and their cleaned texts, kept up to date by every write: a sum over all pages is too slow.
+    # Packed originals and cleaned texts, kept up to date by every write: a sum over all pages is too slow.
     stored_bytes: Mapped[int] = mapped_column(BigInteger, default=0)
     created_at: Mapped[datetime] = mapped_column(default=now)
 
@@ -108,6 +80,8 @@ class CrawlRun(Base):
     started_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
     stats: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    # When the pages that it did not find were counted, which happens once: NULL until then.
+    missed_counted_at: Mapped[datetime | None]
 
 
 class Source(Base):
@@ -157,10 +131,16 @@ class SourceVersion(Base):
 
 
 class Document(Base):
-    """What became of a page's content."""
+    """What became of a page's content, and the state of its last acknowledged visit."""
 
     __tablename__ = "documents"
-    __table_args__ = (Index(None, "run_id", "updated_at", "page_key"),)
+    __table_args__ = (
+        Index(None, "run_id", "updated_at", "page_key"),
+        # The pages of a domain that a complete run did not find; without it every run would read all documents.
+        Index(None, "project_id", "domain"),
+        # Few pages are missing, so few writes touch it.
+        Index("ix_documents_missed", "project_id", "domain", "page_key", sqlite_where=text("missed_runs > 0")),
+    )
 
     project_id: Mapped[uuid.UUID] = _project(primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
@@ -178,6 +158,19 @@ class Document(Base):
     sketch: Mapped[bytes | None] = mapped_column(LargeBinary)
     error: Mapped[str | None]
     updated_at: Mapped[datetime]
+    etag: Mapped[str | None]
+    last_modified: Mapped[str | None]
+    validated_at: Mapped[datetime | None]
+    first_seen_at: Mapped[datetime | None]
+    last_seen_at: Mapped[datetime | None]
+    last_changed_at: Mapped[datetime | None]
+    blocks: Mapped[bytes | None] = mapped_column(LargeBinary)
+    links_hash: Mapped[bytes | None] = mapped_column(Key)
+    interval_seconds: Mapped[float | None]
+    visits_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    changes_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    missed_runs: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    gone_at: Mapped[datetime | None]
 
 
 class CrawledUrl(Base):
@@ -222,6 +215,68 @@ class Decision(Base):
     decided_at: Mapped[datetime]
 
 
+class Visit(Base):
+    """One visit of a page, which may have been a 304 or none at all."""
+
+    __tablename__ = "visits"
+    __table_args__ = (
+        # A visit written again is the same visit; a run's visits are read in this order, and grow at their end.
+        UniqueConstraint("project_id", "run_id", "at", "page_key"),
+        # What the bound drops next, and what happened since an instant.
+        Index("ix_visits_oldest", "project_id", "at", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    project_id: Mapped[uuid.UUID] = _project()
+    # NO_RUN outside of one: two NULLs would not be equal.
+    run_id: Mapped[uuid.UUID]
+    page_key: Mapped[bytes] = mapped_column(Key)
+    at: Mapped[datetime]
+    http_status: Mapped[int | None]
+    verdict: Mapped[str | None] = mapped_column(String(16))
+    change_class: Mapped[str | None] = mapped_column(String(32))
+    reason: Mapped[str]
+    bytes_received: Mapped[int] = mapped_column(BigInteger)
+    seconds: Mapped[float]
+    callback_run: Mapped[bool]
+    fetched: Mapped[str] = mapped_column(String(16))
+
+
+class Extraction(Base):
+    """What a callback made of one content of a page: enough to do without the callback next time."""
+
+    __tablename__ = "extractions"
+    # Covers the question which memos a page has.
+    __table_args__ = (Index(None, "project_id", "page_key", "memo_key"),)
+
+    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    memo_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    page_key: Mapped[bytes] = mapped_column(Key)
+    url: Mapped[str]
+    domain: Mapped[str]
+    content_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    callback: Mapped[str]
+    dedup_version: Mapped[str | None]
+    created_at: Mapped[datetime]
+    # Packed JSON, last: SQLite reads a row from its beginning.
+    cb_kwargs: Mapped[bytes | None] = mapped_column(LargeBinary)
+    requests: Mapped[bytes] = mapped_column(LargeBinary)
+    items: Mapped[bytes | None] = mapped_column(LargeBinary)
+
+
+class DomainValidators(Base):
+    """How far a domain's ETag and Last-Modified can be trusted."""
+
+    __tablename__ = "domain_validators"
+
+    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    sent: Mapped[int] = mapped_column(BigInteger)
+    not_modified: Mapped[int] = mapped_column(BigInteger)
+    useless: Mapped[int] = mapped_column(BigInteger)
+    changed_304: Mapped[int] = mapped_column(BigInteger)
+
+
 class DomainBoilerplate(Base):
     """What repeats on a domain; a row also means that the domain is known."""
 
@@ -238,20 +293,8 @@ class DomainBoilerplate(Base):
     blocks_total: Mapped[int] = mapped_column(default=0)
     blocks_boilerplate: Mapped[int] = mapped_column(default=0)
     bytes_removed_avg: Mapped[int] = mapped_column(default=0)
-    threshold_pct: Mapped[float] = mapped_column(Float, default=0.7)
+    threshold_pct: Mapped[float] = mapped_column(default=0.7)
     min_pages: Mapped[int] = mapped_column(default=5)
     min_block_chars: Mapped[int] = mapped_column(default=50)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
-
-
-def use_partial_indexes_on_postgresql() -> None:
-    """Give PostgreSQL the conditions of SQLite's partial indexes.
-
-    Not said where the indexes are declared: naming a dialect there imports it, which takes long.
-    """
-    for table in Base.metadata.tables.values():
-        for index in table.indexes:
-            condition = index.dialect_options["sqlite"]["where"]
-            if condition is not None:
-                index.dialect_options["postgresql"]["where"] = condition

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Float, Select, cast, func, select
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.models import CrawledUrl, Decision, Document, Source
 from scrapy_dedup.store.stored import DomainFigures
 
@@ -35,7 +36,7 @@ class Reads:
             select(Document.domain, func.count(), func.sum(Document.chars_in), func.sum(Document.chars_out))
             .where(*self._completed())
             .group_by(Document.domain)
-            .order_by(Document.domain)
+            .order_by(by_code_point(Document.domain))
         )
         return [
             DomainFigures(domain, pages, int(chars_in or 0), int(chars_out or 0))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.store.bounds import decision_bound
 from scrapy_dedup.store.codec import Packer
-from scrapy_dedup.store.decisions import DecisionBound
 from scrapy_dedup.store.models import Decision, Document
 from scrapy_dedup.store.records import DecisionRecord
 from scrapy_dedup.store.repositories import SourceRepository
@@ -41,8 +41,7 @@ class RecleaningRepository:
         self._session = session
         self._project_id = project_id
         self._layer = layer
-        self._keeps_decisions = keep_decisions > 0
-        self._bound = DecisionBound(project_id, keep_decisions)
+        self._bound = decision_bound(project_id, keep_decisions)
         self._packer = Packer()
 
     def write(self, pages: Sequence[Recleaned]) -> None:
@@ -69,7 +68,7 @@ class RecleaningRepository:
     def _set_decisions(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
         made = [page.decision for page in pages if page.decision is not None]
         self._forget([page.page_key for page in pages if page.decision is None])
-        if made and self._keeps_decisions:
+        if made and self._bound.keeps:
             rows = [decision_row(decision, self._project_id, None, self._packer) for decision in made]
             upsert(connection, Decision, ("project_id", "page_key", "layer"), rows)
             self._bound.hold(connection, len(rows))

@@ -3,8 +3,8 @@
 Page keys and hashes are 16 raw bytes, times are aware.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -14,6 +14,9 @@ RunStatus = Literal["running", "finished", "stopped", "killed"]
 DocumentStatus = Literal["processing", "completed", "failed"]
 UrlStatus = Literal["crawled", "alias", "duplicate", "failed", "skipped"]
 AliasKind = Literal["redirect", "canonical"]
+Verdict = Literal["new", "changed", "unchanged", "removed"]
+ChangeClass = Literal["content", "title", "numbers", "volatile", "boilerplate_only"]
+Fetched = Literal["get", "304", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,23 @@ class CleanedRecord:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """The whole present state of a document; chars_in and chars_out count visible text before and after cleaning."""
+    """What became of a page's content.
+
+    A completed document replaces everything that is stored, the state of the
+    last acknowledged visit included. One that is being processed or failed
+    changes url, domain, status, error and updated_at only: what was last
+    acknowledged stays good.
+
+    Attributes:
+        chars_in: characters of visible text before cleaning.
+        chars_out: the same after cleaning.
+        validated_at: when the page was last received whole, not by a 304.
+        first_seen_at: counts only while none is stored; None: updated_at.
+        last_seen_at: None: updated_at.
+        blocks: fingerprints in the order of the page, by `codec.pack_fingerprints`.
+        missed_runs: complete runs since, in which it was not found.
+        gone_at: when it was declared removed.
+    """
 
     page_key: bytes
     url: str
@@ -58,6 +77,109 @@ class DocumentRecord:
     chars_out: int | None = None
     sketch: bytes | None = None
     error: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    validated_at: datetime | None = None
+    first_seen_at: datetime | None = None
+    last_seen_at: datetime | None = None
+    last_changed_at: datetime | None = None
+    blocks: bytes | None = None
+    links_hash: bytes | None = None
+    interval_seconds: float | None = None
+    visits_count: int = 0
+    changes_count: int = 0
+    missed_runs: int = 0
+    gone_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRecord:
+    """A page was seen again, and its document stays as it is; without effect where there is none.
+
+    It is completed in this run, no longer missing, and not gone.
+
+    Attributes:
+        validated_at, blocks, links_hash: None: as stored, after a 304 or a skip.
+        visits_count: of this visit too.
+    """
+
+    page_key: bytes
+    at: datetime
+    visits_count: int
+    verdict: Verdict = "unchanged"
+    etag: str | None = None
+    last_modified: str | None = None
+    interval_seconds: float | None = None
+    validated_at: datetime | None = None
+    blocks: bytes | None = None
+    links_hash: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRecord:
+    """One visit of a page; unique by run, page_key and time.
+
+    Attributes:
+        verdict: None where none could be given, as after a failed fetch.
+        bytes_received: of the body, as it came over the network.
+        seconds: from the request to its acknowledgement.
+        callback_run: the spider's callback was not spared.
+    """
+
+    page_key: bytes
+    at: datetime
+    fetched: Fetched
+    verdict: Verdict | None
+    reason: str
+    change_class: ChangeClass | None = None
+    http_status: int | None = None
+    bytes_received: int = 0
+    seconds: float = 0.0
+    callback_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionRecord:
+    """What a callback made of one content of a page.
+
+    Values are plain JSON: what is not raises TypeError when it is written. A
+    request may be a string, which packs four times as fast as a dict with one.
+
+    Attributes:
+        memo_key: names page, content, callback, cb_kwargs and dedup_version.
+        requests: in the order in which the callback yielded them.
+        items: as they were when they had passed all pipelines; None: not kept.
+    """
+
+    memo_key: bytes
+    page_key: bytes
+    url: str
+    domain: str
+    content_hash: bytes
+    callback: str
+    created_at: datetime
+    requests: Sequence[Any] = ()
+    items: Sequence[Mapping[str, Any]] | None = None
+    cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    dedup_version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatorRecord:
+    """By how much the counts of a domain's validators grew; the one record that counts twice when written twice.
+
+    Attributes:
+        sent: conditional requests.
+        not_modified: of these, answered by 304.
+        useless: of these, answered by 200 although the content was equal.
+        changed_304: full answers that had changed although a 304 had said otherwise.
+    """
+
+    domain: str
+    sent: int = 0
+    not_modified: int = 0
+    useless: int = 0
+    changed_304: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +236,18 @@ class BoilerplateRecord:
     evidence: Mapping[str, Evidence] | None = None
 
 
-Record = SourceRecord | CleanedRecord | DocumentRecord | CrawledUrlRecord | DecisionRecord | BoilerplateRecord
+Record = (
+    SourceRecord
+    | CleanedRecord
+    | DocumentRecord
+    | SeenRecord
+    | CrawledUrlRecord
+    | VisitRecord
+    | ExtractionRecord
+    | DecisionRecord
+    | BoilerplateRecord
+    | ValidatorRecord
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +258,15 @@ class KeepPolicy:
         pages: originals a page: "latest" (1), a number of versions, or "none".
         max_bytes: bound of packed originals and cleaned texts; beyond it the oldest are emptied. None: no bound.
         decisions: bound of the rows of `decisions`; several writers at once may exceed it by a tenth each.
+        visits: bound of the rows of `visits`, likewise.
+        extractions: how many extractions of a page are kept, the newest: its contents, callbacks and their arguments.
     """
 
     pages: Literal["latest", "none"] | int = "latest"
     max_bytes: int | None = None
     decisions: int = 100_000
+    visits: int = 500_000
+    extractions: int = 4
 
     @property
     def versions(self) -> int:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store import contents, lookups
 from scrapy_dedup.store.codec import Packer, column_text
+from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, Project, Source
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence, Method
@@ -65,7 +66,9 @@ class DomainBoilerplateRepository:
 
     def list_by_project(self, project_id: uuid.UUID) -> list[StoredBoilerplate]:
         """Return what repeats on every domain, in the order of domain and method."""
-        ordered = lookups.boilerplate(project_id).order_by(DomainBoilerplate.domain, DomainBoilerplate.method)
+        ordered = lookups.boilerplate(project_id).order_by(
+            by_code_point(DomainBoilerplate.domain), DomainBoilerplate.method
+        )
         return [read_boilerplate(row) for row in self._session.execute(ordered)]
 
     def delete_by_project(self, project_id: uuid.UUID) -> int:
@@ -88,7 +91,7 @@ class SourceRepository:
             select(Source.domain, func.count())
             .where(Source.project_id == project_id, Source.content.is_not(None))
             .group_by(Source.domain)
-            .order_by(Source.domain)
+            .order_by(by_code_point(Source.domain))
         )
         if source_groups is not None:
             counted = counted.where(Source.source_group.in_(_texts(source_groups)))
@@ -147,7 +150,10 @@ class ProjectRepository:
         pages = select(func.count()).where(Source.project_id == Project.id).scalar_subquery()
         runs = select(func.count()).where(CrawlRun.project_id == Project.id).scalar_subquery()
         columns = (Project.id, Project.name, Project.created_at, pages, runs, Project.stored_bytes)
-        return [ProjectFigures(*row) for row in self._session.execute(select(*columns).order_by(Project.name))]
+        return [
+            ProjectFigures(*row)
+            for row in self._session.execute(select(*columns).order_by(by_code_point(Project.name)))
+        ]
 
     def count(self, project_id: uuid.UUID) -> dict[str, int]:
         """Return how many rows `delete` would delete, by table."""

@@ -1,63 +1,31 @@
-"""Records packed into rows, and rows read back into values."""
+"""Records as rows, and rows read back as values."""
 
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Row as Result
 
 from scrapy_dedup.store.codec import Packer, column_text, optional_text, unpack_json, unpack_text
-from scrapy_dedup.store.models import now
+from scrapy_dedup.store.columns import now
+from scrapy_dedup.store.models import NO_RUN
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
-    CleanedRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
     Evidence,
-    Record,
+    ExtractionRecord,
+    SeenRecord,
     SourceRecord,
+    ValidatorRecord,
+    VisitRecord,
 )
 from scrapy_dedup.store.stored import StoredBoilerplate, StoredDecision, StoredSource
+from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.upserts import Row
 
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Rows by their keys: of two records with the same keys the later one counts."""
-
-    sources: dict[bytes, Row] = field(default_factory=dict)
-    cleaned: dict[bytes, str] = field(default_factory=dict)
-    documents: dict[bytes, Row] = field(default_factory=dict)
-    urls: dict[bytes, Row] = field(default_factory=dict)
-    decisions: dict[tuple[bytes, str], Row] = field(default_factory=dict)
-    boilerplate: dict[tuple[str, str], Row] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return any((self.sources, self.cleaned, self.documents, self.urls, self.decisions, self.boilerplate))
-
-
-def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None) -> Batch:
-    """Return the records as rows; all compression happens here, before any lock is taken."""
-    batch, packer = Batch(), Packer()
-    for record in records:
-        match record:
-            case SourceRecord():
-                batch.sources[record.page_key] = source_row(record, project_id, packer)
-                batch.cleaned.pop(record.page_key, None)  # it belonged to the original before
-            case CleanedRecord():
-                batch.cleaned[record.page_key] = column_text(record.cleaned_content)
-            case DocumentRecord():
-                batch.documents[record.page_key] = document_row(record, project_id, run_id)
-            case CrawledUrlRecord():
-                batch.urls[record.page_key] = url_row(record, project_id, run_id)
-            case DecisionRecord():
-                batch.decisions[record.page_key, record.layer] = decision_row(record, project_id, run_id, packer)
-            case BoilerplateRecord():
-                row = boilerplate_row(record, project_id, packer)
-                batch.boilerplate[row["domain"], row["method"]] = row
-    return batch
+VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304")
 
 
 def source_row(record: SourceRecord, project_id: uuid.UUID, packer: Packer) -> Row:
@@ -83,6 +51,7 @@ def source_row(record: SourceRecord, project_id: uuid.UUID, packer: Packer) -> R
 
 def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
     """Return a row of `documents`."""
+    acknowledged = record.status == "completed"
     return {
         "project_id": project_id,
         "page_key": record.page_key,
@@ -100,7 +69,80 @@ def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUI
         "sketch": record.sketch,
         "error": optional_text(record.error),
         "updated_at": record.updated_at,
+        "etag": optional_text(record.etag),
+        "last_modified": optional_text(record.last_modified),
+        "validated_at": record.validated_at,
+        "first_seen_at": (record.first_seen_at or record.updated_at) if acknowledged else None,
+        "last_seen_at": (record.last_seen_at or record.updated_at) if acknowledged else None,
+        "last_changed_at": record.last_changed_at,
+        "blocks": record.blocks,
+        "links_hash": record.links_hash,
+        "interval_seconds": record.interval_seconds,
+        "visits_count": record.visits_count,
+        "changes_count": record.changes_count,
+        "missed_runs": record.missed_runs,
+        "gone_at": record.gone_at,
     }
+
+
+def seen_row(record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
+    """Return the values for the update of a document."""
+    return {
+        "of_project": project_id,
+        "of_page": record.page_key,
+        "run_id": run_id,
+        "verdict": record.verdict,
+        "seen_at": record.at,
+        "etag": optional_text(record.etag),
+        "last_modified": optional_text(record.last_modified),
+        "interval_seconds": record.interval_seconds,
+        "visits_count": record.visits_count,
+        "new_validated_at": record.validated_at,
+        "new_blocks": record.blocks,
+        "new_links_hash": record.links_hash,
+    }
+
+
+def visit_row(record: VisitRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
+    """Return a row of `visits`."""
+    return {
+        "project_id": project_id,
+        "run_id": run_id or NO_RUN,
+        "page_key": record.page_key,
+        "at": record.at,
+        "http_status": record.http_status,
+        "verdict": record.verdict,
+        "change_class": record.change_class,
+        "reason": column_text(record.reason),
+        "bytes_received": record.bytes_received,
+        "seconds": record.seconds,
+        "callback_run": record.callback_run,
+        "fetched": record.fetched,
+    }
+
+
+def extraction_row(record: ExtractionRecord, project_id: uuid.UUID, packer: Packer) -> Row:
+    """Return a row of `extractions`."""
+    return {
+        "project_id": project_id,
+        "memo_key": record.memo_key,
+        "page_key": record.page_key,
+        "url": column_text(record.url),
+        "domain": column_text(record.domain),
+        "content_hash": record.content_hash,
+        "callback": column_text(record.callback),
+        "dedup_version": optional_text(record.dedup_version),
+        "created_at": record.created_at,
+        "cb_kwargs": packer.plain_json(record.cb_kwargs) if record.cb_kwargs else None,
+        "requests": packer.plain_json(record.requests),
+        "items": None if record.items is None else packer.plain_json(record.items),
+    }
+
+
+def validator_row(record: ValidatorRecord, project_id: uuid.UUID) -> Row:
+    """Return a row of `domain_validators`, as new."""
+    counts = {name: getattr(record, name) for name in VALIDATOR_COUNTS}
+    return {"project_id": project_id, "domain": column_text(record.domain), **counts}
 
 
 def url_row(record: CrawledUrlRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> Row:
@@ -172,6 +214,15 @@ def read_decision(row: Result[Any]) -> StoredDecision:
     values = dict(row._mapping)  # noqa: SLF001
     packed = values.pop("detail")
     return StoredDecision(detail=None if packed is None else unpack_json(packed), **values)
+
+
+def read_extraction(row: Result[Any]) -> StoredExtraction:
+    """Return the value of a row of `extractions`."""
+    values = dict(row._mapping)  # noqa: SLF001
+    for name in ("cb_kwargs", "requests", "items"):
+        values[name] = None if values[name] is None else unpack_json(values[name])
+    values["cb_kwargs"] = values["cb_kwargs"] or {}
+    return StoredExtraction(**values)
 
 
 def read_boilerplate(row: Result[Any]) -> StoredBoilerplate:

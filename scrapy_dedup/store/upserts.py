@@ -1,9 +1,10 @@
 """One statement that adds a row or replaces it, in the words of the database at hand."""
 
 from collections.abc import Collection, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table
+from sqlalchemy import Connection, Table, func
 from sqlalchemy.dialects import sqlite
 
 from scrapy_dedup.store.models import Base
@@ -35,21 +36,43 @@ def insert_into(connection: Connection, model: type[Base]) -> "sqlite.Insert | p
 
 
 def upsert(
-    connection: Connection, model: type[Base], keys: Collection[str], rows: Sequence[Row], *, once: Collection[str] = ()
+    connection: Connection,
+    model: type[Base],
+    keys: Collection[str],
+    rows: Sequence[Row],
+    *,
+    once: Collection[str] = (),
+    only: Collection[str] | None = None,
 ) -> None:
-    """Add the rows; a row whose keys are there takes the new values of all columns but those set `once`.
+    """Add the rows; a row whose keys are there takes the new values of its other columns.
 
-    All rows have the same columns; no two have the same keys.
+    All rows have the same columns; no two have the same keys. They are written
+    in the order of their keys: two processes that write the same ones do not
+    wait for each other in a circle, and an index is walked once.
+
+    Args:
+        connection: to write on.
+        model: of the table.
+        keys: columns with a unique index.
+        rows: to write.
+        once: columns that keep what they have, unless that is NULL.
+        only: the columns that take new values; None: all.
     """
     if not rows:
         return
     statement = insert_into(connection, model)
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in keys and name not in once}
-    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), list(rows))
+    table = table_of(model)
+    names = [name for name in rows[0] if name not in keys and (only is None or name in only)]
+    changed = {
+        name: func.coalesce(table.c[name], statement.excluded[name]) if name in once else statement.excluded[name]
+        for name in names
+    }
+    ordered = sorted(rows, key=itemgetter(*keys))
+    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), ordered)
 
 
 def chunks(keys: Collection[bytes]) -> Iterator[list[bytes]]:
-    """Split keys into lists that fit into one statement's IN."""
-    ordered = list(keys)
+    """Split keys, in their order, into lists that fit into one statement's IN."""
+    ordered = sorted(keys)
     for start in range(0, len(ordered), _IN_CHUNK):
         yield ordered[start : start + _IN_CHUNK]

@@ -4,8 +4,18 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from scrapy_dedup.store.records import BoilerplateRecord, CrawledUrlRecord, DecisionRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.store.records import (
+    BoilerplateRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    SeenRecord,
+    SourceRecord,
+    VisitRecord,
+)
 from scrapy_dedup.store.stored import StoredDocument, StoredSource, StoredUrl
+from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -71,6 +81,36 @@ def a_decision(name: object = 1, **fields: Any) -> DecisionRecord:
     return DecisionRecord(**{**defaults, **fields})
 
 
+def a_sight(name: object = 1, **fields: Any) -> SeenRecord:
+    return SeenRecord(**{"page_key": a_key(name), "at": NOON, "visits_count": 2, **fields})
+
+
+def a_visit(name: object = 1, **fields: Any) -> VisitRecord:
+    defaults: dict[str, Any] = {
+        "page_key": a_key(name),
+        "at": NOON,
+        "fetched": "get",
+        "verdict": "new",
+        "reason": "never seen",
+        "http_status": 200,
+    }
+    return VisitRecord(**{**defaults, **fields})
+
+
+def an_extraction(name: object = 1, content: object = "c", **fields: Any) -> ExtractionRecord:
+    defaults: dict[str, Any] = {
+        "memo_key": a_key(("memo", name, content)),
+        "page_key": a_key(name),
+        "url": a_url(name),
+        "domain": DOMAIN,
+        "content_hash": a_key(content),
+        "callback": "parse",
+        "created_at": NOON,
+        "requests": [{"url": a_url("next")}],
+    }
+    return ExtractionRecord(**{**defaults, **fields})
+
+
 def a_boilerplate(**fields: Any) -> BoilerplateRecord:
     return BoilerplateRecord(**{"domain": DOMAIN, "method": "html", **fields})
 
@@ -94,3 +134,7 @@ def url_of(project: ProjectStore, name: object = 1) -> StoredUrl:
     assert page is not None
     assert page.crawled_url is not None
     return page.crawled_url
+
+
+def state_of(project: ProjectStore, name: object = 1) -> StoredState:
+    return project.page_states([a_key(name)])[a_key(name)]

@@ -1,11 +1,17 @@
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import URL
 
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from tests.databases import Server, postgresql
+
+__all__ = ["postgresql"]
 
 
 @pytest.fixture
@@ -13,12 +19,41 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "dedup.db"
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], URL]]:
+    """Give URLs of new, empty databases, of either kind."""
+    numbers = itertools.count()
+    if request.param == "sqlite":
+        yield lambda: URL.create("sqlite", database=str(tmp_path / f"dedup-{next(numbers)}.db"))
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    with ExitStack() as databases:
+        yield lambda: databases.enter_context(server.database())
+
+
 @pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store.open(f"sqlite:///{path}", timeout=timedelta(seconds=5)) as opened:
+def url(new_url: Callable[[], URL]) -> URL:
+    return new_url()
+
+
+@pytest.fixture
+def store(url: URL) -> Iterator[Store]:
+    with Store.open(url, timeout=timedelta(seconds=5)) as opened:
         yield opened
 
 
 @pytest.fixture
 def project(store: Store) -> ProjectStore:
     return store.project("shop")
+
+
+@pytest.fixture(scope="module", params=["memory", "postgresql"])
+def lasting(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """A store for many examples, each with a project of its own, or overwriting the last."""
+    if request.param == "memory":
+        with Store.open("sqlite://") as opened:
+            yield opened
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    with server.database() as url, Store.open(url) as opened:
+        yield opened

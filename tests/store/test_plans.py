@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Connection, event
@@ -13,7 +14,18 @@ from scrapy_dedup.store.records import KeepPolicy
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_decision, a_document, a_key, a_source, a_time
+from tests.store.builders import (
+    DOMAIN,
+    NOON,
+    a_decision,
+    a_document,
+    a_key,
+    a_sight,
+    a_source,
+    a_time,
+    a_visit,
+    an_extraction,
+)
 
 
 @contextmanager
@@ -33,8 +45,15 @@ def plans(database: Database) -> Iterator[list[str]]:
 
 
 @pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    """Plans depend on the database: here it is SQLite's choice."""
+    with Store.open(f"sqlite:///{path}") as opened:
+        yield opened
+
+
+@pytest.fixture
 def project(store: Store) -> ProjectStore:
-    project = store.project("p", KeepPolicy(pages=2, max_bytes=1000, decisions=10))
+    project = store.project("p", KeepPolicy(pages=2, max_bytes=1000, decisions=10, visits=10))
     project.begin_run(spider="site", jobdir=None, started_at=NOON)
     return project
 
@@ -61,7 +80,8 @@ def test_no_write_reads_a_whole_table(store: Store, project: ProjectStore) -> No
     with plans(project._database) as found:
         for hour in range(30):
             project.write([a_source(hour % 9, content=f"{hour}", fetched_at=a_time(hour)), a_document(1)])
-            project.write([a_decision(hour, decided_at=a_time(hour))])
+            project.write([a_decision(hour, decided_at=a_time(hour)), a_visit(hour, at=a_time(hour)), a_sight(1)])
+            project.write([an_extraction(1, hour, created_at=a_time(hour))])
 
     assert len(set(found)) > 5
     assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
@@ -72,3 +92,34 @@ def test_the_pages_of_a_domain_are_found_by_their_index(store: Store, project: P
         list(SourceRepository(session).iterate(project.id, DOMAIN))
 
     assert any("ix_sources_project_id_domain (project_id=? AND domain=?)" in plan for plan in found)
+
+
+def test_a_state_is_found_by_key_alone(project: ProjectStore) -> None:
+    with plans(project._database) as found:
+        project.page_states([a_key(1)])
+
+    assert len(found) == 3
+    assert all("(project_id=? AND page_key=?)" in plan for plan in found)
+    assert "COVERING INDEX ix_extractions_project_id_page_key_memo_key" in found[-1]
+
+
+def test_pages_are_counted_as_missed_by_domain(project: ProjectStore) -> None:
+    assert project.run is not None
+    with plans(project._database) as found:
+        list(project.mark_missing(project.run.id, [DOMAIN], limit=2))
+
+    assert any("ix_documents_project_id_domain (project_id=? AND domain=?)" in plan for plan in found)
+    assert any("ix_documents_missed (project_id=? AND domain=?)" in plan for plan in found)
+    assert not any("TEMP B-TREE" in plan or plan.startswith("SCAN") for plan in found)
+
+
+def test_visits_are_read_in_the_order_of_their_indexes(project: ProjectStore) -> None:
+    assert project.run is not None
+    project.write([a_visit(1), a_visit(2)])
+    with plans(project._database) as found:
+        list(project.visits_of_run(project.run.id))
+        list(project.changes(NOON))
+        list(project.iterate_extractions())
+
+    assert not any("TEMP B-TREE" in plan or plan.startswith("SCAN") for plan in found)
+    assert any("ix_visits_oldest (project_id=? AND " in plan for plan in found)

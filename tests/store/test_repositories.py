@@ -7,7 +7,7 @@ from sqlalchemy import text
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.models import Base
-from scrapy_dedup.store.records import BoilerplateRecord, Evidence, KeepPolicy
+from scrapy_dedup.store.records import BoilerplateRecord, Evidence, KeepPolicy, ValidatorRecord
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,
@@ -275,7 +275,7 @@ def fill(project: ProjectStore) -> None:
     """Write rows into every table."""
     keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON)
-    keeper.write([*everything_about(1), *everything_about(2)])
+    keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
 
 

@@ -1,0 +1,74 @@
+"""Where an element of a page stands: its DOM path, and whether and as what it is drawn."""
+
+from functools import lru_cache
+
+from scrapy_dedup.core.fingerprints import PathFingerprints
+from scrapy_dedup.core.tags import Tag, Token, known_tag
+
+# Structure is drawn to this depth, and a little deeper within what began above it: converters recurse, and each level
+# indents every line.
+DRAWN_DEPTH = 40
+_CONTAINERS = frozenset("ul ol dl table blockquote figure details".split())
+_PARTS_DEEPER = 8
+_CUT = 1_000
+# Markdown writes these on one line.
+_LINES = frozenset("h1 h2 h3 h4 h5 h6 dt summary caption figcaption".split())
+# Longer paths end in the step where they grew too long, else 5,000 nested elements make 5,000 paths of 5,000 steps.
+PATH_CHARS = 4_000
+
+
+class Place:
+    """Where an open element stands. Elements of one kind in one place are alike, on all pages of a site."""
+
+    __slots__ = ("depth", "end", "fingerprints", "in_heading", "in_line", "in_pre", "language", "path", "start")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.fingerprints = PathFingerprints(path)
+        self.depth = 0
+        self.in_heading = False
+        self.in_line = False
+        self.in_pre = False
+        self.language = ""
+        self.start: Tag | None = None
+        """As it is drawn; None for an element that is only a boundary."""
+        self.end: Tag | None = None
+
+    def child(self, token: Token) -> "Place":
+        """Return the place of an element in this one."""
+        _, tag, step, drawn, heading, language = token
+        place = Place(f"{self.path}>{step}" if len(self.path) < PATH_CHARS else self.path)
+        place.in_heading = self.in_heading or heading
+        place.in_pre = self.in_pre
+        place.language = language or self.language
+        place.depth = self.depth
+        place.in_line = self.in_line
+        if drawn and not self.in_line:
+            place._draw(tag)
+        return place
+
+    def _draw(self, tag: Tag) -> None:
+        name = tag.name
+        if self.depth >= (DRAWN_DEPTH if name in _CONTAINERS else DRAWN_DEPTH + _PARTS_DEEPER):
+            self.depth = _CUT
+            return
+        if name == "pre":
+            if self.in_pre:
+                # A fenced block holds no other.
+                return
+            self.in_pre = True
+            if self.language:
+                tag = Tag("pre", (("class", f"language-{self.language}"),))
+        self.depth += 1
+        self.in_line = name in _LINES
+        self.start = tag
+        self.end = Tag(name, (), closing=True)
+
+
+@lru_cache(maxsize=8_192)
+def known_place(outer: Place, source: str) -> Place:
+    """Return the place of an element, given by its start tag without angle brackets, in another."""
+    return outer.child(known_tag(source))
+
+
+BODY = Place("body")

@@ -1,0 +1,41 @@
+"""What stands in a request's meta: Scrapy's notes of what it went through, and ours of which of them are its own.
+
+Spiders hand meta on (`meta=response.meta`), so that a new request may carry another one's redirects and retries.
+"""
+
+from scrapy import Request
+
+READMITTED = "dedup_readmitted"
+"""Let past the duplicate filter after a kill."""
+_WANTED = "dedup_wanted"
+"""A callback asked for it with dont_filter."""
+_OLD_REDIRECTS = "dedup_old_redirects"
+"""So many of the first redirect_urls are another request's."""
+# Scrapy sets dont_filter together with these, and we with the last.
+_FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
+
+
+def mark_new(request: Request) -> None:
+    """Note what a request had when a callback yielded it; what comes later is its own."""
+    meta = request.meta
+    if "redirect_urls" in meta:
+        meta[_OLD_REDIRECTS] = len(meta["redirect_urls"])
+    if request.dont_filter and any(key in meta for key in _FILTER_IS_OFF):
+        meta[_WANTED] = True
+
+
+def redirected_from(request: Request) -> tuple[str, ...]:
+    """Return the URLs that led to a request by redirects."""
+    if "redirect_urls" not in request.meta:
+        return ()
+    return tuple(request.meta["redirect_urls"][request.meta.get(_OLD_REDIRECTS, 0) :])
+
+
+def is_unfiltered(request: Request) -> bool:
+    """Say whether the spider itself wants the page whether or not it was seen.
+
+    Scrapy sets `dont_filter` on start requests and on retries, too, and we do after a kill.
+    """
+    if not request.dont_filter:
+        return False
+    return _WANTED in request.meta or not any(key in request.meta for key in _FILTER_IS_OFF)

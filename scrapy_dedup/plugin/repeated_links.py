@@ -1,0 +1,80 @@
+"""Links that were requested before end at the spider, where they cost least.
+
+Most links of a page are in every other page's menu, too. The duplicate filter drops their requests at the end of a way
+through middlewares, signals and scheduler that costs more than all layers of this package together.
+"""
+
+from typing import Any
+
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from scrapy import Request, signals
+from scrapy.core.scheduler import Scheduler
+from scrapy.crawler import Crawler
+from scrapy.dupefilters import RFPDupeFilter
+from scrapy.utils.request import RequestFingerprinter
+
+
+class RepeatedLinks:
+    """Asks Scrapy's own duplicate filter what it would say, and is silent where anybody could tell the difference.
+
+    That is: with another duplicate filter, scheduler or fingerprinter than are known here, with DUPEFILTER_DEBUG, with
+    a receiver of `request_dropped` or `request_scheduled`, and with a spider middleware that is not Scrapy's own, which
+    may make another request of this one.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._seen: set[Any] | None = None
+        self._as_hex = False
+        self._looked = False
+
+    def holds(self, request: Request) -> bool:
+        """Say whether the duplicate filter would drop a request now."""
+        if request.dont_filter:
+            return False
+        if not self._looked:
+            self._look()
+        if self._seen is None:
+            return False
+        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
+        return (fingerprint.hex() if self._as_hex else fingerprint) in self._seen
+
+    def count(self, dropped: int) -> None:
+        """Count them as the duplicate filter does."""
+        self._crawler.stats.inc_value("dupefilter/filtered", dropped)
+
+    def _look(self) -> None:
+        """Find the filter's memory: a set of bytes since Scrapy 2.19, of hexadecimal text before."""
+        self._looked = True
+        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
+        duplicates = getattr(scheduler, "df", None)
+        if type(scheduler) is not Scheduler or type(duplicates) is not RFPDupeFilter or duplicates.debug:
+            return
+        if self._somebody_listens() or self._somebody_comes_after() or not self._is_of_urls_alone():
+            return
+        attributes = vars(duplicates)
+        seen = attributes.get("_fingerprints", attributes.get("fingerprints"))
+        if isinstance(seen, set):
+            self._seen = seen
+            self._as_hex = "_fingerprints" not in attributes
+
+    def _somebody_listens(self) -> bool:
+        sent = (signals.request_dropped, signals.request_scheduled)
+        receivers = [one for signal in sent for one in liveReceivers(getAllReceivers(self._crawler, signal))]
+        return not all(_is_scrapys(getattr(receiver, "__self__", receiver)) for receiver in receivers)
+
+    def _somebody_comes_after(self) -> bool:
+        manager = getattr(getattr(self._crawler.engine, "scraper", None), "spidermw", None)
+        middlewares = getattr(manager, "middlewares", None)
+        return middlewares is None or not all(map(_is_scrapys, middlewares))
+
+    def _is_of_urls_alone(self) -> bool:
+        """Say whether a fingerprint stays what it is when later middlewares set headers."""
+        fingerprinter = self._crawler.request_fingerprinter
+        return type(fingerprinter) is RequestFingerprinter or getattr(fingerprinter, "is_of_urls_alone", False)
+
+
+def _is_scrapys(component: object) -> bool:
+    """Say whether a component is Scrapy's or ours."""
+    module = getattr(component, "__module__", None) or type(component).__module__
+    return module.partition(".")[0] in ("scrapy", "scrapy_dedup")

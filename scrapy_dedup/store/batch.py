@@ -1,0 +1,118 @@
+"""The records of one write, packed."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+
+from scrapy_dedup.store.codec import Packer, column_text
+from scrapy_dedup.store.records import (
+    BoilerplateRecord,
+    CleanedRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    Record,
+    SeenRecord,
+    SourceRecord,
+    ValidatorRecord,
+    VisitRecord,
+)
+from scrapy_dedup.store.rows import (
+    VALIDATOR_COUNTS,
+    boilerplate_row,
+    decision_row,
+    document_row,
+    extraction_row,
+    seen_row,
+    source_row,
+    url_row,
+    validator_row,
+    visit_row,
+)
+from scrapy_dedup.store.upserts import Row
+
+# What a document that is begun again, or failed, takes over; its last good state stays.
+BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
+# What a page that was seen again may leave as it is.
+AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows by their keys: of two records with the same keys the later one counts."""
+
+    sources: dict[bytes, Row] = field(default_factory=dict)
+    cleaned: dict[bytes, str] = field(default_factory=dict)
+    documents: dict[bytes, Row] = field(default_factory=dict)
+    # What changes documents without replacing them: pages seen again, and pages that are begun or failed.
+    seen: dict[bytes, Row] = field(default_factory=dict)
+    begun: dict[bytes, Row] = field(default_factory=dict)
+    urls: dict[bytes, Row] = field(default_factory=dict)
+    decisions: dict[tuple[bytes, str], Row] = field(default_factory=dict)
+    boilerplate: dict[tuple[str, str], Row] = field(default_factory=dict)
+    visits: dict[tuple[datetime, bytes], Row] = field(default_factory=dict)
+    extractions: dict[bytes, Row] = field(default_factory=dict)
+    validators: dict[str, Row] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, part.name) for part in fields(self))
+
+    def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        """Add a document's row where it belongs by its status."""
+        key, row = record.page_key, document_row(record, project_id, run_id)
+        if record.status == "completed":
+            self.documents[key] = row
+            self.seen.pop(key, None)
+            self.begun.pop(key, None)
+        elif key in self.begun:
+            self.begun[key] = {**self.begun[key], **{name: row[name] for name in BEGUN}}
+        else:
+            self.begun[key] = row
+
+    def add_seen(self, record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        """Add what a page that was seen again changes."""
+        self.begun.pop(record.page_key, None)
+        earlier = self.seen.get(record.page_key, {})
+        row = seen_row(record, project_id, run_id)
+        as_before = {name: earlier.get(name) for name in AS_STORED if row[name] is None}
+        self.seen[record.page_key] = row | as_before
+
+    def add_validators(self, record: ValidatorRecord, project_id: uuid.UUID) -> None:
+        """Add counts to those of the same domain."""
+        row = validator_row(record, project_id)
+        earlier = self.validators.get(row["domain"])
+        if earlier:
+            row |= {name: earlier[name] + row[name] for name in VALIDATOR_COUNTS}
+        self.validators[row["domain"]] = row
+
+
+def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None) -> Batch:
+    """Return the records as rows; all compression happens here, before any lock is taken."""
+    batch, packer = Batch(), Packer()
+    for record in records:
+        match record:
+            case SourceRecord():
+                batch.sources[record.page_key] = source_row(record, project_id, packer)
+                batch.cleaned.pop(record.page_key, None)  # it belonged to the original before
+            case CleanedRecord():
+                batch.cleaned[record.page_key] = column_text(record.cleaned_content)
+            case DocumentRecord():
+                batch.add_document(record, project_id, run_id)
+            case SeenRecord():
+                batch.add_seen(record, project_id, run_id)
+            case VisitRecord():
+                batch.visits[record.at, record.page_key] = visit_row(record, project_id, run_id)
+            case ExtractionRecord():
+                batch.extractions[record.memo_key] = extraction_row(record, project_id, packer)
+            case ValidatorRecord():
+                batch.add_validators(record, project_id)
+            case CrawledUrlRecord():
+                batch.urls[record.page_key] = url_row(record, project_id, run_id)
+            case DecisionRecord():
+                batch.decisions[record.page_key, record.layer] = decision_row(record, project_id, run_id, packer)
+            case BoilerplateRecord():
+                row = boilerplate_row(record, project_id, packer)
+                batch.boilerplate[row["domain"], row["method"]] = row
+    return batch

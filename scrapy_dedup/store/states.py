@@ -1,0 +1,147 @@
+"""The state of pages between two crawls: what was seen when, what is missing, what is gone."""
+
+import uuid
+from collections.abc import Collection, Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, func, or_, select, tuple_, update
+
+from scrapy_dedup.store.batch import BEGUN, Batch
+from scrapy_dedup.store.codec import column_text
+from scrapy_dedup.store.columns import now
+from scrapy_dedup.store.lookups import columns_of
+from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Document, Extraction
+from scrapy_dedup.store.stored_visits import MissedPage, StoredState
+from scrapy_dedup.store.upserts import chunks, table_of, upsert
+
+_PAGE = ("project_id", "page_key")
+_GONE = (404, 410)
+
+_DOCUMENT = table_of(Document)
+_SEEN_AGAIN = (
+    update(_DOCUMENT)
+    .where(_DOCUMENT.c.project_id == bindparam("of_project"), _DOCUMENT.c.page_key == bindparam("of_page"))
+    .values(
+        run_id=bindparam("run_id"),
+        status="completed",
+        error=None,
+        verdict=bindparam("verdict"),
+        updated_at=bindparam("seen_at"),
+        last_seen_at=bindparam("seen_at"),
+        first_seen_at=func.coalesce(_DOCUMENT.c.first_seen_at, bindparam("seen_at", type_=_DOCUMENT.c.updated_at.type)),
+        etag=bindparam("etag"),
+        last_modified=bindparam("last_modified"),
+        interval_seconds=bindparam("interval_seconds"),
+        visits_count=bindparam("visits_count"),
+        missed_runs=0,
+        gone_at=None,
+        **{
+            name: func.coalesce(bindparam(f"new_{name}", type_=_DOCUMENT.c[name].type), _DOCUMENT.c[name])
+            for name in ("validated_at", "blocks", "links_hash")
+        },
+    )
+)
+
+
+def write_documents(connection: Connection, batch: Batch) -> None:
+    """Write the documents of a batch, whole and in part."""
+    upsert(connection, Document, _PAGE, list(batch.documents.values()), once=("first_seen_at",))
+    if batch.seen:
+        connection.execute(_SEEN_AGAIN, [batch.seen[key] for key in sorted(batch.seen)])
+    upsert(connection, Document, _PAGE, list(batch.begun.values()), only=BEGUN)
+
+
+# One question a request: of these the statement is built once.
+_STATES = (
+    select(*columns_of(Document, StoredState), CrawledUrl.http_status, Extraction.memo_key)
+    .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))
+    .outerjoin(Extraction, and_(Extraction.project_id == Document.project_id, Extraction.page_key == Document.page_key))
+    .where(
+        Document.project_id == bindparam("of_project"),
+        Document.page_key.in_(bindparam("of_pages", expanding=True)),
+        Document.last_seen_at.is_not(None),
+    )
+)
+
+
+def find_states(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, StoredState]:
+    """Return the states of those pages that have an acknowledged visit, by key."""
+    found: dict[bytes, dict[str, Any]] = {}
+    memo_keys: dict[bytes, set[bytes]] = {}
+    for some in chunks(keys):
+        for row in connection.execute(_STATES, {"of_project": project_id, "of_pages": some}):
+            values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
+            memo_key = values.pop("memo_key")
+            found[row.page_key] = values
+            if memo_key is not None:
+                memo_keys.setdefault(row.page_key, set()).add(memo_key)
+    return {key: StoredState(**values, memo_keys=frozenset(memo_keys.get(key, ()))) for key, values in found.items()}
+
+
+def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collection[str]) -> dict[str, int]:
+    """Return how many pages of each of these domains are there and not gone; domains without any are left out."""
+    counted = (
+        select(Document.domain, func.count().label("pages"))
+        .where(*_of_domains(project_id, domains), Document.last_seen_at.is_not(None), Document.gone_at.is_(None))
+        .group_by(Document.domain)
+    )
+    return {row.domain: row.pages for row in connection.execute(counted)}
+
+
+def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, domains: Collection[str]) -> None:
+    """Count a complete run for the pages of the domains that it did not find; a second time counts nothing.
+
+    Not found is a page that no visit was acknowledged for since the run began,
+    unless its URL was tried and gave an error, which says nothing; 404 and 410 do.
+    """
+    of_run = (CrawlRun.id == run_id, CrawlRun.project_id == project_id)
+    first = update(CrawlRun).where(*of_run, CrawlRun.missed_counted_at.is_(None))
+    started_at = connection.scalar(select(CrawlRun.started_at).where(*of_run))
+    if started_at is None or not connection.execute(first.values(missed_counted_at=now())).rowcount:
+        return
+    tried_in_vain = exists().where(
+        CrawledUrl.project_id == Document.project_id,
+        CrawledUrl.page_key == Document.page_key,
+        CrawledUrl.last_crawled_at >= started_at,
+        CrawledUrl.status.in_(("failed", "skipped")),
+        or_(CrawledUrl.http_status.is_(None), CrawledUrl.http_status.not_in(_GONE)),
+    )
+    not_found = (Document.last_seen_at < started_at, Document.gone_at.is_(None), ~tried_in_vain)
+    connection.execute(
+        update(Document)
+        .where(*_of_domains(project_id, domains), *not_found)
+        .values(missed_runs=Document.missed_runs + 1)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def find_missed(
+    connection: Connection,
+    project_id: uuid.UUID,
+    domains: Collection[str],
+    at_least: int,
+    after: MissedPage | None,
+    limit: int,
+) -> list[MissedPage]:
+    """Return so many pages of the domains that as many complete runs missed, in the order of domain and key."""
+    order = (Document.domain, Document.page_key)
+    # The second condition is in the words of the index, or it would not be used.
+    missed = (Document.missed_runs >= at_least, Document.missed_runs > 0, Document.gone_at.is_(None))
+    some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *missed)
+    if after:
+        some = some.where(tuple_(*order) > tuple_(after.domain, after.page_key))
+    return [MissedPage(*row) for row in connection.execute(some.order_by(*order).limit(limit))]
+
+
+def set_gone(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], at: datetime) -> int:
+    """Declare pages removed; return how many had not been."""
+    gone = 0
+    for some in chunks(keys):
+        there = (Document.project_id == project_id, Document.page_key.in_(some), Document.gone_at.is_(None))
+        gone += connection.execute(update(Document).where(*there).values(gone_at=at, verdict="removed")).rowcount
+    return gone
+
+
+def _of_domains(project_id: uuid.UUID, domains: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
+    return Document.project_id == project_id, Document.domain.in_(sorted({column_text(name) for name in domains}))

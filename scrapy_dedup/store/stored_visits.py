@@ -1,0 +1,139 @@
+"""What the store hands out for a crawl that comes again: states, visits, extractions."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from scrapy_dedup.store.stored import StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    """The state of a page's last acknowledged visit; for what stands beside it see `DocumentRecord`.
+
+    Attributes:
+        run_id: the run that wrote the document last.
+        status: not "completed" where that run began the page and did not complete it.
+        http_status: of the URL's last visit, acknowledged or not.
+        memo_keys: of the extractions that are held for the page.
+    """
+
+    page_key: bytes
+    url: str
+    domain: str
+    run_id: uuid.UUID | None
+    status: str
+    verdict: str | None
+    title: str | None
+    content_hash: bytes | None
+    cleaned_hash: bytes | None
+    etag: str | None
+    last_modified: str | None
+    validated_at: datetime | None
+    first_seen_at: datetime
+    last_seen_at: datetime
+    last_changed_at: datetime | None
+    blocks: bytes | None
+    links_hash: bytes | None
+    interval_seconds: float | None
+    visits_count: int
+    changes_count: int
+    missed_runs: int
+    gone_at: datetime | None
+    http_status: int | None = None
+    memo_keys: frozenset[bytes] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVisit:
+    """One visit of a page; run_id is None where it was made outside of a run."""
+
+    run_id: uuid.UUID | None
+    page_key: bytes
+    at: datetime
+    http_status: int | None
+    verdict: str | None
+    change_class: str | None
+    reason: str
+    bytes_received: int
+    seconds: float
+    callback_run: bool
+    fetched: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChange:
+    """A visit whose verdict is new, changed or removed; url and domain are None where the document is gone."""
+
+    visit: StoredVisit
+    url: str | None
+    domain: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFigures:
+    """A run and what its visits add up to, as far as they are kept; verdicts without a visit are left out."""
+
+    run: StoredRun
+    verdicts: Mapping[str, int]
+    visits: int
+    callbacks: int
+    bytes_received: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StoredExtraction:
+    """What a callback made of one content of a page; see `ExtractionRecord`."""
+
+    memo_key: bytes
+    page_key: bytes
+    url: str
+    domain: str
+    content_hash: bytes
+    callback: str
+    created_at: datetime
+    requests: Sequence[Any]
+    items: Sequence[Mapping[str, Any]] | None
+    cb_kwargs: Mapping[str, Any]
+    dedup_version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionChoice:
+    """Which extractions; all conditions that are given must hold, and without any it is all of them.
+
+    Attributes:
+        page_keys: of these pages.
+        memo_keys: these.
+        domain: of this domain.
+        created_before: made before this instant.
+        outdated: made of a content that is not, or no longer, that of the page's document.
+    """
+
+    page_keys: Collection[bytes] | None = None
+    memo_keys: Collection[bytes] | None = None
+    domain: str | None = None
+    created_before: datetime | None = None
+    outdated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionFigures:
+    """How many extractions there are, and their packed bytes."""
+
+    extractions: int
+    packed_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissedPage:
+    """A page that so many complete runs did not find."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    missed_runs: int
+    last_seen_at: datetime

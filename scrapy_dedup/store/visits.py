@@ -1,0 +1,103 @@
+"""The ledger of visits."""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, select, tuple_
+
+from scrapy_dedup.store.batch import Batch
+from scrapy_dedup.store.bounds import RowBound
+from scrapy_dedup.store.lookups import columns_of, last_runs
+from scrapy_dedup.store.models import NO_RUN, CrawlRun, Document, Visit
+from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.stored_visits import RunFigures, StoredChange, StoredVisit
+from scrapy_dedup.store.upserts import upsert
+
+CHANGES = ("new", "changed", "removed")
+
+_VISIT = columns_of(Visit, StoredVisit)
+
+
+def write(connection: Connection, batch: Batch, bound: RowBound) -> None:
+    """Write the visits of a batch, and drop the oldest when there are too many."""
+    if batch.visits and bound.keeps:
+        upsert(connection, Visit, ("project_id", "run_id", "at", "page_key"), list(batch.visits.values()))
+        bound.hold(connection, len(batch.visits))
+
+
+def of_run(
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, after: StoredVisit | None, limit: int
+) -> list[StoredVisit]:
+    """Return so many visits of a run, in the order of time and key."""
+    order = (Visit.at, Visit.page_key)
+    some = select(*_VISIT).where(Visit.project_id == project_id, Visit.run_id == run_id)
+    if after:
+        some = some.where(tuple_(*order) > tuple_(after.at, after.page_key))
+    return [_read(row) for row in connection.execute(some.order_by(*order).limit(limit))]
+
+
+def changes(
+    connection: Connection, project_id: uuid.UUID, since: datetime, after: int | None, limit: int
+) -> list[tuple[int, StoredChange]]:
+    """Return so many visits with a change and their ids, in the order of time."""
+    same_page = and_(Document.project_id == Visit.project_id, Document.page_key == Visit.page_key)
+    some = (
+        select(*_VISIT, Visit.id, Document.url, Document.domain)
+        .outerjoin(Document, same_page)
+        .where(Visit.project_id == project_id, _from(since, after), Visit.verdict.in_(CHANGES))
+        .order_by(Visit.at, Visit.id)
+        .limit(limit)
+    )
+    return [(row.id, StoredChange(_read(row[: len(_VISIT)]), row.url, row.domain)) for row in connection.execute(some)]
+
+
+def _from(since: datetime, after: int | None) -> ColumnElement[bool]:
+    return Visit.at >= since if after is None else tuple_(Visit.at, Visit.id) > tuple_(since, after)
+
+
+def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> datetime | None:
+    """Return when a run began, None when there is no such run."""
+    return connection.scalar(
+        select(CrawlRun.started_at).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
+    )
+
+
+def run_figures(connection: Connection, project_id: uuid.UUID, limit: int) -> list[RunFigures]:
+    """Return the runs that began last with the sums of their visits, newest first."""
+    runs = last_runs(connection, project_id, limit)
+    of_runs = (Visit.project_id == project_id, Visit.run_id.in_([run.id for run in runs]))
+    sums = (
+        select(
+            Visit.run_id,
+            Visit.verdict,
+            func.count().label("visits"),
+            func.sum(cast(Visit.callback_run, Integer)).label("callbacks"),
+            func.sum(Visit.bytes_received).label("bytes_received"),
+            func.sum(Visit.seconds).label("seconds"),
+        )
+        .where(*of_runs)
+        .group_by(Visit.run_id, Visit.verdict)
+        .order_by(Visit.run_id, Visit.verdict)
+    )
+    found: dict[uuid.UUID, list[Any]] = {}
+    for row in connection.execute(sums):
+        found.setdefault(row.run_id, []).append(row)
+    return [_add_up(run, found.get(run.id, [])) for run in runs]
+
+
+def _add_up(run: StoredRun, sums: list[Any]) -> RunFigures:
+    return RunFigures(
+        run,
+        verdicts={row.verdict: row.visits for row in sums if row.verdict is not None},
+        visits=sum(row.visits for row in sums),
+        # PostgreSQL's sums of integers are decimals.
+        callbacks=sum(int(row.callbacks) for row in sums),
+        bytes_received=sum(int(row.bytes_received) for row in sums),
+        seconds=sum(row.seconds for row in sums),
+    )
+
+
+def _read(row: Any) -> StoredVisit:
+    run_id, *values = row
+    return StoredVisit(None if run_id == NO_RUN else run_id, *values)

@@ -1,0 +1,216 @@
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.fingerprints import block_fingerprint
+from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
+from scrapy_dedup.core.render import render
+from tests.core.html_soup import anything, pages, soups
+
+PAGES = Path(__file__).parents[1] / "data" / "pages"
+PROJECT = Path(__file__).parents[2]
+
+
+def parsed(html: str) -> Page:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return page
+
+
+def texts(html: str) -> list[str]:
+    return [block.text for block in parsed(html).blocks]
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in PAGES.glob("*.html")))
+def test_page_is_read_as_its_neighbour_says(name: str):
+    """tests/data/pages/NAME.expected.json: what a reader should see of NAME.html."""
+    page = parsed((PAGES / f"{name}.html").read_text(encoding="utf-8"))
+    expected: dict[str, Any] = json.loads((PAGES / f"{name}.expected.json").read_text(encoding="utf-8"))
+
+    assert {
+        "title": page.title,
+        "lang": page.lang,
+        "base": page.base,
+        "canonicals": list(page.canonicals),
+        "alternates": [list(pair) for pair in page.alternates],
+        "blocks": [[block.path, block.text, block.link_chars] for block in page.blocks],
+        "markdown": render(page, [True] * len(page.blocks), "markdown", "https://site.example/a/page.html").split("\n"),
+    } == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        pytest.param("", [], id="nothing"),
+        pytest.param("<html><head></head></html>", [], id="no-body"),
+        pytest.param("<p>a</p>b<p>c</p>", ["a", "b", "c"], id="text-between-blocks"),
+        pytest.param("<P>A</P><DIV>B</DIV>", ["A", "B"], id="upper-case-tags"),
+        pytest.param("<p>a<span>b</span> <i>c</i></p>", ["ab c"], id="inline-elements-join"),
+        pytest.param("<p>a<br>b<br><br>c<br>&nbsp;<br>d</p>", ["a b", "c", "d"], id="blank-lines-divide"),
+        pytest.param("<p>a<br> \n <br>b</p>", ["a", "b"], id="a-blank-line-may-hold-spaces"),
+        pytest.param("<p><br><br>a<br></p>", ["a"], id="blank-lines-around"),
+        pytest.param("<pre>a<br><br>b\n\n c</pre>", ["a\n\nb\n\n c"], id="preformatted-text-is-one-block"),
+        pytest.param("<a href=x><div>a</div><div>b</div></a>", ["a", "b"], id="link-around-blocks"),
+        pytest.param("<p>a<!-- <p>b</p> -->c</p>", ["ac"], id="comment"),
+        pytest.param("<p>a<!-->b--><!--->c--></p>", ["ab-->c-->"], id="comments-that-end-at-once"),
+        pytest.param("<p>a</p><!-- never closed <p>b</p>", ["a"], id="comment-without-end"),
+        pytest.param("<script>'<p>a</p>' < 1</script>b<style><i></style>", ["b"], id="script-and-style"),
+        pytest.param("a<noscript><p>b</p></noscript>c", ["ac"], id="noscript"),
+        pytest.param("a<svg><svg>b</svg><text>c</text></svg>d", ["ad"], id="nested-svg"),
+        pytest.param("a<svg><style>.x{}</style><script>x</script>c</svg>b", ["ab"], id="script-in-svg"),
+        pytest.param("<template><p>a</p></template>b", ["b"], id="template"),
+        pytest.param("<textarea><b>a</b></textarea>b<select><option>c</select>", ["b"], id="form-fields"),
+        pytest.param("<button>a</button><h2><button>b</button></h2>", ["b"], id="button-in-heading"),
+        pytest.param("<h2>a <button>b</button> c</h2>d", ["a b c", "d"], id="text-around-a-button"),
+        pytest.param("<iframe><p>a</p></iframe>b", ["b"], id="iframe"),
+        pytest.param("<xmp><b>a</b> &amp;</xmp>b", ["<b>a</b> &amp;", "b"], id="xmp"),
+        pytest.param("a<plaintext></i><b>c &lt;", ["a", "</i><b>c &lt;"], id="plaintext"),
+        pytest.param("<p>a&lt;b&gt; &amp;lt; &copy; &#x41; &nosuch;</p>", ["a<b> &lt; © A &nosuch;"], id="entities"),
+        pytest.param("<p>a\0b</p>", ["ab"], id="nul"),
+        pytest.param("<p>a\ud800b</p>", ["ab"], id="half-a-character"),
+        pytest.param("<p title='a > b' data-x=\"</p>\">c</p>", ["c"], id="tags-in-attributes"),
+        pytest.param('<p a"b=\'1\' =c="2" <x>d</p>', ["d"], id="odd-attribute-names"),
+        pytest.param("<b>a<p>b</b>c</p>", ["a", "bc"], id="wrong-nesting"),
+        pytest.param("</div></p>a</body></html>b", ["ab"], id="end-tags-alone"),
+        pytest.param("<table><tr><td>a<td>b</table>", ["a", "b"], id="cells-without-ends"),
+        pytest.param("<x-a><p>a</p></x-a><y>b</y>", ["a", "b"], id="elements-of-their-own"),
+        pytest.param("<div>" * 300 + "a", ["a"], id="deep"),
+        pytest.param("<svg><foreignObject><div>a</div></foreignObject></svg>b", ["b"], id="html-in-svg"),
+        pytest.param("<math><mi>a</mi><mo>=</mo><mn>1</mn></math>", ["a=1"], id="math"),
+        pytest.param("<p>a <label>b</label><input value=c></p>", ["a b"], id="labels-are-text"),
+        pytest.param("<p>a<hr>b", ["a", "b"], id="rule"),
+        pytest.param("<p> \u200b </p>", ["\u200b"], id="zero-width"),
+    ],
+)
+def test_blocks_of(html: str, expected: list[str]):
+    assert texts(html) == expected
+
+
+def test_serialised_attributes_hide_angle_brackets():
+    """The walk rests on it: outside of raw text "<" and ">" bound tags alone."""
+    tree = LexborHTMLParser("<p title='<a> \"b\" &amp; c' x<y='>'>d</p>")
+    assert tree.body is not None
+
+    assert tree.body.inner_html == '<p title="&lt;a&gt; &quot;b&quot; &amp; c" x<y="&gt;">d</p>'
+
+
+@pytest.mark.parametrize(
+    ("html", "link_chars"),
+    [
+        ("<p>some text</p>", 0),
+        ("<p><a href=x>all of it</a></p>", 9),
+        ("<p>some <a href=x>li  nk</a> <a>two</a></p>", 8),
+        ("<a href=x>one <p>two</p> three</a>", 5),
+        ("<p><a href=x>a &amp; b</a>!</p>", 5),
+    ],
+)
+def test_characters_in_links_are_counted(html: str, link_chars: int):
+    assert parsed(html).blocks[-1].link_chars == link_chars
+
+
+def test_fingerprint_is_that_of_path_and_text():
+    block = parsed("<div class='menu m1'><p>Some <b>Text</b></p></div>").blocks[0]
+
+    assert block.path == "body>div.m0.menu>p"
+    assert block.fingerprint == block_fingerprint(block.path, "some text")
+
+
+class TestHead:
+    def test_what_head_declares_is_kept_raw_and_in_order(self):
+        page = parsed(
+            "<html lang=de><head><title> A \n B </title><title>C</title><base href=' /x '><base href=y>"
+            "<link rel='shortlink CANONICAL' href='?a'><link rel=canonical><link rel=canonical href=b>"
+            "<link rel=alternate hreflang=' EN ' href=/en><link rel=alternate href=feed><link rel=next href=n></head>"
+        )
+
+        assert (page.title, page.lang, page.base) == ("A B", "de", " /x ")
+        assert page.canonicals == ("?a", "b")
+        assert page.alternates == (("en", "/en"),)
+
+    def test_a_counting_pixel_does_not_end_head(self):
+        assert parsed("<head><noscript><img src=x></noscript><link rel=canonical href=a></head>").canonicals == ("a",)
+
+    def test_a_canonical_in_body_is_none(self):
+        """Anybody who may comment could write one."""
+        assert parsed("<body><p>x</p><link rel=canonical href=a>").canonicals == ()
+
+    def test_nothing_declared(self):
+        page = parsed("<title></title>")
+
+        assert (page.title, page.lang, page.base, page.canonicals, page.alternates) == (None, None, None, (), ())
+
+
+def test_page_knows_its_size():
+    page = parsed("<p>ab</p><p>cde</p>")
+
+    assert page.chars == 5
+    assert page.fingerprints == [block.fingerprint for block in page.blocks]
+
+
+def test_a_page_beyond_its_limits_is_left_as_it_came():
+    assert parse_page("x" * 11, ParseLimits(characters=10)) == Unparsed(UnparsedReason.TOO_LARGE)
+
+
+@given(anything)
+def test_any_text_parses(html: str):
+    start = time.process_time()
+
+    page = parsed(html)
+
+    assert time.process_time() - start < 2
+    assert all(block.text.strip() and 0 <= block.link_chars <= len(block.text) for block in page.blocks)
+    assert sorted(event for event in page.skeleton if isinstance(event, int)) == list(range(len(page.blocks)))
+
+
+@given(soups)
+def test_start_and_end_tags_of_the_skeleton_match(html: str):
+    still_open: list[str] = []
+    for event in parsed(html).skeleton:
+        if isinstance(event, int) or event.name == "img":
+            continue
+        if event.closing:
+            assert still_open.pop() == event.name
+        else:
+            still_open.append(event.name)
+
+    assert still_open == []
+
+
+@given(pages)
+def test_no_text_is_lost_and_none_invented(html: str):
+    tree = LexborHTMLParser(html)
+    expected = tree.body.text() if tree.body else ""
+
+    assert squeezed("".join(texts(html))) == squeezed(expected)
+
+
+def test_parsing_does_not_depend_on_the_hash_seed():
+    """Blocks, fingerprints and every output, in processes with different seeds."""
+    program = (
+        "import sys, pathlib\n"
+        "from scrapy_dedup.core.blocks import parse_page\n"
+        "from scrapy_dedup.core.render import render\n"
+        "for path in sorted(pathlib.Path(sys.argv[1]).glob('*.html')):\n"
+        "    page = parse_page(path.read_text('utf-8'))\n"
+        "    outputs = [render(page, [True] * len(page.blocks), form) for form in ('markdown', 'text', 'html')]\n"
+        "    print(ascii(page), ascii(outputs))\n"
+    )
+
+    def output(seed: str) -> str:
+        command = [sys.executable, "-c", program, str(PAGES)]
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(PROJECT)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert output("1") == output("2") != ""

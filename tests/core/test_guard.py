@@ -1,0 +1,260 @@
+import resource
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse
+from scrapy_dedup.core.render import render
+from scrapy_dedup.core.survey import survey
+from tests.core.html_soup import anything
+
+PROJECT = Path(__file__).parents[2]
+# Two seconds are promised. Measured: 1.5 at most; three times that, so that a busy machine does not fail.
+SECONDS = 5
+
+
+def numbered(form: str, times: int) -> str:
+    return "".join(form.replace("#", str(number)) for number in range(times))
+
+
+def attributes(count: int, form: str = "a#=1 ") -> str:
+    return numbered(form, count)
+
+
+REFUSED: dict[str, tuple[Callable[[], str], UnparsedReason]] = {
+    "10 MB of text": (lambda: "x" * 10_000_000, UnparsedReason.TOO_LARGE),
+    "1 million empty divs": (lambda: "<div></div>" * 1_000_000, UnparsedReason.TOO_LARGE),
+    "8 MB of <": (lambda: "<" * 8_000_000, UnparsedReason.TOO_MANY_ELEMENTS),
+    "1 million br": (lambda: "<br>" * 1_000_000, UnparsedReason.TOO_MANY_ELEMENTS),
+    "400,000 paragraphs": (lambda: "<p>x" * 400_000, UnparsedReason.TOO_MANY_ELEMENTS),
+    "100,000 nested elements": (lambda: "<div>" * 100_000, UnparsedReason.TOO_DEEP),
+    "nested, with end tags that close nothing": (lambda: "<div></b>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested, with end tags in comments": (lambda: "<div><!--</div>-->" * 60_000, UnparsedReason.TOO_DEEP),
+    "nested, with end tags in attributes": (lambda: "<div a='</div>'>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested, with end tags in scripts": (lambda: "<div><script></div></script>" * 40_000, UnparsedReason.TOO_DEEP),
+    "nested, with hidden script ends": (
+        lambda: "<script><!--<script></script><div>--></script>" * 30_000,
+        UnparsedReason.TOO_DEEP,
+    ),
+    "nested, with end tags out of scope": (lambda: "<div><object></div></object>" * 40_000, UnparsedReason.TOO_DEEP),
+    "nested option groups": (lambda: "<optgroup>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested ruby texts": (lambda: "<rt>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested in svg": (lambda: "<svg>" + "<input>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested in svg styles": (lambda: "<svg><style>" + "<g></style>" * 80_000, UnparsedReason.TOO_DEEP),
+    "nested behind svg": (lambda: "<svg><div>" + "<x/>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested in CDATA": (lambda: "<svg><![CDATA[x>" + "<g>" * 90_000, UnparsedReason.TOO_DEEP),
+    "nested headings left open": (lambda: "<h1><h1></h1><optgroup></h1>" * 30_000, UnparsedReason.TOO_DEEP),
+    "nested tables": (lambda: "<table><tr><td>" * 30_000, UnparsedReason.TOO_DEEP),
+    "nested lists": (lambda: "<ul><li>x" * 50_000, UnparsedReason.TOO_DEEP),
+    "not so deep, but long": (lambda: "<div>" * 10_000 + "<p>x</p>" * 60_000, UnparsedReason.TOO_DEEP),
+    "2,500 formatting elements": (lambda: numbered("<b id=#><p>", 2_500), UnparsedReason.TOO_DEEP),
+    "formatting, told apart behind >": (lambda: numbered("<b x='>#'><p>", 2_500), UnparsedReason.TOO_DEEP),
+    "formatting, with ends in comments": (lambda: numbered("<b id=#><p><!--</b>-->", 2_500), UnparsedReason.TOO_DEEP),
+    "100,000 attributes": (lambda: f"<div {attributes(100_000)}>", UnparsedReason.TOO_MANY_ATTRIBUTES),
+    "attributes with > in values": (
+        lambda: "<div " + attributes(100_000, "a#='>' ") + ">",
+        UnparsedReason.TOO_MANY_ATTRIBUTES,
+    ),
+    "attributes behind odd quotes": (
+        lambda: f'<a b=\'="x>\'><div c="k> z" {attributes(100_000)}>',
+        UnparsedReason.TOO_MANY_ATTRIBUTES,
+    ),
+    "attributes between slashes": (lambda: f"<div {attributes(90_000, 'a#/')}>", UnparsedReason.TOO_MANY_ATTRIBUTES),
+    "attributes of an end tag": (lambda: f"<p></p {attributes(90_000)}>", UnparsedReason.TOO_MANY_ATTRIBUTES),
+    "many tags with many attributes": (
+        lambda: f"<div {attributes(7_000)}></div>" * 90,
+        UnparsedReason.TOO_MANY_ATTRIBUTES,
+    ),
+    "attributes merged into body": (lambda: numbered("<body a#>", 60_000), UnparsedReason.TOO_MANY_ATTRIBUTES),
+}
+
+PARSED: dict[str, Callable[[], str]] = {
+    "15,000 nested elements": lambda: "<div>" * 15_000 + "x",
+    "7,900 nested lists": lambda: "<ul><li>x" * 7_900,
+    "15,000 nested quotes": lambda: "<blockquote>x" * 15_000,
+    "nested forms": lambda: "<form>" * 15_000 + "x",
+    "nested tables without cells": lambda: "<table>" * 15_000 + "x",
+    "nested selects": lambda: "<select>" * 15_000 + "x",
+    "nested foreign objects": lambda: "<svg><foreignObject><p>" * 5_000 + "x",
+    "15,000 attributes": lambda: f"<div {attributes(15_000)}>x",
+    "formatting": lambda: numbered("<b id=#><p>", 1_400),
+    "same formatting": lambda: "<b><i><u><p>" * 40_000,
+    "end tags out of order": lambda: "<b><p></b>" * 60_000,
+    "unclosed quotes": lambda: '<a href=">x' * 15_000,
+    "unclosed comment": lambda: "<!--" * 90_000,
+    "8 MB of one text": lambda: "word " * 1_590_000,
+    "8 MB of one word": lambda: "x" * 7_990_000,
+    "8 MB of &": lambda: "&" * 7_000_000,
+    "8 MB of &lt;": lambda: "&lt;b&gt;" * 880_000,
+    "90,000 paragraphs": lambda: "<p>x" * 190_000,
+    "190,000 br": lambda: "x<br>" * 190_000,
+    "190,000 pictures": lambda: "<p>x" + "<img src=a.png>" * 190_000,
+    "text that looks like Markdown": lambda: "*[`_\\" * 1_000_000,
+    "colspan of a million": lambda: "<table><tr><td colspan=1000000>x<td>y<tr><td>z</table>",
+    "many colspans": lambda: "<table>" + "<tr><td colspan=1000>x<td>y" * 20_000,
+    "many rowspans": lambda: "<table><tr>" + "<td rowspan=9999>x" * 500 + "<tr><td>x" * 20_000,
+    "one long row": lambda: "<table><tr>" + "<td>x" * 50_000 + "<tr><td>y" * 50_000,
+    "one long cell": lambda: "<table><tr><td>" + "x" * 1_000_000 + "<td>y" + "<tr><td>a<td>b" * 2_000,
+    "tables in tables": lambda: "<table><tr><td>x<td>" * 5_000,
+    "lists as deep as they are drawn": lambda: "<ul><li>x" * 40 + "<p>line</p>" * 60_000,
+    "quotes as deep as they are drawn": lambda: "<blockquote>" * 60 + "<p>line</p>" * 90_000,
+    "link around 20,000 blocks": lambda: f"<a href='/{'x' * 3_000}'>" + "<div>x</div>" * 20_000,
+    "marks around 20,000 blocks": lambda: "<kbd>" * 5_000 + "<div>x</div>" * 20_000,
+    "links on a long base": lambda: f"<base href='/{'x' * 3_900}/'>" + numbered("<a href=#>y</a> ", 60_000),
+    "address of 7 MB": lambda: f"<a href='{'x' * 7_000_000}'>y</a>",
+    "address of 7 MB of >": lambda: ('<a b="' + ">" * 1_000 + '">') * 5_000,
+    "class of 6 MB": lambda: f"<div class='{'x ' * 3_000_000}'>y",
+    "long paths": lambda: "<div class='abc def ghi jkl'>" * 190 + "<p>x</p>" * 90_000,
+    "many paths": lambda: numbered("<div class='k# x' id=q>y</div>", 90_000),
+    "options that are copied": lambda: "<select>" + "<selectedcontent></selectedcontent>" * 9_000 + "<option selected>x" * 9_000,
+    "code": lambda: "<pre>" + "line of code\n" * 500_000,
+    "fences": lambda: "<pre>" + "`" * 1_000_000 + "</pre><p><code>" + "`" * 1_000_000,
+    "frames": lambda: "<frameset>" + "<frame src=x>" * 15_000,
+    "plain text": lambda: "<plaintext>" + "<b>" * 15_000,
+    "templates": lambda: "<template>" * 15_000,
+    "rules": lambda: "x<hr>" * 190_000,
+    "texts that move out of a table": lambda: "<table>" + "x<i></i>" * 90_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_page_is_refused_before_it_costs(name: str):
+    make, reason = REFUSED[name]
+    html = make()
+    start = time.process_time()
+
+    assert parse_page(html) == Unparsed(reason)
+    assert time.process_time() - start < SECONDS
+
+
+def test_pages_that_are_parsed_are_parsed_and_drawn_in_time():
+    """In a process of its own, for what goes wrong here ends a process."""
+    program = textwrap.dedent(
+        """
+        import resource, time
+        from tests.core.test_guard import PARSED, SECONDS, drawn_in_time
+        for name in PARSED:
+            print(name, flush=True)
+            drawn_in_time(PARSED[name]())
+        """
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, f"{done.stdout.splitlines()[-1:]}: {done.stderr[-2_000:]}"
+    assert done.stdout.splitlines() == list(PARSED)
+
+
+def drawn_in_time(html: str) -> None:
+    start = time.process_time()
+    page = parse_page(html)
+    if isinstance(page, Page):
+        for output in ("text", "html", "markdown"):
+            drawn = render(page, [True] * len(page.blocks), output, "https://site.example/")  # type: ignore[arg-type]
+            assert len(drawn) < 10 * len(html) + 10_000_000
+    assert time.process_time() - start < SECONDS
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("limits", "html", "reason"),
+    [
+        pytest.param(ParseLimits(characters=9), "x" * 9, None, id="as-large-as-allowed"),
+        pytest.param(ParseLimits(characters=9), "x" * 10, UnparsedReason.TOO_LARGE, id="larger"),
+        pytest.param(ParseLimits(elements=2), "<p></p>" * 2, None, id="as-many-as-allowed"),
+        pytest.param(ParseLimits(elements=2), "<p></p>" * 3, UnparsedReason.TOO_MANY_ELEMENTS, id="more"),
+        pytest.param(ParseLimits(depth=9), "<i>" * 9, None, id="as-deep-as-allowed"),
+        pytest.param(ParseLimits(depth=9), "<i>" * 10, UnparsedReason.TOO_DEEP, id="deeper"),
+        pytest.param(ParseLimits(depth=2), "<p>x</p>" * 10, None, id="long-but-flat"),
+        pytest.param(
+            ParseLimits(attributes=400), f"<p {attributes(400)}>{'x ' * 900}", None, id="as-many-attributes-as-allowed"
+        ),
+        pytest.param(
+            ParseLimits(attributes=400),
+            f"<p {attributes(401)}>",
+            UnparsedReason.TOO_MANY_ATTRIBUTES,
+            id="more-attributes",
+        ),
+    ],
+)
+def test_limits_are_what_they_say(limits: ParseLimits, html: str, reason: UnparsedReason | None):
+    assert refuse(html, limits) is reason
+
+
+def test_a_page_that_grows_while_it_is_parsed_is_left():
+    assert parse_page("<b id=1><b id=2><b id=3>" + "<p>x" * 40, ParseLimits(elements=60)) == Unparsed(
+        UnparsedReason.TOO_MANY_ELEMENTS
+    )
+
+
+def depth_of(html: str) -> int:
+    """Return how deep a parser nests, `html` and `body` left out."""
+    tree = LexborHTMLParser(html, scripting=True)
+    deepest = 0
+    for node in tree.root.traverse() if tree.root else []:
+        depth = 0
+        while node := node.parent:  # type: ignore[assignment]  # noqa: PLW2901
+            depth += 1
+        deepest = max(deepest, depth)
+    return max(0, deepest - 1)
+
+
+class TestSurvey:
+    @pytest.mark.parametrize(
+        ("html", "depth"),
+        [
+            ("<div><p>a</p><p>b</p></div>", 2),
+            ("<ul><li>a<li>b<li>c</ul>", 2),
+            ("<p>a<p>b<div>c</div>", 1),
+            ("<dl><dt>a<dd>b<dt>c</dl>", 2),
+            ("<table><tr><td>a<td>b<tr><td>c</table>" * 2, 3),
+            ("<table><thead><tr><th>a<tbody><tr><td>b</table>", 4),
+            ("<select><option>a<option>b</select><div></div>", 2),
+            ("<div><span>a</div><div><b>b</div>", 2),
+            ("<ruby>a<rt>b</ruby><i></i>", 2),
+            ("<br><img><input>", 0),
+            ("<svg><path/><g><path/></g></svg>", 2),
+            ("<svg><title>a</title><path/><path/></svg>", 1),
+            ("<svg><![CDATA[a]]><path/></svg>", 1),
+            ("<![CDATA[<b>]]>", 0),
+            ("<![CDATA[", 0),
+            ("<script>'<div><div>'</script><p>", 1),
+            ("<textarea><div></textarea ><title><b></title>", 0),
+            ("<script>never closed <div>", 0),
+            ("<plaintext></plaintext><b>", 0),
+            ("<!-- <b> --><!doctype html><?x <b>?></ <b>><b>", 1),
+            ("<div a='>' b=\">\" c=>d>", 1),
+            ("<math><mi/></math>", 2),
+            ("</p></div>", 0),
+        ],
+    )
+    def test_depth_of_usual_markup_is_exact(self, html: str, depth: int):
+        assert survey(html).depth == depth
+
+    @given(anything)
+    def test_depth_is_a_bound(self, html: str):
+        """Elements that a parser adds are few: `tbody` and `tr` in each table, formatting in each block."""
+        found = survey(html)
+
+        assert depth_of(html) <= 4 * found.depth + found.depth * found.formatting + 3
+
+    @pytest.mark.parametrize(
+        ("html", "formatting"),
+        [
+            ("<b>a</b><b>b</b>", 1),
+            ("<b><i><u>a</u></i></b>", 3),
+            ("<b><b><b><b><b>", 3),
+            ("<b x=1><b x=2><b x=3><b x=4>", 4),
+            ("<p><b></p><p><b></p><p><i></p>", 3),
+        ],
+    )
+    def test_formatting_that_can_stay_open(self, html: str, formatting: int):
+        assert survey(html).formatting == formatting

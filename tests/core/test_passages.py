@@ -1,0 +1,136 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.passages import (
+    Repeats,
+    main_text,
+    mask,
+    may_churn,
+    page_keys,
+    repeats_of,
+    same_blocks,
+    title_parts,
+)
+from scrapy_dedup.core.repeats import PageCounts, RepeatPolicy
+
+
+def page_of(html: str) -> Page:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return page
+
+
+@pytest.mark.parametrize(
+    ("title", "parts"),
+    [
+        (None, []),
+        ("", []),
+        ("Cats", ["Cats"]),
+        ("Cats | Site", ["Cats", "Site"]),
+        ("Cats —  Site 2.0\n docs", ["Cats", "Site 2.0 docs"]),
+        ("Cats - All about: them · Site", ["Cats", "All about: them", "Site"]),
+        ("Self-made", ["Self-made"]),
+    ],
+)
+def test_title_has_parts(title: str | None, parts: list[str]) -> None:
+    assert title_parts(title) == parts
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Mon 11 Aug 2025 10:20:15", "#####"),
+        ("Version 2.0.43", "Version#"),
+        ("1,000 views", "#views"),
+        ("mayor", "mayor"),
+        ("May", "#"),
+    ],
+)
+def test_mask_takes_numbers_and_names_of_days_and_months(text: str, masked: str) -> None:
+    assert mask(text) == masked
+
+
+@pytest.mark.parametrize(
+    ("text", "churns"),
+    [
+        ("© 2024 Us", True),
+        ("12 comments", True),
+        ("Last generated: Mon 11 Aug 2025 10:20:15", True),
+        ("2025-08-11 10:20:15", True),
+        ("No number", False),
+        ("€ 9.99", False),
+        ("9.99 EUR", False),
+        ("$5", False),
+        ("Call +49 30 1234567", False),
+        ("0301234567", False),
+        ("1 " + "word " * 100, False),
+    ],
+)
+def test_numbers_that_somebody_pays_or_dials_never_churn(text: str, *, churns: bool) -> None:
+    assert may_churn(text) is churns
+
+
+def test_repeats_are_those_of_all_versions() -> None:
+    old, new = PageCounts[int](), PageCounts[int]()
+    for number in range(10):
+        old.add([1, 10 + number] + [2] * (number < 6))
+        new.add([3])
+
+    repeats = repeats_of([old, new], RepeatPolicy(0.7, 5))
+
+    assert repeats == Repeats({1, 3}, {1, 2, 3})
+
+
+def test_repeats_of_nothing_are_none() -> None:
+    assert repeats_of([]) == Repeats()
+
+
+def test_keys_of_a_page_end_with_its_title() -> None:
+    one, other = page_of("<title>A | S</title><p>Text"), page_of("<title>B | S</title><p>Text")
+
+    ours, theirs = page_keys(one), page_keys(other)
+
+    assert ours[:1] == one.fingerprints
+    assert [our == their for our, their in zip(ours, theirs, strict=True)] == [True, False, True]
+
+
+def test_main_text_keeps_what_the_site_does_not_share() -> None:
+    page = page_of("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
+    repeats = Repeats({page.fingerprints[1], page_keys(page)[-1]}, {page.fingerprints[2]})
+
+    found = main_text(page, repeats)
+
+    assert [passage.text for passage in found.title] == ["A"]
+    assert [(passage.text, passage.is_link) for passage in found.passages] == [("Own", False), ("Link", True)]
+    assert found.menus == {"body>ul>li"}
+    assert found.rest == (page.fingerprints[1],)
+
+
+def test_page_that_would_be_empty_is_whole() -> None:
+    page = page_of("<p>One<p>Two")
+
+    assert [one.text for one in main_text(page, Repeats(set(page.fingerprints))).passages] == ["One", "Two"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ([1, 2], [1, 2], True),
+        ([1, 2], [2, 1], False),
+        ([1, 2, 9], [1, 8, 2], True),
+        ([1, 2], [1], False),
+        ([9], [8], False),
+        ([9], [9], True),
+        ([1, 9], [9], False),
+        ([], [], True),
+    ],
+)
+def test_blocks_are_the_same_without_boilerplate(old: list[int], new: list[int], *, same: bool) -> None:
+    assert same_blocks(old, new, {8, 9}) is same
+
+
+@given(st.lists(st.integers(0, 5), max_size=6), st.sets(st.integers(0, 5)))
+def test_a_page_has_the_same_blocks_as_itself(keys: list[int], ignoring: set[int]) -> None:
+    assert same_blocks(keys, list(keys), ignoring)

@@ -1,0 +1,261 @@
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.repeats import (
+    Boilerplate,
+    PageCounts,
+    Removal,
+    RepeatPolicy,
+    compute_domain_fingerprint,
+    hash_block,
+    judge_blocks,
+    split_into_blocks,
+    strip_boilerplate,
+    text_fingerprints,
+)
+
+BANNER = "We use cookies to give you the best experience on our site. Accept all or choose your settings."
+FOOTER = "Copyright 2024 Example Corporation. All rights reserved. Terms, privacy and imprint are below."
+
+
+def a_text(number: int) -> str:
+    return f"Paragraph {number} says something that no other page of this whole site says in these words."
+
+
+def pages_with(block: str, on: int, of: int) -> list[str]:
+    return [f"{block}\n\n{a_text(number)}" if number < on else a_text(number) for number in range(of)]
+
+
+class TestSplitIntoBlocks:
+    def test_splits_on_double_newlines(self):
+        assert split_into_blocks("one\n\ntwo\n \t\n\nthree\nstill three", 1) == ["one", "two", "three\nstill three"]
+
+    @pytest.mark.parametrize(("chars", "kept"), [(49, False), (50, True)])
+    def test_filters_short_blocks(self, chars: int, kept: bool):  # noqa: FBT001
+        assert split_into_blocks(f"  {'x' * chars}  \n\nshort") == (["x" * chars] if kept else [])
+
+    @pytest.mark.parametrize("content", ["", "\n", " \n\n \n\n"])
+    def test_handles_empty_content(self, content: str):
+        assert split_into_blocks(content) == []
+
+    def test_handles_single_block(self):
+        assert split_into_blocks(BANNER) == [BANNER]
+
+    def test_preserves_block_content(self):
+        block = "| a  |  B |\n| -- | -- |\n| *1* | `two  spaces` inside a table of this size |"
+
+        assert split_into_blocks(f"\n\n{block}\n\n") == [block]
+
+
+class TestHashBlock:
+    def test_deterministic_output(self):
+        assert hash_block("Accept  Cookies") == hash_block("Accept  Cookies") == "7b48aa3c1b260693"
+
+    @pytest.mark.parametrize("other", ["Accept\tall\ncookies", "  Accept all   cookies\n", "Accept\u00a0all cookies"])
+    def test_whitespace_normalized(self, other: str):
+        assert hash_block(other) == hash_block("Accept all cookies")
+
+    def test_case_insensitive(self):
+        assert hash_block("ACCEPT All cookies") == hash_block("accept all COOKIES")
+
+    def test_sixteen_hexadecimal_digits(self):
+        assert len(hash_block("")) == 16
+        assert set(hash_block("x")) <= set("0123456789abcdef")
+
+    def test_half_a_character_has_a_hash(self):
+        """Python can hold half of a pair of surrogates, from JSON or a wrong charset; no encoding can."""
+        assert hash_block("\ud800")
+
+
+class TestComputeDomainFingerprint:
+    def test_identifies_boilerplate_above_threshold(self):
+        found = compute_domain_fingerprint(pages_with(BANNER, on=8, of=10))
+
+        assert found.boilerplate_hashes == [hash_block(BANNER)]
+        assert (found.pages_analyzed, found.blocks_total, found.blocks_boilerplate) == (10, 11, 1)
+
+    def test_skips_when_below_min_pages(self):
+        found = compute_domain_fingerprint([BANNER] * 4)
+
+        assert found.boilerplate_hashes == []
+        assert (found.pages_analyzed, found.blocks_total, found.blocks_boilerplate) == (4, 1, 0)
+
+    @pytest.mark.parametrize(
+        ("on", "of", "threshold_pct", "min_pages", "is_boilerplate"),
+        [
+            pytest.param(7, 10, 0.7, 5, True, id="at-the-threshold"),
+            pytest.param(6, 10, 0.7, 5, False, id="below-it"),
+            pytest.param(10, 15, 0.7, 5, True, id="threshold-is-cut-not-rounded"),  # int(10.5)
+            pytest.param(9, 15, 0.7, 5, False, id="below-the-cut-threshold"),
+            pytest.param(5, 10, 0.5, 5, True, id="half"),
+            pytest.param(4, 10, 0.1, 5, False, id="never-on-fewer-than-min-pages"),
+            pytest.param(5, 10, 0.1, 5, True, id="min-pages-is-enough"),
+            pytest.param(2, 2, 1.0, 2, True, id="every-page"),
+            pytest.param(19, 20, 1.0, 2, False, id="not-every-page"),
+            pytest.param(5, 5, 0.7, 5, True, id="exactly-min-pages"),
+        ],
+    )
+    def test_respects_threshold_pct(
+        self, on: int, of: int, threshold_pct: float, min_pages: int, *, is_boilerplate: bool
+    ):
+        found = compute_domain_fingerprint(pages_with(BANNER, on, of), threshold_pct, min_pages)
+
+        assert found.boilerplate_hashes == ([hash_block(BANNER)] if is_boilerplate else [])
+
+    def test_ignores_unique_blocks(self):
+        found = compute_domain_fingerprint([a_text(number) for number in range(20)])
+
+        assert found.boilerplate_hashes == []
+        assert found.blocks_total == 20
+
+    @pytest.mark.parametrize("pages", [[], [""] * 10, ["\n\n"] * 10])
+    def test_handles_empty_pages(self, pages: list[str]):
+        found = compute_domain_fingerprint(pages)
+
+        assert found.boilerplate_hashes == []
+        assert (found.pages_analyzed, found.blocks_total) == (len(pages), 0)
+
+    def test_real_world_cookie_banner(self):
+        """The banner differs in layout from page to page, as scrapers leave it."""
+        pages = [
+            f"# Page {n}\n\n{BANNER.replace(' ', '  ' if n % 2 else ' ')}\n\n{a_text(n)}\n\n{FOOTER}" for n in range(12)
+        ]
+
+        found = compute_domain_fingerprint(pages)
+
+        assert set(found.boilerplate_hashes) == {hash_block(BANNER), hash_block(FOOTER)}
+        assert strip_boilerplate(pages[3], set(found.boilerplate_hashes))[0].split("\n\n")[:2] == [
+            "# Page 3",
+            a_text(3),
+        ]
+
+    def test_a_block_counts_once_a_page(self):
+        pages = [f"{BANNER}\n\n" * 20, *(a_text(number) for number in range(9))]
+
+        assert compute_domain_fingerprint(pages).boilerplate_hashes == []
+
+
+class TestStripBoilerplate:
+    def test_removes_boilerplate_blocks(self):
+        cleaned, _ = strip_boilerplate(f"{a_text(1)}\n\n{BANNER.upper()}", {hash_block(BANNER)})
+
+        assert cleaned == f"{a_text(1)}\n\n"
+
+    def test_preserves_unique_content(self):
+        content = f"# Title\n\n{a_text(1)}\n  \n- short\n\n{a_text(2)}\n"
+
+        assert strip_boilerplate(content, {hash_block(BANNER)}) == (content, 0)
+
+    def test_handles_empty_boilerplate_set(self):
+        assert strip_boilerplate(f"{BANNER}\n\n{FOOTER}", set()) == (f"{BANNER}\n\n{FOOTER}", 0)
+
+    def test_collapses_blank_lines_after_removal(self):
+        content = f"{a_text(1)}\n\n{BANNER}\n\n{a_text(2)}"
+
+        assert strip_boilerplate(content, {hash_block(BANNER)})[0] == f"{a_text(1)}\n\n{a_text(2)}"
+
+    def test_collapses_blank_lines_where_nothing_is_removed(self):
+        assert strip_boilerplate("a\n\n\n\nb", set()) == ("a\n\nb", 2)
+
+    def test_returns_correct_bytes_removed(self):
+        content = f"{a_text(1)}\n\nÜber Größe und {BANNER}"
+
+        cleaned, removed = strip_boilerplate(content, {hash_block(f"Über Größe und {BANNER}")})
+
+        assert removed == len(content.encode()) - len(cleaned.encode()) == len(BANNER) + len("Über Größe und ") + 3
+
+    def test_short_blocks_stay_even_if_their_hash_is_listed(self):
+        assert strip_boilerplate("Products", {hash_block("Products")}) == ("Products", 0)
+
+
+blocks = st.text(alphabet="ab \n\t", max_size=12)
+texts = st.lists(blocks, max_size=6).map("\n\n".join)
+
+
+@given(st.lists(texts, max_size=8), st.randoms(use_true_random=False))
+def test_order_of_pages_and_of_blocks_does_not_matter(pages: list[str], random: Random):
+    def shuffled(content: str) -> str:
+        parts = split_into_blocks(content, 1)
+        random.shuffle(parts)
+        return "\n\n".join(parts)
+
+    other = [shuffled(page) for page in pages]
+    random.shuffle(other)
+
+    assert compute_domain_fingerprint(other, 0.5, 2, 1) == compute_domain_fingerprint(pages, 0.5, 2, 1)
+
+
+@given(st.lists(texts, min_size=2, max_size=8), st.integers(1, 4))
+def test_repeating_a_block_within_a_page_changes_nothing(pages: list[str], times: int):
+    repeated = ["\n\n".join([page] * times) for page in pages]
+
+    assert compute_domain_fingerprint(repeated, 0.5, 2, 1) == compute_domain_fingerprint(pages, 0.5, 2, 1)
+
+
+@given(texts, st.data())
+def test_stripping_is_idempotent_and_counts_bytes(content: str, data: st.DataObject):
+    parts = split_into_blocks(content, 1)
+    hashes = set(map(hash_block, data.draw(st.lists(st.sampled_from(parts))) if parts else []))
+
+    cleaned, removed = strip_boilerplate(content, hashes, 1)
+
+    assert removed == len(content.encode()) - len(cleaned.encode())
+    assert strip_boilerplate(cleaned, hashes, 1) == (cleaned, 0)
+    assert text_fingerprints(cleaned, 1) == [key for key in text_fingerprints(content, 1) if key not in hashes]
+
+
+class TestHtmlMethod:
+    def test_blocks_of_any_length_repeat(self):
+        counts = PageCounts[int]()
+        for page in range(10):
+            counts.add([1, 2, 100 + page])
+
+        found = counts.boilerplate(RepeatPolicy())
+
+        assert found == Boilerplate(pages=10, counts={1: 10, 2: 10}, blocks_total=12)
+
+    def test_nothing_is_boilerplate_on_too_few_pages(self):
+        counts = PageCounts[int]()
+        for _ in range(4):
+            counts.add([1])
+
+        assert counts.boilerplate(RepeatPolicy(min_pages=5)) == Boilerplate(pages=4, counts={}, blocks_total=1)
+
+    def test_evidence_says_on_how_many_pages(self):
+        verdicts = judge_blocks([1, 7, 2], Boilerplate(pages=44, counts={1: 41, 2: 44}, blocks_total=9))
+
+        assert verdicts == [Removal(1, 41, 44), None, Removal(2, 44, 44)]
+        assert [verdict.evidence for verdict in verdicts if verdict] == ["on 41 of 44 pages", "on 44 of 44 pages"]
+
+    @pytest.mark.parametrize(
+        ("fingerprints", "removed"),
+        [
+            pytest.param([1, 2], 0, id="all-repeat"),
+            pytest.param([1, 1, 1], 0, id="one-block-again-and-again"),
+            pytest.param([1, 2, 3], 2, id="one-is-its-own"),
+            pytest.param([], 0, id="no-block"),
+        ],
+    )
+    def test_a_page_that_would_be_left_empty_is_kept_whole(self, fingerprints: Sequence[int], removed: int):
+        verdicts = judge_blocks(fingerprints, Boilerplate(pages=9, counts={1: 9, 2: 9}))
+
+        assert len(verdicts) == len(fingerprints)
+        assert sum(verdict is not None for verdict in verdicts) == removed
+
+    @given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=12), st.randoms(use_true_random=False))
+    def test_order_of_pages_does_not_matter(self, pages: list[list[int]], random: Random):
+        def found(these: list[list[int]]) -> tuple[Boilerplate[int], list[int]]:
+            counts = PageCounts[int]()
+            for page in these:
+                counts.add(page)
+            boilerplate = counts.boilerplate(RepeatPolicy(0.5, 2))
+            return boilerplate, list(boilerplate.counts)
+
+        other = [random.sample(page, len(page)) for page in pages]
+        random.shuffle(other)
+
+        assert found(other) == found(pages)

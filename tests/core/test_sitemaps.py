@@ -1,0 +1,174 @@
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.sitemaps import Entry, SitemapLimits, parse_lastmod, read_sitemap
+
+FOLDER = Path(__file__).parents[1] / "data" / "sitemaps"
+EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+DATES = json.loads((FOLDER / "dates.json").read_text(encoding="utf-8"))
+URL = "https://example.com/sitemap.xml"
+
+
+def entries(listed: list[list[str | None]]) -> tuple[Entry, ...]:
+    return tuple(Entry(str(url), datetime.fromisoformat(at) if at else None) for url, at in listed)
+
+
+def sitemap(*entries: str, root: str = "urlset") -> bytes:
+    return f"<{root}>{''.join(entries)}</{root}>".encode()
+
+
+def page(path: str, rest: str = "") -> str:
+    return f"<url><loc>https://example.com/{path}</loc>{rest}</url>"
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["file"]) for case in EXPECTED])
+def test_file_is_read(case: dict[str, Any]) -> None:
+    found = read_sitemap((FOLDER / case["file"]).read_bytes(), URL)
+
+    assert found.pages == entries(case.get("pages", [])), case["why"]
+    assert found.children == entries(case.get("children", [])), case["why"]
+    assert not found.truncated
+    assert (case["error"] in (found.error or "")) if "error" in case else found.complete, found.error
+
+
+def test_every_file_has_a_case() -> None:
+    assert {case["file"] for case in EXPECTED} == {path.name for path in FOLDER.iterdir() if path.suffix != ".json"}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["text"] or "empty") for case in DATES])
+def test_date_is_its_last_instant(case: dict[str, Any]) -> None:
+    expected = datetime.fromisoformat(case["until"]) if case["until"] else None
+
+    found = parse_lastmod(case["text"])
+
+    assert found == expected, case["why"]
+    assert found is None or found.tzinfo is UTC
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "iso-8859-1"])
+def test_declared_encoding_counts(encoding: str) -> None:
+    declared = encoding.removesuffix("-sig")
+    body = f'<?xml version="1.0" encoding="{declared}"?>{sitemap(page("käse")).decode()}'.encode(encoding)
+
+    assert [entry.url for entry in read_sitemap(body, URL).pages] == ["https://example.com/käse"]
+
+
+def test_bytes_that_are_no_text_end_the_reading() -> None:
+    found = read_sitemap(sitemap(page("a")).replace(b"</urlset>", b"\xff</urlset>"), URL)
+
+    assert [entry.url for entry in found.pages] == ["https://example.com/a"]
+    assert found.error
+    assert not found.complete
+
+
+def test_unknown_encoding_is_an_error() -> None:
+    assert read_sitemap(b'<?xml version="1.0" encoding="klingon"?><urlset/>', URL).error
+
+
+def test_file_that_ends_early_is_read_up_to_there() -> None:
+    body = sitemap(page("a"), page("b"))
+
+    found = read_sitemap(body[:-20], URL)
+
+    assert [entry.url for entry in found.pages] == ["https://example.com/a"]
+    assert found.error == "unclosed token: line 1, column 82"
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        pytest.param('<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">', id="billion-laughs"),
+        pytest.param('<!ENTITY a SYSTEM "file:///etc/passwd">', id="file"),
+        pytest.param('<!ENTITY % a SYSTEM "http://evil.example/x.dtd">', id="parameter"),
+    ],
+)
+def test_entities_end_the_reading(declaration: str) -> None:
+    body = f"<!DOCTYPE urlset [{declaration}]>".encode() + sitemap(page("&a;"))
+
+    found = read_sitemap(body, URL)
+
+    assert found.pages == ()
+    assert found.error == "declares entities"
+
+
+def test_document_type_without_entities_is_read() -> None:
+    body = b'<!DOCTYPE urlset SYSTEM "http://evil.example/x.dtd">' + sitemap(page("a"))
+
+    assert len(read_sitemap(body, URL).pages) == 1
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        pytest.param(SitemapLimits(entries=2), id="entries"),
+        pytest.param(SitemapLimits(elements=5), id="elements"),
+        pytest.param(SitemapLimits(bytes=130), id="bytes"),
+    ],
+)
+def test_limits_cut(limits: SitemapLimits) -> None:
+    found = read_sitemap(sitemap(page("a"), page("b"), page("c")), URL, limits)
+
+    assert [entry.url for entry in found.pages] == ["https://example.com/a", "https://example.com/b"]
+    assert found.truncated
+    assert found.error is None
+    assert not found.complete
+
+
+def test_exactly_as_many_as_allowed_are_all() -> None:
+    assert read_sitemap(sitemap(page("a"), page("b"), page("a")), URL, SitemapLimits(entries=2)).complete
+
+
+def test_text_lists_are_cut_too() -> None:
+    body = b"https://example.com/a\nhttps://example.com/b\n"
+
+    assert read_sitemap(body, URL, SitemapLimits(entries=1)).truncated
+
+
+def test_deep_elements_end_the_reading() -> None:
+    found = read_sitemap(b"<urlset>" + b"<a>" * 100_000, URL)
+
+    assert found.error == "elements are more than 50 deep"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"<urlset>" + b"<a/>" * 15_000_000, id="elements"),
+        pytest.param(b"<urlset><url><loc>" + b"x" * 60_000_000, id="one-url"),
+        pytest.param(b"<urlset a='" + b"x" * 60_000_000, id="attribute"),
+        pytest.param(b"https://example.com/" + b"x" * 60_000_000, id="text"),
+        pytest.param(b" " * 60_000_000, id="nothing"),
+    ],
+)
+def test_sixty_megabytes_take_seconds(body: bytes) -> None:
+    start = monotonic()
+    found = read_sitemap(body, URL)
+
+    assert monotonic() - start < 20
+    assert found.pages == ()
+    assert not found.complete
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read(body: bytes) -> None:
+    read_sitemap(body, URL)
+    read_sitemap(b"<urlset><url><loc>/a</loc><lastmod>" + body, URL)
+
+
+@given(st.text(max_size=40))
+def test_any_date_is_read(text: str) -> None:
+    parse_lastmod(text)
+
+
+@given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9000, 1, 1)), st.integers(-12, 14))  # noqa: DTZ001
+def test_date_of_the_w3c_comes_back(at: datetime, hours: int) -> None:
+    zone = f"{'-' if hours < 0 else '+'}{abs(hours):02}:00"
+
+    assert parse_lastmod(at.isoformat() + zone) == at.replace(tzinfo=UTC) - timedelta(hours=hours)

@@ -1,0 +1,93 @@
+import pytest
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.passages import Repeats, page_keys
+from scrapy_dedup.core.soft404 import ErrorPage, PageReason, RealPage, judge_page, probe_url
+
+SITE = "https://example.com"
+PROBE = probe_url(SITE, "run 1")
+CHROME = "<title>{title} | Site</title><nav>Home Products Contact</nav>"
+NOT_FOUND = "<main><h1>Sorry</h1><p>The page {url} was not found. Try a search, or our home page.</p></main>"
+
+
+def page_of(body: str, title: str = "Not found", **values: str) -> Page:
+    page = parse_page(CHROME.format(title=title) + body.format(**values))
+    assert isinstance(page, Page)
+    return page
+
+
+ERROR = page_of(NOT_FOUND, url=PROBE)
+KNOWN = Repeats({page_keys(ERROR)[0], page_keys(ERROR)[-1]})
+
+
+def judged(page: Page, path: str = "/a/deleted-page", repeats: Repeats = KNOWN) -> ErrorPage | RealPage:
+    return judge_page(SITE + path, page, PROBE, ERROR, repeats)
+
+
+def test_probe_is_one_no_site_has() -> None:
+    assert probe_url("https://Example.com/a?b#c", "run 1") == PROBE
+    assert PROBE.startswith("https://example.com/")
+    assert PROBE.removeprefix("https://example.com/").isalpha()
+    assert len({probe_url(url, seed) for url in (SITE, "https://example.org") for seed in ("1", "2")}) == 4
+
+
+def test_probe_of_no_url_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"mailto:a@example\.com.: needs an http"):
+        probe_url("mailto:a@example.com", "run 1")
+
+
+def test_error_page_is_told_though_it_names_its_url() -> None:
+    assert judged(page_of(NOT_FOUND, url=f"{SITE}/a/deleted-page")) == ErrorPage()
+    assert judged(page_of(NOT_FOUND, url="deleted page")) == ErrorPage()
+
+
+def test_numbers_of_requests_do_not_count() -> None:
+    body = NOT_FOUND + "<p>Request {number} at 12:31:15</p>"
+    error = page_of(body, url=PROBE, number="id-4f2a99")
+
+    page = page_of(body, url="/x", number="id-77bc01")
+
+    assert judge_page(f"{SITE}/x", page, PROBE, error, KNOWN) == ErrorPage()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("<main><h1>Cats</h1><p>Cats sleep a lot.</p></main>", id="another-page"),
+        pytest.param(NOT_FOUND.replace("</main>", "<p>But this was.</p></main>"), id="says-more"),
+        pytest.param("<main><h1>Sorry</h1></main>", id="says-less"),
+        pytest.param("", id="says-nothing"),
+    ],
+)
+def test_page_that_says_something_else_is_real(body: str) -> None:
+    assert judged(page_of(body, title="Cats", url="/x")) == RealPage(PageReason.OTHER_WORDS)
+
+
+def test_short_page_is_real_before_the_site_is_known() -> None:
+    chrome = "<nav>" + "Home Products Contact Imprint Privacy " * 100 + "</nav>"
+    error, page = page_of(chrome + NOT_FOUND, url=PROBE), page_of(chrome + "<p>We are open.</p>", title="Hours")
+
+    assert judge_page(f"{SITE}/hours", page, PROBE, error, Repeats()) == RealPage(PageReason.OTHER_WORDS)
+
+
+@pytest.mark.parametrize("path", ["", "/", "/index.html", "/?utm_source=x"])
+def test_home_page_is_real_though_all_urls_give_it(path: str) -> None:
+    assert judged(ERROR, path) == RealPage(PageReason.HOME)
+    assert judged(ERROR, "/other") == ErrorPage()
+
+
+def test_home_with_a_query_may_be_an_error_page() -> None:
+    assert judged(ERROR, "/?p=12") == ErrorPage()
+
+
+def test_pages_without_words_agree_only_where_they_are_equal() -> None:
+    """Two empty shells of an application may show two things."""
+    empty, digits, other = (page_of(body, title="12") for body in ("", "<p>12</p>", "<p>13</p>"))
+    everything = Repeats({*page_keys(digits), *page_keys(other)} - {digits.fingerprints[-1], other.fingerprints[-1]})
+
+    assert judge_page(f"{SITE}/x", digits, PROBE, digits, everything) == ErrorPage()
+    assert judge_page(f"{SITE}/x", digits, PROBE, other, everything) == RealPage(PageReason.EMPTY)
+    nothing = parse_page("")
+    assert isinstance(nothing, Page)
+    assert judge_page(f"{SITE}/x", nothing, PROBE, nothing, everything) == RealPage(PageReason.EMPTY)
+    assert empty.blocks

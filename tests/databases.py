@@ -1,0 +1,163 @@
+"""A PostgreSQL server of one's own, for the tests that must hold on both databases."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import URL
+
+OLDEST = 15
+# A throwaway server: what it loses when the power fails would be thrown away anyway.
+FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
+START_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server on 127.0.0.1, and its superuser's password."""
+
+    port: int
+    password: str
+
+    def url(self, database: str) -> URL:
+        """Return the URL of one of its databases, as a user would write it."""
+        return URL.create("postgresql+psycopg", "postgres", self.password, "127.0.0.1", self.port, database)
+
+    def execute(self, statement: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """Execute a statement outside of any transaction; return its rows."""
+        with closing(self.connect(database)) as connection:
+            cursor = connection.execute(statement.encode())
+            return cursor.fetchall() if cursor.description else []
+
+    def connect(self, database: str) -> "psycopg.Connection[tuple[object, ...]]":
+        """Return a connection that commits every statement by itself."""
+        return psycopg.connect(
+            host="127.0.0.1",
+            port=self.port,
+            user="postgres",
+            password=self.password,
+            dbname=database,
+            connect_timeout=5,
+            autocommit=True,
+        )
+
+    @contextmanager
+    def database(self) -> Iterator[URL]:
+        """Give the URL of a new, empty database, dropped at the end."""
+        name = f"test_{secrets.token_hex(6)}"
+        self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
+        yield self.url(name)
+        self.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def find_programs() -> Path | None:
+    """Return the folder with initdb and postgres, of the newest version that is recent enough."""
+    debian = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if path.parent.name.isdigit()]
+    recent = sorted(
+        (path for path in debian if int(path.parent.name) >= OLDEST), key=lambda path: int(path.parent.name)
+    )
+    on_path = shutil.which("initdb")
+    return recent[-1] if recent else Path(on_path).resolve().parent if on_path else None
+
+
+@contextmanager
+def running_server(programs: Path) -> Iterator[Server]:
+    """Start a server in a folder of its own; end it, and remove the folder."""
+    # Not in pytest's folder, which is closed to the user that the server runs as.
+    folder = Path(tempfile.mkdtemp(prefix="dedup-postgresql-"))
+    server = Server(_free_port(), secrets.token_hex(12))
+    # PostgreSQL refuses to run as root; Debian's packages bring a user for it.
+    user = "postgres" if os.geteuid() == 0 else None
+    try:
+        (folder / "password").write_text(server.password)
+        if user:
+            for path in (folder, folder / "password"):
+                shutil.chown(path, user, user)
+        _initialise(programs, folder, user)
+        with _process(programs, folder, server, user):
+            yield server
+    finally:
+        shutil.rmtree(folder)
+
+
+def _initialise(programs: Path, folder: Path, user: str | None) -> None:
+    # The order of some human language, as servers have it, not that of code points, as SQLite has it.
+    options = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US", "--encoding=UTF8", "--no-sync"]
+    access = ["--username=postgres", "--pwfile=password", "--auth=scram-sha-256"]
+    done = subprocess.run(
+        [programs / "initdb", *options, *access, "data"],
+        cwd=folder,
+        user=user,
+        group=user,
+        extra_groups=[] if user else None,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def _process(programs: Path, folder: Path, server: Server, user: str | None) -> Iterator[None]:
+    settings = (*FAST, "listen_addresses=127.0.0.1", f"port={server.port}", "unix_socket_directories=")
+    options = [word for setting in settings for word in ("-c", setting)]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(
+            [programs / "postgres", "-D", "data", *options],
+            cwd=folder,
+            user=user,
+            group=user,
+            extra_groups=[] if user else None,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        _wait(process, server, folder / "log")
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)  # "fast": it ends the sessions that are left
+        process.wait(timeout=START_SECONDS)
+
+
+def _wait(process: "subprocess.Popen[bytes]", server: Server, log: Path) -> None:
+    until = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            server.connect("postgres").close()
+        except psycopg.OperationalError:
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < until, log.read_text()
+            time.sleep(0.05)
+        else:
+            return
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    """One server for all tests of a worker."""
+    programs = find_programs()
+    if programs is None:
+        message = f"no PostgreSQL {OLDEST} or later here; on Debian and Ubuntu: apt-get install postgresql"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    with running_server(programs) as server:
+        yield server

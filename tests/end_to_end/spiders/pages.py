@@ -1,0 +1,39 @@
+"""Spiders for crawls in subprocesses. Each writes down what its callbacks yield, before it yields."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import scrapy
+from scrapy.exceptions import CloseSpider
+from scrapy.http import Response
+
+from tests.end_to_end.recorders import name_of, note
+
+
+def noted(item: Any) -> Any:
+    """Write down that an item is yielded."""
+    note("yielded.jsonl", {"id": name_of(item), "at": time.time()})
+    return item
+
+
+class Pages(scrapy.Spider):
+    """Follows every link and yields every page that is no hub; `-a close_after=N` stops in a callback."""
+
+    name = "pages"
+    start_urls: list[str]
+
+    def __init__(self, start: str = "", close_after: str = "0", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+        self.close_after = int(close_after)
+        self.pages = 0
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        if not response.url.endswith("/hub"):
+            yield noted({"url": response.url, "html": response.text})
+        for link in response.css("main a::attr(href)").getall():
+            yield response.follow(link)
+        self.pages += 1
+        if self.pages == self.close_after:
+            raise CloseSpider("enough")

@@ -1,0 +1,171 @@
+"""Spiders that do what a plugin's author did not think of."""
+
+import time
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import scrapy
+from scrapy import signals
+from scrapy.downloadermiddlewares.retry import get_retry_request
+from scrapy.exceptions import DontCloseSpider
+from scrapy.http import Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+
+from tests.end_to_end.recorders import sleep
+from tests.end_to_end.spiders.pages import Pages, noted
+
+
+class SeveralItems(Pages):
+    """Gives five items of each page."""
+
+    name = "several-items"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            if isinstance(output, dict):
+                for n in range(4):
+                    yield noted({**output, "id": f"{response.url} {n}"})
+            yield output
+
+
+class CopiesMeta(Pages):
+    """Hands meta on to every request."""
+
+    name = "copies-meta"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            yield output.replace(meta=response.meta) if isinstance(output, scrapy.Request) else output
+
+
+class FiltersItsStart(Pages):
+    """Its first requests pass the duplicate filter."""
+
+    name = "filters-its-start"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url)
+
+
+class StartsSlowly(Pages):
+    """Waits between its first requests; an item waits for nothing meanwhile."""
+
+    name = "starts-slowly"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url, dont_filter=True)
+            await sleep(1.5)
+
+
+class StartsWithItems(Pages):
+    """Yields an item for each page before it is asked for."""
+
+    name = "starts-with-items"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield noted({"id": f"announced {url}", "url": url, "html": f"<p>Announced: {url}</p>"})
+            yield scrapy.Request(url)
+
+
+class NeverIdle(Pages):
+    """Stays open when there is nothing to do, for a while."""
+
+    name = "never-idle"
+    until = 0.0
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> "NeverIdle":
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.until = time.monotonic() + 4
+        crawler.signals.connect(spider.stay, signals.spider_idle)
+        return spider
+
+    def stay(self) -> None:
+        if time.monotonic() < self.until:
+            raise DontCloseSpider
+
+
+class Polls(Pages):
+    """Asks for its start page again and again, past the duplicate filter."""
+
+    name = "polls"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        turn = response.meta.get("turn", 1)
+        yield noted({"id": f"turn {turn}", "url": response.url, "html": response.text})
+        if turn < 5:
+            assert response.request is not None
+            yield response.request.replace(dont_filter=True, meta={**response.meta, "turn": turn + 1})
+
+
+class RetriesInCallback(Pages):
+    """Retries a page that says so."""
+
+    name = "retries-in-callback"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        if "try again" in response.text:
+            assert response.request is not None
+            yield get_retry_request(response.request, spider=self, reason="it says so")
+        else:
+            yield from super().parse(response, **kwargs)
+
+
+class ListsAndDetails(Pages):
+    """Gives an item with a summary for each link, and later one of the page itself, from its errback if it fails."""
+
+    name = "lists-and-details"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        for link in response.css("main a::attr(href)").getall():
+            yield noted({"id": f"summary {link}", "url": link, "content": f"Summary of {link}"})
+            yield response.follow(link, self.detail, errback=self.failed)
+
+    def detail(self, response: Response) -> Iterator[Any]:
+        yield noted({"id": f"detail {response.url}", "url": response.url, "html": response.text})
+
+    def failed(self, failure: Any) -> Iterator[Any]:
+        url = failure.value.response.url
+        yield noted({"id": f"failed {url}", "url": url, "content": "There is no such page"})
+
+
+class DownloadsInline(Pages):
+    """Fetches a further page within a callback."""
+
+    name = "downloads-inline"
+
+    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]  # noqa: ARG002
+        request = scrapy.Request(response.urljoin("/p0"), callback=NO_CALLBACK)
+        inline = await self.crawler.engine.download_async(request)
+        assert isinstance(inline, TextResponse)
+        yield noted({"url": response.url, "html": f"{response.text}{inline.text}"})
+
+
+class ByRules(CrawlSpider):
+    name = "by-rules"
+    rules = (Rule(LinkExtractor(restrict_css="main"), callback="parse_page", follow=True),)
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+
+    def parse_page(self, response: TextResponse) -> Iterator[Any]:
+        if not response.url.endswith("/hub"):
+            yield noted({"url": response.url, "html": response.text})
+
+
+class BySitemap(SitemapSpider):
+    name = "by-sitemap"
+    sitemap_rules = [("", "parse_page")]  # noqa: RUF012 - as Scrapy declares it
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sitemap_urls = start.split()
+
+    def parse_page(self, response: TextResponse) -> Iterator[Any]:
+        yield noted({"url": response.url, "html": response.text})

@@ -1,0 +1,113 @@
+"""Pages that have several addresses go out once; pages that wrongly say so are not swallowed."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.alias_site import alias_site, canonical, chain
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.test_ways_in import BY_HAND
+from tests.server import Answer, Site, WebServer, redirect, serving
+from tests.sites import html_page
+
+pytestmark = pytest.mark.crawl
+
+RULES = {"DEDUP_URL_INDEX_PAGE": True, "RETRY_ENABLED": False}
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["forward", "backward"])
+def server(request: pytest.FixtureRequest) -> Iterator[WebServer]:
+    with serving(2, partial(alias_site, reverse=request.param)) as running:
+        yield running
+
+
+def titles_of(server: WebServer) -> Counter[str]:
+    """Return each title of the site once."""
+    bodies = [str(answer.body) for answer in server.site.values() if isinstance(answer, Answer)]
+    return Counter({title for body in bodies for title in re.findall("<title>(.*?)</title>", body)})
+
+
+def stored_titles(*crawls: Crawled) -> Counter[str]:
+    return Counter(re.findall("<title>(.*?)</title>", item["html"])[0] for crawl in crawls for item in crawl.fed)
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(ADDON, id="fingerprinter"),
+        pytest.param({**ADDON, "CONCURRENT_REQUESTS": 1}, id="one-at-a-time"),
+        pytest.param({**ADDON, "DEDUP_BATCH_PAGES": 1}, id="none-parked"),
+        pytest.param({**ADDON, "DEDUP_BOILERPLATE_ENABLED": False}, id="nothing-learned"),
+        pytest.param(BY_HAND, id="middleware"),
+    ],
+)
+def test_every_page_goes_out_exactly_once(
+    make_project: Callable[..., Project], server: WebServer, way: dict[str, Any]
+) -> None:
+    project = make_project("project", **RULES, **way)
+
+    cold = project.crawl("pages", "-a", f"start={server.origins[0]}/start")
+    warm = project.crawl("pages", "-a", f"start={server.origins[0]}/start")
+
+    assert stored_titles(cold) == titles_of(server)
+    assert stored_titles(warm) == titles_of(server)
+    assert f"{server.origins[1]}/foreign" not in server.requests
+
+
+def test_resumed_crawl_remembers_the_addresses_of_its_pages(project: Project, server: WebServer) -> None:
+    project.settings |= {**RULES, "JOBDIR": "job"}
+    start = f"start={server.origins[0]}/start"
+
+    first = project.crawl("pages", "-a", start, CLOSESPIDER_ITEMCOUNT=12, CONCURRENT_REQUESTS=4)
+    second = project.crawl("pages", "-a", start)
+
+    assert first.stats["finish_reason"] == "closespider_itemcount"
+    assert stored_titles(first, second) == titles_of(server)
+
+
+@pytest.mark.parametrize("order", ["abc", "acb", "bac", "bca", "cba"])
+def test_chain_of_canonical_links_is_one_page(project: Project, order: str) -> None:
+    """In the order c, a, b two go out: nothing says that a is c until b has come."""
+    with serving(1, chain) as server:
+        start = " ".join(f"{server.origins[0]}/{path}" for path in order)
+        crawled = project.crawl("pages", "-a", f"start={start}", CONCURRENT_REQUESTS=1)
+
+    assert len(crawled.stored) == 1
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_all_items_of_an_alias_share_its_fate(project: Project, order: str) -> None:
+    def two(origins: list[str]) -> Site:
+        here = origins[0]
+        alias = Answer(html_page("page", head=canonical("/b")))
+        return {f"{here}/a": alias, f"{here}/b": Answer(html_page("page"))}
+
+    with serving(1, two) as server:
+        start = " ".join(f"{server.origins[0]}/{path}" for path in order)
+        crawled = project.crawl("several-items", "-a", f"start={start}", CONCURRENT_REQUESTS=1)
+
+    assert len(crawled.stored) == len(crawled.dropped) == 5
+    assert len({item["url"] for item in crawled.fed}) == 1
+
+
+def test_redirects_that_a_spider_copies_to_other_requests_make_no_aliases(project: Project) -> None:
+    """`meta=response.meta` is what many spiders write."""
+
+    def site(origins: list[str]) -> Site:
+        here = origins[0]
+        return {
+            f"{here}/old": redirect("/new"),
+            f"{here}/new": Answer(html_page("new", links=["/next"])),
+            f"{here}/next": Answer(html_page("next", links=["/old?page=2"])),
+            f"{here}/old?page=2": Answer(html_page("second")),
+        }
+
+    with serving(1, site) as server:
+        crawled = project.crawl("copies-meta", "-a", f"start={server.origins[0]}/old")
+
+    assert stored_titles(crawled) == Counter(["new", "next", "second"])
+    assert crawled.count("canonical/redirects") == 1

@@ -1,0 +1,148 @@
+"""Whatever comes, the item goes out: flagged, counted, and soon."""
+
+from collections import Counter
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
+from tests.end_to_end.spiders.hostile import FIELDS, URLS
+from tests.server import Answer, Site, serving
+from tests.sites import html_page
+
+pytestmark = pytest.mark.crawl
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(1000)
+RESPONSES = {
+    "empty": Answer(""),
+    "no-content": Answer("", 204),
+    "image.png": Answer(PNG, content_type="image/png"),
+    "paper.pdf": Answer(b"%PDF-1.7" + bytes(1000), content_type="application/pdf"),
+    "data.json": Answer('{"a": "<p>b</p>"}', content_type="application/json"),
+    "text.txt": Answer("plain", content_type="text/plain"),
+    "wrong-charset": Answer("<p>Größe</p>".encode("latin-1"), content_type="text/html; charset=utf-8"),
+    "no-charset": Answer("<p>Size</p>", content_type="text/html"),
+    "strange-charset": Answer("<p>Size</p>", content_type="text/html; charset=klingon"),
+    "nul": Answer("<p>before\0after</p>"),
+    "surrogates": Answer("<p>high &#xD800; low &#xDC00; end</p>"),
+    "deep": Answer("<div>" * 100_000 + "x"),
+    "attributes": Answer("<p " + " ".join(f"a{n}=1" for n in range(100_000)) + ">x</p>"),
+    "unclosed": Answer("<b><p>" * 20_000),
+    "large": Answer("<p>" + "page " * 10_000_000 + "</p>"),
+    "no-tags": Answer("only words"),
+    "frames": Answer("<frameset><frame src='a'></frameset>"),
+}
+NO_HTML = ("image.png", "paper.pdf", "data.json", "text.txt", "no-content")
+TOO_MUCH = {"deep": "too_deep", "attributes": "too_many_attributes", "unclosed": "too_deep", "large": "too_large"}
+
+
+def hostile(origins: list[str]) -> Site:
+    return {f"{origins[0]}/{name}": answer for name, answer in RESPONSES.items()}
+
+
+@pytest.fixture(scope="module")
+def responses(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    project = Project(tmp_path_factory.mktemp("responses"), dict(ADDON))
+    with serving(1, hostile) as server:
+        project.settings |= {"CONCURRENT_REQUESTS": 1, "HTTPERROR_ALLOW_ALL": True, "DEDUP_BATCH_PAGES": 1}
+        return project.crawl("responses", "-a", f"start={' '.join(server.site)}")
+
+
+def report_of(crawled: Crawled, kind: str, name: str) -> dict[str, object]:
+    return next(report for id_, report in crawled.reports.items() if id_.startswith(kind) and id_.endswith(f"/{name}"))
+
+
+def text_of(crawled: Crawled, kind: str, name: str) -> str | None:
+    texts: dict[str, str | None] = {line["id"]: line["cleaned"] for line in crawled.stored}
+    return next(text for id_, text in texts.items() if id_.startswith(kind) and id_.endswith(f"/{name}"))
+
+
+def test_no_response_takes_two_seconds(responses: Crawled) -> None:
+    assert responses.slowest_seconds < 2
+
+
+@pytest.mark.parametrize("kind", ["item", "attached"])
+@pytest.mark.parametrize(("name", "reason"), TOO_MUCH.items())
+def test_page_that_no_parser_must_see_goes_out_uncleaned_and_flagged(
+    responses: Crawled, kind: str, name: str, reason: str
+) -> None:
+    assert report_of(responses, kind, name) == {"left": reason}
+    assert text_of(responses, kind, name) is None
+
+
+@pytest.mark.parametrize("kind", ["item", "attached"])
+@pytest.mark.parametrize("name", NO_HTML)
+def test_what_is_no_html_passes_through(responses: Crawled, kind: str, name: str) -> None:
+    """Also where a spider calls everything HTML."""
+    assert report_of(responses, kind, name) == {}
+    assert text_of(responses, kind, name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("empty", "", id="empty"),
+        pytest.param("wrong-charset", "Gr\ufffd\ufffde", id="wrong-charset"),
+        pytest.param("no-charset", "Size", id="no-charset"),
+        pytest.param("strange-charset", "Size", id="strange-charset"),
+        pytest.param("nul", "beforeafter", id="nul"),
+        pytest.param("no-tags", "only words", id="no-tags"),
+        pytest.param("frames", "", id="frames"),
+    ],
+)
+def test_odd_page_is_read_as_browsers_do(responses: Crawled, name: str, text: str) -> None:
+    assert (text_of(responses, "attached", name) or "").strip() == text
+
+
+def test_everything_is_counted(responses: Crawled) -> None:
+    assert responses.count("left/not_html") == 2 * len(NO_HTML)
+    assert responses.count("left/too_large") == responses.count("left/too_many_attributes") == 2
+    assert responses.count("left/too_deep") == 4
+    assert responses.sum("errors/") == 0
+
+
+@pytest.fixture(scope="module")
+def fields(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    project = Project(tmp_path_factory.mktemp("fields"), dict(ADDON))
+    with serving(1, lambda origins: {f"{origins[0]}/page": Answer(html_page("page"))}) as server:
+        crawled = project.crawl("fields", "-a", f"start={server.origins[0]}/page", clean=False, FEEDS={})
+    all_accounted_for(crawled)
+    return crawled
+
+
+def test_items_with_odd_fields_all_go_out_soon(fields: Crawled) -> None:
+    assert Counter(fields.stored_ids) == Counter([*URLS, *FIELDS, "set-before", "refusing", "sealed"])
+    assert fields.slowest_seconds < 2
+    assert fields.count("store/rows_given_up") == 0
+
+
+@pytest.mark.parametrize("name", ["url-words", "url-brackets", "url-script", "url-port"])
+def test_item_whose_url_has_no_domain_is_flagged(fields: Crawled, name: str) -> None:
+    assert fields.reports[name] == {"left": "no_domain"}
+
+
+@pytest.mark.parametrize("name", ["url-none", "url-empty", "url-number"])
+def test_item_without_a_url_stands_for_its_response(fields: Crawled, name: str) -> None:
+    assert str(fields.reports[name]["url"]).endswith("/page")
+
+
+@pytest.mark.parametrize("name", ["html-broken", "refusing"])
+def test_item_that_breaks_a_layer_is_flagged_and_counted(fields: Crawled, name: str) -> None:
+    assert "error" in fields.reports[name]
+    assert fields.count("errors/OSError") == 1
+    assert fields.count("errors/ValueError") == 2
+    assert fields.log.count("because of a defect in scrapy_dedup") == 2
+
+
+def test_callbacks_that_break_wait_or_yield_without_end_lose_nothing(project: Project) -> None:
+    names = ["half_way", "waits", "returns", "many", "many_of_one"]
+
+    def site(origins: list[str]) -> Site:
+        return {f"{origins[0]}/{name}": Answer(html_page(name)) for name in names}
+
+    with serving(1, site) as server:
+        crawled = project.crawl("breaking", "-a", f"start={' '.join(server.site)}", clean=False)
+
+    all_accounted_for(crawled)
+    assert crawled.dropped == []
+    assert len(crawled.stored) == 1 + 2 + 3 + 500 + 500
+    assert crawled.slowest_seconds < 4

@@ -1,0 +1,147 @@
+"""The plugin among pipelines, middlewares and settings that its author did not choose: nothing is lost or hangs."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
+from tests.server import Answer, Site, WebServer, serving
+from tests.sites import SMALL, html_page, interleaved, pages_of
+
+pytestmark = pytest.mark.crawl
+
+STORAGE = {"tests.end_to_end.recorders.Storage": 800}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(len(SMALL), lambda origins: interleaved(origins, SMALL)) as running:
+        yield running
+
+
+def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
+    return project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
+
+
+@pytest.mark.parametrize("order", [100, 500], ids=["before", "after"])
+@pytest.mark.parametrize("name", ["Replacing", "Dropping", "Raising", "Slow"])
+def test_pipeline_beside_ours_loses_no_item(project: Project, server: WebServer, name: str, order: int) -> None:
+    pipelines = {f"tests.end_to_end.company.{name}": order, **STORAGE}
+    crawled = crawl(project, server, clean=name != "Raising", ITEM_PIPELINES=pipelines)
+
+    all_accounted_for(crawled)
+    gone = len(pages_of(server.site)) // 3 + 1 if name in ("Dropping", "Raising") else 0
+    assert len(crawled.stored) == len(pages_of(server.site)) - gone
+
+
+def test_item_whose_url_is_changed_later_is_done_all_the_same(project: Project, server: WebServer) -> None:
+    crawled = crawl(project, server, ITEM_PIPELINES={"tests.end_to_end.company.Renaming": 500, **STORAGE})
+
+    assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
+
+
+def test_items_that_a_middleware_keeps_are_forgotten(project: Project, server: WebServer) -> None:
+    crawled = crawl(project, server, SPIDER_MIDDLEWARES={"tests.end_to_end.company.Filtering": 500})
+
+    assert len(crawled.stored) == len(pages_of(server.site)) * 2 // 3
+
+
+@pytest.mark.parametrize("order", [300, 560], ids=["above-ours", "below-ours"])
+def test_response_that_a_middleware_replaces_is_the_page(project: Project, server: WebServer, order: int) -> None:
+    crawled = crawl(project, server, DOWNLOADER_MIDDLEWARES={"tests.end_to_end.company.Rewriting": order})
+
+    assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
+    assert crawled.count("pages/replaced_responses") == (len(server.site) if order == 300 else 0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({"CONCURRENT_ITEMS": 1}, id="one-item-at-once"),
+        pytest.param({"CONCURRENT_REQUESTS": 1}, id="one-request-at-once"),
+        pytest.param({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, id="scraper-always-full"),
+        pytest.param({"DEDUP_MAX_WAIT": 0.1}, id="shortest-wait"),
+        pytest.param({"DEDUP_MAX_WAIT": 3600, "DEDUP_BATCH_PAGES": 1000}, id="longest-wait-largest-batch"),
+        pytest.param({"DEDUP_BATCH_PAGES": 1}, id="smallest-batch"),
+        pytest.param({"DEDUP_MAX_PARKED_BYTES": 0}, id="no-room-to-park"),
+        pytest.param({"DEDUP_MAX_PARKED_BYTES": 3000}, id="little-room-to-park"),
+        pytest.param({"DEDUP_WRITE_EVERY": 1}, id="every-row-written-at-once"),
+        pytest.param({"DEDUP_KEEP_PAGES": "none", "DEDUP_KEEP_DECISIONS": 0}, id="nothing-kept"),
+        pytest.param({"DEDUP_DOMAIN_SCOPE": "registrable", "DEDUP_LEARN_PAGES": 2}, id="registrable-learns-little"),
+        pytest.param({"DEDUP_BOILERPLATE_METHOD": "text"}, id="text-method"),
+        pytest.param({"AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.01}, id="autothrottle"),
+        pytest.param({"DEDUP_URL_ENABLED": False, "DEDUP_CANONICAL_ENABLED": False}, id="boilerplate-alone"),
+        pytest.param({"DEDUP_BOILERPLATE_ENABLED": False}, id="no-boilerplate"),
+        pytest.param({"SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"}, id="other-queue"),
+    ],
+)
+def test_crawl_ends_with_every_page_under_any_settings(
+    project: Project, server: WebServer, settings: dict[str, Any]
+) -> None:
+    crawled = crawl(project, server, **settings)
+
+    assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
+
+
+def test_pages_from_the_http_cache_go_out_again(project: Project, server: WebServer) -> None:
+    crawls = [crawl(project, server, HTTPCACHE_ENABLED=True) for _ in range(2)]
+
+    assert crawls[1].stats["httpcache/hit"] == len(server.site)
+    for crawled in crawls:
+        assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
+
+
+def test_page_that_is_retried_goes_out_once(project: Project) -> None:
+    def flaky(origins: list[str]) -> Any:
+        pages = interleaved(origins, [12])
+        return {
+            url: (lambda times, page=page: page if times > 1 else Answer("busy", 503)) for url, page in pages.items()
+        }
+
+    with serving(1, flaky) as server:
+        crawled = crawl(project, server)
+
+    assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
+
+
+def test_several_feeds_have_every_item(project: Project, server: WebServer) -> None:
+    feeds = {
+        "feed.jsonl": {"format": "jsonlines"},
+        "feed.csv": {"format": "csv", "fields": ["url", "cleaned_content"]},
+        "part-%(batch_id)d.json": {"format": "json", "batch_item_count": 10},
+    }
+    crawled = crawl(project, server, FEEDS=feeds)
+
+    parts = list(project.folder.glob("part-*.json"))
+    assert len(crawled.fed) == len(pages_of(server.site))
+    assert len(parts) == -(-len(pages_of(server.site)) // 10)
+
+
+def linked_twice(origins: list[str]) -> Site:
+    """A hub, a second hub with the same links, and the pages."""
+    here = origins[0]
+    urls = [f"{here}/p{n}" for n in range(4)]
+    pages = {url: Answer(html_page(url)) for url in urls}
+    hub, again = html_page("hub", links=[*urls, f"{here}/again/hub"]), html_page("again", links=urls)
+    return {f"{here}/hub": Answer(hub), f"{here}/again/hub": Answer(again), **pages}
+
+
+def test_middleware_that_asks_for_links_again_gets_them_again(project: Project) -> None:
+    """What is repeated for us need not be for those who come after us."""
+    with serving(1, linked_twice) as server:
+        crawled = crawl(project, server, SPIDER_MIDDLEWARES={"tests.end_to_end.company.Renewing": 500})
+
+    assert [server.requests.count(url) for url in pages_of(server.site)] == [2, 2, 2, 2]
+    assert Counter(crawled.stored_ids) == Counter([*pages_of(server.site)] * 2)
+
+
+@pytest.mark.parametrize("way", [{"ADDONS": {}}, {}], ids=["bare", "add-on"])
+def test_those_who_listen_hear_of_every_request(project: Project, way: dict[str, Any]) -> None:
+    extensions = {"tests.end_to_end.company.Counting": 0, "tests.end_to_end.recorders.Ledger": 0}
+    with serving(1, linked_twice) as server:
+        crawled = crawl(project, server, EXTENSIONS=extensions, **way)
+
+    assert crawled.stats["told/scheduled"] == 1 + 5 + 4
+    assert crawled.stats["told/dropped"] == crawled.stats["dupefilter/filtered"] == 4

@@ -1,0 +1,133 @@
+"""A mistake in the settings, or a store that must not be used, stops the crawl before its first request."""
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import Crawled, Project
+from tests.end_to_end.test_nothing_lost import ASYNCIO, SELECT
+from tests.end_to_end.test_ways_in import BY_HAND, PIPELINE
+from tests.server import Answer, WebServer, serving
+from tests.sites import html_page
+from tests.store.test_opening import a_store_file, change, untouched
+
+pytestmark = pytest.mark.crawl
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda origins: {f"{origins[0]}/page": Answer(html_page("page"))}) as running:
+        yield running
+
+
+def refused(project: Project, server: WebServer, told: str, *arguments: str, **settings: Any) -> Crawled:
+    """Crawl in vain, and be told why: in one line that stands out, and in the last one."""
+    crawled = project.crawl("pages", "-a", f"start={server.origins[0]}/page", *arguments, clean=False, **settings)
+    assert server.requests == []
+    assert crawled.stored == []
+    assert crawled.exit_code == 1
+    critical = re.findall("CRITICAL: The crawl does not start: (.*)", crawled.log)
+    assert len(critical) == 1
+    assert re.search(told, critical[0]), critical[0]
+    assert re.search(told, crawled.log.rstrip().rpartition("\n")[2])
+    return crawled
+
+
+WRONG = [
+    pytest.param({"DEDUP_BACH_PAGES": 3}, "DEDUP_BACH_PAGES .* did you mean DEDUP_BATCH_PAGES", id="misspelt"),
+    pytest.param({"DEDUP_BATCH_PAGES": 0}, "DEDUP_BATCH_PAGES=0: needs 1 to 1000 pages", id="too-small"),
+    pytest.param({"DEDUP_THRESHOLD_PCT": 1.1}, "DEDUP_THRESHOLD_PCT=1.1: needs 0.1 to 1.0", id="too-large"),
+    pytest.param({"DEDUP_MAX_WAIT": "soon"}, "DEDUP_MAX_WAIT='soon': needs 0.1 to 3600 seconds", id="no-number"),
+    pytest.param({"DEDUP_OUTPUT": "pdf"}, "DEDUP_OUTPUT='pdf': needs markdown, text or html", id="no-such-word"),
+    pytest.param({"DEDUP_ENABLED": "perhaps"}, "DEDUP_ENABLED='perhaps': needs True or False", id="no-switch"),
+]
+
+
+@pytest.mark.parametrize(("setting", "told"), WRONG)
+def test_wrong_setting_is_told_with_value_and_range(
+    project: Project, server: WebServer, setting: dict[str, Any], told: str
+) -> None:
+    refused(project, server, told, **setting)
+
+
+@pytest.mark.parametrize("reactor", [ASYNCIO, SELECT])
+@pytest.mark.parametrize("way", [pytest.param(BY_HAND, id="by-hand"), pytest.param(PIPELINE, id="pipeline-alone")])
+def test_wrong_setting_is_told_without_the_add_on_too(
+    make_project: Callable[..., Project], server: WebServer, way: dict[str, Any], reactor: dict[str, Any]
+) -> None:
+    refused(make_project("project", **way, **reactor), server, "DEDUP_MIN_PAGES=1: needs 2 to 100", DEDUP_MIN_PAGES=1)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "told"),
+    [
+        pytest.param("dedup_ouput=text", "dedup_ouput .* did you mean dedup_output", id="misspelt"),
+        pytest.param("dedup_min_pages=1", "dedup_min_pages='1': needs 2 to 100", id="too-small"),
+    ],
+)
+def test_wrong_spider_attribute_is_told(project: Project, server: WebServer, attribute: str, told: str) -> None:
+    refused(project, server, told, "-a", attribute)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+@contextmanager
+def read_only_folder(path: Path) -> Iterator[None]:
+    path.parent.chmod(0o555)
+    try:
+        yield
+    finally:
+        path.parent.chmod(0o755)
+
+
+def is_newer(path: Path) -> None:
+    change(path, "UPDATE alembic_version SET version_num = '9999'")
+
+
+def is_foreign(path: Path) -> None:
+    path.unlink()
+    change(path, "CREATE TABLE invoices (id INTEGER)")
+
+
+def is_corrupt(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5_000] + b"junk" * 3_000)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "meanwhile", "told"),
+    [
+        pytest.param(None, locked, "lock", id="locked"),
+        pytest.param(None, read_only_folder, "read-only", id="read-only-folder"),
+        pytest.param(lambda path: path.chmod(0o444), nullcontext, "read-only", id="read-only-file"),
+        pytest.param(is_corrupt, nullcontext, "damaged", id="corrupt"),
+        pytest.param(lambda path: path.write_bytes(b"%PDF-1.7" * 500), nullcontext, "not a", id="no-database"),
+        pytest.param(is_newer, nullcontext, "newer", id="newer"),
+        pytest.param(is_foreign, nullcontext, "no scrapy_dedup store", id="foreign"),
+    ],
+)
+def test_store_that_must_not_be_used_stays_as_it_is(
+    project: Project,
+    server: WebServer,
+    tmp_path: Path,
+    prepare: Callable[[Path], None] | None,
+    meanwhile: Callable[[Path], AbstractContextManager[None]],
+    told: str,
+) -> None:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    path = a_store_file(folder / "dedup.db", pages=20)
+    if prepare is not None:
+        prepare(path)
+
+    with untouched(path), meanwhile(path):
+        refused(project, server, told, DEDUP_DATABASE_URL=f"sqlite:///{path}", DEDUP_DATABASE_TIMEOUT=0.3)

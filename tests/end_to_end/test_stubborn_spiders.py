@@ -1,0 +1,176 @@
+"""Spiders of every habit: what they yield goes out, and what they ask for twice with reason is fetched twice."""
+
+import signal
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import Crawled, Project, all_accounted_for, lines_of
+from tests.server import Answer, Site, WebServer, serving
+from tests.sites import SMALL, html_page, interleaved, pages_of
+
+pytestmark = pytest.mark.crawl
+
+
+def with_sitemap(origins: list[str]) -> Site:
+    site = interleaved(origins, SMALL)
+    entries = "".join(f"<url><loc>{url}</loc></url>" for url in pages_of(site))
+    xml = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'
+    return {**site, f"{origins[0]}/sitemap.xml": Answer(xml, content_type="application/xml")}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(len(SMALL), with_sitemap) as running:
+        yield running
+
+
+def pages(server: WebServer) -> set[str]:
+    return {url for url in pages_of(server.site) if not url.endswith(".xml")}
+
+
+def crawl(project: Project, server: WebServer, spider: str, path: str = "/hub", **settings: Any) -> Crawled:
+    return project.crawl(spider, "-a", f"start={server.origins[0]}{path}", **settings)
+
+
+@pytest.mark.parametrize(
+    ("spider", "path"),
+    [("by-rules", "/hub"), ("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub"), ("never-idle", "/hub")],
+)
+def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer, spider: str, path: str) -> None:
+    crawled = crawl(project, server, spider, path)
+
+    assert Counter(crawled.stored_ids) == Counter(pages(server))
+
+
+def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project: Project, server: WebServer) -> None:
+    urls = [f"{server.origins[1]}/p{n}" for n in range(3)]
+    crawled = project.crawl("starts-slowly", "-a", f"start={' '.join(urls)}")
+
+    assert crawled.slowest_seconds < 1.5
+
+
+def test_item_that_announces_a_page_does_not_take_its_place(project: Project, server: WebServer) -> None:
+    urls = [f"{server.origins[3]}/p{n}" for n in range(8)]
+    crawled = project.crawl("starts-with-items", "-a", f"start={' '.join(urls)}")
+
+    assert {*urls, *(f"announced {url}" for url in urls)} <= set(crawled.stored_ids)
+    assert crawled.dropped == []
+
+
+def test_summary_of_a_page_does_not_take_its_place(project: Project) -> None:
+    def site(origins: list[str]) -> Site:
+        urls = [f"{origins[0]}/{name}" for name in ("a", "b", "c", "gone")]
+        found = {url: Answer(html_page(url)) for url in urls[:3]}
+        return {f"{origins[0]}/hub": Answer(html_page("hub", links=urls)), **found}
+
+    with serving(1, site) as server:
+        crawled = crawl(project, server, "lists-and-details")
+
+    kinds = Counter(name.split()[0] for name in crawled.stored_ids)
+    assert kinds == {"summary": 4, "detail": 3, "failed": 1}
+
+
+def test_request_past_the_duplicate_filter_is_always_made(project: Project, server: WebServer) -> None:
+    crawled = crawl(project, server, "polls", "/p0")
+
+    assert crawled.stored_ids == [f"turn {turn}" for turn in range(1, 6)]
+
+
+def test_page_that_a_callback_retries_goes_out(project: Project) -> None:
+    def site(origins: list[str]) -> Site:
+        page = Answer(html_page("page"))
+        return {f"{origins[0]}/page": lambda times: page if times > 1 else Answer("<p>try again</p>")}
+
+    with serving(1, site) as server:
+        crawled = crawl(project, server, "retries-in-callback", "/page")
+
+    assert crawled.stored_ids == [f"{server.origins[0]}/page"]
+
+
+def test_page_that_a_callback_downloads_is_left_to_it(project: Project) -> None:
+    with serving(1, lambda origins: {f"{origins[0]}/p{n}": Answer(html_page(n)) for n in range(3)}) as server:
+        start = " ".join(server.site)
+        crawled = project.crawl("downloads-inline", "-a", f"start={start}")
+
+    assert Counter(crawled.stored_ids) == Counter(list(server.site))
+
+
+# JOBDIR.
+
+
+@pytest.mark.parametrize(("spider", "path"), [("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub")])
+def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
+    project: Project, server: WebServer, spider: str, path: str
+) -> None:
+    project.settings["JOBDIR"] = "job"
+    # The filter's file is written in blocks; what is in it when the crawl is killed would never be asked for again.
+    running = project.start(spider, "-a", f"start={server.origins[0]}{path}", CONCURRENT_REQUESTS=2)
+    running.send_when(signal.SIGKILL, stored=20)
+    killed = running.finish()
+    seen = project.folder / "job" / "requests.seen"
+    fingerprints = [line for line in seen.read_text(encoding="utf-8", errors="replace").splitlines() if line]
+    again = crawl(project, server, spider, path)
+
+    assert set(killed.stored_ids) | set(again.stored_ids) == pages(server), len(fingerprints)
+    assert max(Counter(again.stored_ids).values()) == 1
+
+
+def test_emptied_jobdir_begins_a_new_crawl(project: Project, server: WebServer) -> None:
+    project.settings["JOBDIR"] = "job"
+    first = crawl(project, server, "pages", CLOSESPIDER_ITEMCOUNT=20, CONCURRENT_REQUESTS=4)
+    for file in sorted((project.folder / "job").rglob("*"), reverse=True):
+        file.rmdir() if file.is_dir() else file.unlink()
+    second = crawl(project, server, "pages")
+
+    assert len(first.stored) < len(pages(server))
+    assert Counter(second.stored_ids) == Counter(pages(server))
+
+
+def test_jobdir_that_was_moved_goes_on_with_its_crawl(project: Project, server: WebServer) -> None:
+    first = crawl(project, server, "pages", JOBDIR="job", CLOSESPIDER_ITEMCOUNT=20, CONCURRENT_REQUESTS=4)
+    (project.folder / "job").rename(project.folder / "moved")
+    second = crawl(project, server, "pages", JOBDIR="./moved/")
+
+    assert Counter(first.stored_ids + second.stored_ids) == Counter(pages(server))
+
+
+# The store.
+
+
+def test_store_that_is_locked_for_a_while_loses_nothing(project: Project, server: WebServer) -> None:
+    settings = {"DOWNLOAD_DELAY": 0.05, "DEDUP_DATABASE_TIMEOUT": 0.2, "CONCURRENT_REQUESTS": 4}
+    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", **settings)
+    running.wait_for(lambda: len(lines_of(project.folder / "stored.jsonl")) > 10)
+    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db", timeout=20)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        time.sleep(2)
+    crawled = running.finish()
+
+    all_accounted_for(crawled)
+    assert Counter(crawled.stored_ids) == Counter(pages(server))
+    assert crawled.count("store/errors") > 0
+    assert crawled.count("store/rows_given_up") == 0
+    assert crawled.log.count("The store cannot be written; the crawl goes on") == 1
+    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
+        assert store.execute("SELECT count(*) FROM documents WHERE status = 'completed'").fetchone() == (
+            len(pages(server)),
+        )
+
+
+def test_store_that_stays_locked_keeps_no_item_back(project: Project, server: WebServer) -> None:
+    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DEDUP_DATABASE_TIMEOUT=0.2)
+    running.wait_for(lambda: (project.folder / ".scrapy" / "dedup.db").exists() and "Spider opened" in running.log())
+    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db", timeout=20)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        crawled = running.finish()
+
+    assert crawled.exit_code == 0
+    assert Counter(crawled.stored_ids) == Counter(pages(server))
+    assert crawled.count("store/rows_given_up") > 0
+    assert "rows could not be written; their pages come again" in crawled.log

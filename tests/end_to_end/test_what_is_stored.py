@@ -1,0 +1,77 @@
+"""What the store knows of a crawl when it is over."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, Project
+from tests.server import Answer, Site, WebServer, redirect, serving
+from tests.sites import html_page
+
+pytestmark = pytest.mark.crawl
+
+
+def site(origins: list[str]) -> Site:
+    here = origins[0]
+    pages: Site = {f"{here}/p{n}": Answer(html_page(f"p{n}")) for n in range(4)}
+    return {**pages, f"{here}/moved": redirect("/p0")}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, site) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def crawled_project(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("stored"), dict(ADDON))
+    project.crawl("grouped", "-a", f"start={' '.join(server.site)}", "-s", "DEDUP_PROJECT=shop")
+    return project
+
+
+def rows(project: Project, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
+        return [tuple(row) for row in store.execute(query)]
+
+
+def test_every_url_is_known_with_what_it_stands_for(crawled_project: Project) -> None:
+    """Also p2, which gave no item."""
+    columns = "status, http_status, alias_kind, document_key IS NOT NULL"
+    found = {url[-2:]: row for url, *row in rows(crawled_project, f"SELECT url, {columns} FROM crawled_urls")}
+
+    assert found == {
+        "p0": ["crawled", 200, None, 1],
+        "p1": ["crawled", 200, None, 1],
+        "p2": ["crawled", 200, None, 0],
+        "p3": ["crawled", 200, None, 1],
+        "ed": ["alias", None, "redirect", 1],
+    }
+
+
+def test_pages_are_stored_as_they_came_with_their_group(crawled_project: Project) -> None:
+    found = rows(crawled_project, "SELECT substr(url, -2), source_group, title, content_type FROM sources ORDER BY url")
+
+    assert found == [
+        ("p0", "from the spider", "p0", "text/html"),
+        ("p1", "from the item", "p1", "text/html"),
+        ("p3", "from the spider", "p3", "text/html"),
+    ]
+
+
+def test_run_is_finished_and_has_its_stats(crawled_project: Project) -> None:
+    ((project, spider, status, reason, stats),) = rows(
+        crawled_project,
+        "SELECT p.name, r.spider, r.status, r.reason, r.stats FROM crawl_runs r JOIN projects p ON p.id = r.project_id",
+    )
+
+    assert (project, spider, status, reason) == ("shop", "grouped", "finished", "finished")
+    assert json.loads(stats)["dedup/items/out"] == 3
+
+
+def test_even_a_small_domain_is_known_after_a_complete_run(crawled_project: Project) -> None:
+    assert rows(crawled_project, "SELECT method, pages_analyzed FROM domain_boilerplate") == [("html", 3)]

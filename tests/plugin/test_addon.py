@@ -1,0 +1,67 @@
+from typing import Any
+
+import pytest
+from scrapy.settings import Settings
+
+from scrapy_dedup import Addon, DedupDownloaderMiddleware, DedupExtension, DedupPipeline, DedupSpiderMiddleware
+from scrapy_dedup.plugin.addon import SLOT_BYTES
+from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+from scrapy_dedup.settings import SettingError
+
+PLACES: list[tuple[str, type, int]] = [
+    ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, 545),
+    ("SPIDER_MIDDLEWARES", DedupSpiderMiddleware, 950),
+    ("ITEM_PIPELINES", DedupPipeline, 350),
+    ("EXTENSIONS", DedupExtension, 100),
+]
+
+
+def settings_with_addon(**given: Any) -> Settings:
+    settings = Settings(given)
+    Addon().update_settings(settings)
+    return settings
+
+
+@pytest.mark.parametrize(("setting", "component", "order"), PLACES)
+def test_components_get_their_places(setting: str, component: type, order: int) -> None:
+    assert settings_with_addon()[setting][component] == order
+
+
+@pytest.mark.parametrize(("setting", "component", "order"), PLACES)
+def test_place_that_the_project_gave_stays(setting: str, component: type, order: int) -> None:
+    path = f"scrapy_dedup.{component.__name__}"
+    settings = settings_with_addon(**{setting: {path: 7}})
+
+    assert dict(settings[setting]) == {path: 7}, order
+
+
+def test_fingerprinter_keeps_the_former_one_behind_it() -> None:
+    settings = settings_with_addon(REQUEST_FINGERPRINTER_CLASS="mine.Fingerprinter")
+
+    assert settings["REQUEST_FINGERPRINTER_CLASS"] is Fingerprinter
+    assert settings["DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS"] == "mine.Fingerprinter"
+
+
+def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
+    settings = settings_with_addon()
+    Addon().update_settings(settings)
+
+    assert "scrapy_dedup" not in str(settings["DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS"])
+
+
+@pytest.mark.parametrize(("given", "slot"), [({}, SLOT_BYTES), ({"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}, 1)])
+def test_scraper_has_room_for_parked_responses(given: dict[str, Any], slot: int) -> None:
+    assert settings_with_addon(**given)["SCRAPER_SLOT_MAX_ACTIVE_SIZE"] == slot
+
+
+def test_add_on_that_is_switched_off_changes_nothing() -> None:
+    before = Settings({"DEDUP_ENABLED": False})
+
+    assert settings_with_addon(DEDUP_ENABLED=False).copy_to_dict() == before.copy_to_dict()
+
+
+def test_wrong_setting_stops_with_a_line_that_stands_out(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(SettingError, match="DEDUP_BATCH_PAGES=0: needs 1 to 1000 pages"):
+        settings_with_addon(DEDUP_BATCH_PAGES=0)
+
+    assert caplog.messages == ["The crawl does not start: DEDUP_BATCH_PAGES=0: needs 1 to 1000 pages"]

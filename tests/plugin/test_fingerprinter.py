@@ -1,0 +1,60 @@
+from typing import Any
+
+import pytest
+from scrapy import Request
+from scrapy.utils.request import RequestFingerprinter
+
+from scrapy_dedup import Fingerprinter
+from tests.plugin.builders import PAGE, a_crawler, a_request
+
+
+class ByMethod:
+    """A fingerprinter of a user's own."""
+
+    def fingerprint(self, request: Request) -> bytes:
+        return f"{request.method} {request.url}".encode()
+
+
+def fingerprint(request: Request, **settings: Any) -> bytes:
+    return Fingerprinter.from_crawler(a_crawler(**settings)).fingerprint(request)
+
+
+@pytest.mark.parametrize(
+    "url", [f"{PAGE}?utm_source=mail", f"{PAGE}#part", PAGE.upper().replace("/PAGE", "/page"), f"{PAGE}?"]
+)
+def test_spellings_of_one_page_have_one_fingerprint(url: str) -> None:
+    assert fingerprint(a_request(url)) == fingerprint(a_request())
+
+
+@pytest.mark.parametrize("other", [{"url": f"{PAGE}/"}, {"method": "POST"}, {"body": b"x"}, {"url": f"{PAGE}?id=1"}])
+def test_other_pages_have_others(other: dict[str, Any]) -> None:
+    assert fingerprint(a_request(**other)) != fingerprint(a_request())
+
+
+@pytest.mark.parametrize(
+    ("meta", "settings"),
+    [
+        pytest.param({"dedup": False}, {}, id="request"),
+        pytest.param({"dedup": {"url_enabled": False}}, {}, id="request-without-this-layer"),
+        pytest.param({}, {"DEDUP_URL_ENABLED": False}, id="layer"),
+        pytest.param({}, {"DEDUP_ENABLED": False}, id="plugin"),
+        pytest.param({"dedup": {"nonsense": 1}}, {"DEDUP_ENABLED": False}, id="plugin-with-override"),
+    ],
+)
+def test_scrapys_own_is_used_where_the_layer_is_off(meta: dict[str, Any], settings: dict[str, Any]) -> None:
+    request = a_request(f"{PAGE}?utm_source=mail", meta=meta)
+
+    assert fingerprint(request, **settings) == RequestFingerprinter().fingerprint(request)
+
+
+def test_former_fingerprinter_decides_about_the_normal_url() -> None:
+    request = a_request(f"{PAGE}?utm_source=mail")
+
+    assert fingerprint(request, DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS=ByMethod) == f"GET {PAGE}".encode()
+
+
+def test_redirect_is_no_matter_when_nobody_else_of_us_is_there() -> None:
+    """The fingerprinter alone opens no store."""
+    request = a_request(meta={"redirect_urls": [f"{PAGE}/old"]})
+
+    assert fingerprint(request) == fingerprint(a_request())

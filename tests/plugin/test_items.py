@@ -1,0 +1,68 @@
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from itemadapter import ItemAdapter
+from scrapy.http import Response
+
+from scrapy_dedup import PageItem
+from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields, text_field, url_of
+from scrapy_dedup.settings import Settings
+from tests.plugin.builders import PAGE, a_response
+
+
+@dataclass
+class Bare:
+    url: str
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param("text", "text", id="text"),
+        pytest.param("Größe".encode(), "Größe", id="utf-8"),
+        pytest.param(b"<meta charset=iso-8859-1>\xe4", "<meta charset=iso-8859-1>ä", id="declared-in-html"),
+        pytest.param("", None, id="empty"),
+        pytest.param(b"", None, id="empty-bytes"),
+        pytest.param(None, None, id="none"),
+        pytest.param(5, None, id="number"),
+        pytest.param(["text"], None, id="list"),
+    ],
+)
+def test_field_is_text_or_nothing(value: Any, text: str | None) -> None:
+    assert text_field(ItemAdapter({"html": value}), "html") == text
+
+
+def test_bytes_are_read_as_the_response_declares() -> None:
+    assert text_field(ItemAdapter({"html": b"\xa4"}), "html", "text/html; charset=iso-8859-15") == "€"
+
+
+@pytest.mark.parametrize(("value", "url"), [(f" {PAGE}\n", PAGE), ("", None), ("  ", None), (None, None), (5, None)])
+def test_url_is_stripped_text_or_nothing(value: Any, url: str | None) -> None:
+    assert url_of(ItemAdapter({"url": value}), Settings()) == url
+    assert url_of(ItemAdapter({"link": value}), Settings(url_field="link")) == url
+
+
+def test_missing_field_is_told_once_a_class(caplog: pytest.LogCaptureFixture) -> None:
+    fields, item = Fields(), Bare(PAGE)
+
+    for _ in range(3):
+        assert fields.can_take_content(item, ItemAdapter(item)) is False
+        fields.put(item, ItemAdapter(item), REPORT, {})
+
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert item == Bare(PAGE)
+
+
+def test_dict_takes_every_field() -> None:
+    item: dict[str, Any] = {}
+
+    assert Fields().can_take_content(item, ItemAdapter(item))
+    Fields().put(item, ItemAdapter(item), CONTENT, "text")
+
+    assert item == {CONTENT: "text"}
+
+
+def test_page_item_of_a_response() -> None:
+    assert PageItem.from_response(a_response(body="<p>x</p>")) == PageItem(PAGE, "<p>x</p>")
+    assert PageItem.from_response(Response(PAGE, body=b"\x89PNG")) == PageItem(PAGE)

@@ -1,0 +1,54 @@
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.plugin.marks import READMITTED, is_unfiltered, mark_new, redirected_from
+from tests.plugin.builders import a_request
+
+OLD = "https://example.com/old"
+OLDER = "https://example.com/older"
+
+
+@pytest.mark.parametrize(
+    ("dont_filter", "meta", "unfiltered"),
+    [
+        pytest.param(False, {}, False, id="ordinary"),
+        pytest.param(True, {}, True, id="the-spider-asked-for-it"),
+        pytest.param(True, {"is_start_request": True}, False, id="start"),
+        pytest.param(True, {"retry_times": 1}, False, id="retry"),
+        pytest.param(True, {READMITTED: True}, False, id="after-a-kill"),
+    ],
+)
+def test_scrapys_own_dont_filter_is_not_the_spiders(
+    *, dont_filter: bool, meta: dict[str, Any], unfiltered: bool
+) -> None:
+    assert is_unfiltered(a_request(dont_filter=dont_filter, meta=meta)) is unfiltered
+
+
+@pytest.mark.parametrize("key", ["is_start_request", "retry_times"])
+def test_what_a_callback_asks_for_is_unfiltered_whatever_meta_it_copied(key: str) -> None:
+    request = a_request(dont_filter=True, meta={key: 1})
+
+    mark_new(request)
+
+    assert is_unfiltered(request)
+
+
+def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
+    request = a_request(meta={"redirect_urls": [OLDER]})
+    assert redirected_from(request) == (OLDER,)
+
+    mark_new(request)
+    assert redirected_from(request) == ()
+
+    redirected = request.replace(meta={**request.meta, "redirect_urls": [OLDER, OLD]})
+    assert redirected_from(redirected) == (OLD,)
+
+
+def test_request_without_redirects_has_none() -> None:
+    request = a_request()
+
+    mark_new(request)
+
+    assert redirected_from(request) == ()
+    assert request.meta == {}

@@ -1,0 +1,336 @@
+import tracemalloc
+from collections import Counter
+from typing import Unpack
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.repeats import (
+    DomainAnalysisResult,
+    ProjectAnalysisResult,
+    compute_domain_fingerprint,
+    hash_block,
+    strip_boilerplate,
+)
+from scrapy_dedup.service.analysis import PASSES, DomainDedupService, Parameters
+from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.store.repositories import DomainBoilerplateRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.stored_pages import (
+    BANNER,
+    DOMAIN,
+    FOOTER,
+    a_url,
+    cleaned,
+    html_page,
+    put,
+    put_html,
+    put_text,
+    stored,
+    text_page,
+    unique,
+)
+
+
+def analyze(
+    store: Store, project: ProjectStore, settings: Settings | None = None, **parameters: Unpack[Parameters]
+) -> DomainAnalysisResult:
+    with store.session() as session:
+        service = DomainDedupService(session, settings or Settings())
+        result = service.analyze_domain(project.id, DOMAIN, **parameters)
+        session.commit()
+    return result
+
+
+def stats(store: Store, project: ProjectStore) -> list[dict[str, object]]:
+    with store.session(read_only=True) as session:
+        return DomainDedupService(session, Settings()).get_domain_stats(project.id)
+
+
+class TestOneDomain:
+    def test_text_is_analysed_exactly_as_the_core_functions_do(self, store: Store, project: ProjectStore) -> None:
+        contents = [text_page(name, BANNER, *([FOOTER] if name < 5 else [])) for name in range(10)]
+        put(project, {a_url(name): text for name, text in enumerate(contents)}, field="content")
+
+        result = analyze(store, project)
+
+        expected = compute_domain_fingerprint(contents)
+        stripped = [strip_boilerplate(text, set(expected.boilerplate_hashes)) for text in contents]
+        assert [cleaned(project, name) for name in range(10)] == [text for text, _ in stripped]
+        assert result == DomainAnalysisResult(
+            domain=DOMAIN,
+            pages_analyzed=expected.pages_analyzed,
+            pages_cleaned=10,
+            blocks_boilerplate=expected.blocks_boilerplate,
+            bytes_removed_total=sum(removed for _, removed in stripped),
+        )
+        (row,) = stats(store, project)
+        assert row["blocks_total"] == expected.blocks_total
+        assert row["bytes_removed_avg"] == result.bytes_removed_total // 10
+
+    def test_html_loses_the_blocks_that_repeat_at_one_place(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER, "Menu")
+
+        result = analyze(store, project)
+
+        assert [cleaned(project, name) for name in range(6)] == [unique(name) for name in range(6)]
+        assert (result.pages_cleaned, result.blocks_boilerplate) == (6, 2)
+        assert result.bytes_removed_total == 6 * len(BANNER + "Menu")
+
+    def test_originals_stay_as_they_are(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        before = [stored(project, name).source for name in range(6)]
+
+        analyze(store, project)
+
+        assert [page and page.content for page in before] == [html_page(name, BANNER) for name in range(6)]
+
+    @pytest.mark.parametrize("fill", [put_html, put_text])
+    def test_a_second_analysis_changes_nothing(self, store: Store, project: ProjectStore, fill: object) -> None:
+        assert callable(fill)
+        fill(project, range(8), BANNER)
+        first, texts = analyze(store, project), [cleaned(project, name) for name in range(8)]
+        (row,) = project.knowledge(DOMAIN).values()
+
+        assert analyze(store, project) == first
+        assert [cleaned(project, name) for name in range(8)] == texts
+        (again,) = project.knowledge(DOMAIN).values()
+        assert (again.id, again.boilerplate_hashes, again.evidence) == (row.id, row.boilerplate_hashes, row.evidence)
+
+    def test_a_block_that_is_boilerplate_no_longer_comes_back(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+        analyze(store, project)
+        assert BANNER not in (cleaned(project, 0) or "")
+
+        put_text(project, range(6, 20))
+        result = analyze(store, project)
+
+        assert cleaned(project, 0) == text_page(0, BANNER)
+        assert (result.blocks_boilerplate, result.pages_cleaned) == (0, 0)
+        (row,) = stats(store, project)
+        assert row["blocks_boilerplate"] == 0
+
+    def test_too_few_pages_lose_nothing_and_are_counted(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(4), BANNER)
+
+        result = analyze(store, project)
+
+        assert cleaned(project, 0) == text_page(0, BANNER)
+        assert result == DomainAnalysisResult(DOMAIN, 4, 0, 0, 0)
+        (row,) = stats(store, project)
+        assert (row["pages_analyzed"], row["blocks_total"], row["blocks_boilerplate"]) == (4, 5, 0)
+
+    def test_a_domain_without_pages_does_not_become_known(self, store: Store, project: ProjectStore) -> None:
+        assert analyze(store, project) == DomainAnalysisResult(DOMAIN, 0, 0, 0, 0)
+        assert not project.is_known(DOMAIN)
+
+    def test_parameters_hold_for_one_call_and_are_stored(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(10), "Short, but there.")
+        put_text(project, range(4), BANNER, "Short, but there.")
+
+        result = analyze(store, project, threshold_pct=0.4, min_pages=3, min_block_chars=10)
+
+        assert (result.blocks_boilerplate, cleaned(project, 0)) == (2, f"\n\n{unique(0)}")
+        (row,) = stats(store, project)
+        assert (row["threshold_pct"], row["min_pages"], row["min_block_chars"]) == (0.4, 3, 10)
+        assert analyze(store, project).blocks_boilerplate == 0
+
+    def test_what_is_not_given_comes_from_the_settings(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(3), BANNER)
+
+        assert analyze(store, project, Settings(min_pages=3), threshold_pct=None).blocks_boilerplate == 1
+
+    @pytest.mark.parametrize(
+        ("parameters", "message"),
+        [
+            ({"threshold_pct": 0.05}, r"threshold_pct=0.05: needs 0.1 to 1.0"),
+            ({"min_pages": 1}, "min_pages=1: needs 2 to 100"),
+            ({"min_block_chars": 9}, "min_block_chars=9: needs 10 to 500"),
+            ({"method": "magic"}, "needs auto, html or text"),
+        ],
+    )
+    def test_a_parameter_out_of_range_is_refused(
+        self, store: Store, project: ProjectStore, parameters: Parameters, message: str
+    ) -> None:
+        with pytest.raises(SettingError, match=message):
+            analyze(store, project, **parameters)
+
+    def test_source_groups_are_analysed_apart(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER, group="news")
+        put_text(project, range(6, 12), BANNER, group="shop")
+
+        result = analyze(store, project, source_groups=["news"])
+
+        assert result.pages_analyzed == 6
+        assert cleaned(project, 0) == f"\n\n{unique(0)}"
+        assert cleaned(project, 6) is None
+
+    def test_html_and_text_are_counted_apart(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        put_text(project, range(10, 14), BANNER)
+
+        result = analyze(store, project)
+
+        assert (result.pages_analyzed, result.pages_cleaned, result.blocks_boilerplate) == (10, 6, 1)
+        assert [(row["method"], row["pages_analyzed"]) for row in stats(store, project)] == [("html", 6), ("text", 4)]
+
+    def test_the_text_method_works_on_html_as_it_is_written_out(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER, "Menu")
+
+        result = analyze(store, project, method="text")
+
+        # No minimum length by the other method: here the menu is too short to count.
+        assert (cleaned(project, 0) or "").split("\n\n") == ["", "Menu", unique(0)]
+        assert result.blocks_boilerplate == 1
+        assert [row["method"] for row in stats(store, project)] == ["text"]
+
+    def test_evidence_says_where_and_on_how_many_pages(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(7), BANNER)
+        put_html(project, range(7, 10))
+
+        analyze(store, project)
+
+        evidence = project.knowledge(DOMAIN)["html"].evidence or {}
+        assert [tuple(found) for found in evidence.values()] == [(7, "body>header>p", BANNER)]
+
+    def test_documents_and_decisions_tell_what_was_removed(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+        analyze(store, project)
+
+        page = stored(project, 0)
+        assert page.document is not None
+        assert page.document.chars_in == len(text_page(0, BANNER))
+        assert page.document.chars_out == len(f"\n\n{unique(0)}")
+        (decision,) = project.decisions(page.document.page_key)
+        assert (decision.layer, decision.action) == ("boilerplate", "removed")
+        assert decision.detail == {"of_pages": 6, "blocks": {hash_block(BANNER): 6}}
+
+        analyze(store, project, min_pages=10)
+
+        document = stored(project, 0).document
+        assert document is not None
+        assert document.chars_out == document.chars_in
+        assert project.decisions(document.page_key) == []
+
+    def test_what_must_not_be_parsed_stays_as_it_is(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        put(project, {a_url("deep"): "<div>" * 100_000})
+
+        assert analyze(store, project).pages_analyzed == 6
+        assert cleaned(project, "deep") is None
+
+    def test_progress_names_the_domain_and_counts_every_reading(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        told: Counter[str] = Counter()
+
+        analyze(store, project, progress=lambda domain, pages: told.update({domain: pages}))
+
+        assert told == {DOMAIN: PASSES * 6}
+
+    def test_memory_does_not_grow_with_the_pages(self, store: Store, project: ProjectStore) -> None:
+        def peak() -> int:
+            tracemalloc.start()
+            analyze(store, project)
+            highest = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            return highest
+
+        page = "\n\n".join(str(number) * 2_000 for number in range(10))
+        put(project, {a_url(name): page + unique(name) for name in range(120)}, field="content")
+        of_few = peak()
+        put(project, {a_url(name): page + unique(name) for name in range(120, 480)}, field="content")
+
+        assert peak() < 1.3 * of_few
+
+
+class TestTransactions:
+    def test_the_caller_of_one_domain_commits(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+
+        with store.session() as session:
+            DomainDedupService(session, Settings()).analyze_domain(project.id, DOMAIN)
+
+        assert cleaned(project, 0) is None
+        assert stats(store, project) == []
+
+    def test_an_analysis_of_a_project_is_committed(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+
+        with store.session() as session:
+            DomainDedupService(session, Settings()).analyze_project(project.id)
+
+        assert cleaned(project, 0) == f"\n\n{unique(0)}"
+
+    @pytest.mark.parametrize("fill", [put_html, put_text])
+    def test_a_dry_run_finds_the_same_and_writes_nothing(
+        self, store: Store, project: ProjectStore, fill: object
+    ) -> None:
+        assert callable(fill)
+        fill(project, range(6), BANNER)
+
+        with store.session(read_only=True) as session:
+            found = DomainDedupService(session, Settings()).analyze_project(project.id, dry_run=True)
+
+        assert (cleaned(project, 0), stats(store, project)) == (None, [])
+        assert found.domain_results == [analyze(store, project)]
+
+
+class TestWholeProject:
+    def test_domains_are_analysed_in_their_order_and_summed(self, store: Store, project: ProjectStore) -> None:
+        for domain in ("b.example", "a.example"):
+            put(project, {f"https://{domain}/{name}": text_page(name, BANNER) for name in range(5)}, field="content")
+        put(project, {"https://c.example/": text_page("c")}, field="content")
+
+        with store.session() as session:
+            result = DomainDedupService(session, Settings()).analyze_project(project.id)
+
+        removed = len(BANNER) * 5
+        assert result == ProjectAnalysisResult(
+            domains_analyzed=3,
+            domains_with_boilerplate=2,
+            total_pages_cleaned=10,
+            total_bytes_removed=2 * removed,
+            domain_results=[
+                DomainAnalysisResult("a.example", 5, 5, 1, removed),
+                DomainAnalysisResult("b.example", 5, 5, 1, removed),
+                DomainAnalysisResult("c.example", 1, 0, 0, 0),
+            ],
+        )
+
+    def test_other_projects_are_left_alone(self, store: Store, project: ProjectStore) -> None:
+        other = store.project("other")
+        for each in (project, other):
+            put_text(each, range(6), BANNER)
+
+        with store.session() as session:
+            DomainDedupService(session, Settings()).analyze_project(project.id)
+            rows = DomainBoilerplateRepository(session).list_by_project(other.id)
+
+        assert rows == []
+        assert cleaned(other, 0) is None
+
+    def test_groups_limit_the_domains(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER, group="news")
+        put(project, {"https://other.example/": text_page(1)}, field="content")
+
+        with store.session() as session:
+            result = DomainDedupService(session, Settings()).analyze_project(project.id, source_groups=["news"])
+
+        assert [each.domain for each in result.domain_results] == [DOMAIN]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([BANNER, FOOTER, "x" * 60, "short"]), max_size=4), min_size=1, max_size=12))
+def test_any_pages_keep_what_is_not_boilerplate(pages: list[list[str]]) -> None:
+    """Cut and original have the same blocks, apart from those that are reported as boilerplate."""
+    with Store.open("sqlite://") as store:
+        project = store.project("shop")
+        put(project, {a_url(name): text_page(name, *blocks) for name, blocks in enumerate(pages)}, field="content")
+        analyze(store, project)
+
+        gone = set(project.knowledge(DOMAIN)["text"].boilerplate_hashes)
+        for name, blocks in enumerate(pages):
+            kept = [block for block in [*blocks, unique(name)] if hash_block(block) not in gone]
+            assert [part for part in (cleaned(project, name) or "").split("\n\n") if part] == kept

@@ -1,0 +1,188 @@
+from dataclasses import replace
+
+import pytest
+
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.explain import Explanation, UrlError, explain
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import CleanedRecord, CrawledUrlRecord, DecisionRecord, KeepPolicy
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html, put_text, unique
+
+
+def explained(store: Store, name: object, settings: Settings | None = None) -> Explanation:
+    return explain(store, "shop", a_url(name), settings or Settings())
+
+
+def analyze(store: Store, project: ProjectStore, settings: Settings | None = None) -> None:
+    with store.session() as session:
+        DomainDedupService(session, settings or Settings()).analyze_project(project.id)
+
+
+class TestKeys:
+    def test_every_spelling_of_a_url_has_one_key(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, ["page?a=1&b=2"])
+
+        found = explain(store, "shop", "HTTPS://www.example.com:443/page?b=2&utm_source=x&a=1#top", Settings())
+
+        assert found.is_known
+        assert found.keys.normal_url == a_url("page?a=1&b=2")
+        assert found.keys.domain == DOMAIN
+
+    def test_the_settings_decide_what_one_page_is(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, ["a"])
+
+        assert not explained(store, "a/").is_known
+        assert explained(store, "a/", Settings(url_trailing_slash=True)).is_known
+
+    @pytest.mark.parametrize("url", ["page", "ftp://example.com/", "javascript:alert(1)", "http://", ""])
+    def test_what_is_no_page_is_refused(self, store: Store, url: str) -> None:
+        with pytest.raises(UrlError, match="needs http:// or https:// and a host"):
+            explain(store, "shop", url, Settings())
+
+
+class TestAddresses:
+    @pytest.mark.usefixtures("project")
+    def test_a_url_that_was_never_met_has_keys_alone(self, store: Store) -> None:
+        found = explained(store, "nowhere")
+
+        assert not found.is_known
+        assert found == Explanation("shop", found.keys)
+
+    def test_a_project_that_does_not_exist_knows_nothing(self, store: Store) -> None:
+        assert not explained(store, "page").is_known
+        assert store.find_project("shop") is None
+
+    def test_the_last_crawl_is_told_with_its_run(self, store: Store, project: ProjectStore) -> None:
+        run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        put_html(project, ["page"])
+
+        found = explained(store, "page")
+
+        assert found.crawled is not None
+        assert (found.crawled.last_crawled_at, found.crawled.http_status) == (NOON, 200)
+        assert found.run is not None
+        assert (found.run.id, found.run.spider) == (run.id, "site")
+
+    def test_an_alias_is_explained_by_its_document(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        for name in ("old", "older"):
+            key = page_key(a_url(name))
+            project.write(
+                [
+                    CrawledUrlRecord(
+                        key, a_url(name), DOMAIN, "alias", NOON, document_key=page_key(a_url(3)), alias_kind="redirect"
+                    )
+                ]
+            )
+        analyze(store, project)
+
+        found = explained(store, "old")
+
+        assert found.stands_for == a_url(3)
+        assert [alias.url for alias in found.aliases] == [a_url("older")]
+        assert found.document is not None
+        assert found.document.title == "Page 3"
+        assert [block.text for block in found.removed] == [BANNER]
+
+    def test_a_dropped_page_tells_why(self, store: Store, project: ProjectStore) -> None:
+        key = page_key(a_url("copy"))
+        reason = "canonical link to https://www.example.com/1"
+        project.write([DecisionRecord(key, "canonical", "dropped", reason, NOON)])
+
+        found = explained(store, "copy")
+
+        assert found.is_known
+        assert [(each.layer, each.reason) for each in found.decisions] == [("canonical", reason)]
+
+
+class TestRemovedBlocks:
+    def test_each_has_layer_rule_and_evidence(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(7), FOOTER, BANNER)
+        put_html(project, range(7, 10), FOOTER)
+        analyze(store, project)
+
+        found = explained(store, 0)
+
+        assert [(block.text, block.path, block.evidence) for block in found.removed] == [
+            (FOOTER, "body>header>p", "on 10 of 10 pages"),
+            (BANNER, "body>header>p", "on 7 of 10 pages"),
+        ]
+        assert {block.layer for block in found.removed} == {"boilerplate"}
+        assert {block.rule for block in found.removed} == {"repeated block: the same place and text"}
+
+    def test_a_block_that_a_page_has_twice_is_told_twice(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(5), BANNER, BANNER)
+        analyze(store, project)
+
+        assert [block.text for block in explained(store, 0).removed] == [BANNER, BANNER]
+
+    def test_text_has_its_own_rule(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(5), BANNER)
+        analyze(store, project)
+
+        (block,) = explained(store, 0).removed
+
+        assert (block.text, block.path, block.rule) == (BANNER, "", "repeated block: the same text")
+
+    def test_the_method_by_which_it_was_removed_is_found_again(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(5), BANNER)
+        analyze(store, project, Settings(boilerplate_method="text"))
+
+        (block,) = explained(store, 0).removed
+
+        assert (block.text, block.rule) == (BANNER, "repeated block: the same text")
+
+    def test_where_the_original_is_newer_the_domain_remembers(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(5), BANNER)
+        analyze(store, project)
+        put(project, {a_url(0): html_page(0, "Another banner by now")})
+
+        (block,) = explained(store, 0).removed
+
+        assert (block.text, block.path, block.evidence) == (BANNER, "body>header>p", "on 5 of 5 pages")
+
+    def test_where_nobody_remembers_the_evidence_stays(self, store: Store, project: ProjectStore) -> None:
+        decision = DecisionRecord(
+            page_key(a_url(1)),
+            "boilerplate",
+            "removed",
+            "1 blocks, 5 of 9 characters",
+            NOON,
+            detail={"of_pages": 44, "blocks": {"00000000000000aa": 41}},
+        )
+        project.write([decision])
+
+        (block,) = explained(store, 1).removed
+
+        assert (block.text, block.fingerprint, block.evidence) == ("", "00000000000000aa", "on 41 of 44 pages")
+
+    def test_a_store_without_pages_explains_as_well(self, store: Store) -> None:
+        project = store.project("shop", KeepPolicy(pages="none"))
+        put_html(project, ["page"])
+        project.write([CleanedRecord(page_key(a_url("page")), "x")])
+
+        found = explained(store, "page")
+
+        assert found.source is None
+        assert found.document is not None
+
+    def test_nothing_is_removed_from_a_page_that_has_only_its_own(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6))
+        analyze(store, project)
+
+        found = explained(store, 0)
+
+        assert found.removed == ()
+        assert found.source is not None
+        assert found.source.cleaned_content == unique(0)
+
+
+def test_an_explanation_is_a_value(store: Store, project: ProjectStore) -> None:
+    put_html(project, range(5), BANNER)
+    analyze(store, project)
+
+    assert explained(store, 0) == explained(store, 0)
+    assert replace(explained(store, 0), removed=()) != explained(store, 0)

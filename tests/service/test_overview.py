@@ -1,0 +1,193 @@
+import uuid
+from datetime import datetime
+
+import pytest
+
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.report.values import LayerFigures, Report
+from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.overview import make_report, overview
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import CrawledUrlRecord
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.stored_pages import (
+    BANNER,
+    DOMAIN,
+    FOOTER,
+    NOON,
+    a_url,
+    html_page,
+    put,
+    put_html,
+    put_text,
+    text_page,
+    unique,
+)
+
+
+def analyze(store: Store, project: ProjectStore, **parameters: float) -> None:
+    with store.session() as session:
+        DomainDedupService(session, Settings()).analyze_project(project.id, **parameters)  # type: ignore[arg-type]
+
+
+def report_of(store: Store, project: ProjectStore) -> Report:
+    return make_report(store, project, Settings(), NOON)
+
+
+class TestOverview:
+    def test_the_worst_domain_comes_first(self, store: Store, project: ProjectStore) -> None:
+        for domain, repeated in (("a.example", ()), ("b.example", (BANNER, FOOTER)), ("c.example", (BANNER,))):
+            pages = {f"https://{domain}/{name}": html_page(name, *repeated) for name in range(5)}
+            put(project, pages)
+        analyze(store, project)
+
+        found = overview(store, project)
+
+        assert [each.domain for each in found.domains] == ["b.example", "c.example", "a.example"]
+        assert (found.total.pages, found.domains_with_much) == (15, 2)
+        assert found.total.chars_in == sum(each.chars_in for each in found.domains)
+        assert found.total.removed_share == pytest.approx(5 * (2 * len(BANNER) + len(FOOTER)) / found.total.chars_in)
+
+    def test_domains_with_equal_shares_come_by_name(self, store: Store, project: ProjectStore) -> None:
+        put(project, {f"https://{name}.example/": html_page(name) for name in "cab"})
+
+        assert [each.domain for each in overview(store, project).domains] == ["a.example", "b.example", "c.example"]
+
+    @pytest.mark.parametrize(("repeats", "exceeds"), [(10, 0), (11, 1)])
+    def test_much_is_more_than_a_tenth(self, store: Store, project: ProjectStore, repeats: int, exceeds: int) -> None:
+        page = ["x" * repeats, "y" * (100 - repeats)]
+        put(project, {a_url(n): f"<p>{page[0]}</p><div>{page[1][:-1]}{n}</div>" for n in range(5)})
+        analyze(store, project)
+
+        assert overview(store, project).domains_with_much == exceeds
+
+    def test_an_empty_project_has_no_domains(self, store: Store, project: ProjectStore) -> None:
+        found = overview(store, project)
+
+        assert (found.domains, found.total.removed_share, found.domains_with_much) == ((), 0.0, 0)
+
+
+class TestReport:
+    def test_it_is_the_sum_of_what_is_stored(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER, "Menu")
+        analyze(store, project)
+
+        report = report_of(store, project)
+
+        removed = 6 * len(BANNER + "Menu")
+        (domain,) = report.domains
+        assert (report.project, report.generated_at, report.pages_fetched) == ("shop", NOON, 6)
+        assert (domain.domain, domain.pages, domain.chars_in - domain.chars_out) == (DOMAIN, 6, removed)
+        assert domain.removed_by_layer == {"boilerplate": removed}
+        assert report.layers[-1] == LayerFigures("boilerplate", report.layers[-1].prevents, 0, 12, removed)
+
+    def test_layers_come_in_the_order_in_which_they_act(self, store: Store, project: ProjectStore) -> None:
+        assert [each.layer for each in report_of(store, project).layers] == ["url", "canonical", "boilerplate"]
+
+    def test_duplicates_are_fetched_pages_and_redirects_are_not(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, [1])
+        target = page_key(a_url(1))
+        for name, status in (("copy", "duplicate"), ("moved", "alias"), ("gone", "failed")):
+            key = page_key(a_url(name))
+            project.write([CrawledUrlRecord(key, a_url(name), DOMAIN, status, NOON, document_key=target)])  # type: ignore[arg-type]
+
+        assert report_of(store, project).pages_fetched == 2
+
+    def test_of_the_blocks_on_most_pages_the_longest_come_first(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(4), "Menu", FOOTER, BANNER, "long " * 30)
+        put_html(project, range(4, 5), "Menu", FOOTER, BANNER)
+        analyze(store, project)
+
+        repeated = report_of(store, project).repeated
+
+        assert [(each.text, each.on_pages) for each in repeated] == [(FOOTER, 5), (BANNER, 5), ("Menu", 5)]
+
+    def test_ten_blocks_are_shown(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(5), *(f"Menu entry {number}" for number in range(20)))
+        analyze(store, project)
+
+        assert len(report_of(store, project).repeated) == 10
+
+    def test_a_long_block_is_told_at_its_full_length(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(5), "long " * 200)
+        analyze(store, project)
+
+        (block,) = report_of(store, project).repeated
+
+        assert (len(block.text), block.chars) == (200, 999)
+
+    @pytest.mark.parametrize("fill", [put_html, put_text])
+    def test_samples_show_what_was_removed_and_why(self, store: Store, project: ProjectStore, fill: object) -> None:
+        assert callable(fill)
+        fill(project, range(5), BANNER)
+        analyze(store, project)
+
+        sample = report_of(store, project).samples[0]
+
+        assert [(block.text, block.kept, block.evidence) for block in sample.blocks] == [
+            (BANNER, False, "on 5 of 5 pages"),
+            (sample.blocks[1].text, True, ""),
+        ]
+        assert sample.cleaned.strip() == sample.blocks[1].text
+
+    def test_samples_are_the_pages_that_lost_most_the_middle_and_least(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        pages = {a_url(name): html_page(name, BANNER, "own " * name * 10 + str(name)) for name in range(1, 8)}
+        put(project, pages)
+        analyze(store, project)
+
+        first = report_of(store, project).samples
+
+        assert [sample.url for sample in first] == [a_url(1), a_url(4), a_url(7)]
+        assert first == report_of(store, project).samples
+
+    def test_two_pages_give_two_samples(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(2))
+
+        samples = report_of(store, project).samples
+
+        assert sorted(sample.url for sample in samples) == [a_url(0), a_url(1)]
+        assert all(block.kept for sample in samples for block in sample.blocks)
+
+    def test_an_empty_project_gives_an_empty_report(self, store: Store, project: ProjectStore) -> None:
+        report = report_of(store, project)
+
+        assert (report.pages_fetched, report.domains, report.repeated, report.samples) == (0, (), (), ())
+
+
+class TestRuns:
+    def finished(self, project: ProjectStore, name: str, dropped: int, at: datetime = NOON) -> uuid.UUID:
+        run = project.begin_run(spider="site", jobdir=None, started_at=at)
+        put(project, {f"https://{name}.example/{n}": text_page(n, unique(name)) for n in range(5)}, field="content")
+        stats = {"dedup/url/dropped": dropped, "dedup/canonical/dropped": 1}
+        project.end_run(run.id, status="finished", reason="finished", stats=stats, finished_at=at)
+        return run.id
+
+    def test_a_run_shows_what_it_fetched_last(self, store: Store, project: ProjectStore) -> None:
+        first = self.finished(project, "first", 7)
+        self.finished(project, "second", 4)
+        analyze(store, project)
+        run = next(run for run in project.last_runs() if run.id == first)
+
+        report = make_report(store, project, Settings(), NOON, run)
+
+        assert report.pages_fetched == 5
+        assert [each.domain for each in report.domains] == ["first.example"]
+        assert [(each.layer, each.pages, each.blocks) for each in report.layers] == [
+            ("url", 7, 0),
+            ("canonical", 1, 0),
+            ("boilerplate", 0, 5),
+        ]
+        assert [each.domain for each in report.repeated] == ["first.example"]
+        assert {sample.url.split("/")[2] for sample in report.samples} == {"first.example"}
+
+    def test_a_project_sums_what_its_runs_dropped(self, store: Store, project: ProjectStore) -> None:
+        self.finished(project, "first", 7)
+        self.finished(project, "second", 4)
+
+        report = report_of(store, project)
+
+        assert report.pages_fetched == 10
+        assert [each.pages for each in report.layers] == [11, 2, 0]

@@ -1,0 +1,306 @@
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
+from scrapy_dedup.store.errors import DamagedError
+from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import (
+    DOMAIN,
+    NOON,
+    a_crawled_url,
+    a_document,
+    a_key,
+    a_sight,
+    a_time,
+    an_extraction,
+    document_of,
+    state_of,
+)
+
+STATE = {
+    "verdict": "changed",
+    "title": "T",
+    "content_hash": a_key("content"),
+    "cleaned_hash": a_key("cleaned"),
+    "etag": '"1"',
+    "last_modified": "Sun, 01 Mar 2026 12:00:00 GMT",
+    "validated_at": NOON,
+    "first_seen_at": a_time(-9),
+    "last_seen_at": a_time(-1),
+    "last_changed_at": a_time(-2),
+    "blocks": pack_fingerprints([3, 1, 2**64 - 1]),
+    "links_hash": a_key("links"),
+    "interval_seconds": 3600.5,
+    "visits_count": 7,
+    "changes_count": 2,
+    "missed_runs": 1,
+    "gone_at": a_time(-3),
+}
+
+
+def begin(project: ProjectStore, hours: float = 0) -> None:
+    project.begin_run(spider="site", jobdir=None, started_at=a_time(hours))
+
+
+class TestPageStates:
+    def test_what_was_acknowledged_is_read_back(self, project: ProjectStore) -> None:
+        begin(project)
+        project.write([a_document(**STATE), a_crawled_url(http_status=203)])
+
+        state = state_of(project)
+
+        assert {name: getattr(state, name) for name in STATE} == STATE
+        assert (state.url, state.domain) == (a_document().url, DOMAIN)
+        assert (state.status, state.http_status, state.memo_keys) == ("completed", 203, frozenset())
+        assert project.run is not None
+        assert state.run_id == project.run.id
+
+    def test_a_page_without_an_acknowledged_visit_has_none(self, project: ProjectStore) -> None:
+        project.write([a_document(1, status="processing"), a_document(2, status="failed"), a_crawled_url(3)])
+
+        assert project.page_states([a_key(name) for name in range(5)]) == {}
+
+    def test_more_keys_than_one_statement_takes_are_asked_for(self, project: ProjectStore) -> None:
+        project.write(a_document(name) for name in range(700))
+
+        assert len(project.page_states([a_key(name) for name in range(1200)])) == 700
+
+    def test_times_that_were_not_given_are_those_of_the_write(self, project: ProjectStore) -> None:
+        project.write([a_document(updated_at=a_time(2))])
+
+        assert state_of(project).first_seen_at == state_of(project).last_seen_at == a_time(2)
+
+    def test_when_a_page_was_first_seen_stays(self, project: ProjectStore) -> None:
+        project.write([a_document(updated_at=NOON)])
+        project.write([a_document(updated_at=a_time(5))])
+
+        assert (state_of(project).first_seen_at, state_of(project).last_seen_at) == (NOON, a_time(5))
+
+    def test_held_extractions_are_named(self, project: ProjectStore) -> None:
+        held = [an_extraction(1, "a"), an_extraction(1, "b")]
+        project.write([a_document(1), a_document(2), *held, an_extraction(3)])
+
+        states = project.page_states([a_key(1), a_key(2)])
+
+        assert states[a_key(1)].memo_keys == {record.memo_key for record in held}
+        assert states[a_key(2)].memo_keys == frozenset()
+
+    @pytest.mark.parametrize("status", ["processing", "failed"])
+    def test_what_was_acknowledged_outlives_a_visit_that_was_not(self, project: ProjectStore, status: str) -> None:
+        project.write([a_document(**STATE, chars_in=9, sketch=b"12345678")])
+        before = state_of(project)
+        begin(project)
+
+        project.write([a_document(status=status, title="other", error="E", updated_at=a_time(9))])
+
+        after = state_of(project)
+        assert {name: getattr(after, name) for name in STATE} == {name: getattr(before, name) for name in STATE}
+        assert (after.status, after.run_id) == (status, project.run.id if project.run else None)
+        document = document_of(project)
+        assert (document.error, document.updated_at, document.chars_in) == ("E", a_time(9), 9)
+        assert document.sketch == b"12345678"
+
+    def test_another_project_has_its_own(self, store: Store, project: ProjectStore) -> None:
+        project.write([a_document(1), an_extraction(1)])
+        store.project("other").write([a_document(2)])
+
+        assert store.project("other").page_states([a_key(1), a_key(2)]).keys() == {a_key(2)}
+
+
+class TestSeenAgain:
+    def test_a_sight_changes_the_visit_and_leaves_the_document(self, project: ProjectStore) -> None:
+        project.write([a_document(**STATE, chars_in=9)])
+        before = state_of(project)
+        begin(project)
+
+        project.write([a_sight(at=a_time(5), visits_count=8, etag='"2"', interval_seconds=60.0)])
+
+        after = state_of(project)
+        assert (after.verdict, after.last_seen_at, after.visits_count) == ("unchanged", a_time(5), 8)
+        assert (after.etag, after.last_modified, after.interval_seconds) == ('"2"', None, 60.0)
+        assert (after.missed_runs, after.gone_at) == (0, None)
+        assert project.run is not None
+        assert list(project.finished_keys(project.run.id)) == [a_key()]
+        kept = {"title", "content_hash", "validated_at", "blocks", "links_hash", "first_seen_at", "changes_count"}
+        assert {name: getattr(after, name) for name in kept} == {name: getattr(before, name) for name in kept}
+        assert document_of(project).chars_in == 9
+
+    def test_a_full_answer_brings_blocks_and_links(self, project: ProjectStore) -> None:
+        project.write([a_document(**STATE)])
+
+        project.write([a_sight(validated_at=a_time(5), blocks=b"8 bytes.", links_hash=a_key("other"))])
+
+        state = state_of(project)
+        assert (state.validated_at, state.blocks, state.links_hash) == (a_time(5), b"8 bytes.", a_key("other"))
+
+    def test_a_sight_of_an_unknown_page_is_without_effect(self, project: ProjectStore) -> None:
+        project.write([a_sight()])
+
+        assert project.page(a_key()) is None
+
+    def test_a_page_that_failed_is_completed_when_it_is_seen(self, project: ProjectStore) -> None:
+        project.write([a_document(**STATE)])
+        project.write([a_document(status="failed", error="E"), a_sight()])
+
+        assert (state_of(project).status, document_of(project).error) == ("completed", None)
+
+
+STEPS: dict[str, Callable[[int], Record]] = {
+    "completed": lambda number: a_document(1, chars_in=number, etag=str(number), first_seen_at=a_time(number)),
+    "begun": lambda number: a_document(1, status="processing", error=str(number), title="begun"),
+    "seen": lambda number: a_sight(1, at=a_time(number), visits_count=number),
+    "received": lambda number: a_sight(1, at=a_time(number), visits_count=number, blocks=bytes(8 * number)),
+    "url": lambda number: a_crawled_url(1, http_status=number),
+}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(sorted(STEPS)), st.integers(1, 9)), max_size=8), st.integers(1, 4))
+def test_how_a_pages_records_are_split_into_batches_changes_nothing(
+    lasting: Store, steps: list[tuple[str, int]], size: int
+) -> None:
+    project = lasting.project("split")
+
+    def final(batches: list[list[Record]]) -> object:
+        # Another page each time: what was first seen stays.
+        project.set_gone([a_key(1)], NOON)
+        project.write([a_document(1, chars_in=0, first_seen_at=NOON)])
+        for batch in batches:
+            project.write(batch)
+        return project.page_states([a_key(1)]), project.page(a_key(1))
+
+    records = [STEPS[kind](number) for kind, number in steps]
+
+    at_once = final([records])
+    assert final([records[start : start + size] for start in range(0, len(records), size)]) == at_once
+
+
+class TestMissing:
+    @pytest.fixture(autouse=True)
+    def pages(self, project: ProjectStore) -> None:
+        """Four pages of a domain and one of another, seen an hour before the run begins."""
+        project.write([a_document(name, updated_at=a_time(-1)) for name in "abcd"])
+        project.write([a_document("e", domain="other.example", updated_at=a_time(-1))])
+
+    def missing(self, project: ProjectStore, hours: float = 0, limit: int = 1) -> dict[bytes, int]:
+        begin(project, hours)
+        assert project.run is not None
+        return {page.page_key: page.missed_runs for page in project.mark_missing(project.run.id, [DOMAIN], limit=limit)}
+
+    def test_pages_that_a_run_did_not_see_are_missing(self, project: ProjectStore) -> None:
+        begin(project)
+        project.write([a_sight("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
+
+        assert project.run is not None
+        found = list(project.mark_missing(project.run.id, [DOMAIN], limit=1))
+
+        assert [page.page_key for page in found] == sorted([a_key("c"), a_key("d")])
+        assert found[0].last_seen_at == a_time(-1)
+        assert state_of(project, "e").missed_runs == 0
+
+    def test_a_page_is_handed_out_once_so_many_runs_missed_it(self, project: ProjectStore) -> None:
+        assert self.missing(project, 0, limit=2) == {}
+        assert self.missing(project, 1, limit=2) == {a_key(name): 2 for name in "abcd"}
+
+    def test_a_run_counts_once(self, project: ProjectStore) -> None:
+        self.missing(project)
+        assert project.run is not None
+
+        list(project.mark_missing(project.run.id, [DOMAIN], limit=1))
+
+        assert state_of(project, "a").missed_runs == 1
+
+    def test_a_page_that_is_seen_again_begins_anew(self, project: ProjectStore) -> None:
+        self.missing(project, 0)
+        project.write([a_sight("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
+
+        assert [state_of(project, name).missed_runs for name in "abc"] == [0, 0, 1]
+
+    @pytest.mark.parametrize(
+        ("status", "http_status", "missed"),
+        [
+            pytest.param("failed", 503, 0, id="an-error-says-nothing"),
+            pytest.param("failed", None, 0, id="no-answer-says-nothing"),
+            pytest.param("skipped", None, 0, id="not-asked"),
+            pytest.param("failed", 404, 1, id="not-found"),
+            pytest.param("failed", 410, 1, id="gone"),
+            pytest.param("alias", 301, 1, id="an-address-of-another-page-now"),
+        ],
+    )
+    def test_what_the_url_answered_counts(
+        self, project: ProjectStore, status: str, http_status: int | None, missed: int
+    ) -> None:
+        tried = {"status": status, "http_status": http_status, "last_crawled_at": a_time(0.5)}
+        project.write([a_crawled_url("a", **tried)])
+
+        self.missing(project)
+
+        assert state_of(project, "a").missed_runs == missed
+
+    def test_an_error_of_an_earlier_run_does_not_count(self, project: ProjectStore) -> None:
+        project.write([a_crawled_url("a", status="failed", http_status=503, last_crawled_at=a_time(-0.5))])
+
+        assert a_key("a") in self.missing(project)
+
+    def test_pages_without_an_acknowledged_visit_are_not_missing(self, project: ProjectStore) -> None:
+        project.write([a_document("begun", status="processing")])
+
+        assert a_key("begun") not in self.missing(project)
+
+    def test_a_removed_page_is_not_missing_until_it_was_seen_again(self, project: ProjectStore) -> None:
+        assert project.set_gone([a_key("a"), a_key("b"), a_key("unknown")], NOON) == 2
+        assert project.set_gone([a_key("a")], a_time(1)) == 0
+        assert (state_of(project, "a").gone_at, state_of(project, "a").verdict) == (NOON, "removed")
+        assert project.live_pages([DOMAIN, "other.example", "unknown"]) == {DOMAIN: 2, "other.example": 1}
+
+        assert self.missing(project).keys() == {a_key("c"), a_key("d")}
+        project.write([a_sight("a", at=a_time(1))])
+
+        assert project.live_pages([DOMAIN]) == {DOMAIN: 3}
+
+    def test_another_project_misses_nothing(self, store: Store, project: ProjectStore) -> None:
+        other = store.project("other")
+        other.write([a_document("a", updated_at=a_time(-1))])
+
+        self.missing(project)
+
+        assert state_of(other, "a").missed_runs == 0
+
+    def test_more_pages_than_are_read_at_once_are_handed_out(
+        self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scrapy_dedup.store.writer._KEYS_AT_ONCE", 3)
+        project.write(a_document(name, domain="many.example", updated_at=a_time(-1)) for name in range(20))
+        begin(project)
+        assert project.run is not None
+
+        found = list(project.mark_missing(project.run.id, ["many.example", DOMAIN], limit=1))
+
+        assert len(found) == len({page.page_key for page in found}) == 24
+
+    def test_no_run_counts_nothing(self, store: Store, project: ProjectStore) -> None:
+        other = store.project("other")
+        begin(other, 1)
+        assert other.run is not None
+
+        assert list(project.mark_missing(other.run.id, [DOMAIN], limit=1)) == []
+        assert list(project.mark_missing(project.id, [DOMAIN], limit=1)) == []
+
+
+@given(st.lists(st.integers(0, 2**64 - 1)))
+def test_fingerprints_keep_their_order(fingerprints: list[int]) -> None:
+    assert unpack_fingerprints(pack_fingerprints(fingerprints)) == fingerprints
+
+
+def test_fingerprints_are_the_same_on_every_machine() -> None:
+    assert pack_fingerprints([1, 256]) == bytes([1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])
+
+
+def test_damaged_fingerprints_are_an_error() -> None:
+    with pytest.raises(DamagedError, match="cut off after 9 bytes"):
+        unpack_fingerprints(bytes(9))
