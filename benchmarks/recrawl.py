@@ -9,7 +9,7 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -75,6 +75,15 @@ class Outcome:
             self.classes + other.classes,
         )
 
+    def figures(self) -> dict[str, Any]:
+        return {
+            "pages": self.pages,
+            "changed": self.changed,
+            "missed": self.missed,
+            "false_alarms": self.false_alarms,
+            "classes": {change: self.classes[change] for change in Change},
+        }
+
     def row(self, name: str) -> str:
         unchanged = self.pages - self.changed
         return (
@@ -103,7 +112,7 @@ def main() -> None:
     for recrawl in (recrawl for group in recrawls for recrawl in group):
         found = judge(recrawl)
         total += found
-        figures[recrawl.name] = asdict(found)
+        figures[recrawl.name] = found.figures()
         print(found.row(recrawl.name))
         if args.wrong:
             print("".join(f"    missed {line}\n" for line in found.missed), end="")

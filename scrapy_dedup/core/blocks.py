@@ -1,5 +1,6 @@
 """HTML to blocks: one parse, one pass, and everything that all layers need of a page."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
@@ -54,10 +55,8 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     # canonical links after it would stand in body. Without events, else each `selectedcontent` copies an option.
     tree = LexborHTMLParser(html, scripting=True, options=LexborDocumentOptions.WO_EVENTS)
     page = Page()
-    if tree.root is not None:
-        page.lang = tree.root.attributes.get("lang") or None
-    if tree.head is not None:
-        _read_head(tree.head, page)
+    page.lang = (tree.root.attributes.get("lang") if tree.root else None) or None
+    _read_head(tree.head.iter() if tree.head else (), page)
     if tree.body is not None:
         source = tree.body.inner_html or ""
         # Formatting elements that stay open multiply; a page that did is not worth its walk.
@@ -69,10 +68,10 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     return page
 
 
-def _read_head(head: LexborNode, page: Page) -> None:
+def _read_head(nodes: Iterable[LexborNode], page: Page) -> None:
     canonicals: list[str] = []
     alternates: list[tuple[str, str]] = []
-    for node in head.iter():
+    for node in nodes:
         if node.tag == "title" and page.title is None:
             page.title = " ".join(node.text().split()) or None
         elif node.tag == "base" and page.base is None:

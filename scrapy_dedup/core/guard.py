@@ -25,7 +25,7 @@ class ParseLimits:
     """
 
     characters: int = 8_000_000
-    elements: int = 100_000
+    elements: int = 80_000
     depth: int = 16_000
     attributes: int = 16_000
 

@@ -1,6 +1,6 @@
 """Responses become visits here; requests for pages that this run has already fetched end here."""
 
-from typing import Any, Self
+from typing import Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -9,7 +9,7 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.plugin.marks import is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.settings import Settings
@@ -40,7 +40,7 @@ class DedupDownloaderMiddleware:
         if settings is None or not settings.url_enabled or is_unfiltered(request):
             return
         key = page_key(request.url, self._runtime.rules)
-        if (key, _callback_name(request)) in self._fetched or self._was_requested(key, request):
+        if (key, callback_name(request)) in self._fetched or self._was_requested(key, request):
             self._runtime.count("url/dropped")
             self._runtime.note_redirects(redirected_from(request), request.url)
             raise IgnoreRequest("dedup: this page was fetched in this run")
@@ -56,7 +56,7 @@ class DedupDownloaderMiddleware:
             if request.dont_filter or not runtime.fingerprints:
                 runtime.note_redirects(visit.redirected_from, visit.url)
             if request.dont_filter and 200 <= response.status < 300:
-                self._fetched.add((visit.page_key, _callback_name(request)))
+                self._fetched.add((visit.page_key, visit.callback))
         return response
 
     def _settings(self, request: Request) -> Settings | None:
@@ -71,8 +71,3 @@ class DedupDownloaderMiddleware:
         known = key in self._requested
         self._requested.add(key)
         return known
-
-
-def _callback_name(request: Request) -> str:
-    callback: Any = request.callback
-    return getattr(callback, "__name__", "parse") if callback is not None else "parse"

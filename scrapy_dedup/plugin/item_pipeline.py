@@ -91,8 +91,9 @@ class DedupPipeline:
         if visit is None or not brought.stands_for_page:
             # It names a page that is not its response's: that page's own items are still to come.
             return
-        owner = self._runtime.crawl.owners.setdefault(key, visit.serial)
-        if owner == visit.serial or visit.unfiltered:
+        owner, callback = self._runtime.crawl.owners.setdefault(key, (visit.serial, visit.callback))
+        # Another callback reads something else from the same page.
+        if owner == visit.serial or visit.unfiltered or callback not in ("", visit.callback):
             return
         layer = "canonical" if visit.redirected_from else "url"
         is_on = brought.settings.canonical_enabled if layer == "canonical" else brought.settings.url_enabled

@@ -3,12 +3,14 @@
 Spiders hand meta on (`meta=response.meta`), so that a new request may carry another one's redirects and retries.
 """
 
+from typing import Any
+
 from scrapy import Request
 
 READMITTED = "dedup_readmitted"
 """Let past the duplicate filter after a kill."""
 _WANTED = "dedup_wanted"
-"""A callback asked for it with dont_filter."""
+"""The spider asked for it with dont_filter."""
 _OLD_REDIRECTS = "dedup_old_redirects"
 """So many of the first redirect_urls are another request's."""
 # Scrapy sets dont_filter together with these, and we with the last.
@@ -24,11 +26,25 @@ def mark_new(request: Request) -> None:
         meta[_WANTED] = True
 
 
+def mark_start(request: Request) -> None:
+    """Note that a first request asks for something of its own, unlike those that Scrapy makes of `start_urls`."""
+    if request.dont_filter and (request.cb_kwargs or request.cookies or request.headers):
+        request.meta[_WANTED] = True
+
+
 def redirected_from(request: Request) -> tuple[str, ...]:
     """Return the URLs that led to a request by redirects."""
     if "redirect_urls" not in request.meta:
         return ()
     return tuple(request.meta["redirect_urls"][request.meta.get(_OLD_REDIRECTS, 0) :])
+
+
+def callback_name(request: Request) -> str:
+    """Return by whom a response is read; callbacks without a name are known by their kind."""
+    callback: Any = request.callback
+    if callback is None:
+        return "parse"
+    return str(getattr(callback, "__name__", type(callback).__name__))
 
 
 def is_unfiltered(request: Request) -> bool:

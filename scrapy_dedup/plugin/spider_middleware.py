@@ -10,7 +10,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Own
-from scrapy_dedup.plugin.marks import READMITTED, mark_new
+from scrapy_dedup.plugin.marks import READMITTED, mark_new, mark_start
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
@@ -38,7 +38,11 @@ class DedupSpiderMiddleware:
     async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on the first requests; after a kill they may be filtered, too."""
         async for output in start:
-            yield self._readmit(output) if self._readmits and isinstance(output, Request) else output
+            if isinstance(output, Request):
+                mark_start(output)
+                yield self._readmit(output) if self._readmits else output
+            else:
+                yield output
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on what the callback yields."""

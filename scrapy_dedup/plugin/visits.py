@@ -15,7 +15,7 @@ from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.canonical import Alias, Own
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.marks import is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.settings import Settings
 
@@ -32,6 +32,8 @@ class Visit:
     fetched_at: datetime
     response: ReferenceType[Response]
     http_status: int
+    callback: str
+    """The name of the callback that reads the response."""
     unfiltered: bool
     """The spider asked for this page whether or not it was seen."""
     redirected_from: tuple[str, ...] = ()
@@ -135,6 +137,7 @@ class Visits:
             fetched_at=datetime.now(UTC),
             response=ref(response),
             http_status=response.status,
+            callback=callback_name(request),
             unfiltered=is_unfiltered(request),
             redirected_from=redirected_from(request),
         )

@@ -29,6 +29,8 @@ from scrapy_dedup.store.writer import ProjectStore
 Count = Callable[[str, int], None]
 
 _DOCUMENTS_AT_ONCE = 5_000
+# Who owns what an earlier part of a run completed; its callback is not known any more.
+_EARLIER_PART = (-1, "")
 
 
 @dataclass(slots=True)
@@ -73,8 +75,8 @@ class Crawl:
     rows: list[Record] = field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
-    owners: dict[bytes, int] = field(default_factory=dict)
-    """Page key to the visit whose items stand for the page in this run; -1 where an earlier part of the run did."""
+    owners: dict[bytes, tuple[int, str]] = field(default_factory=dict)
+    """Page key to the visit, and its callback, whose items stand for the page in this run."""
     aliases: Aliases = field(default_factory=Aliases)
 
     def learner(self, domain: str, method: Method) -> Learner | None:
@@ -233,7 +235,7 @@ class Crawl:
     def take_over(self, rules: UrlRules) -> None:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
         keys = list(self.store.finished_keys(self.run.id))
-        self.owners.update(dict.fromkeys(keys, -1))
+        self.owners.update(dict.fromkeys(keys, _EARLIER_PART))
         if not self.settings.canonical_enabled:
             return
         for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):

@@ -7,18 +7,16 @@ _BLOCKS = (
     "p div h1 h3 ul ol li dl dt dd table tr td th tbody caption pre blockquote figure figcaption details summary "
     "section x-card form center fieldset button select option svg math object ruby rt noscript template"
 ).split()
-_LONE = "<br> <hr> <img src=a.png alt=b> <input> <wbr> <svg><path/></svg> <!-- c --> <!-->".split(" ") + [
+_LONE = [
+    *"<br> <hr> <input> <wbr> <svg><path/></svg> <!--> </br> </p> <plaintext> <frameset> <![CDATA[x]]>".split(" "),
+    "<img src=a.png alt=b>",
+    "<!-- c -->",
     "<script>if (a < b) '<p>'</script>",
     "<style>p > a {}</style>",
     "<xmp><b></xmp>",
     "<textarea><p></textarea>",
-    "<plaintext>",
     "<title>t</title>",
-    "<![CDATA[x]]>",
     "<?php ?>",
-    "</br>",
-    "</p>",
-    "<frameset>",
     '<a href="javascript:x">',
     "<td colspan=3 rowspan=2>",
 ]

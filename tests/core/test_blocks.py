@@ -34,7 +34,7 @@ def squeezed(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in PAGES.glob("*.html")))
-def test_page_is_read_as_its_neighbour_says(name: str):
+def test_page_is_read_as_its_neighbour_says(name: str) -> None:
     """tests/data/pages/NAME.expected.json: what a reader should see of NAME.html."""
     page = parsed((PAGES / f"{name}.html").read_text(encoding="utf-8"))
     expected: dict[str, Any] = json.loads((PAGES / f"{name}.expected.json").read_text(encoding="utf-8"))
@@ -94,16 +94,51 @@ def test_page_is_read_as_its_neighbour_says(name: str):
         pytest.param("<p> \u200b </p>", ["\u200b"], id="zero-width"),
     ],
 )
-def test_blocks_of(html: str, expected: list[str]):
+def test_blocks_of(html: str, expected: list[str]) -> None:
     assert texts(html) == expected
 
 
-def test_serialised_attributes_hide_angle_brackets():
+def test_serialised_attributes_hide_angle_brackets() -> None:
     """The walk rests on it: outside of raw text "<" and ">" bound tags alone."""
     tree = LexborHTMLParser("<p title='<a> \"b\" &amp; c' x<y='>'>d</p>")
     assert tree.body is not None
 
     assert tree.body.inner_html == '<p title="&lt;a&gt; &quot;b&quot; &amp; c" x<y="&gt;">d</p>'
+
+
+@pytest.mark.parametrize(
+    ("behind", "expected"),
+    [
+        ("x</b>y</div>z", ["xy", "z"]),
+        ("x<object>lost", ["x"]),
+        ("x<style>lost", ["x"]),
+        ("x<!-- lost", ["x"]),
+        ("x<div>y", ["x", "y"]),
+    ],
+)
+def test_tags_need_not_match_where_svg_hides_text(behind: str, expected: list[str]) -> None:
+    """A script in SVG holds text that is not escaped when it is serialised, as if it were raw there, too."""
+    hidden = f"</script></svg>{behind}".replace("<", "&lt;").replace(">", "&gt;")
+
+    assert texts(f"<svg><script>{hidden}") == expected
+
+
+def test_deep_marks_and_structure_are_text() -> None:
+    marks = "b i em strong code q s kbd var".split()
+    page = parsed(
+        "".join(f"<{mark}>" for mark in marks) + "a" + "".join(f"</{mark}>" for mark in reversed(marks)) + "b"
+    )
+    deep = parsed("<ul><li>" * 60 + "a<table><tr><td>b<td>c</table>")
+
+    assert [piece if isinstance(piece, str) else piece.name for piece in page.blocks[0].pieces] == [
+        *marks[:8],
+        "a",
+        *reversed(marks[:8]),
+        "b",
+    ]
+    assert [block.text for block in deep.blocks] == ["a", "b", "c"]
+    assert sum(1 for event in deep.skeleton if event == ("ul", (), False)) == 20
+    assert all(event.name in ("ul", "li") for event in deep.skeleton if not isinstance(event, int))
 
 
 @pytest.mark.parametrize(
@@ -116,11 +151,11 @@ def test_serialised_attributes_hide_angle_brackets():
         ("<p><a href=x>a &amp; b</a>!</p>", 5),
     ],
 )
-def test_characters_in_links_are_counted(html: str, link_chars: int):
+def test_characters_in_links_are_counted(html: str, link_chars: int) -> None:
     assert parsed(html).blocks[-1].link_chars == link_chars
 
 
-def test_fingerprint_is_that_of_path_and_text():
+def test_fingerprint_is_that_of_path_and_text() -> None:
     block = parsed("<div class='menu m1'><p>Some <b>Text</b></p></div>").blocks[0]
 
     assert block.path == "body>div.m0.menu>p"
@@ -128,7 +163,7 @@ def test_fingerprint_is_that_of_path_and_text():
 
 
 class TestHead:
-    def test_what_head_declares_is_kept_raw_and_in_order(self):
+    def test_what_head_declares_is_kept_raw_and_in_order(self) -> None:
         page = parsed(
             "<html lang=de><head><title> A \n B </title><title>C</title><base href=' /x '><base href=y>"
             "<link rel='shortlink CANONICAL' href='?a'><link rel=canonical><link rel=canonical href=b>"
@@ -139,32 +174,32 @@ class TestHead:
         assert page.canonicals == ("?a", "b")
         assert page.alternates == (("en", "/en"),)
 
-    def test_a_counting_pixel_does_not_end_head(self):
+    def test_a_counting_pixel_does_not_end_head(self) -> None:
         assert parsed("<head><noscript><img src=x></noscript><link rel=canonical href=a></head>").canonicals == ("a",)
 
-    def test_a_canonical_in_body_is_none(self):
+    def test_a_canonical_in_body_is_none(self) -> None:
         """Anybody who may comment could write one."""
         assert parsed("<body><p>x</p><link rel=canonical href=a>").canonicals == ()
 
-    def test_nothing_declared(self):
+    def test_nothing_declared(self) -> None:
         page = parsed("<title></title>")
 
         assert (page.title, page.lang, page.base, page.canonicals, page.alternates) == (None, None, None, (), ())
 
 
-def test_page_knows_its_size():
+def test_page_knows_its_size() -> None:
     page = parsed("<p>ab</p><p>cde</p>")
 
     assert page.chars == 5
     assert page.fingerprints == [block.fingerprint for block in page.blocks]
 
 
-def test_a_page_beyond_its_limits_is_left_as_it_came():
+def test_a_page_beyond_its_limits_is_left_as_it_came() -> None:
     assert parse_page("x" * 11, ParseLimits(characters=10)) == Unparsed(UnparsedReason.TOO_LARGE)
 
 
 @given(anything)
-def test_any_text_parses(html: str):
+def test_any_text_parses(html: str) -> None:
     start = time.process_time()
 
     page = parsed(html)
@@ -175,7 +210,7 @@ def test_any_text_parses(html: str):
 
 
 @given(soups)
-def test_start_and_end_tags_of_the_skeleton_match(html: str):
+def test_start_and_end_tags_of_the_skeleton_match(html: str) -> None:
     still_open: list[str] = []
     for event in parsed(html).skeleton:
         if isinstance(event, int) or event.name == "img":
@@ -189,14 +224,14 @@ def test_start_and_end_tags_of_the_skeleton_match(html: str):
 
 
 @given(pages)
-def test_no_text_is_lost_and_none_invented(html: str):
+def test_no_text_is_lost_and_none_invented(html: str) -> None:
     tree = LexborHTMLParser(html)
     expected = tree.body.text() if tree.body else ""
 
     assert squeezed("".join(texts(html))) == squeezed(expected)
 
 
-def test_parsing_does_not_depend_on_the_hash_seed():
+def test_parsing_does_not_depend_on_the_hash_seed() -> None:
     """Blocks, fingerprints and every output, in processes with different seeds."""
     program = (
         "import sys, pathlib\n"

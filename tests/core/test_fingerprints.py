@@ -17,7 +17,7 @@ from scrapy_dedup.core.fingerprints import (
 fingerprints = st.integers(0, 2**64 - 1)
 
 
-def test_these_fingerprints_are_stored_and_may_not_change():
+def test_these_fingerprints_are_stored_and_may_not_change() -> None:
     """Another value means another VERSION, and everything that was learned is lost."""
     assert to_hex(block_fingerprint("body>p", "Some  text")) == "ee1485491b811489"
     assert text_hash("Some text").hex() == "f4059a637a026ee5278402fe34285c49"
@@ -33,12 +33,12 @@ def test_these_fingerprints_are_stored_and_may_not_change():
         pytest.param("body>p", "Some\u00a0text", True, id="no-break-space"),
     ],
 )
-def test_block_is_its_path_and_folded_text(other_path: str, other_text: str, *, same: bool):
+def test_block_is_its_path_and_folded_text(other_path: str, other_text: str, *, same: bool) -> None:
     assert (block_fingerprint(other_path, other_text) == block_fingerprint("body>p", "Some text")) is same
 
 
 @given(st.text(), st.text(alphabet=st.characters(exclude_categories=[])))
-def test_any_text_has_fingerprints(path: str, text: str):
+def test_any_text_has_fingerprints(path: str, text: str) -> None:
     assert 0 <= block_fingerprint(path, text) < 2**64
     assert (
         folded_fingerprint(path, fold(text)) == PathFingerprints(path).of(fold(text)) == block_fingerprint(path, text)
@@ -47,23 +47,23 @@ def test_any_text_has_fingerprints(path: str, text: str):
 
 
 @given(st.text())
-def test_folding_twice_is_folding_once(text: str):
+def test_folding_twice_is_folding_once(text: str) -> None:
     assert fold(fold(text)) == fold(text)
 
 
 @given(fingerprints)
-def test_hexadecimal_form_is_sixteen_digits_and_comes_back(value: int):
+def test_hexadecimal_form_is_sixteen_digits_and_comes_back(value: int) -> None:
     assert len(to_hex(value)) == 16
     assert from_hex(to_hex(value)) == value
 
 
-def test_other_text_is_no_fingerprint():
+def test_other_text_is_no_fingerprint() -> None:
     with pytest.raises(ValueError, match="xyz"):
         from_hex("xyz")
 
 
 @given(st.lists(fingerprints))
-def test_packed_sets_come_back_and_do_not_depend_on_order(values: list[int]):
+def test_packed_sets_come_back_and_do_not_depend_on_order(values: list[int]) -> None:
     assert pack(values) == pack(reversed(values))
     assert len(pack(values)) == 8 * len(set(values))
     assert unpack(pack(values)) == set(values)

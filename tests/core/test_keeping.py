@@ -67,6 +67,8 @@ def written(value: Any) -> str:
     """Return what tells a value from all others."""
     if isinstance(value, frozenset):
         return f"frozenset {sorted(map(written, value))}"
+    if isinstance(value, tuple):
+        return f"tuple {list(map(written, value))}"
     return f"{type(value)} {hex(value) if isinstance(value, int) else repr(value)}"
 
 

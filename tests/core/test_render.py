@@ -72,7 +72,7 @@ class TestHtml:
             pytest.param("<p>a</p>", ["a"], "", id="nothing-left"),
         ],
     )
-    def test_drawn_as(self, html: str, drop: list[str], expected: str):
+    def test_drawn_as(self, html: str, drop: list[str], expected: str) -> None:
         assert drawn(html, "html", drop) == expected
 
     @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ class TestHtml:
             pytest.param("<p><img src='javascript:x'></p><p>a", [], "<p></p><p>a</p>", id="hostile-address"),
         ],
     )
-    def test_pictures_go_with_the_block_after_them(self, html: str, drop: list[str], expected: str):
+    def test_pictures_go_with_the_block_after_them(self, html: str, drop: list[str], expected: str) -> None:
         assert drawn(html, "html", drop) == expected
 
     @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ class TestHtml:
             ),
         ],
     )
-    def test_tables_keep_their_columns(self, rows: str, drop: list[str], expected: str):
+    def test_tables_keep_their_columns(self, rows: str, drop: list[str], expected: str) -> None:
         assert drawn(f"<table>{rows}</table>", "html", drop) == f"<table><tbody>{expected}</tbody></table>"
 
     @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ class TestHtml:
             pytest.param("<table><tr><td><pre>1</pre><td><pre>x</pre></table>", "<pre>1</pre><pre>x</pre>", id="code"),
         ],
     )
-    def test_tables_that_lay_out_are_drawn_as_their_text(self, html: str, expected: str):
+    def test_tables_that_lay_out_are_drawn_as_their_text(self, html: str, expected: str) -> None:
         assert drawn(html, "html") == expected
 
 
@@ -183,7 +183,7 @@ class TestHtml:
         ("x" * 5_000, None),
     ],
 )
-def test_links_lead_somewhere_or_are_text(href: str, expected: str | None):
+def test_links_lead_somewhere_or_are_text(href: str, expected: str | None) -> None:
     link = f'<p><a href="{expected}">a</a></p>' if expected else "<p>a</p>"
 
     assert drawn(f'<p><a href="{href}">a</a></p>', "html", base_url=BASE) == link
@@ -198,7 +198,7 @@ def test_links_lead_somewhere_or_are_text(href: str, expected: str | None):
         ("http://[broken", "https://site.example/dir/x"),
     ],
 )
-def test_a_page_may_name_its_base(base: str, expected: str):
+def test_a_page_may_name_its_base(base: str, expected: str) -> None:
     html = f'<head><base href="{base}"></head><p><a href=x>a</a>'
 
     assert drawn(html, "html", base_url=BASE) == f'<p><a href="{expected}">a</a></p>'
@@ -232,7 +232,11 @@ class TestMarkdown:
             pytest.param("<pre>```</pre>", "````\n```\n````", id="fence-in-code"),
             pytest.param("<ul><li>a<ol><li>b</ol><li>c</ul>", "- a\n  1. b\n- c", id="nested-lists"),
             pytest.param("<ul><li><pre>a\nb</pre></ul>", "- ```\n  a\n  b\n  ```", id="code-in-a-list"),
-            pytest.param("<table><tr><th>a|b<th>c<tr><td>d<br>e<td>f</table>", "| a\\|b | c |\n| --- | --- |\n| d e | f |", id="table"),
+            pytest.param(
+                "<table><tr><th>a|b<th>c<tr><td>d<br>e<td>f</table>",
+                "| a\\|b | c |\n| --- | --- |\n| d e | f |",
+                id="table",
+            ),
             pytest.param("<dl><dt>a<dd>b<dd>c</dl>", "a\n\nb\n\nc", id="definitions"),
             pytest.param("<blockquote>a<p>b</blockquote>", "> a\n>\n> b", id="quote"),
             pytest.param("<h1>a</h1><h6>b</h6>", "# a\n\n###### b", id="headings"),
@@ -240,12 +244,17 @@ class TestMarkdown:
             pytest.param("<p>a <b>b</b><i>c</i> <s>d</s> <kbd>e</kbd>", "a **b***c* ~~d~~ `e`", id="marks"),
             pytest.param("<p>", "", id="nothing"),
         ],
-    )  # fmt: skip
-    def test_drawn_as(self, html: str, expected: str):
+    )
+    def test_drawn_as(self, html: str, expected: str) -> None:
         assert drawn(html, "markdown") == expected
 
+    def test_in_endless_texts_tags_and_links_are_literal(self) -> None:
+        text = "*a* &lt;b> [c](d) " * 50_000
+
+        assert drawn(f"<p>{text}", "markdown") == (r"*a* \<b> [c]\(d) " * 50_000).strip()
+
     @given(soups, st.data())
-    def test_what_was_text_is_no_markup(self, html: str, data: st.DataObject):
+    def test_what_was_text_is_no_markup(self, html: str, data: st.DataObject) -> None:
         """No raw HTML, and no link that the page does not have as one."""
         page = parsed(html)
         keep = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))
@@ -258,7 +267,7 @@ class TestMarkdown:
                 assert token.attrs["src"] == "a.png"
 
     @given(pages, st.data())
-    def test_every_kept_word_is_read(self, html: str, data: st.DataObject):
+    def test_every_kept_word_is_read(self, html: str, data: st.DataObject) -> None:
         page = parsed(html)
         keep = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))
         kept = " ".join(block.text for block, is_kept in zip(page.blocks, keep, strict=True) if is_kept)
@@ -271,23 +280,23 @@ class TestMarkdown:
 
 
 class TestText:
-    def test_one_paragraph_a_block_and_one_line_an_item(self):
+    def test_one_paragraph_a_block_and_one_line_an_item(self) -> None:
         html = "<h1>a</h1><ul><li>b<li>c</ul><p>d</p><p>e</p><table><tr><td>f<td>g</table>"
 
         assert drawn(html, "text") == "a\n\nb\nc\n\nd\n\ne\n\nf\ng"
 
-    def test_dropped_blocks_leave_nothing(self):
+    def test_dropped_blocks_leave_nothing(self) -> None:
         assert drawn("<p>a</p><p>b</p><p>c</p>", "text", ["b"]) == "a\n\nc"
 
 
 @pytest.mark.parametrize("output", ["markdown", "text", "html"])
-def test_every_block_needs_a_verdict(output: Output):
+def test_every_block_needs_a_verdict(output: Output) -> None:
     with pytest.raises(ValueError, match=r"."):
         render(parsed("<p>a<p>b"), [True], output)
 
 
 @given(pages, st.data())
-def test_what_is_drawn_reads_as_the_blocks_that_were_kept(html: str, data: st.DataObject):
+def test_what_is_drawn_reads_as_the_blocks_that_were_kept(html: str, data: st.DataObject) -> None:
     """So no dropped block takes another with it."""
     page = parsed(html)
     keep = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))

@@ -31,7 +31,7 @@ def pages_with(block: str, on: int, of: int) -> list[str]:
 
 
 class TestSplitIntoBlocks:
-    def test_splits_on_double_newlines(self):
+    def test_splits_on_double_newlines(self) -> None:
         assert split_into_blocks("one\n\ntwo\n \t\n\nthree\nstill three", 1) == ["one", "two", "three\nstill three"]
 
     @pytest.mark.parametrize(("chars", "kept"), [(49, False), (50, True)])
@@ -39,46 +39,46 @@ class TestSplitIntoBlocks:
         assert split_into_blocks(f"  {'x' * chars}  \n\nshort") == (["x" * chars] if kept else [])
 
     @pytest.mark.parametrize("content", ["", "\n", " \n\n \n\n"])
-    def test_handles_empty_content(self, content: str):
+    def test_handles_empty_content(self, content: str) -> None:
         assert split_into_blocks(content) == []
 
-    def test_handles_single_block(self):
+    def test_handles_single_block(self) -> None:
         assert split_into_blocks(BANNER) == [BANNER]
 
-    def test_preserves_block_content(self):
+    def test_preserves_block_content(self) -> None:
         block = "| a  |  B |\n| -- | -- |\n| *1* | `two  spaces` inside a table of this size |"
 
         assert split_into_blocks(f"\n\n{block}\n\n") == [block]
 
 
 class TestHashBlock:
-    def test_deterministic_output(self):
+    def test_deterministic_output(self) -> None:
         assert hash_block("Accept  Cookies") == hash_block("Accept  Cookies") == "7b48aa3c1b260693"
 
     @pytest.mark.parametrize("other", ["Accept\tall\ncookies", "  Accept all   cookies\n", "Accept\u00a0all cookies"])
-    def test_whitespace_normalized(self, other: str):
+    def test_whitespace_normalized(self, other: str) -> None:
         assert hash_block(other) == hash_block("Accept all cookies")
 
-    def test_case_insensitive(self):
+    def test_case_insensitive(self) -> None:
         assert hash_block("ACCEPT All cookies") == hash_block("accept all COOKIES")
 
-    def test_sixteen_hexadecimal_digits(self):
+    def test_sixteen_hexadecimal_digits(self) -> None:
         assert len(hash_block("")) == 16
         assert set(hash_block("x")) <= set("0123456789abcdef")
 
-    def test_half_a_character_has_a_hash(self):
+    def test_half_a_character_has_a_hash(self) -> None:
         """Python can hold half of a pair of surrogates, from JSON or a wrong charset; no encoding can."""
         assert hash_block("\ud800")
 
 
 class TestComputeDomainFingerprint:
-    def test_identifies_boilerplate_above_threshold(self):
+    def test_identifies_boilerplate_above_threshold(self) -> None:
         found = compute_domain_fingerprint(pages_with(BANNER, on=8, of=10))
 
         assert found.boilerplate_hashes == [hash_block(BANNER)]
         assert (found.pages_analyzed, found.blocks_total, found.blocks_boilerplate) == (10, 11, 1)
 
-    def test_skips_when_below_min_pages(self):
+    def test_skips_when_below_min_pages(self) -> None:
         found = compute_domain_fingerprint([BANNER] * 4)
 
         assert found.boilerplate_hashes == []
@@ -106,20 +106,20 @@ class TestComputeDomainFingerprint:
 
         assert found.boilerplate_hashes == ([hash_block(BANNER)] if is_boilerplate else [])
 
-    def test_ignores_unique_blocks(self):
+    def test_ignores_unique_blocks(self) -> None:
         found = compute_domain_fingerprint([a_text(number) for number in range(20)])
 
         assert found.boilerplate_hashes == []
         assert found.blocks_total == 20
 
     @pytest.mark.parametrize("pages", [[], [""] * 10, ["\n\n"] * 10])
-    def test_handles_empty_pages(self, pages: list[str]):
+    def test_handles_empty_pages(self, pages: list[str]) -> None:
         found = compute_domain_fingerprint(pages)
 
         assert found.boilerplate_hashes == []
         assert (found.pages_analyzed, found.blocks_total) == (len(pages), 0)
 
-    def test_real_world_cookie_banner(self):
+    def test_real_world_cookie_banner(self) -> None:
         """The banner differs in layout from page to page, as scrapers leave it."""
         pages = [
             f"# Page {n}\n\n{BANNER.replace(' ', '  ' if n % 2 else ' ')}\n\n{a_text(n)}\n\n{FOOTER}" for n in range(12)
@@ -133,42 +133,42 @@ class TestComputeDomainFingerprint:
             a_text(3),
         ]
 
-    def test_a_block_counts_once_a_page(self):
+    def test_a_block_counts_once_a_page(self) -> None:
         pages = [f"{BANNER}\n\n" * 20, *(a_text(number) for number in range(9))]
 
         assert compute_domain_fingerprint(pages).boilerplate_hashes == []
 
 
 class TestStripBoilerplate:
-    def test_removes_boilerplate_blocks(self):
+    def test_removes_boilerplate_blocks(self) -> None:
         cleaned, _ = strip_boilerplate(f"{a_text(1)}\n\n{BANNER.upper()}", {hash_block(BANNER)})
 
         assert cleaned == f"{a_text(1)}\n\n"
 
-    def test_preserves_unique_content(self):
+    def test_preserves_unique_content(self) -> None:
         content = f"# Title\n\n{a_text(1)}\n  \n- short\n\n{a_text(2)}\n"
 
         assert strip_boilerplate(content, {hash_block(BANNER)}) == (content, 0)
 
-    def test_handles_empty_boilerplate_set(self):
+    def test_handles_empty_boilerplate_set(self) -> None:
         assert strip_boilerplate(f"{BANNER}\n\n{FOOTER}", set()) == (f"{BANNER}\n\n{FOOTER}", 0)
 
-    def test_collapses_blank_lines_after_removal(self):
+    def test_collapses_blank_lines_after_removal(self) -> None:
         content = f"{a_text(1)}\n\n{BANNER}\n\n{a_text(2)}"
 
         assert strip_boilerplate(content, {hash_block(BANNER)})[0] == f"{a_text(1)}\n\n{a_text(2)}"
 
-    def test_collapses_blank_lines_where_nothing_is_removed(self):
+    def test_collapses_blank_lines_where_nothing_is_removed(self) -> None:
         assert strip_boilerplate("a\n\n\n\nb", set()) == ("a\n\nb", 2)
 
-    def test_returns_correct_bytes_removed(self):
+    def test_returns_correct_bytes_removed(self) -> None:
         content = f"{a_text(1)}\n\nÜber Größe und {BANNER}"
 
         cleaned, removed = strip_boilerplate(content, {hash_block(f"Über Größe und {BANNER}")})
 
         assert removed == len(content.encode()) - len(cleaned.encode()) == len(BANNER) + len("Über Größe und ") + 3
 
-    def test_short_blocks_stay_even_if_their_hash_is_listed(self):
+    def test_short_blocks_stay_even_if_their_hash_is_listed(self) -> None:
         assert strip_boilerplate("Products", {hash_block("Products")}) == ("Products", 0)
 
 
@@ -177,7 +177,7 @@ texts = st.lists(blocks, max_size=6).map("\n\n".join)
 
 
 @given(st.lists(texts, max_size=8), st.randoms(use_true_random=False))
-def test_order_of_pages_and_of_blocks_does_not_matter(pages: list[str], random: Random):
+def test_order_of_pages_and_of_blocks_does_not_matter(pages: list[str], random: Random) -> None:
     def shuffled(content: str) -> str:
         parts = split_into_blocks(content, 1)
         random.shuffle(parts)
@@ -190,14 +190,14 @@ def test_order_of_pages_and_of_blocks_does_not_matter(pages: list[str], random: 
 
 
 @given(st.lists(texts, min_size=2, max_size=8), st.integers(1, 4))
-def test_repeating_a_block_within_a_page_changes_nothing(pages: list[str], times: int):
+def test_repeating_a_block_within_a_page_changes_nothing(pages: list[str], times: int) -> None:
     repeated = ["\n\n".join([page] * times) for page in pages]
 
     assert compute_domain_fingerprint(repeated, 0.5, 2, 1) == compute_domain_fingerprint(pages, 0.5, 2, 1)
 
 
 @given(texts, st.data())
-def test_stripping_is_idempotent_and_counts_bytes(content: str, data: st.DataObject):
+def test_stripping_is_idempotent_and_counts_bytes(content: str, data: st.DataObject) -> None:
     parts = split_into_blocks(content, 1)
     hashes = set(map(hash_block, data.draw(st.lists(st.sampled_from(parts))) if parts else []))
 
@@ -209,7 +209,7 @@ def test_stripping_is_idempotent_and_counts_bytes(content: str, data: st.DataObj
 
 
 class TestHtmlMethod:
-    def test_blocks_of_any_length_repeat(self):
+    def test_blocks_of_any_length_repeat(self) -> None:
         counts = PageCounts[int]()
         for page in range(10):
             counts.add([1, 2, 100 + page])
@@ -218,14 +218,14 @@ class TestHtmlMethod:
 
         assert found == Boilerplate(pages=10, counts={1: 10, 2: 10}, blocks_total=12)
 
-    def test_nothing_is_boilerplate_on_too_few_pages(self):
+    def test_nothing_is_boilerplate_on_too_few_pages(self) -> None:
         counts = PageCounts[int]()
         for _ in range(4):
             counts.add([1])
 
         assert counts.boilerplate(RepeatPolicy(min_pages=5)) == Boilerplate(pages=4, counts={}, blocks_total=1)
 
-    def test_evidence_says_on_how_many_pages(self):
+    def test_evidence_says_on_how_many_pages(self) -> None:
         verdicts = judge_blocks([1, 7, 2], Boilerplate(pages=44, counts={1: 41, 2: 44}, blocks_total=9))
 
         assert verdicts == [Removal(1, 41, 44), None, Removal(2, 44, 44)]
@@ -240,14 +240,14 @@ class TestHtmlMethod:
             pytest.param([], 0, id="no-block"),
         ],
     )
-    def test_a_page_that_would_be_left_empty_is_kept_whole(self, fingerprints: Sequence[int], removed: int):
+    def test_a_page_that_would_be_left_empty_is_kept_whole(self, fingerprints: Sequence[int], removed: int) -> None:
         verdicts = judge_blocks(fingerprints, Boilerplate(pages=9, counts={1: 9, 2: 9}))
 
         assert len(verdicts) == len(fingerprints)
         assert sum(verdict is not None for verdict in verdicts) == removed
 
     @given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=12), st.randoms(use_true_random=False))
-    def test_order_of_pages_does_not_matter(self, pages: list[list[int]], random: Random):
+    def test_order_of_pages_does_not_matter(self, pages: list[list[int]], random: Random) -> None:
         def found(these: list[list[int]]) -> tuple[Boilerplate[int], list[int]]:
             counts = PageCounts[int]()
             for page in these:

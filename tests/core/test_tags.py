@@ -36,14 +36,14 @@ from scrapy_dedup.core.tags import LONG_TAG, Role, Tag, known_tag, plain, read_t
         ('a x="1" big"="" href="y"', Role.MARK, Tag("a", (("href", "y"),))),
     ],
 )
-def test_tag_means(source: str, role: Role, tag: Tag):
+def test_tag_means(source: str, role: Role, tag: Tag) -> None:
     token = read_tag(source)
 
     assert (token.role, token.tag) == (role, tag)
     assert known_tag(source) == token
 
 
-def test_step_of_a_path_is_made_of_class_and_id():
+def test_step_of_a_path_is_made_of_class_and_id() -> None:
     assert read_tag('div class="menu x1" id="a&amp;b"').step == "div#a&b.menu.x0"
     assert read_tag("span").step == ""
 
@@ -60,11 +60,11 @@ def test_step_of_a_path_is_made_of_class_and_id():
         ("", ""),
     ],
 )
-def test_language_of_code(classes: str, language: str):
+def test_language_of_code(classes: str, language: str) -> None:
     assert read_tag(f'div class="{classes}"').language == language
 
 
-def test_long_tags_are_read_but_not_remembered():
+def test_long_tags_are_read_but_not_remembered() -> None:
     assert read_tag(f'img src="{"x" * LONG_TAG}"').role is Role.IMAGE
 
 
@@ -72,5 +72,5 @@ def test_long_tags_are_read_but_not_remembered():
     ("source", "text"),
     [("a &amp; b", "a & b"), ("&amp;lt;&lt;&gt;&quot;&nbsp;", '&lt;<>"\xa0'), ("&copy; &", "&copy; &"), ("x", "x")],
 )
-def test_five_characters_are_escaped_in_serialised_text(source: str, text: str):
+def test_five_characters_are_escaped_in_serialised_text(source: str, text: str) -> None:
     assert plain(source) == text

@@ -101,6 +101,26 @@ def test_page_that_a_callback_downloads_is_left_to_it(project: Project) -> None:
     assert Counter(crawled.stored_ids) == Counter(list(server.site))
 
 
+def test_page_that_two_callbacks_read_gives_the_items_of_both(project: Project, server: WebServer) -> None:
+    crawled = crawl(project, server, "two-callbacks", "/p0")
+
+    assert Counter(name.split()[0] for name in crawled.stored_ids) == {"text": 1, "links": 1}
+
+
+def test_first_requests_that_differ_in_more_than_the_url_are_all_made(project: Project, server: WebServer) -> None:
+    crawled = crawl(project, server, "variants", "/p0", COOKIES_ENABLED=False)
+
+    assert len(set(crawled.stored_ids)) == len(crawled.stored_ids) == 9
+
+
+def test_start_page_that_is_named_twice_goes_out_once(project: Project, server: WebServer) -> None:
+    url = f"{server.origins[0]}/p0"
+    crawled = project.crawl("pages", "-a", f"start={url} {url} {url}?utm_source=x")
+
+    assert crawled.stored_ids.count(url) == 1
+    assert not [name for name in crawled.stored_ids if "utm_source" in name]
+
+
 # JOBDIR.
 
 

@@ -1,8 +1,16 @@
+from functools import partial
 from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.marks import READMITTED, is_unfiltered, mark_new, redirected_from
+from scrapy_dedup.plugin.marks import (
+    READMITTED,
+    callback_name,
+    is_unfiltered,
+    mark_new,
+    mark_start,
+    redirected_from,
+)
 from tests.plugin.builders import a_request
 
 OLD = "https://example.com/old"
@@ -32,6 +40,32 @@ def test_what_a_callback_asks_for_is_unfiltered_whatever_meta_it_copied(key: str
     mark_new(request)
 
     assert is_unfiltered(request)
+
+
+@pytest.mark.parametrize(
+    ("own", "unfiltered"),
+    [
+        pytest.param({}, False, id="as-of-start-urls"),
+        pytest.param({"cb_kwargs": {"n": 1}}, True, id="arguments"),
+        pytest.param({"cookies": {"n": "1"}}, True, id="cookies"),
+        pytest.param({"headers": {"Accept-Language": "de"}}, True, id="headers"),
+    ],
+)
+def test_first_request_with_something_of_its_own_is_unfiltered(*, own: dict[str, Any], unfiltered: bool) -> None:
+    request = a_request(dont_filter=True, **own)
+
+    mark_start(request)
+    request.meta["is_start_request"] = True  # as Scrapy does after us
+
+    assert is_unfiltered(request) is unfiltered
+
+
+@pytest.mark.parametrize(
+    ("callback", "name"),
+    [(None, "parse"), (len, "len"), (partial(print, end=""), "partial"), (lambda response: response, "<lambda>")],
+)
+def test_callback_has_a_name(callback: Any, name: str) -> None:
+    assert callback_name(a_request(callback=callback)) == name
 
 
 def test_redirects_of_a_request_count_from_when_it_was_new() -> None:

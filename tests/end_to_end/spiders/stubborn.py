@@ -169,3 +169,39 @@ class BySitemap(SitemapSpider):
 
     def parse_page(self, response: TextResponse) -> Iterator[Any]:
         yield noted({"url": response.url, "html": response.text})
+
+
+class TwoCallbacks(Pages):
+    """Has one page read in two ways."""
+
+    name = "two-callbacks"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url, self.parse_text, dont_filter=True)
+            yield scrapy.Request(url, self.parse_links, dont_filter=True)
+
+    def parse_text(self, response: Response) -> Iterator[Any]:
+        yield noted({"id": f"text {response.url}", "url": response.url})
+
+    def parse_links(self, response: Response) -> Iterator[Any]:
+        yield noted({"id": f"links {response.url}", "url": response.url})
+
+
+class Variants(Pages):
+    """Asks for one URL several times, each time for something else."""
+
+    name = "variants"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            for number in range(3):
+                yield scrapy.Request(url, cookies={"page": str(number)}, dont_filter=True)
+                yield scrapy.Request(url, headers={"Accept-Language": f"x-{number}"}, dont_filter=True)
+                yield scrapy.Request(url, cb_kwargs={"number": number}, dont_filter=True)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        assert response.request is not None
+        request = response.request
+        what = [request.cookies, str(request.headers.get("Accept-Language")), kwargs]
+        yield noted({"id": f"{what}", "url": response.url})
