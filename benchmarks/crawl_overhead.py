@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--only", choices=WAYS)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    print(f"{args.pages} pages of {len(page(1, args.pages, 28)) / 1000:.0f} kB, {args.pairs} pairs")
+    print(f"{args.pages} pages of {len(page(1, args.pages, 32)) / 1000:.0f} kB, {args.pairs} pairs")
     figures = {}
     with serving(args.pages) as (start,):
         for way, settings in WAYS.items():

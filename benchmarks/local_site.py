@@ -78,7 +78,7 @@ def _run(pages: int, paragraphs: int, ports: int, started: Connection) -> None:
 
 
 @contextmanager
-def serving(pages: int, *, paragraphs: int = 28, domains: int = 1) -> Iterator[list[str]]:
+def serving(pages: int, *, paragraphs: int = 32, domains: int = 1) -> Iterator[list[str]]:
     """Serve a site for each domain; give their first pages."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.Process(target=_run, args=(pages, paragraphs, domains, theirs), daemon=True)

@@ -19,7 +19,8 @@ def write(path: Path | None, figures: dict[str, Any]) -> None:
     if path is None:
         return
     result = {
-        "command": "python -m " + " ".join([sys.modules["__main__"].__spec__.name, *sys.argv[1:]]),  # type: ignore[union-attr]
+        # Names of folders and files only: where they lie is nobody else's business.
+        "command": " ".join(["python -m", _module(), *(Path(argument).name for argument in sys.argv[1:])]),
         "date": datetime.now(UTC).date().isoformat(),
         "machine": {"cores": os.cpu_count(), "system": platform.system(), "processor": platform.machine()},
         "python": platform.python_version(),
@@ -28,6 +29,11 @@ def write(path: Path | None, figures: dict[str, Any]) -> None:
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def _module() -> str:
+    spec = sys.modules["__main__"].__spec__
+    return spec.name if spec is not None else "?"
 
 
 def spread(values: Sequence[float]) -> str:

@@ -218,7 +218,7 @@ class Settings:
         fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
         for name in given:
             if name != name.upper() or name.removeprefix(PREFIX).lower() not in _FIELDS:
-                raise SettingError(_unknown(name, [PREFIX + known.upper() for known in _FIELDS]))
+                raise SettingError(_unknown(PREFIX, name.removeprefix(PREFIX)))
         return cls(**{name: _parse(name, value, PREFIX + name.upper()) for name, value in fields.items()})
 
     def override(self, fields: Mapping[str, Any], origin: str) -> Self:
@@ -235,7 +235,7 @@ class Settings:
             return self
         for name in fields:
             if name not in _FIELDS:
-                raise SettingError(_unknown(f"{origin}{name}", [origin + known for known in _FIELDS]))
+                raise SettingError(_unknown(origin, name))
         changed = {name: _parse(name, value, origin + name) for name, value in fields.items()}
         return dataclasses.replace(self, **changed)
 
@@ -251,10 +251,12 @@ def _parse(name: str, value: Any, shown: str) -> Any:
         raise SettingError(f"{shown}={value!r}: needs {metadata['allowed']}") from None
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else "docs/settings.md lists the names"
-    return f"{name} is not a setting of scrapy_dedup: {hint}"
+def _unknown(prefix: str, name: str) -> str:
+    # Without the prefix, which makes all names alike.
+    near = difflib.get_close_matches(name.lower(), _FIELDS, n=1)
+    meant = [prefix + (field.upper() if prefix == PREFIX else field) for field in near]
+    hint = f"did you mean {meant[0]}?" if meant else "docs/settings.md lists the names"
+    return f"{prefix}{name} is not a setting of scrapy_dedup: {hint}"
 
 
 def as_markdown() -> str:

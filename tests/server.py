@@ -77,7 +77,7 @@ def serving(domains: int, build: Callable[[list[str]], Site]) -> Iterator[WebSer
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
-    request_queue_size = 128
+    request_queue_size = 1024
     web: WebServer
 
     def handle_error(self, request: object, client_address: object) -> None:

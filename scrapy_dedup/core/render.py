@@ -161,6 +161,12 @@ class _Drawing:
         self.filled.pop()
         self.pres -= name == "pre"
         pending = self.pending
+        if not pending:
+            self.parts.append(f"</{name}>")
+            return
+        if isinstance(pending[-1], str) and name not in CELLS:
+            pending.pop()
+            return
         inner: list[_Complete] = []
         while pending and isinstance(last := pending[-1], _Complete):
             inner.append(last)
@@ -210,7 +216,7 @@ class _Drawing:
         if self.for_markdown and _SPECIAL.search(block.text):
             html = _literal(html.replace(_BACKSLASH, ""))
         # A line that begins within a text could begin a list.
-        return " ".join(html.split())
+        return " ".join(html.split()) if "\n" in html else html.strip()
 
     def drawn(self, pieces: Iterable[str | Tag]) -> str:
         parts: list[str] = []

@@ -32,7 +32,7 @@ class Acknowledgement:
         return len(self._loose)
 
     def hold(self, draft: Draft) -> None:
-        """Remember the page of an item that goes on and has no visit."""
+        """Remember the page of an item that goes on, where it is not its response's."""
         self._loose[draft.page_key] = draft
         if len(self._loose) > _MOST_LOOSE:
             self._complete([self._loose.popitem(last=False)[1]])

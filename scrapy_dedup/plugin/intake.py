@@ -92,8 +92,7 @@ class Intake:
             return self._from_response(visit, settings)
         if visit is not None and own_url is None and html is not None and html == visit.text():
             return self._from_response(visit, settings)
-        url = own_url or (visit.url if visit is not None else "")
-        return self._from_fields(url, html, content or "", visit, settings)
+        return self._from_fields(own_url, html, content or "", visit, settings)
 
     def _from_response(self, visit: Visit, settings: Settings) -> Draft | Left:
         """Return the draft of a response; all of its items share it."""
@@ -107,11 +106,13 @@ class Intake:
             if draft.page is page:
                 return draft
         draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
+        visit.keep(draft)
         return self._finish(draft, visit, settings)
 
     def _from_fields(
-        self, url: str, html: str | None, content: str, visit: Visit | None, settings: Settings
+        self, own_url: str | None, html: str | None, content: str, visit: Visit | None, settings: Settings
     ) -> Draft | Left:
+        url = own_url or (visit.url if visit is not None else "")
         domain = extract_domain(url, settings.domain_scope)
         if domain is None:
             return Left(LeftReason.NO_DOMAIN, is_defect=True)
@@ -127,6 +128,8 @@ class Intake:
             page=page,
             text=content,
         )
+        if visit is not None and own_url is None:
+            visit.keep(draft)
         return self._finish(draft, visit, settings)
 
     def _finish(self, draft: Draft, visit: Visit | None, settings: Settings) -> Draft:
@@ -138,6 +141,4 @@ class Intake:
         if visit is not None and response is not None:
             draft.http_status = visit.http_status
             draft.content_type = content_type_of(response) if isinstance(response, TextResponse) else None
-        if visit is not None:
-            visit.drafts.append(draft)
         return draft

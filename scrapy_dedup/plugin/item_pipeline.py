@@ -143,7 +143,7 @@ class DedupPipeline:
         crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
         self._fields.put(item, adapter, REPORT, provenance(draft, crawl.store.name, str(crawl.run.id)))
-        if brought.visit is None:
+        if brought.visit is None or not brought.stands_for_page:
             runtime.done.hold(draft)
         runtime.count("items/out")
 

@@ -51,6 +51,14 @@ class Visit:
     alias: Alias | Own | None = None
     """What became of the page's canonical link, once somebody asked."""
 
+    def keep(self, draft: Draft) -> None:
+        """Keep a page until all items have left.
+
+        Of those that items bring themselves under the response's URL the last one counts: a callback may never end.
+        """
+        of_response = [one for one in self.drafts if one.page is not None and one.page is self.parsed]
+        self.drafts = [*of_response, draft]
+
     def declared_type(self) -> str | None:
         """Return the response's Content-Type with its parameters."""
         response = self.response()

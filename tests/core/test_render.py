@@ -311,6 +311,7 @@ def test_what_is_drawn_reads_as_the_blocks_that_were_kept(html: str, data: st.Da
 def test_no_dropped_block_takes_another_with_it(
     html: str, output: Literal["html", "text", "markdown"], data: st.DataObject
 ):
+    assume("<im" not in html.lower())  # a picture's description is shown, and no block's text
     page = parsed(html)
     assume(page.blocks)
     keep = data.draw(st.lists(st.booleans(), min_size=len(page.blocks), max_size=len(page.blocks)))

@@ -62,10 +62,10 @@ def test_resumed_crawl_remembers_the_addresses_of_its_pages(project: Project, se
     project.settings |= {**RULES, "JOBDIR": "job"}
     start = f"start={server.origins[0]}/start"
 
-    first = project.crawl("pages", "-a", start, CLOSESPIDER_ITEMCOUNT=12, CONCURRENT_REQUESTS=4)
+    first = project.crawl("pages", "-a", start, "-a", "close_after=25", CONCURRENT_REQUESTS=4)
     second = project.crawl("pages", "-a", start)
 
-    assert first.stats["finish_reason"] == "closespider_itemcount"
+    assert first.stats["finish_reason"] == "enough"
     assert stored_titles(first, second) == titles_of(server)
 
 

@@ -34,8 +34,10 @@ def pages(server: WebServer) -> set[str]:
     return {url for url in pages_of(server.site) if not url.endswith(".xml")}
 
 
-def crawl(project: Project, server: WebServer, spider: str, path: str = "/hub", **settings: Any) -> Crawled:
-    return project.crawl(spider, "-a", f"start={server.origins[0]}{path}", **settings)
+def crawl(
+    project: Project, server: WebServer, spider: str, path: str = "/hub", *arguments: str, **settings: Any
+) -> Crawled:
+    return project.crawl(spider, "-a", f"start={server.origins[0]}{path}", *arguments, **settings)
 
 
 @pytest.mark.parametrize(
@@ -49,10 +51,10 @@ def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer,
 
 
 def test_pages_wait_neither_for_a_slow_start_nor_for_an_idle_spider(project: Project, server: WebServer) -> None:
-    urls = [f"{server.origins[1]}/p{n}" for n in range(3)]
+    urls = [f"{server.origins[1]}/p{n}" for n in range(2)]
     crawled = project.crawl("starts-slowly", "-a", f"start={' '.join(urls)}")
 
-    assert crawled.slowest_seconds < 1.5
+    assert crawled.slowest_seconds < 2.5
 
 
 def test_item_that_announces_a_page_does_not_take_its_place(project: Project, server: WebServer) -> None:
@@ -143,7 +145,7 @@ def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
 
 def test_emptied_jobdir_begins_a_new_crawl(project: Project, server: WebServer) -> None:
     project.settings["JOBDIR"] = "job"
-    first = crawl(project, server, "pages", CLOSESPIDER_ITEMCOUNT=20, CONCURRENT_REQUESTS=4)
+    first = crawl(project, server, "pages", "/hub", "-a", "close_after=20", CONCURRENT_REQUESTS=4)
     for file in sorted((project.folder / "job").rglob("*"), reverse=True):
         file.rmdir() if file.is_dir() else file.unlink()
     second = crawl(project, server, "pages")
@@ -153,7 +155,7 @@ def test_emptied_jobdir_begins_a_new_crawl(project: Project, server: WebServer) 
 
 
 def test_jobdir_that_was_moved_goes_on_with_its_crawl(project: Project, server: WebServer) -> None:
-    first = crawl(project, server, "pages", JOBDIR="job", CLOSESPIDER_ITEMCOUNT=20, CONCURRENT_REQUESTS=4)
+    first = crawl(project, server, "pages", "/hub", "-a", "close_after=20", JOBDIR="job", CONCURRENT_REQUESTS=4)
     (project.folder / "job").rename(project.folder / "moved")
     second = crawl(project, server, "pages", JOBDIR="./moved/")
 

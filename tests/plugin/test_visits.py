@@ -7,9 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scrapy.http import HtmlResponse
 
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.plugin.visits import Visit, Visits
+from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_request, a_response
 
@@ -85,6 +87,18 @@ def test_response_that_is_left_alone_has_a_visit_that_says_so(visits: Visits) ->
     response = a_response()
 
     assert a_visit(visits, response, None).settings.enabled is False
+
+
+def test_endless_callback_keeps_two_pages_at_most(visits: Visits) -> None:
+    response = a_response()
+    visit = a_visit(visits, response)
+    shared = visit.page(ParseLimits())
+    assert isinstance(shared, Page)
+
+    for page in (shared, *([None] * 9)):
+        visit.keep(Draft(visit.url, visit.page_key, visit.domain, "", visit.fetched_at, page=page))
+
+    assert [draft.page for draft in visit.drafts] == [shared, None]
 
 
 def test_page_is_parsed_once(visits: Visits) -> None:

@@ -58,7 +58,7 @@ class StartsSlowly(Pages):
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:
             yield scrapy.Request(url, dont_filter=True)
-            await sleep(1.5)
+            await sleep(2.5)
 
 
 class StartsWithItems(Pages):

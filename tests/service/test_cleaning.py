@@ -1,0 +1,109 @@
+import pytest
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.fingerprints import from_hex, text_hash
+from scrapy_dedup.core.render import Output
+from scrapy_dedup.core.repeats import Boilerplate, hash_block
+from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text
+
+BANNER = "We use cookies to give you the best experience on our site. Accept all or choose your settings."
+OWN = "This paragraph is what the page is about, and no other page of the whole site has it."
+
+
+def a_page(html: str = "<nav>Menu</nav><main><h1>Title</h1><p>Own <b>text</b></p></main><footer>Menu</footer>") -> Page:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return page
+
+
+def known(page: Page, *texts: str, pages: int = 44, on: int = 41) -> Boilerplate[int]:
+    return Boilerplate(pages, {block.fingerprint: on for block in page.blocks if block.text in texts}, 99)
+
+
+class TestHtml:
+    def test_blocks_that_repeat_are_removed_with_the_reason(self) -> None:
+        page = a_page()
+
+        cleaned = clean_html(page, known(page, "Menu"), "markdown")
+
+        assert cleaned.content == "# Title\n\nOwn **text**"
+        assert [(one.path, one.text, one.removal.evidence) for one in cleaned.removed] == [
+            ("body>nav", "Menu", "on 41 of 44 pages"),
+            ("body>footer", "Menu", "on 41 of 44 pages"),
+        ]
+
+    def test_characters_are_those_of_the_visible_text(self) -> None:
+        page = a_page()
+
+        cleaned = clean_html(page, known(page, "Menu"), "html")
+
+        assert (cleaned.chars_in, cleaned.chars_out, cleaned.chars_removed) == (page.chars, 13, 8)
+
+    def test_where_nothing_is_known_the_whole_page_stays(self) -> None:
+        cleaned = clean_html(a_page(), Boilerplate(), "text")
+
+        assert cleaned.content == "Menu\n\nTitle\n\nOwn text\n\nMenu"
+        assert cleaned.removed == []
+        assert cleaned.cleaned_hash == cleaned.content_hash
+
+    def test_a_page_that_would_be_left_empty_stays_whole(self) -> None:
+        page = a_page()
+
+        cleaned = clean_html(page, known(page, "Menu", "Title", "Own text"), "text")
+
+        assert cleaned.content == "Menu\n\nTitle\n\nOwn text\n\nMenu"
+        assert cleaned.chars_removed == 0
+
+    def test_a_page_without_text(self) -> None:
+        assert clean_html(a_page("<img src=x>"), Boilerplate(), "markdown") == Cleaned(
+            "", 0, 0, [], text_hash(""), text_hash("")
+        )
+
+    @pytest.mark.parametrize("output", ["markdown", "text", "html"])
+    def test_hashes_do_not_depend_on_the_form(self, output: Output) -> None:
+        page = a_page()
+        boilerplate = known(page, "Menu")
+
+        cleaned = clean_html(page, boilerplate, output)
+
+        assert cleaned.cleaned_hash == text_hash("title own text")
+        assert cleaned.content_hash == text_hash("menu title own text menu")
+
+    def test_links_become_absolute(self) -> None:
+        cleaned = clean_html(a_page("<a href=x>y</a>"), Boilerplate(), "html", "https://site.example/dir/")
+
+        assert cleaned.content == '<p><a href="https://site.example/dir/x">y</a></p>'
+
+
+class TestText:
+    def test_parts_that_repeat_are_removed_with_the_reason(self) -> None:
+        key = from_hex(hash_block(BANNER))
+
+        cleaned = clean_text(f"{BANNER}\n\n# Title\n\n{OWN}", Boilerplate(9, {key: 8}, 30), 50)
+
+        assert cleaned.content == f"\n\n# Title\n\n{OWN}"
+        assert [(one.removal.fingerprint, one.path, one.text, one.removal.evidence) for one in cleaned.removed] == [
+            (key, "", BANNER, "on 8 of 9 pages")
+        ]
+        assert cleaned.chars_removed == len(BANNER)
+
+    @pytest.mark.parametrize("content", ["", "a\n\n\n\n\nb", f"  {OWN}\r\n\n\n\n", "\n"])
+    def test_where_nothing_repeats_not_a_byte_changes(self, content: str) -> None:
+        cleaned = clean_text(content, Boilerplate(9, {1: 9}, 30), 50)
+
+        assert cleaned.content == content
+        assert (cleaned.chars_removed, cleaned.removed) == (0, [])
+        assert cleaned.cleaned_hash == cleaned.content_hash
+
+    def test_shorter_parts_stay(self) -> None:
+        key = from_hex(hash_block("Products"))
+
+        assert clean_text(f"Products\n\n{OWN}", Boilerplate(9, {key: 9}), 50).removed == []
+
+    def test_hash_of_what_is_left(self) -> None:
+        key = from_hex(hash_block(BANNER))
+
+        cleaned = clean_text(f"{BANNER}\n\n{OWN}", Boilerplate(9, {key: 9}), 50)
+
+        assert cleaned.cleaned_hash == text_hash(OWN)
+        assert cleaned.content_hash == text_hash(f"{BANNER} {OWN}")

@@ -1,0 +1,200 @@
+import dataclasses
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.fingerprints import from_hex, to_hex
+from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy, hash_block
+from scrapy_dedup.service.learning import (
+    CHECKPOINTS,
+    SAMPLE_CHARS,
+    Knowledge,
+    Learner,
+    Sample,
+    html_samples,
+    knowledge_of,
+    text_samples,
+)
+from scrapy_dedup.store.records import BoilerplateRecord, Evidence
+from scrapy_dedup.store.stored import StoredBoilerplate
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MENU, FOOTER = 1, 2
+POLICY = RepeatPolicy(threshold_pct=0.7, min_pages=5)
+SAMPLES = {MENU: Sample("body>nav", "Menu"), FOOTER: Sample("body>footer", "Footer")}
+
+
+def a_row(record: BoilerplateRecord) -> StoredBoilerplate:
+    """Return the record as the store hands it out."""
+    fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    return StoredBoilerplate(
+        **fields, id=uuid.UUID(int=1), project_id=uuid.UUID(int=2), created_at=NOON, updated_at=NOON
+    )
+
+
+def a_learner(learn_pages: int = 20, policy: RepeatPolicy = POLICY) -> Learner:
+    return Learner("site.example", "html", policy, learn_pages)
+
+
+def a_page(number: int, *repeating: int) -> dict[int, Sample]:
+    """Return the blocks of a page: one of its own, and some that repeat."""
+    return {100 + number: Sample("body>p", f"Own {number}"), **{key: SAMPLES[key] for key in repeating}}
+
+
+def learn_from(learner: Learner, pages: int, *repeating: int, first: int = 0) -> list[bool]:
+    return [learner.count(b"%d" % number, a_page(number, *repeating)) for number in range(first, first + pages)]
+
+
+class TestSamples:
+    def test_of_html_are_its_blocks(self) -> None:
+        page = parse_page("<nav>Menu</nav><p>Text</p><nav>menu</nav>")
+        assert isinstance(page, Page)
+
+        samples = html_samples(page)
+
+        assert list(samples.values()) == [Sample("body>nav", "menu"), Sample("body>p", "Text")]
+        assert list(samples) == list(dict.fromkeys(page.fingerprints))
+
+    def test_of_text_are_the_parts_between_blank_lines(self) -> None:
+        assert text_samples("Long enough\n\nno", 5) == {from_hex(hash_block("Long enough")): Sample("", "Long enough")}
+
+
+class TestCounting:
+    def test_a_page_counts_once_a_run(self) -> None:
+        learner = a_learner()
+
+        for _ in range(10):
+            learner.count(b"same", a_page(1, MENU))
+
+        assert learner.counts.pages == 1
+
+    def test_a_cold_domain_is_learned_when_its_batch_is_let_go_or_has_enough_pages(self) -> None:
+        assert learn_from(a_learner(learn_pages=20), 20, MENU) == [False] * 19 + [True]
+
+    def test_a_known_domain_is_learned_anew_at_checkpoints(self) -> None:
+        learner = a_learner(learn_pages=100)
+        learner.known = True
+
+        due = learn_from(learner, 99, MENU)
+
+        assert [number + 1 for number, is_due in enumerate(due) if is_due] == list(CHECKPOINTS)
+
+    def test_after_enough_pages_no_more_are_counted(self) -> None:
+        learner = a_learner(learn_pages=6)
+        learn_from(learner, 6, MENU)
+        learner.learn()
+
+        assert learn_from(learner, 20, FOOTER, first=50) == [False] * 20
+        assert learner.counts.pages == 0
+        assert not learner.learn()
+        assert set(learner.boilerplate.counts) == {MENU}
+
+    def test_samples_are_cut_and_kept_of_what_two_pages_have(self) -> None:
+        learner = a_learner()
+        long = {MENU: Sample("body>nav", "x" * 5_000)}
+
+        learner.count(b"1", long)
+        assert learner.samples == {}
+        learner.count(b"2", long)
+
+        assert learner.samples == {MENU: Sample("body>nav", "x" * SAMPLE_CHARS)}
+
+
+class TestLearning:
+    @pytest.mark.parametrize(("pages", "is_learned"), [(4, False), (5, True)])
+    def test_too_few_pages_teach_nothing(self, pages: int, *, is_learned: bool) -> None:
+        learner = a_learner()
+        learn_from(learner, pages, MENU)
+
+        assert learner.learn() is is_learned
+        assert learner.known is is_learned
+        assert set(learner.boilerplate.counts) == ({MENU} if is_learned else set())
+
+    def test_only_samples_of_boilerplate_are_kept(self) -> None:
+        learner = a_learner()
+        learn_from(learner, 8, MENU)
+        learn_from(learner, 2, FOOTER, first=8)
+
+        learner.learn()
+
+        assert learner.samples == {MENU: SAMPLES[MENU]}
+
+    def test_fewer_pages_than_before_do_not_replace_what_is_known(self) -> None:
+        learner = a_learner(learn_pages=60)
+        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
+        learn_from(learner, 29, MENU)
+
+        assert not learner.learn()
+        assert set(learner.boilerplate.counts) == {FOOTER}
+
+    def test_as_many_pages_as_before_replace_what_is_known(self) -> None:
+        """So a redesigned site is learned anew, and a block that stopped being boilerplate comes back."""
+        learner = a_learner(learn_pages=60)
+        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
+        learn_from(learner, 30, MENU)
+
+        assert learner.learn()
+        assert dict(learner.boilerplate.counts) == {MENU: 30}
+
+    def test_a_full_lesson_replaces_even_more_pages(self) -> None:
+        learner = a_learner(learn_pages=10)
+        learner.recall(Knowledge(Boilerplate(500, {FOOTER: 500}, 40), SAMPLES))
+        learn_from(learner, 10, MENU)
+
+        assert learner.learn()
+        assert set(learner.boilerplate.counts) == {MENU}
+
+    def test_what_tells_no_page_from_another(self) -> None:
+        learner = a_learner()
+        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), {}))
+        learn_from(learner, 3, MENU)
+
+        assert learner.often([MENU, FOOTER, 100, 101, 999]) == {MENU, FOOTER}
+
+
+class TestRemembering:
+    def test_record_holds_hashes_figures_and_evidence(self) -> None:
+        learner = a_learner()
+        learn_from(learner, 10, MENU)
+        learner.learn()
+
+        assert learner.record() == BoilerplateRecord(
+            domain="site.example",
+            method="html",
+            boilerplate_hashes=(to_hex(MENU),),
+            pages_analyzed=10,
+            blocks_total=11,
+            blocks_boilerplate=1,
+            threshold_pct=0.7,
+            min_pages=5,
+            min_block_chars=50,
+            evidence={to_hex(MENU): Evidence(10, "body>nav", "Menu")},
+        )
+
+    def test_a_small_domain_is_remembered_as_known(self) -> None:
+        learner = a_learner()
+        learn_from(learner, 3, MENU)
+
+        record = learner.record()
+
+        assert (record.pages_analyzed, record.blocks_total, record.boilerplate_hashes) == (3, 4, ())
+
+    def test_knowledge_comes_back_from_the_store(self) -> None:
+        learner = a_learner()
+        learn_from(learner, 10, MENU)
+        learner.learn()
+
+        again = a_learner()
+        again.recall(knowledge_of(a_row(learner.record())))
+
+        assert again.known
+        assert (again.boilerplate, again.samples) == (learner.boilerplate, learner.samples)
+        assert again.record() == learner.record()
+
+    def test_hashes_without_evidence_count_as_on_every_page(self) -> None:
+        """As the rows of the domain-level specification are, which has no evidence."""
+        record = BoilerplateRecord("site.example", "text", (to_hex(MENU),), pages_analyzed=9, blocks_total=20)
+
+        assert knowledge_of(a_row(record)) == Knowledge(Boilerplate(9, {MENU: 9}, 20), {})

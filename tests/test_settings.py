@@ -1,0 +1,157 @@
+import contextlib
+import dataclasses
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.settings import PREFIX, SettingError, Settings, as_markdown
+
+PROJECT = Path(__file__).parents[1]
+FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
+
+
+def test_without_settings_the_defaults_hold() -> None:
+    assert Settings.read({}) == Settings()
+    assert Settings.read({"BOT_NAME": "bot", "RETRY_TIMES": 3, 7: "no name"}) == Settings()  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_default_may_be_written_down(name: str) -> None:
+    default = FIELDS[name].default
+    written = default.total_seconds() if isinstance(default, timedelta) else default
+
+    assert Settings.read({f"{PREFIX}{name.upper()}": written}) == Settings()
+
+
+@pytest.mark.parametrize("name", [name for name in FIELDS if not isinstance(FIELDS[name].default, frozenset)])
+def test_every_default_may_be_given_on_the_command_line(name: str) -> None:
+    """There, `-s NAME=VALUE`, every value is text."""
+    default = FIELDS[name].default
+    written = default.total_seconds() if isinstance(default, timedelta) else default
+
+    assert Settings.read({f"{PREFIX}{name.upper()}": str(written)}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "read"),
+    [
+        ("ENABLED", "0", False),
+        ("ENABLED", 0, False),
+        ("ENABLED", "False", False),
+        ("ENABLED", " yes ", True),
+        ("THRESHOLD_PCT", "1", 1.0),
+        ("THRESHOLD_PCT", 0.1, 0.1),
+        ("MIN_PAGES", " 100 ", 100),
+        ("MAX_WAIT", "0.5", timedelta(seconds=0.5)),
+        ("MAX_WAIT", timedelta(minutes=1), timedelta(minutes=1)),
+        ("OUTPUT", "HTML", "html"),
+        ("PROJECT", None, ""),
+        ("PROJECT", " news ", "news"),
+        ("CANONICAL_DOMAINS", "B.example, a.example,,", frozenset({"a.example", "b.example"})),
+        ("CANONICAL_DOMAINS", ["A.example"], frozenset({"a.example"})),
+        ("KEEP_PAGES", "None", "none"),
+        ("KEEP_PAGES", "3", 3),
+        ("FALLBACK_REQUEST_FINGERPRINTER_CLASS", dict, dict),
+    ],
+)
+def test_value_is_read(name: str, value: Any, read: Any) -> None:
+    settings = Settings.read({f"{PREFIX}{name}": value})
+
+    assert getattr(settings, name.lower()) == read
+    assert type(getattr(settings, name.lower())) is type(read)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("ENABLED", "maybe", "DEDUP_ENABLED='maybe': needs True or False"),
+        ("ENABLED", None, "DEDUP_ENABLED=None: needs True or False"),
+        ("THRESHOLD_PCT", 0.09, "DEDUP_THRESHOLD_PCT=0.09: needs 0.1 to 1.0"),
+        ("THRESHOLD_PCT", 70, "DEDUP_THRESHOLD_PCT=70: needs 0.1 to 1.0"),
+        ("THRESHOLD_PCT", True, "DEDUP_THRESHOLD_PCT=True: needs 0.1 to 1.0"),
+        ("THRESHOLD_PCT", "nan", "DEDUP_THRESHOLD_PCT='nan': needs 0.1 to 1.0"),
+        ("MIN_PAGES", 1, "DEDUP_MIN_PAGES=1: needs 2 to 100"),
+        ("MIN_PAGES", 101, "DEDUP_MIN_PAGES=101: needs 2 to 100"),
+        ("MIN_PAGES", "5.5", "DEDUP_MIN_PAGES='5.5': needs 2 to 100"),
+        ("MIN_PAGES", "many", "DEDUP_MIN_PAGES='many': needs 2 to 100"),
+        ("BATCH_PAGES", True, "DEDUP_BATCH_PAGES=True: needs 1 to 1000 pages"),
+        ("MIN_BLOCK_CHARS", 9, "DEDUP_MIN_BLOCK_CHARS=9: needs 10 to 500 characters"),
+        ("MAX_WAIT", 0, "DEDUP_MAX_WAIT=0: needs 0.1 to 3600 seconds"),
+        ("MAX_WAIT", "soon", "DEDUP_MAX_WAIT='soon': needs 0.1 to 3600 seconds"),
+        ("OUTPUT", "pdf", "DEDUP_OUTPUT='pdf': needs markdown, text or html"),
+        ("DOMAIN_SCOPE", "", "DEDUP_DOMAIN_SCOPE='': needs host or registrable"),
+        ("CANONICAL_DOMAINS", 5, "DEDUP_CANONICAL_DOMAINS=5: needs domains, as a list"),
+        ("KEEP_PAGES", 0, "DEDUP_KEEP_PAGES=0: needs latest, none, or a number of versions"),
+        ("KEEP_PAGES", "all", "DEDUP_KEEP_PAGES='all': needs latest, none, or a number of versions"),
+    ],
+)
+def test_wrong_value_is_refused_with_name_value_and_way_out(name: str, value: Any, message: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        Settings.read({f"{PREFIX}{name}": value})
+
+    assert str(refused.value) == message
+    assert isinstance(refused.value, DedupError)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("DEDUP_MINPAGES", "did you mean DEDUP_MIN_PAGES?"),
+        ("DEDUP_TRESHOLD_PCT", "did you mean DEDUP_THRESHOLD_PCT?"),
+        ("DEDUP_Output", "did you mean DEDUP_OUTPUT?"),
+        ("DEDUP_XQZW", "docs/settings.md lists the names"),
+    ],
+)
+def test_misspelt_name_is_refused_with_the_nearest_one(name: str, hint: str) -> None:
+    with pytest.raises(SettingError) as refused:
+        Settings.read({name: 1})
+
+    assert str(refused.value) == f"{name} is not a setting of scrapy_dedup: {hint}"
+
+
+class TestOverride:
+    def test_nothing_changes_nothing(self) -> None:
+        settings = Settings()
+
+        assert settings.override({}, "spider attribute dedup_") is settings
+
+    def test_named_fields_change(self) -> None:
+        changed = Settings().override({"output": "TEXT", "min_pages": "7"}, "dedup_")
+
+        assert changed == dataclasses.replace(Settings(), output="text", min_pages=7)
+
+    def test_wrong_value_says_where_it_was_given(self) -> None:
+        with pytest.raises(SettingError, match=r"^dedup_output='pdf': needs markdown, text or html$"):
+            Settings().override({"output": "pdf"}, "dedup_")
+
+    def test_unknown_field_says_where_it_was_given(self) -> None:
+        with pytest.raises(SettingError, match=r"^dedup_ouput is not a setting .*: did you mean dedup_output\?$"):
+            Settings().override({"ouput": "text"}, "dedup_")
+
+
+@given(
+    st.sampled_from(sorted(FIELDS)), st.one_of(st.none(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
+)
+def test_any_value_is_read_or_refused(name: str, value: Any) -> None:
+    given_so = {f"{PREFIX}{name.upper()}": value}
+    with contextlib.suppress(SettingError):
+        settings = Settings.read(given_so)
+        assert settings.override({name: getattr(settings, name)}, "again: ") == settings
+
+
+def test_docs_are_made_from_the_declarations() -> None:
+    assert (PROJECT / "docs" / "settings.md").read_text(encoding="utf-8") == as_markdown(), "run `make docs`"
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_every_setting_says_what_it_means_and_allows(name: str) -> None:
+    metadata = FIELDS[name].metadata
+
+    assert metadata["meaning"].endswith((".", "folder."))
+    assert "|" not in metadata["meaning"] + metadata["allowed"]
+    assert metadata["allowed"] or isinstance(FIELDS[name].default, str)
