@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from html import escape
 from typing import Literal, NamedTuple
-from urllib.parse import quote, urljoin
 
 from html_to_markdown import ConversionOptions, convert
 
 from scrapy_dedup.core.blocks import Block, Page
+from scrapy_dedup.core.links import base_of, target_of
 from scrapy_dedup.core.tables import CELLS
 from scrapy_dedup.core.tags import Tag
 
@@ -20,13 +20,6 @@ _HOLDERS = frozenset("p h1 h2 h3 h4 h5 h6 pre caption figcaption summary li dt d
 _PHRASING = frozenset("p h1 h2 h3 h4 h5 h6 caption summary dt".split())
 _CLOSE_TOGETHER = frozenset("li dt dd td th".split())
 
-# What a page may lead to. Others run something, hold something or open a program.
-_SCHEMES = frozenset({"http", "https", "mailto", "tel", "ftp"})
-_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
-# Browsers leave these out of addresses: "java\nscript:" is a scheme.
-_IGNORED_IN_LINKS = re.compile(r"[\t\n\r]|^[\x00-\x20]+|[\x00-\x20]+$")
-_UNSAFE_IN_LINKS = re.compile(r"[\x00-\x20<>\"`\\^{|}\x7f\ud800-\udfff]")
-_LONGEST_LINK = 4_000
 # Relative links grow by the page's address; behind so many characters the rest of a page's links is drawn as text.
 _MOST_LINK_CHARS = 4_000_000
 
@@ -120,7 +113,7 @@ class _Drawing:
 
     def __init__(self, base_url: str | None, base: str | None, *, for_markdown: bool = False) -> None:
         self.parts: list[str] = []
-        self.base_url = _base(base_url, base)
+        self.base_url = base_of(base_url, base)
         self.for_markdown = for_markdown
         self.link_chars = 0
         # Start tags that are not written yet; among them empty cells, so that a row keeps its columns, and pictures.
@@ -274,32 +267,8 @@ def _end(parts: list[str], opened: tuple[str, int, int], seen: int) -> None:
 def _written(tag: Tag, base_url: str | None) -> str:
     written = []
     for name, value in tag.attributes:
-        shown = _target(value, base_url) if name in ("href", "src") else value
+        shown = target_of(value, base_url) if name in ("href", "src") else value
         if shown is None:
             return ""
         written.append(f' {name}="{escape(shown)}"')
     return f"<{tag.name}{''.join(written)}>"
-
-
-def _base(base_url: str | None, base: str | None) -> str | None:
-    """Return the address to which relative links are relative: a page may name another than its own."""
-    if not base_url:
-        return None
-    named = _target(base, base_url) if base else None
-    return named if named and named.startswith(("http://", "https://")) else base_url
-
-
-def _target(href: str, base_url: str | None) -> str | None:
-    """Return where a link leads; None where following it would run or hold something, or it is no address."""
-    if len(href) > _LONGEST_LINK:
-        return None
-    target = _IGNORED_IN_LINKS.sub("", href)
-    if base_url:
-        try:
-            target = urljoin(base_url, target)
-        except ValueError:
-            return None
-    scheme = _SCHEME.match(target)
-    if scheme and scheme[1].lower() not in _SCHEMES:
-        return None
-    return _UNSAFE_IN_LINKS.sub(lambda found: quote(found[0], errors="replace"), target)
