@@ -95,10 +95,13 @@ class Runtime:
         spider = self.crawler.spider.name if self.crawler.spider else self.crawler.spidercls.name
         run = project.begin_run(spider=spider, jobdir=job_of(self.crawler.settings), started_at=datetime.now(UTC))
         crawl = Crawl(project, run, self.settings, self.count)
-        if run.resumed:
+        # A feed is written when it closes: what passed the pipelines of a killed crawl is not in it.
+        feed_is_lost = run.killed and bool(self.crawler.settings.getdict("FEEDS"))
+        if run.resumed and not feed_is_lost:
             crawl.take_over(self.rules)
         if run.killed:
-            logger.warning("The last crawl in this JOBDIR was killed: pages are fetched again, finished ones dropped")
+            finished = "with its feed, and come again" if feed_is_lost else "and finished ones dropped"
+            logger.warning("The last crawl in this JOBDIR was killed: pages are fetched again, %s", finished)
         return crawl
 
     def _connect(self) -> None:

@@ -122,9 +122,24 @@ def test_crawl_that_was_killed_stores_all_that_is_missing_when_it_runs_again(
     assert max(Counter(again.stored_ids).values()) == 1
 
 
+def test_feed_of_a_crawl_that_was_killed_comes_again_whole(project: Project, server: WebServer) -> None:
+    """A feed is written when it closes: what had passed the pipelines before the kill is not in it."""
+    project.settings |= {"JOBDIR": "job"}
+    running = project.start("pages", "-a", f"start={server.origins[0]}/hub")
+    # Long enough for the store to have the first pages as completed.
+    running.send_when(signal.SIGKILL, stored=300)
+    running.finish()
+    again = crawl(project, server)
+
+    assert {item["url"] for item in again.fed} == pages_of(server.site)
+
+
 def test_what_comes_again_after_a_kill_is_what_was_stored_last(project: Project, server: WebServer) -> None:
-    """The store is written every second; what was stored before the last write but one never comes again."""
-    project.settings |= {"JOBDIR": "job", "DOWNLOAD_DELAY": 0.02, "RANDOMIZE_DOWNLOAD_DELAY": False}
+    """The store is written every second; what was stored before the last write but one never comes again.
+
+    Without a feed: the storage that writes through is all the output there is.
+    """
+    project.settings |= {"JOBDIR": "job", "DOWNLOAD_DELAY": 0.02, "RANDOMIZE_DOWNLOAD_DELAY": False, "FEEDS": {}}
     running = project.start("pages", "-a", f"start={server.origins[0]}/hub")
     running.send_when(signal.SIGKILL, stored=200)
     killed = running.finish()
