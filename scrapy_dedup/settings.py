@@ -61,7 +61,7 @@ def number(low: float, high: float) -> Callable[[Any], float]:
 def seconds(low: float, high: float) -> Callable[[Any], timedelta]:
     """Return a parser of a time in seconds."""
     read = number(low, high)
-    return lambda value: value if isinstance(value, timedelta) else timedelta(seconds=read(value))
+    return lambda value: timedelta(seconds=read(value.total_seconds() if isinstance(value, timedelta) else value))
 
 
 def choice(*options: str) -> Callable[[Any], str]:

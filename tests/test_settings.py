@@ -83,6 +83,7 @@ def test_value_is_read(name: str, value: Any, read: Any) -> None:
         ("MIN_BLOCK_CHARS", 9, "DEDUP_MIN_BLOCK_CHARS=9: needs 10 to 500 characters"),
         ("MAX_WAIT", 0, "DEDUP_MAX_WAIT=0: needs 0.1 to 3600 seconds"),
         ("MAX_WAIT", "soon", "DEDUP_MAX_WAIT='soon': needs 0.1 to 3600 seconds"),
+        ("MAX_WAIT", timedelta(hours=2), "DEDUP_MAX_WAIT=datetime.timedelta(seconds=7200): needs 0.1 to 3600 seconds"),
         ("OUTPUT", "pdf", "DEDUP_OUTPUT='pdf': needs markdown, text or html"),
         ("DOMAIN_SCOPE", "", "DEDUP_DOMAIN_SCOPE='': needs host or registrable"),
         ("CANONICAL_DOMAINS", 5, "DEDUP_CANONICAL_DOMAINS=5: needs domains, as a list"),
