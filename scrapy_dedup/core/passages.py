@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from scrapy_dedup.core.blocks import Block, Page
 from scrapy_dedup.core.fingerprints import block_fingerprint
 from scrapy_dedup.core.repeats import PageCounts, RepeatPolicy
+from scrapy_dedup.core.tags import plain
 
 TITLE: Final = "title"
 """Path of the parts of a page's title, where other passages have a DOM path."""
@@ -169,7 +170,7 @@ def may_churn(text: str) -> bool:
 def _passage(block: Block) -> Passage:
     code = ""
     if _PREFORMATTED.search(block.path):
-        code = " ".join(" ".join(piece for piece in block.pieces if type(piece) is str).split())
+        code = " ".join(" ".join(plain(piece) for piece in block.pieces if type(piece) is str).split())
     return Passage(block.path, _without_sign(block), _is_link(block), code)
 
 
