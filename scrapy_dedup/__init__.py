@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
     from scrapy_dedup.plugin.items import PageItem
+    from scrapy_dedup.plugin.replay import is_replayed
+    from scrapy_dedup.plugin.runtime import acknowledge
     from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 
 _HOMES = {
@@ -24,6 +26,8 @@ _HOMES = {
     "DuplicateItem": "item_pipeline",
     "Fingerprinter": "fingerprinter",
     "PageItem": "items",
+    "acknowledge": "runtime",
+    "is_replayed": "replay",
 }
 
 __all__ = [
@@ -35,6 +39,8 @@ __all__ = [
     "DuplicateItem",
     "Fingerprinter",
     "PageItem",
+    "acknowledge",
+    "is_replayed",
 ]
 
 

@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.recrawl import FreshRule
 from scrapy_dedup.settings import PREFIX, SettingError, Settings, as_markdown
+from scrapy_dedup.settings.parsers import FreshFor
 
 PROJECT = Path(__file__).parents[1]
+_HOUR = timedelta(hours=1)
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 
@@ -23,16 +26,16 @@ def test_without_settings_the_defaults_hold() -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_every_default_may_be_written_down(name: str) -> None:
     default = FIELDS[name].default
-    written = default.total_seconds() if isinstance(default, timedelta) else default
+    written = f"{default.total_seconds():g}s" if isinstance(default, timedelta) else default
 
     assert Settings.read({f"{PREFIX}{name.upper()}": written}) == Settings()
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if not isinstance(FIELDS[name].default, frozenset)])
+@pytest.mark.parametrize("name", [name for name in FIELDS if not isinstance(FIELDS[name].default, frozenset | tuple)])
 def test_every_default_may_be_given_on_the_command_line(name: str) -> None:
     """There, `-s NAME=VALUE`, every value is text."""
     default = FIELDS[name].default
-    written = default.total_seconds() if isinstance(default, timedelta) else default
+    written = f"{default.total_seconds():g}s" if isinstance(default, timedelta) else default
 
     assert Settings.read({f"{PREFIX}{name.upper()}": str(written)}) == Settings()
 
@@ -57,6 +60,15 @@ def test_every_default_may_be_given_on_the_command_line(name: str) -> None:
         ("KEEP_PAGES", "None", "none"),
         ("KEEP_PAGES", "3", 3),
         ("FALLBACK_REQUEST_FINGERPRINTER_CLASS", dict, dict),
+        ("MAX_WAIT", "2m", timedelta(minutes=2)),
+        ("MAX_304_AGE", 7, timedelta(days=7)),
+        ("MAX_304_AGE", "12h", timedelta(hours=12)),
+        ("CACHE_MAX_AGE", "off", None),
+        ("CACHE_MAX_AGE", "0.5", timedelta(hours=12)),
+        ("CHANGE_CLASSES", "content, Title", frozenset({"content", "title"})),
+        ("REFRESH", "example.com https://a.example/b", ("example.com", "https://a.example/b")),
+        ("FRESH_FOR", 7, FreshFor(timedelta(days=7))),
+        ("FRESH_FOR", '{"a.example": "1h", "*": 2}', FreshFor(timedelta(days=2), (FreshRule("a.example", _HOUR),))),
     ],
 )
 def test_value_is_read(name: str, value: Any, read: Any) -> None:

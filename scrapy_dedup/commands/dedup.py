@@ -16,9 +16,13 @@ from scrapy.exceptions import UsageError
 
 VERBS = {
     "analyze": "find what repeats on the stored pages, and store them without it",
+    "cache": "look after what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import",
+    "changes": "tell which pages were new, changed or removed since a run or a date",
     "explain": "tell what is known of a URL, and why its blocks were removed",
     "projects": "list the projects of the store, or delete one",
     "report": "sum up what was kept, as a page of HTML if asked for",
+    "runs": "list the last runs, and what each found",
+    "seed": "take what earlier crawls saw for seen: items, an HTTP cache, deltafetch",
     "stats": "show how much boilerplate each domain has, worst first",
 }
 
@@ -44,7 +48,7 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         """Return the line in Scrapy's list of commands."""
-        return "Look into what was crawled: stats, report, explain URL, analyze, projects"
+        return "Look into what was crawled: stats, changes, runs, report, explain URL, analyze, cache, seed, projects"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Let Scrapy's parser take the options before the verb, and leave all else alone."""

@@ -26,6 +26,10 @@ class Page:
     """The raw `href` of each `link rel=canonical` in head."""
     alternates: tuple[tuple[str, str], ...] = ()
     """(hreflang, raw `href`) of each language link in head."""
+    links: tuple[str, ...] = ()
+    """The raw `href` of each link in body, in order."""
+    robots: tuple[str, ...] = ()
+    """The `content` of each `meta name=robots` in head."""
 
     @property
     def fingerprints(self) -> list[int]:
@@ -58,6 +62,7 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     page.lang = (tree.root.attributes.get("lang") if tree.root else None) or None
     _read_head(tree.head.iter() if tree.head else (), page)
     if tree.body is not None:
+        page.links = tuple(href for node in tree.body.css(_LINKS) if (href := node.attributes.get("href")))
         source = tree.body.inner_html or ""
         # Formatting elements that stay open multiply; a page that did is not worth its walk.
         if source.count("<") > 2 * limits.elements:
@@ -68,14 +73,20 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     return page
 
 
+_LINKS = "a[href], area[href]"
+
+
 def _read_head(nodes: Iterable[LexborNode], page: Page) -> None:
     canonicals: list[str] = []
     alternates: list[tuple[str, str]] = []
+    robots: list[str] = []
     for node in nodes:
         if node.tag == "title" and page.title is None:
             page.title = " ".join(node.text().split()) or None
         elif node.tag == "base" and page.base is None:
             page.base = node.attributes.get("href")
+        elif node.tag == "meta" and (node.attributes.get("name") or "").strip().lower() == "robots":
+            robots.append(node.attributes.get("content") or "")
         elif node.tag == "link":
             attributes = node.attributes
             href = attributes.get("href")
@@ -86,3 +97,4 @@ def _read_head(nodes: Iterable[LexborNode], page: Page) -> None:
                 alternates.append((language.strip().lower(), href))
     page.canonicals = tuple(canonicals)
     page.alternates = tuple(alternates)
+    page.robots = tuple(robots)

@@ -1,7 +1,7 @@
 """Fingerprints of blocks and of texts; every stored one goes with VERSION."""
 
 from collections.abc import Iterable
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 
 # Stored beside what was made with it: fingerprints of two versions are never compared.
 VERSION = 1
@@ -45,6 +45,11 @@ class PathFingerprints:
 def text_hash(text: str) -> bytes:
     """Return 16 bytes that stand for a text; white space and case do not count."""
     return blake2b(fold(text).encode("utf-8", "surrogatepass"), digest_size=TEXT_BYTES).digest()
+
+
+def content_hash(content: str) -> bytes:
+    """Return the SHA-256 of a page's main content, 32 bytes; white space does not count, case does."""
+    return sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).digest()
 
 
 def to_hex(fingerprint: int) -> str:

@@ -145,12 +145,18 @@ class Churn:
         for counts, keys in ((self.changed, found.changed), (self.still, found.still)):
             counts.update(key for key in keys if key in counts or len(counts) < self.most)
 
-    def volatile(self, min_pages: int = 3, share: float = 0.7) -> frozenset[int]:
-        """Return the passages whose numbers changed on most pages that have them, and on enough."""
+    def volatile(self, min_pages: int = 3, share: float = 0.7, elsewhere: int = 0) -> frozenset[int]:
+        """Return the passages whose numbers changed on most pages that have them, and on enough.
+
+        Args:
+            min_pages: on fewer nothing is proven.
+            share: of the pages that have the passage.
+            elsewhere: pages that did not change and were not seen: any of them may have it.
+        """
         return frozenset(
             key
             for key, changed in self.changed.items()
-            if changed >= min_pages and changed >= share * (changed + self.still[key])
+            if changed >= min_pages and changed >= share * (changed + self.still[key] + elsewhere)
         )
 
 
@@ -253,6 +259,9 @@ _REASONS: Final = {
 
 
 def _first_difference(before: Sequence[Passage], after: Sequence[Passage]) -> str:
-    """Return the first passages that differ, for people."""
-    was, now = (side[0].text[:_EXCERPT_CHARS] if side else "" for side in (before, after))
+    """Return the first passages that differ, for people, from shortly before they do."""
+    was, now = (side[0].text if side else "" for side in (before, after))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(was, now, strict=False)))
+    start = max(0, same - _EXCERPT_CHARS // 2)
+    was, now = (text[start : start + _EXCERPT_CHARS] for text in (was, now))
     return f": {was!r} became {now!r}"

@@ -1,17 +1,26 @@
-"""When a page is done: its callback has ended, and all of its items have left the pipelines."""
+"""When a page is done: its callback has ended, all of its items have left the pipelines, and they are safe."""
 
-from collections import OrderedDict
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy.http import Response
 
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.plugin.items import url_of
+from scrapy_dedup.plugin.items import REPORT, url_of
+from scrapy_dedup.plugin.outcomes import Recorder
+from scrapy_dedup.plugin.replay import forget
+from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
+from scrapy_dedup.service.commits import Stay, commit
 from scrapy_dedup.service.crawl import Crawl, Draft
+from scrapy_dedup.service.departures import is_tombstone
+from scrapy_dedup.store.records import Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000
@@ -20,34 +29,70 @@ _MOST_LOOSE = 1_000
 class Acknowledgement:
     """Completes pages. Where a page's response is not known, its item is known by its URL."""
 
-    def __init__(self, crawl: Crawl, visits: Visits, writer: WriteBehind, rules: UrlRules) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        visits: Visits,
+        writer: WriteBehind,
+        safety: Safety,
+        rules: UrlRules,
+        count: Callable[[str, int], None],
+    ) -> None:
         self._crawl = crawl
         self._visits = visits
         self._writer = writer
+        self._safety = safety
         self._rules = rules
+        self._count = count
         self._loose: OrderedDict[bytes, Draft] = OrderedDict()
+        self._manual = crawl.settings.ack == "manual"
+        self._said: Counter[bytes] = Counter()
+        """Items that the user has acknowledged, by page, of pages that are not done."""
+        self._unsaid: dict[bytes, tuple[int, list[Record]]] = {}
+        """Pages that are done but for the user's word: how many items they gave, and what is to be written."""
+        self.recorder: Recorder | None = None
+        """Set once the spider is there."""
+        self.removal_of: Callable[[dict[str, Any]], list[Record]] = lambda _: []
+        """What is written of a removed page when its tombstone is safe."""
 
     def __len__(self) -> int:
         """Return how many pages are held."""
-        return len(self._loose)
+        return len(self._loose) + len(self._unsaid)
 
     def hold(self, draft: Draft) -> None:
         """Remember the page of an item that goes on, where it is not its response's."""
         self._loose[draft.page_key] = draft
         if len(self._loose) > _MOST_LOOSE:
-            self._complete([self._loose.popitem(last=False)[1]])
+            self._complete_loose(self._loose.popitem(last=False)[1], set())
 
-    def item_done(self, item: Any, response: Response | None) -> None:
-        """Note that an item was scraped or dropped."""
+    def item_scraped(self, item: Any, response: Response | None) -> None:
+        """Note that an item passed all pipelines."""
+        feeds = self._safety.feeds_of(item)
+        if is_tombstone(item):
+            self._safety.put(self.removal_of(item), feeds, self._write)
         visit = self._visits.of_response(response) if response is not None else None
+        if visit is not None:
+            visit.scraped += 1
+            visit.waits_for |= feeds
+            if visit.recorded is not None and self.recorder is not None:
+                self.recorder.item(item, visit.recorded)
+        self._item_left(item, visit, feeds)
+
+    def item_dropped(self, item: Any, response: Response | None) -> None:
+        """Note that an item was dropped."""
+        self._item_left(item, self._visits.of_response(response) if response is not None else None, set())
+
+    def _item_left(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
+        forget(item)
         if self._loose and (draft := self._loose_draft(item)) is not None:
-            self._complete([draft])
+            self._complete_loose(draft, feeds)
         if visit is not None:
             self._visits.left(item, visit)
             self.settle(visit)
 
     def item_failed(self, item: Any, response: Response | None, failure: Any) -> None:
         """Note that a later pipeline failed: the item's page is not done."""
+        forget(item)
         visit = self._visits.of_response(response) if response is not None else None
         draft = self._loose_draft(item) if self._loose else None
         drafts = [draft] if draft is not None else []
@@ -59,6 +104,26 @@ class Acknowledgement:
         for draft in drafts:
             self._crawl.fail(draft, f"{failure.type.__name__}: {failure.value}"[:500], datetime.now(UTC))
 
+    def said(self, item: Any) -> None:
+        """Note the user's word that an item is safe."""
+        key = self._key_of(item)
+        if not self._manual or key is None:
+            return
+        self._said[key] += 1
+        if key in self._unsaid and self._said[key] >= self._unsaid[key][0]:
+            self._write(self._unsaid.pop(key)[1])
+            del self._said[key]
+
+    def _key_of(self, item: Any) -> bytes | None:
+        if not ItemAdapter.is_item(item):
+            return None
+        adapter = ItemAdapter(item)
+        report = adapter.get(REPORT)
+        if isinstance(report, dict) and "visited" in report:
+            return bytes.fromhex(report["visited"])
+        url = url_of(adapter, self._crawl.settings)
+        return page_key(url, self._rules) if url else None
+
     def _loose_draft(self, item: Any) -> Draft | None:
         if not ItemAdapter.is_item(item):
             return None
@@ -69,13 +134,63 @@ class Acknowledgement:
         """Write down that a page is done, when its callback has ended and all of its items have left."""
         if visit.items or visit.failed or (visit.from_spider and not visit.callback_ended):
             return
-        self._complete([draft for draft in visit.drafts if draft.duplicate is None])
+        drafts = [draft for draft in visit.drafts if draft.duplicate is None]
+        is_duplicate = bool(visit.drafts) and not drafts
         visit.drafts.clear()
+        if visit.judgement is None or is_duplicate:
+            self._complete(drafts, visit)
+        elif not visit.noted and visit.callback_ended:
+            self._commit(visit, drafts)
         if visit.callback_ended and not (visit.had_items or visit.noted) and visit.settings.enabled:
+            if visit.judgement is None and not visit.is_error_page:
+                self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
             visit.noted = True
-            self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
         # A response and its selector hold each other, so that a visit stays until garbage is collected.
         visit.parsed = None
+
+    def _commit(self, visit: Visit, drafts: list[Draft]) -> None:
+        """Write what a visit comes to."""
+        judgement = visit.judgement
+        assert judgement is not None
+        visit.noted = True
+        draft = drafts[-1] if drafts else self._bare(visit)
+        stay = Stay(
+            url=visit.url,
+            page_key=visit.page_key,
+            domain=visit.domain,
+            at=visit.fetched_at,
+            http_status=visit.http_status,
+            seconds=time.monotonic() - judgement.began,
+            callback_run=not judgement.replays,
+        )
+        recorded = None if judgement.replays else visit.recorded
+        if recorded is not None and recorded.unkeepable is not None:
+            self._count("unchanged/unkeepable", 1)
+        written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
+        self._crawl.rows += written.at_once
+        self._when_safe(visit, written.when_safe)
+
+    def _bare(self, visit: Visit) -> Draft | None:
+        """Return a page that gave no item, as it would have gone out."""
+        judgement = visit.judgement
+        if judgement is None or judgement.blocks is None or visit.forbids_content:
+            return None
+        is_needed = not judgement.is_unchanged or judgement.state is None or judgement.state.content_hash is None
+        html, page = (visit.html() if is_needed else None), visit.parsed
+        if html is None or not isinstance(page, Page):
+            return None
+        draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
+        draft.of_response = draft.bare = True
+        return self._crawl.bare(draft, visit.settings)
+
+    def _when_safe(self, visit: Visit, records: list[Record]) -> None:
+        if not self._manual:
+            self._safety.put(records, visit.waits_for, self._write)
+        elif visit.scraped > self._said[visit.page_key]:
+            self._unsaid[visit.page_key] = (visit.scraped, records)
+        else:
+            self._said.pop(visit.page_key, None)
+            self._write(records)
 
     def settle_gone(self) -> None:
         """Settle pages whose response is gone: another middleware kept some of their items from the pipelines."""
@@ -89,11 +204,27 @@ class Acknowledgement:
         for visit in self._visits.all():
             self._visits.forget_items(visit)
             self.settle(visit)
-        self._complete(list(self._loose.values()))
+        for draft in self._loose.values():
+            self._complete_loose(draft, set())
         self._loose.clear()
 
-    def _complete(self, drafts: list[Draft]) -> None:
+    def end(self) -> None:
+        """Give up pages that nobody acknowledged: they come again."""
+        if self._unsaid:
+            self._count("ack/never", len(self._unsaid))
+
+    def _complete(self, drafts: list[Draft], visit: Visit) -> None:
         at = datetime.now(UTC)
         for draft in drafts:
-            self._crawl.complete(draft, at)
+            at_once, when_safe = self._crawl.completed(draft, at)
+            self._crawl.rows += at_once
+            self._when_safe(visit, when_safe)
+
+    def _complete_loose(self, draft: Draft, feeds: set[Any]) -> None:
+        at_once, when_safe = self._crawl.completed(draft, datetime.now(UTC))
+        self._crawl.rows += at_once
+        self._safety.put(when_safe, feeds, self._write)
+
+    def _write(self, records: list[Record]) -> None:
+        self._crawl.rows += records
         self._writer.if_due()

@@ -11,8 +11,13 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.recrawl import Recrawl
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.settings import Settings
+
+
+class _Repeated(IgnoreRequest):
+    """The page was fetched in this run."""
 
 
 class DedupDownloaderMiddleware:
@@ -24,6 +29,7 @@ class DedupDownloaderMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
+        self._recrawl = Recrawl(self._runtime)
         self._fetched: set[tuple[bytes, str]] = set()
         """(page key, callback) of pages that were fetched past the duplicate filter."""
         self._requested: set[bytes] = set()
@@ -34,30 +40,43 @@ class DedupDownloaderMiddleware:
         """Make it from the crawler; raises NotConfigured where the plugin is off."""
         return cls(crawler)
 
-    def process_request(self, request: Request) -> None:
-        """Drop a request for a page that was fetched before, with the same callback."""
+    async def process_request(self, request: Request) -> Response | None:
+        """Drop a request for a page that was fetched before, with the same callback; answer what need not be asked."""
         settings = self._settings(request)
-        if settings is None or not settings.url_enabled or is_unfiltered(request):
-            return
+        if settings is None:
+            return None
+        if settings.url_enabled and not is_unfiltered(request):
+            self._drop_repeated(request)
+        return await self._recrawl.before(request, settings)
+
+    async def process_response(self, request: Request, response: Response) -> Response | Request:
+        """Begin a visit, and judge what became of the page."""
+        runtime = self._runtime
+        settings = self._settings(request)
+        if settings is None:
+            if is_left_alone(runtime.settings, request):
+                runtime.begin_visit(request, response, None)
+            return response
+        answer = await self._recrawl.after(request, response, settings)
+        visit = runtime.visits.of_response(answer) if isinstance(answer, Response) else None
+        if visit is not None:
+            if request.dont_filter or not runtime.fingerprints:
+                runtime.note_redirects(visit.redirected_from, visit.url)
+            if request.dont_filter and 200 <= visit.http_status < 400:
+                self._fetched.add((visit.page_key, visit.callback))
+        return answer
+
+    def process_exception(self, request: Request, exception: Exception) -> None:
+        """Note a fetch that failed for good: what was known of the page stays."""
+        if not isinstance(exception, _Repeated) and self._settings(request) is not None:
+            self._recrawl.gave_nothing(request)
+
+    def _drop_repeated(self, request: Request) -> None:
         key = page_key(request.url, self._runtime.rules)
         if (key, callback_name(request)) in self._fetched or self._was_requested(key, request):
             self._runtime.count("url/dropped")
             self._runtime.note_redirects(redirected_from(request), request.url)
-            raise IgnoreRequest("dedup: this page was fetched in this run")
-
-    def process_response(self, request: Request, response: Response) -> Response:
-        """Begin a visit."""
-        runtime = self._runtime
-        settings = self._settings(request)
-        if settings is None and not is_left_alone(runtime.settings, request):
-            return response
-        visit = runtime.visits.begin(request, response, settings)
-        if visit is not None and settings is not None:
-            if request.dont_filter or not runtime.fingerprints:
-                runtime.note_redirects(visit.redirected_from, visit.url)
-            if request.dont_filter and 200 <= response.status < 300:
-                self._fetched.add((visit.page_key, visit.callback))
-        return response
+            raise _Repeated("dedup: this page was fetched in this run")
 
     def _settings(self, request: Request) -> Settings | None:
         """Return what holds for a request; None for those that are left alone."""

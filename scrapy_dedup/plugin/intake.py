@@ -105,7 +105,7 @@ class Intake:
         for draft in visit.drafts:
             if draft.page is page:
                 return draft
-        draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
+        draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page, of_response=True)
         visit.keep(draft)
         return self._finish(draft, visit, settings)
 
@@ -133,6 +133,8 @@ class Intake:
         return self._finish(draft, visit, settings)
 
     def _finish(self, draft: Draft, visit: Visit | None, settings: Settings) -> Draft:
+        if visit is not None and visit.page_key == draft.page_key:
+            draft.judgement = visit.judgement
         wants_text = settings.boilerplate_method == "text"
         draft.method = "text" if draft.page is None or wants_text else "html"
         if isinstance(draft.page, Page) and wants_text:

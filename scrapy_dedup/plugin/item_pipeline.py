@@ -15,9 +15,11 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy_dedup.plugin.alias_check import AliasCheck
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields
+from scrapy_dedup.plugin.replay import is_replayed
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.aliases import Duplicate
 from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.provenance import provenance
 from scrapy_dedup.store.errors import StoreError
@@ -67,6 +69,9 @@ class DedupPipeline:
 
     async def _process(self, item: Any, adapter: ItemAdapter) -> None:
         runtime = self._runtime
+        if is_replayed(item) or is_tombstone(item):
+            runtime.count("items/replayed" if is_replayed(item) else "items/tombstones")
+            return
         brought = self._intake.of(item, adapter)
         if isinstance(brought, Left):
             self._leave(item, adapter, brought)
@@ -121,7 +126,7 @@ class DedupPipeline:
         if not learner.known:
             runtime.count("items/parked")
             parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
-            draft.released = await maybe_deferred_to_future(parked)
+            draft.released = str(await maybe_deferred_to_future(parked))
         return learner
 
     async def _meet(self, draft: Draft) -> Learner:
@@ -142,10 +147,17 @@ class DedupPipeline:
         crawl = runtime.crawl
         crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
-        self._fields.put(item, adapter, REPORT, provenance(draft, crawl.store.name, str(crawl.run.id)))
+        self._fields.put(item, adapter, REPORT, self._report(brought))
         if brought.visit is None or not brought.stands_for_page:
             runtime.done.hold(draft)
         runtime.count("items/out")
+
+    def _report(self, brought: Brought) -> dict[str, Any]:
+        crawl = self._runtime.crawl
+        report = provenance(brought.draft, crawl.store.name, str(crawl.run.id))
+        if brought.visit is not None:
+            report["visited"] = brought.visit.page_key.hex()
+        return report
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
         self._runtime.count(f"left/{left.detail}")

@@ -13,6 +13,11 @@ _WANTED = "dedup_wanted"
 """The spider asked for it with dont_filter."""
 _OLD_REDIRECTS = "dedup_old_redirects"
 """So many of the first redirect_urls are another request's."""
+CONDITIONAL = "dedup_conditional"
+"""It asks for the page only if it has changed, because of us."""
+WHOLE = "dedup_whole"
+"""It asks for the page whether or not it has changed."""
+OURS = frozenset({READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
 # Scrapy sets dont_filter together with these, and we with the last.
 _FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
 
@@ -55,3 +60,9 @@ def is_unfiltered(request: Request) -> bool:
     if not request.dont_filter:
         return False
     return _WANTED in request.meta or not any(key in request.meta for key in _FILTER_IS_OFF)
+
+
+def is_known_component(component: object) -> bool:
+    """Say whether a component is Scrapy's or ours."""
+    module = getattr(component, "__module__", None) or type(component).__module__
+    return module.partition(".")[0] in ("scrapy", "scrapy_dedup")

@@ -13,6 +13,8 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.utils.request import RequestFingerprinter
 
+from scrapy_dedup.plugin.marks import is_known_component
+
 
 class RepeatedLinks:
     """Asks Scrapy's own duplicate filter what it would say, and is silent where anybody could tell the difference.
@@ -61,20 +63,14 @@ class RepeatedLinks:
     def _somebody_listens(self) -> bool:
         sent = (signals.request_dropped, signals.request_scheduled)
         receivers = [one for signal in sent for one in liveReceivers(getAllReceivers(self._crawler, signal))]
-        return not all(_is_scrapys(getattr(receiver, "__self__", receiver)) for receiver in receivers)
+        return not all(is_known_component(getattr(receiver, "__self__", receiver)) for receiver in receivers)
 
     def _somebody_comes_after(self) -> bool:
         manager = getattr(getattr(self._crawler.engine, "scraper", None), "spidermw", None)
         middlewares = getattr(manager, "middlewares", None)
-        return middlewares is None or not all(map(_is_scrapys, middlewares))
+        return middlewares is None or not all(map(is_known_component, middlewares))
 
     def _is_of_urls_alone(self) -> bool:
         """Say whether a fingerprint stays what it is when later middlewares set headers."""
         fingerprinter = self._crawler.request_fingerprinter
         return type(fingerprinter) is RequestFingerprinter or getattr(fingerprinter, "is_of_urls_alone", False)
-
-
-def _is_scrapys(component: object) -> bool:
-    """Say whether a component is Scrapy's or ours."""
-    module = getattr(component, "__module__", None) or type(component).__module__
-    return module.partition(".")[0] in ("scrapy", "scrapy_dedup")

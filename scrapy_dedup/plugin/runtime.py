@@ -5,6 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,23 +13,29 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
+from scrapy.http import Response
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.project import data_path
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.core.verdicts import Kind
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
+from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.jobs import job_of
 from scrapy_dedup.plugin.marks import redirected_from
+from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
+from scrapy_dedup.plugin.safety import Safety
+from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
 from scrapy_dedup.service.crawl import Crawl, Draft
 from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.policies import canonical_policy, keep_policy, parse_limits, url_rules
+from scrapy_dedup.service.policies import canonical_policy, keep_policy, parse_limits, repeat_policy, url_rules
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store
@@ -36,6 +43,7 @@ from scrapy_dedup.store.store import Store
 logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.1
+_RELEASED_AT_ONCE = 5_000
 # The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
 _REDIRECTS_REMEMBERED = 1_000
 
@@ -56,7 +64,12 @@ class Runtime:
         self.crawl = self._begin_run()
         self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
         self.writer = WriteBehind(self.crawl, settings.write_every, self.count)
-        self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.rules)
+        self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
+        self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
+        self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
+        self.met: dict[bytes, Kind] = {}
+        """Pages that this run has received, or that what is held stands for, and what they were."""
+        self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self._engine = EngineState(crawler)
@@ -64,6 +77,7 @@ class Runtime:
         """Redirects that were noted last."""
         self._loops: list[Any] = []
         self._reason = "shutdown"
+        self._ended = False
         self._connect()
 
     @classmethod
@@ -95,20 +109,19 @@ class Runtime:
         spider = self.crawler.spider.name if self.crawler.spider else self.crawler.spidercls.name
         run = project.begin_run(spider=spider, jobdir=job_of(self.crawler.settings), started_at=datetime.now(UTC))
         crawl = Crawl(project, run, self.settings, self.count)
-        # A feed is written when it closes: what passed the pipelines of a killed crawl is not in it.
-        feed_is_lost = run.killed and bool(self.crawler.settings.getdict("FEEDS"))
-        if run.resumed and not feed_is_lost:
+        if run.resumed:
             crawl.take_over(self.rules)
         if run.killed:
-            finished = "with its feed, and come again" if feed_is_lost else "and finished ones dropped"
-            logger.warning("The last crawl in this JOBDIR was killed: pages are fetched again, %s", finished)
+            logger.warning(
+                "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
+            )
         return crawl
 
     def _connect(self) -> None:
         connect: Callable[..., None] = self.crawler.signals.connect
         connect(self._opened, signals.spider_opened)
-        connect(self.done.item_done, signals.item_scraped)
-        connect(self.done.item_done, signals.item_dropped)
+        connect(self.done.item_scraped, signals.item_scraped)
+        connect(self.done.item_dropped, signals.item_dropped)
         connect(self.done.item_failed, signals.item_error)
         if not self.fingerprints:
             connect(self._request_dropped, signals.request_dropped)
@@ -120,15 +133,29 @@ class Runtime:
         self.crawler.stats.inc_value(f"dedup/{what}", n)
 
     def _opened(self) -> None:
+        if self.crawler.spider is not None:
+            self.done.recorder = Recorder(self.crawler.spider)
+        self.departures.watch(self.met)
+        self.done.removal_of = self.departures.records_of
         for call, interval_seconds in ((self._tick, TICK_SECONDS), (self.writer.begin, WRITE_SECONDS)):
             loop = create_looping_call(call)
             loop.start(interval_seconds, now=False)
             self._loops.append(loop)
 
+    # Visits.
+
+    def begin_visit(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
+        """Note a response; None where its URL has no domain."""
+        self.safety.look()
+        return self.visits.begin(request, response, settings)
+
     # Parking.
 
     def _tick(self) -> None:
         self.done.settle_gone()
+        # At the end there may be a whole crawl's.
+        if self.safety.released and not self._ended and len(self.crawl.rows) < self.settings.write_every:
+            self.crawl.rows += self.safety.released.popleft().take()
         if len(self.lot):
             state = self._engine
             self.lot.tick(time.monotonic(), closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
@@ -180,6 +207,7 @@ class Runtime:
 
     def _spider_closed(self, reason: str) -> None:
         self._reason = reason
+        self._ended = True
         # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
         if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):
             self.count("url/dropped", filtered)
@@ -192,6 +220,9 @@ class Runtime:
             if loop.running:
                 loop.stop()
         try:
+            await self._write_released()
+            self.safety.end()
+            self.done.end()
             await self.writer.end()
             await run_in_thread(self._end_run)
         except StoreError as error:
@@ -199,8 +230,18 @@ class Runtime:
         finally:
             self.store.close()
 
+    async def _write_released(self) -> None:
+        """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
+        while self.safety.released:
+            records = self.safety.released.popleft().take()
+            while some := list(islice(records, _RELEASED_AT_ONCE)):
+                self.crawl.rows += some
+                await self.writer.flush()
+
     def _end_run(self) -> None:
         finished = self._reason == "finished"
+        if finished:
+            self.departures.persist()
         stats = self.crawler.stats.get_stats()
         self.crawl.store.end_run(
             self.crawl.run.id,
@@ -209,6 +250,17 @@ class Runtime:
             stats={name: value for name, value in stats.items() if isinstance(value, int | float | str)},
             finished_at=datetime.now(UTC),
         )
+
+
+def acknowledge(crawler: Crawler, *items: Any) -> None:
+    """Say that items are safe where DEDUP_ACK is `manual`: their pages count as seen once all their items are.
+
+    Items that are never acknowledged come again in the next crawl.
+    """
+    runtime = Runtime.of_open(crawler)
+    if runtime is not None:
+        for item in items:
+            runtime.done.said(item)
 
 
 def _is_our_fingerprinter(given: Any) -> bool:

@@ -10,7 +10,9 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Own
+from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.marks import READMITTED, mark_new, mark_start
+from scrapy_dedup.plugin.outlet import Outlet
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
@@ -47,33 +49,47 @@ class DedupSpiderMiddleware:
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         """Hand on what the callback yields."""
         visit = self._visit(response)
-        repeated = 0
+        outlet = Outlet(visit, self._runtime)
         try:
             async for output in result:
-                if isinstance(output, Request):
-                    # First: whoever takes a fingerprint reads the request's redirects.
-                    if output.dont_filter or (visit is not None and visit.redirected_from):
-                        mark_new(output)
-                    if not self._readmits and self._repeated.holds(output):
-                        repeated += 1
-                        continue
-                    yield self._readmit(output) if self._readmits else output
-                    continue
-                if visit is not None:
-                    self._runtime.visits.attach(output, visit)
-                yield output
+                if (passed := self._passed(output, visit, outlet)) is not None:
+                    yield passed
+            for item in outlet.stored_items():
+                yield self._attached(item, visit)
             if visit is not None and (request := self._canonical_request(response, visit)) is not None:
+                outlet.passes_request(request)
                 yield self._readmit(request) if self._readmits else request
         except BaseException:
             if visit is not None:
                 visit.failed = True
             raise
         finally:
-            if repeated:
-                self._repeated.count(repeated)
+            if outlet.repeated:
+                self._repeated.count(outlet.repeated)
             if visit is not None:
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
+
+    def _passed(self, output: Any, visit: Visit | None, outlet: Outlet) -> Any:
+        """Return what goes on of one output; None where it ends here."""
+        if not isinstance(output, Request):
+            return self._attached(output, visit) if outlet.passes_item() else None
+        if not outlet.passes_request(output):
+            return None
+        # First: whoever takes a fingerprint reads the request's redirects.
+        if output.dont_filter or (visit is not None and visit.redirected_from):
+            mark_new(output)
+        if self._readmits:
+            return self._readmit(output)
+        if self._repeated.holds(output):
+            outlet.repeated += 1
+            return None
+        return output
+
+    def _attached(self, item: Any, visit: Visit | None) -> Any:
+        if visit is not None:
+            self._runtime.visits.attach(item, visit)
+        return item
 
     def _visit(self, response: Response) -> Visit | None:
         """Return the response's visit; a response that another middleware replaced begins a new one."""
@@ -87,12 +103,16 @@ class DedupSpiderMiddleware:
     def _begin(self, response: Response, request: Request) -> Visit | None:
         runtime = self._runtime
         if is_left_alone(runtime.settings, request):
-            return runtime.visits.begin(request, response, None)
+            return runtime.begin_visit(request, response, None)
         if request.method != "GET" or request.callback is NO_CALLBACK:
             return None
-        visit = runtime.visits.begin(request, response, with_request(runtime.settings, request))
+        earlier = runtime.visits.of_item(None, page_key(response.url, runtime.rules))
+        visit = runtime.begin_visit(request, response, with_request(runtime.settings, request))
         if visit is not None:
             runtime.count("pages/replaced_responses")
+            if earlier is not None and not earlier.callback_ended:
+                # What it came to was found out from the response as it came.
+                visit.judgement, visit.callback = earlier.judgement, earlier.callback
         return visit
 
     def _canonical_request(self, response: Response, visit: Visit) -> Request | None:

@@ -1,7 +1,7 @@
 """Which page an item belongs to: responses, the items that came from them, and when a page is done."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import count
@@ -16,7 +16,9 @@ from scrapy_dedup.core.canonical import Alias, Own
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 
 
@@ -34,6 +36,7 @@ class Visit:
     http_status: int
     callback: str
     """The name of the callback that reads the response."""
+    cb_kwargs: Mapping[str, Any]
     unfiltered: bool
     """The spider asked for this page whether or not it was seen."""
     redirected_from: tuple[str, ...] = ()
@@ -50,6 +53,16 @@ class Visit:
     parsed: Page | Unparsed | None = None
     alias: Alias | Own | None = None
     """What became of the page's canonical link, once somebody asked."""
+    judgement: Judgement | None = None
+    """What the visit comes to beside the last one; None where pages are not compared."""
+    recorded: Recorded | None = None
+    """What the callback made of the page; None where that is not kept."""
+    is_error_page: bool = False
+    """It came with 200 all the same."""
+    waits_for: set[Any] = field(default_factory=set)
+    """What must happen before its items are safe."""
+    scraped: int = 0
+    """Items that passed all pipelines."""
 
     def keep(self, draft: Draft) -> None:
         """Keep a page until all items have left.
@@ -58,6 +71,18 @@ class Visit:
         """
         of_response = [one for one in self.drafts if one.page is not None and one.page is self.parsed]
         self.drafts = [*of_response, draft]
+
+    @property
+    def forbids_content(self) -> bool:
+        """Whether the page asks not to be kept, and the user honours that."""
+        directives = self.judgement.directives if self.judgement is not None else None
+        return self.settings.robots_directives == "honour" and directives is not None and directives.noindex
+
+    @property
+    def forbids_links(self) -> bool:
+        """Whether the page asks not to follow its links, and the user honours that."""
+        directives = self.judgement.directives if self.judgement is not None else None
+        return self.settings.robots_directives == "honour" and directives is not None and directives.nofollow
 
     def declared_type(self) -> str | None:
         """Return the response's Content-Type with its parameters."""
@@ -99,6 +124,12 @@ def content_type_of(response: Response) -> str | None:
     if not declared:
         return None
     return declared.decode("latin-1").partition(";")[0].strip().lower()[:200] or None
+
+
+def received_bytes(response: Response) -> int:
+    """Return how many bytes of body came over the network, as far as the server said so."""
+    declared = response.headers.get("Content-Length")
+    return int(declared) if declared and declared.isdigit() and len(declared) < 16 else len(response.body)
 
 
 class Visits:
@@ -146,6 +177,7 @@ class Visits:
             response=ref(response),
             http_status=response.status,
             callback=callback_name(request),
+            cb_kwargs=request.cb_kwargs,
             unfiltered=is_unfiltered(request),
             redirected_from=redirected_from(request),
         )

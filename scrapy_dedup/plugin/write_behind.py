@@ -41,12 +41,16 @@ class WriteBehind:
             rows, self._crawl.rows = self._crawl.rows, []
             self._writing = deferred_from_coro(self._write(rows))
 
-    async def end(self) -> None:
-        """Write everything that waits; errors are told, and what could not be written is counted."""
+    async def flush(self) -> None:
+        """Write what waits now."""
         if self._writing is not None:
             await maybe_deferred_to_future(self._writing)
         rows, self._crawl.rows = self._crawl.rows, []
         await self._write(rows)
+
+    async def end(self) -> None:
+        """Write everything that waits; errors are told, and what could not be written is counted."""
+        await self.flush()
         if self._crawl.rows:
             self._count("store/rows_given_up", len(self._crawl.rows))
             logger.error("%d rows could not be written; their pages come again", len(self._crawl.rows))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.fingerprints import from_hex, text_hash, to_hex
+from scrapy_dedup.core.fingerprints import content_hash, from_hex, text_hash, to_hex
 from scrapy_dedup.core.render import Output, render
 from scrapy_dedup.core.repeats import (
     Boilerplate,
@@ -34,7 +34,7 @@ class Cleaned:
     chars_out: int
     removed: list[Removed] = field(default_factory=list)
     content_hash: bytes = b""
-    """Of the whole visible text."""
+    """SHA-256 of the kept text as it goes out."""
     cleaned_hash: bytes = b""
     """Of the kept text, whatever the output's form."""
 
@@ -53,14 +53,14 @@ def clean_html(page: Page, boilerplate: Boilerplate[int], output: Output, base_u
     ]
     kept = [block.text for verdict, block in zip(verdicts, blocks, strict=True) if not verdict]
     chars_out = sum(map(len, kept))
-    content_hash = text_hash("\n".join(block.text for block in blocks))
+    content = render(page, [verdict is None for verdict in verdicts], output, base_url)
     return Cleaned(
-        content=render(page, [verdict is None for verdict in verdicts], output, base_url),
+        content=content,
         chars_in=chars_out + sum(len(one.text) for one in removed),
         chars_out=chars_out,
         removed=removed,
-        content_hash=content_hash,
-        cleaned_hash=text_hash("\n".join(kept)) if removed else content_hash,
+        content_hash=content_hash(content),
+        cleaned_hash=text_hash("\n".join(kept)),
     )
 
 
@@ -74,12 +74,11 @@ def clean_text(content: str, boilerplate: Boilerplate[int], min_block_chars: int
     cleaned = content
     if removed:
         cleaned, _ = strip_boilerplate(content, {to_hex(one.removal.fingerprint) for one in removed}, min_block_chars)
-    content_hash = text_hash(content)
     return Cleaned(
         content=cleaned,
         chars_in=len(content),
         chars_out=len(cleaned),
         removed=removed,
-        content_hash=content_hash,
-        cleaned_hash=text_hash(cleaned) if removed else content_hash,
+        content_hash=content_hash(cleaned),
+        cleaned_hash=text_hash(cleaned),
     )

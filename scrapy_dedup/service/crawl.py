@@ -13,13 +13,16 @@ from scrapy_dedup.service.aliases import Aliases, Duplicate
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import Learner, Method, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.service.removals import removal_decision
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import (
+    BARE,
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
+    Field,
     Record,
     SourceRecord,
 )
@@ -62,6 +65,21 @@ class Draft:
     cleaned: Cleaned | None = None
     released: str = "known"
     """What let the page go: that its domain is known, or why its batch ended."""
+    of_response: bool = False
+    """Its HTML is the response's."""
+    bare: bool = False
+    """The page gave no item."""
+    judgement: Judgement | None = None
+    """What the visit comes to that brought it."""
+
+    @property
+    def field(self) -> Field:
+        """What *source* is."""
+        if self.page is None:
+            return "content"
+        if self.bare:
+            return BARE
+        return "html" if self.of_response else "item_html"
 
 
 @dataclass(slots=True)
@@ -131,35 +149,39 @@ class Crawl:
         if draft.cleaned and draft.cleaned.removed:
             self.rows.append(removal_decision(draft.page_key, draft.cleaned, at))
 
-    def complete(self, draft: Draft, at: datetime) -> None:
-        """Note that everything that a page gave is safe."""
+    def bare(self, draft: Draft, settings: Settings) -> Draft:
+        """Cut a page that gave no item; it is not counted, and nothing is learned from it."""
+        learner = self.learners.get((draft.domain, "html"))
+        if draft.page is not None:
+            boilerplate = (learner or _NOTHING_KNOWN).boilerplate
+            draft.cleaned = cleaning.clean_html(draft.page, boilerplate, settings.output, draft.url)
+        return draft
+
+    def completed(self, draft: Draft, at: datetime) -> tuple[list[Record], list[Record]]:
+        """Return what is written of a page that is not compared with its last version: at once, and when it is safe."""
         cleaned = draft.cleaned
-        self.rows.append(self._document(draft, "completed", at))
-        self.rows.append(
-            SourceRecord(
-                page_key=draft.page_key,
-                url=draft.url,
-                domain=draft.domain,
-                field="content" if draft.page is None else "html",
-                content=draft.source,
-                fetched_at=draft.fetched_at,
-                title=draft.page.title if draft.page else None,
-                content_type=draft.content_type,
-                source_group=draft.source_group or None,
-                cleaned_content=cleaned.content if cleaned else None,
-            )
+        source = SourceRecord(
+            page_key=draft.page_key,
+            url=draft.url,
+            domain=draft.domain,
+            field=draft.field,
+            content=draft.source,
+            fetched_at=draft.fetched_at,
+            title=draft.page.title if draft.page else None,
+            content_type=draft.content_type,
+            source_group=draft.source_group or None,
+            cleaned_content=cleaned.content if cleaned else None,
         )
-        self.rows.append(
-            CrawledUrlRecord(
-                page_key=draft.page_key,
-                url=draft.url,
-                domain=draft.domain,
-                status="crawled",
-                last_crawled_at=draft.fetched_at,
-                http_status=draft.http_status,
-                document_key=draft.page_key,
-            )
+        url = CrawledUrlRecord(
+            page_key=draft.page_key,
+            url=draft.url,
+            domain=draft.domain,
+            status="crawled",
+            last_crawled_at=draft.fetched_at,
+            http_status=draft.http_status,
+            document_key=draft.page_key,
         )
+        return [source], [self._document(draft, "completed", at), url]
 
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
@@ -186,6 +208,7 @@ class Crawl:
             chars_out=cleaned.chars_out if cleaned else None,
             sketch=draft.sketch or None,
             error=error,
+            last_changed_at=draft.fetched_at if status == "completed" else None,
         )
 
     def note_empty(self, url: str, page_key: bytes, domain: str, http_status: int, at: datetime) -> None:

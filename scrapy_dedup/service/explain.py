@@ -12,6 +12,7 @@ from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.reading import Located, Reading, other_method, read_again
 from scrapy_dedup.service.removals import LAYER, removals_in
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import HTML_FIELDS
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import (
     StoredBoilerplate,
@@ -192,7 +193,7 @@ def judged_blocks(
     if source is None:
         return None, []
     reading, blocks = _blocks(source, settings)
-    if source.field == "html" and removals and not _holds(blocks, removals):
+    if source.field in HTML_FIELDS and removals and not _holds(blocks, removals):
         other, others = _blocks(source, other_method(settings))
         if _holds(others, removals):
             reading, blocks = other, others

@@ -2,10 +2,12 @@
 
 from scrapy_dedup.core.canonical import CanonicalPolicy
 from scrapy_dedup.core.guard import ParseLimits
+from scrapy_dedup.core.recrawl import AdaptivePolicy, RecrawlPolicy
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.urls import UrlRules
+from scrapy_dedup.core.verdicts import Change, ChangePolicy
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import KeepPolicy
+from scrapy_dedup.store.keep_policy import KeepPolicy
 
 
 def url_rules(settings: Settings) -> UrlRules:
@@ -36,4 +38,34 @@ def parse_limits(settings: Settings) -> ParseLimits:
 
 def keep_policy(settings: Settings) -> KeepPolicy:
     """Return how much the store keeps."""
-    return KeepPolicy(settings.keep_pages, settings.store_max_bytes or None, settings.keep_decisions)
+    return KeepPolicy(
+        pages=settings.keep_pages,
+        max_bytes=settings.store_max_bytes or None,
+        decisions=settings.keep_decisions,
+        visits=settings.keep_visits,
+        extractions=settings.keep_extractions,
+    )
+
+
+def change_policy(settings: Settings) -> ChangePolicy:
+    """Return which differences make a page changed."""
+    return ChangePolicy(frozenset(map(Change, settings.change_classes)))
+
+
+def adaptive_policy(settings: Settings) -> AdaptivePolicy | None:
+    """Return how a page's interval follows its changes; None where pages have none."""
+    if not settings.adaptive:
+        return None
+    return AdaptivePolicy(settings.adaptive_first, settings.adaptive_shortest, settings.adaptive_longest)
+
+
+def recrawl_policy(settings: Settings) -> RecrawlPolicy:
+    """Return when pages are due again."""
+    return RecrawlPolicy(
+        fresh_for=settings.fresh_for.default,
+        rules=settings.fresh_for.rules,
+        gone_for=settings.gone_for,
+        cache_max_age=settings.cache_max_age,
+        max_304_age=settings.max_304_age,
+        adaptive=adaptive_policy(settings),
+    )

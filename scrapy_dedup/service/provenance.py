@@ -5,6 +5,7 @@ from typing import Any
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.service.cleaning import Removed
 from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.recrawling import Judgement
 
 
 def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
@@ -19,6 +20,8 @@ def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
     }
     if draft.canonical is not None:
         report["canonical"] = draft.canonical.url
+    if draft.judgement is not None:
+        report |= verdict_of(draft.judgement)
     cleaned = draft.cleaned
     if cleaned is not None:
         report |= {
@@ -31,6 +34,23 @@ def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
             "removed": _removed(cleaned.removed),
         }
     return report
+
+
+def verdict_of(judgement: Judgement) -> dict[str, Any]:
+    """Return what became of a page since its last visit."""
+    verdict, state = judgement.verdict, judgement.state
+    found: dict[str, Any] = {
+        "verdict": verdict.kind.value,
+        "change": verdict.change.value,
+        "reason": verdict.reason,
+        "previous_seen_at": state.last_seen_at.isoformat() if state else None,
+        "previous_hash": state.content_hash.hex() if state and state.content_hash else None,
+    }
+    if judgement.diff:
+        found["diff"] = judgement.diff
+    if judgement.directives.names:
+        found["robots"] = judgement.directives.names
+    return found
 
 
 def _removed(removed: list[Removed]) -> list[dict[str, Any]]:

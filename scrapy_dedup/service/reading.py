@@ -11,6 +11,7 @@ from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text
 from scrapy_dedup.service.learning import Method
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import HTML_FIELDS
 from scrapy_dedup.store.stored import StoredSource
 
 
@@ -61,7 +62,7 @@ def read_again(source: StoredSource, settings: Settings) -> Reading | None:
     """Return a stored page as the settings ask for it; None where it is not kept, or not to be parsed."""
     if source.content is None:
         return None
-    if source.field != "html":
+    if source.field not in HTML_FIELDS:
         return Reading("text", None, source.content, source.url)
     page = parse_page(source.content, parse_limits(settings))
     if isinstance(page, Unparsed):

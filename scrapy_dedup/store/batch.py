@@ -13,6 +13,7 @@ from scrapy_dedup.store.records import (
     DecisionRecord,
     DocumentRecord,
     ExtractionRecord,
+    GoneRecord,
     Record,
     SeenRecord,
     SourceRecord,
@@ -33,10 +34,11 @@ from scrapy_dedup.store.rows import (
 )
 from scrapy_dedup.store.upserts import Row
 
-# What a document that is begun again, or failed, takes over; its last good state stays.
-BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
+# What a document that is begun again, or failed, takes over; its last good state stays. The sketch is no part of that
+# state: other pages of this run are compared with it.
+BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at", "sketch")
 # What a page that was seen again may leave as it is.
-AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash")
+AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash", "new_lastmod", "new_moved")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Batch:
     # What changes documents without replacing them: pages seen again, and pages that are begun or failed.
     seen: dict[bytes, Row] = field(default_factory=dict)
     begun: dict[bytes, Row] = field(default_factory=dict)
+    gone: dict[bytes, datetime] = field(default_factory=dict)
     urls: dict[bytes, Row] = field(default_factory=dict)
     decisions: dict[tuple[bytes, str], Row] = field(default_factory=dict)
     boilerplate: dict[tuple[str, str], Row] = field(default_factory=dict)
@@ -70,6 +73,13 @@ class Batch:
             self.begun[key] = {**self.begun[key], **{name: row[name] for name in BEGUN}}
         else:
             self.begun[key] = row
+
+    def add_state(self, record: SeenRecord | GoneRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        """Add that a page was seen again, or that it is gone."""
+        if isinstance(record, GoneRecord):
+            self.gone[record.page_key] = record.at
+        else:
+            self.add_seen(record, project_id, run_id)
 
     def add_seen(self, record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add what a page that was seen again changes."""
@@ -100,8 +110,8 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
                 batch.cleaned[record.page_key] = column_text(record.cleaned_content)
             case DocumentRecord():
                 batch.add_document(record, project_id, run_id)
-            case SeenRecord():
-                batch.add_seen(record, project_id, run_id)
+            case SeenRecord() | GoneRecord():
+                batch.add_state(record, project_id, run_id)
             case VisitRecord():
                 batch.visits[record.at, record.page_key] = visit_row(record, project_id, run_id)
             case ExtractionRecord():

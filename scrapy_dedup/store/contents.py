@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
 from scrapy_dedup.store.batch import Batch
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Project, Source, SourceVersion
-from scrapy_dedup.store.records import KeepPolicy
 from scrapy_dedup.store.rows import size_of
 from scrapy_dedup.store.upserts import Row, chunks, table_of, upsert
 

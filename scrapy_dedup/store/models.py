@@ -92,13 +92,7 @@ class Source(Base):
         UniqueConstraint("project_id", "page_key"),
         Index(None, "project_id", "domain"),
         # What the size bound drops next; rows that were emptied are not in it.
-        Index(
-            "ix_sources_oldest",
-            "project_id",
-            "fetched_at",
-            "page_key",
-            sqlite_where=text("content IS NOT NULL"),
-        ),
+        Index("ix_sources_oldest", "project_id", "fetched_at", "page_key", sqlite_where=text("content IS NOT NULL")),
     )
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
@@ -138,8 +132,6 @@ class Document(Base):
         Index(None, "run_id", "updated_at", "page_key"),
         # The pages of a domain that a complete run did not find; without it every run would read all documents.
         Index(None, "project_id", "domain"),
-        # Few pages are missing, so few writes touch it.
-        Index("ix_documents_missed", "project_id", "domain", "page_key", sqlite_where=text("missed_runs > 0")),
     )
 
     project_id: Mapped[uuid.UUID] = _project(primary_key=True)
@@ -151,7 +143,7 @@ class Document(Base):
     verdict: Mapped[str | None] = mapped_column(String(16))
     title: Mapped[str | None]
     canonical_url: Mapped[str | None]
-    content_hash: Mapped[bytes | None] = mapped_column(Key)
+    content_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     cleaned_hash: Mapped[bytes | None] = mapped_column(Key)
     chars_in: Mapped[int | None]
     chars_out: Mapped[int | None]
@@ -171,6 +163,9 @@ class Document(Base):
     changes_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     missed_runs: Mapped[int] = mapped_column(default=0, server_default=text("0"))
     gone_at: Mapped[datetime | None]
+    lastmod: Mapped[datetime | None]
+    moved: Mapped[bytes | None] = mapped_column(LargeBinary)
+    depth: Mapped[int | None]
 
 
 class CrawledUrl(Base):
@@ -179,12 +174,7 @@ class CrawledUrl(Base):
     __tablename__ = "crawled_urls"
     __table_args__ = (
         # Aliases only: the others stand for the document with their own key.
-        Index(
-            None,
-            "project_id",
-            "document_key",
-            sqlite_where=text("document_key <> page_key"),
-        ),
+        Index(None, "project_id", "document_key", sqlite_where=text("document_key <> page_key")),
     )
 
     project_id: Mapped[uuid.UUID] = _project(primary_key=True)
@@ -265,7 +255,7 @@ class Extraction(Base):
 
 
 class DomainValidators(Base):
-    """How far a domain's ETag and Last-Modified can be trusted."""
+    """How far a domain's ETag and Last-Modified, and the dates in its sitemaps, can be trusted."""
 
     __tablename__ = "domain_validators"
 
@@ -275,6 +265,8 @@ class DomainValidators(Base):
     not_modified: Mapped[int] = mapped_column(BigInteger)
     useless: Mapped[int] = mapped_column(BigInteger)
     changed_304: Mapped[int] = mapped_column(BigInteger)
+    lastmod_right: Mapped[int] = mapped_column(BigInteger)
+    lastmod_wrong: Mapped[int] = mapped_column(BigInteger)
 
 
 class DomainBoilerplate(Base):

@@ -1,15 +1,19 @@
 """What callers hand to the store: plain values; the store packs and compresses them in its writer thread.
 
-Page keys and hashes are 16 raw bytes, times are aware.
+Page keys and hashes are 16 raw bytes, content hashes 32; times are aware.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 Method = Literal["html", "text"]
-Field = Literal["html", "content"]
+Field = Literal["html", "content", "item_html", "bare"]
+# Of a page's originals: the response's HTML, an item's text, an item's own HTML, and the HTML of a page without items,
+# which is kept to be compared with later versions alone.
+BARE: Final = "bare"
+HTML_FIELDS = frozenset({"html", "item_html", BARE})
 RunStatus = Literal["running", "finished", "stopped", "killed"]
 DocumentStatus = Literal["processing", "completed", "failed"]
 UrlStatus = Literal["crawled", "alias", "duplicate", "failed", "skipped"]
@@ -61,6 +65,10 @@ class DocumentRecord:
         blocks: fingerprints in the order of the page, by `codec.pack_fingerprints`.
         missed_runs: complete runs since, in which it was not found.
         gone_at: when it was declared removed.
+        last_changed_at: when the version was fetched that is stored: its source has this time.
+        lastmod: what the sitemap said at the last visit.
+        moved: number keys of what changed in its numbers alone at the last change, packed.
+        depth: links from a start page, by the way that found it.
     """
 
     page_key: bytes
@@ -90,6 +98,9 @@ class DocumentRecord:
     changes_count: int = 0
     missed_runs: int = 0
     gone_at: datetime | None = None
+    lastmod: datetime | None = None
+    moved: bytes | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +110,7 @@ class SeenRecord:
     It is completed in this run, no longer missing, and not gone.
 
     Attributes:
-        validated_at, blocks, links_hash: None: as stored, after a 304 or a skip.
+        validated_at, blocks, links_hash, lastmod, moved: None: as stored, after a 304 or a skip.
         visits_count: of this visit too.
     """
 
@@ -113,6 +124,16 @@ class SeenRecord:
     validated_at: datetime | None = None
     blocks: bytes | None = None
     links_hash: bytes | None = None
+    lastmod: datetime | None = None
+    moved: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GoneRecord:
+    """A page was removed from its site; without effect where that is known."""
+
+    page_key: bytes
+    at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +187,15 @@ class ExtractionRecord:
 
 @dataclass(frozen=True, slots=True)
 class ValidatorRecord:
-    """By how much the counts of a domain's validators grew; the one record that counts twice when written twice.
+    """By how much a domain's counts of trust grew; the one record that counts twice when written twice.
 
     Attributes:
         sent: conditional requests.
         not_modified: of these, answered by 304.
         useless: of these, answered by 200 although the content was equal.
         changed_304: full answers that had changed although a 304 had said otherwise.
+        lastmod_right: pages that had not changed, as the date in the sitemap said.
+        lastmod_wrong: pages that had changed although the date said otherwise.
     """
 
     domain: str
@@ -180,6 +203,8 @@ class ValidatorRecord:
     not_modified: int = 0
     useless: int = 0
     changed_304: int = 0
+    lastmod_right: int = 0
+    lastmod_wrong: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +266,7 @@ Record = (
     | CleanedRecord
     | DocumentRecord
     | SeenRecord
+    | GoneRecord
     | CrawledUrlRecord
     | VisitRecord
     | ExtractionRecord
@@ -248,29 +274,3 @@ Record = (
     | BoilerplateRecord
     | ValidatorRecord
 )
-
-
-@dataclass(frozen=True, slots=True)
-class KeepPolicy:
-    """How much of a project's past is kept.
-
-    Attributes:
-        pages: originals a page: "latest" (1), a number of versions, or "none".
-        max_bytes: bound of packed originals and cleaned texts; beyond it the oldest are emptied. None: no bound.
-        decisions: bound of the rows of `decisions`; several writers at once may exceed it by a tenth each.
-        visits: bound of the rows of `visits`, likewise.
-        extractions: how many extractions of a page are kept, the newest: its contents, callbacks and their arguments.
-    """
-
-    pages: Literal["latest", "none"] | int = "latest"
-    max_bytes: int | None = None
-    decisions: int = 100_000
-    visits: int = 500_000
-    extractions: int = 4
-
-    @property
-    def versions(self) -> int:
-        """Return how many originals of a page are kept."""
-        if isinstance(self.pages, int):
-            return self.pages
-        return {"latest": 1, "none": 0}[self.pages]

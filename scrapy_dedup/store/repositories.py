@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Column, Connection, CursorResult, delete, func, select
+from sqlalchemy import Column, Connection, CursorResult, and_, delete, func, select
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store import contents, lookups
@@ -13,7 +13,7 @@ from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, Project, Source
-from scrapy_dedup.store.records import BoilerplateRecord, Evidence, Method
+from scrapy_dedup.store.records import BARE, BoilerplateRecord, Evidence, Method
 from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.upserts import upsert
@@ -86,10 +86,10 @@ class SourceRepository:
     def get_domains_for_project(
         self, project_id: uuid.UUID, source_groups: Collection[str] | None = None
     ) -> list[tuple[str, int]]:
-        """Return (domain, number of pages whose content is kept), in the order of domains."""
+        """Return (domain, number of pages with items whose content is kept), in the order of domains."""
         counted = (
             select(Source.domain, func.count())
-            .where(Source.project_id == project_id, Source.content.is_not(None))
+            .where(Source.project_id == project_id, Source.content.is_not(None), Source.field != BARE)
             .group_by(Source.domain)
             .order_by(by_code_point(Source.domain))
         )
@@ -100,12 +100,12 @@ class SourceRepository:
     def iterate(
         self, project_id: uuid.UUID, domain: str, source_groups: Collection[str] | None = None
     ) -> Iterator[StoredSource]:
-        """Iterate over the pages of a domain whose content is kept, in the order of their keys.
+        """Iterate over the pages of a domain that gave items and whose content is kept, in the order of their keys.
 
         All keys and a hundred packed pages are in memory at a time. No cursor
         stays open between them, so the session may write while it iterates.
         """
-        kept = Source.content.is_not(None)
+        kept = and_(Source.content.is_not(None), Source.field != BARE)
         of_domain = select(Source.page_key).where(
             Source.project_id == project_id, Source.domain == column_text(domain), kept
         )

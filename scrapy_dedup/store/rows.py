@@ -25,7 +25,7 @@ from scrapy_dedup.store.stored import StoredBoilerplate, StoredDecision, StoredS
 from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.upserts import Row
 
-VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304")
+VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
 
 
 def source_row(record: SourceRecord, project_id: uuid.UUID, packer: Packer) -> Row:
@@ -82,6 +82,9 @@ def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUI
         "changes_count": record.changes_count,
         "missed_runs": record.missed_runs,
         "gone_at": record.gone_at,
+        "lastmod": record.lastmod,
+        "moved": record.moved,
+        "depth": record.depth,
     }
 
 
@@ -100,6 +103,8 @@ def seen_row(record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None
         "new_validated_at": record.validated_at,
         "new_blocks": record.blocks,
         "new_links_hash": record.links_hash,
+        "new_lastmod": record.lastmod,
+        "new_moved": record.moved,
     }
 
 

@@ -38,23 +38,26 @@ _SEEN_AGAIN = (
         gone_at=None,
         **{
             name: func.coalesce(bindparam(f"new_{name}", type_=_DOCUMENT.c[name].type), _DOCUMENT.c[name])
-            for name in ("validated_at", "blocks", "links_hash")
+            for name in ("validated_at", "blocks", "links_hash", "lastmod", "moved")
         },
     )
 )
 
 
-def write_documents(connection: Connection, batch: Batch) -> None:
+def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
     """Write the documents of a batch, whole and in part."""
     upsert(connection, Document, _PAGE, list(batch.documents.values()), once=("first_seen_at",))
     if batch.seen:
         connection.execute(_SEEN_AGAIN, [batch.seen[key] for key in sorted(batch.seen)])
     upsert(connection, Document, _PAGE, list(batch.begun.values()), only=BEGUN)
+    for at in sorted(set(batch.gone.values())):
+        keys = [key for key, gone_at in batch.gone.items() if gone_at == at]
+        set_gone(connection, project_id, keys, at)
 
 
 # One question a request: of these the statement is built once.
 _STATES = (
-    select(*columns_of(Document, StoredState), CrawledUrl.http_status, Extraction.memo_key)
+    select(*columns_of(Document, StoredState), CrawledUrl.http_status, CrawledUrl.last_crawled_at, Extraction.memo_key)
     .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))
     .outerjoin(Extraction, and_(Extraction.project_id == Document.project_id, Extraction.page_key == Document.page_key))
     .where(
@@ -89,17 +92,24 @@ def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collectio
     return {row.domain: row.pages for row in connection.execute(counted)}
 
 
-def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, domains: Collection[str]) -> None:
-    """Count a complete run for the pages of the domains that it did not find; a second time counts nothing.
+def find_missing(
+    connection: Connection,
+    project_id: uuid.UUID,
+    run_id: uuid.UUID,
+    domains: Collection[str],
+    after: MissedPage | None,
+    limit: int,
+) -> list[MissedPage]:
+    """Return so many pages of the domains that a run has not found, in the order of domain and key.
 
     Not found is a page that no visit was acknowledged for since the run began,
-    unless its URL was tried and gave an error, which says nothing; 404 and 410 do.
+    unless its URL was tried and gave an error, which says nothing; 404 and 410 do. Pages that another spider saw last
+    are left out: it may crawl another part of the domain.
     """
     of_run = (CrawlRun.id == run_id, CrawlRun.project_id == project_id)
-    first = update(CrawlRun).where(*of_run, CrawlRun.missed_counted_at.is_(None))
     started_at = connection.scalar(select(CrawlRun.started_at).where(*of_run))
-    if started_at is None or not connection.execute(first.values(missed_counted_at=now())).rowcount:
-        return
+    if started_at is None:
+        return []
     tried_in_vain = exists().where(
         CrawledUrl.project_id == Document.project_id,
         CrawledUrl.page_key == Document.page_key,
@@ -107,31 +117,32 @@ def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUI
         CrawledUrl.status.in_(("failed", "skipped")),
         or_(CrawledUrl.http_status.is_(None), CrawledUrl.http_status.not_in(_GONE)),
     )
-    not_found = (Document.last_seen_at < started_at, Document.gone_at.is_(None), ~tried_in_vain)
-    connection.execute(
-        update(Document)
-        .where(*_of_domains(project_id, domains), *not_found)
-        .values(missed_runs=Document.missed_runs + 1)
-        .execution_options(synchronize_session=False)
-    )
-
-
-def find_missed(
-    connection: Connection,
-    project_id: uuid.UUID,
-    domains: Collection[str],
-    at_least: int,
-    after: MissedPage | None,
-    limit: int,
-) -> list[MissedPage]:
-    """Return so many pages of the domains that as many complete runs missed, in the order of domain and key."""
+    this_spider = select(CrawlRun.spider).where(*of_run).scalar_subquery()
+    runs = select(CrawlRun.id).where(CrawlRun.project_id == project_id, CrawlRun.spider == this_spider)
+    of_spider = or_(Document.run_id.is_(None), Document.run_id.in_(runs))
     order = (Document.domain, Document.page_key)
-    # The second condition is in the words of the index, or it would not be used.
-    missed = (Document.missed_runs >= at_least, Document.missed_runs > 0, Document.gone_at.is_(None))
-    some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *missed)
+    not_found = (Document.last_seen_at < started_at, Document.gone_at.is_(None), of_spider, ~tried_in_vain)
+    some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *not_found)
     if after:
         some = some.where(tuple_(*order) > tuple_(after.domain, after.page_key))
     return [MissedPage(*row) for row in connection.execute(some.order_by(*order).limit(limit))]
+
+
+def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
+    """Count a complete run for the pages that it did not find; a second time counts nothing, and says so."""
+    first = update(CrawlRun).where(
+        CrawlRun.id == run_id, CrawlRun.project_id == project_id, CrawlRun.missed_counted_at.is_(None)
+    )
+    if not connection.execute(first.values(missed_counted_at=now())).rowcount:
+        return False
+    for some in chunks(keys):
+        connection.execute(
+            update(Document)
+            .where(Document.project_id == project_id, Document.page_key.in_(some))
+            .values(missed_runs=Document.missed_runs + 1)
+            .execution_options(synchronize_session=False)
+        )
+    return True
 
 
 def set_gone(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], at: datetime) -> int:
@@ -145,3 +156,14 @@ def set_gone(connection: Connection, project_id: uuid.UUID, keys: Collection[byt
 
 def _of_domains(project_id: uuid.UUID, domains: Iterable[str]) -> tuple[ColumnElement[bool], ...]:
     return Document.project_id == project_id, Document.domain.in_(sorted({column_text(name) for name in domains}))
+
+
+def blocks_of_domain(connection: Connection, project_id: uuid.UUID, domain: str, limit: int) -> list[bytes]:
+    """Return the blocks of so many documents of a domain, as they were packed."""
+    some = (
+        select(Document.blocks)
+        .where(*_of_domains(project_id, [domain]), Document.blocks.is_not(None), Document.gone_at.is_(None))
+        .order_by(Document.page_key)
+        .limit(limit)
+    )
+    return [blocks for (blocks,) in connection.execute(some) if blocks is not None]

@@ -14,9 +14,9 @@ from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.engines import WRITES, file_of, make_engine, parse_url
 from scrapy_dedup.store.errors import StoreError, shown, translated
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.migrating import inspect_connection, migrate
 from scrapy_dedup.store.models import Base, Project
-from scrapy_dedup.store.records import KeepPolicy
 from scrapy_dedup.store.schema import Refused, Schema
 from scrapy_dedup.store.sqlite_file import inspect_file, use_log
 from scrapy_dedup.store.upserts import insert_into

@@ -16,7 +16,7 @@ class StoredState:
     Attributes:
         run_id: the run that wrote the document last.
         status: not "completed" where that run began the page and did not complete it.
-        http_status: of the URL's last visit, acknowledged or not.
+        http_status, last_crawled_at: of the URL's last visit, acknowledged or not; skips are none.
         memo_keys: of the extractions that are held for the page.
     """
 
@@ -42,7 +42,11 @@ class StoredState:
     changes_count: int
     missed_runs: int
     gone_at: datetime | None
+    lastmod: datetime | None = None
+    moved: bytes | None = None
+    depth: int | None = None
     http_status: int | None = None
+    last_crawled_at: datetime | None = None
     memo_keys: frozenset[bytes] = frozenset()
 
 
@@ -130,7 +134,7 @@ class ExtractionFigures:
 
 @dataclass(frozen=True, slots=True)
 class MissedPage:
-    """A page that so many complete runs did not find."""
+    """A page that a run has not found; so many complete runs before it did not, either."""
 
     page_key: bytes
     url: str

@@ -2,9 +2,9 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -12,9 +12,10 @@ from scrapy_dedup.store import contents, extractions, lookups, runs, states, val
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
 from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.errors import StoreError, shown
+from scrapy_dedup.store.history import PageHistory
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
-from scrapy_dedup.store.records import KeepPolicy, Record, RunStatus, ValidatorRecord
+from scrapy_dedup.store.records import Record, RunStatus
 from scrapy_dedup.store.stored import (
     Run,
     StoredBoilerplate,
@@ -25,28 +26,13 @@ from scrapy_dedup.store.stored import (
     StoredUrl,
     StoredVersion,
 )
-from scrapy_dedup.store.stored_visits import (
-    ExtractionChoice,
-    ExtractionFigures,
-    MissedPage,
-    RunFigures,
-    StoredChange,
-    StoredExtraction,
-    StoredState,
-    StoredVisit,
-)
 from scrapy_dedup.store.upserts import upsert
 
 _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
-_EXTRACTIONS_AT_ONCE = 100
-
-Row = TypeVar("Row")
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
 
 
-class ProjectStore:
+class ProjectStore(PageHistory):
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
     Every method raises StoreError when the database fails.
@@ -54,10 +40,8 @@ class ProjectStore:
 
     def __init__(self, database: Database, project_id: uuid.UUID, name: str, keep: KeepPolicy) -> None:
         """Use `Store.project`."""
-        self.id = project_id
-        self.name = name
+        super().__init__(database, project_id, name)
         self.run: Run | None = None
-        self._database = database
         self._keep = keep
         self._decision_bound = decision_bound(project_id, keep.decisions)
         self._visit_bound = visit_bound(project_id, keep.visits)
@@ -112,7 +96,7 @@ class ProjectStore:
 
     def _write(self, connection: Connection, batch: Batch) -> None:
         stored_bytes = self._lock(connection)
-        states.write_documents(connection, batch)
+        states.write_documents(connection, self.id, batch)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
         upsert(
             connection,
@@ -126,16 +110,6 @@ class ProjectStore:
         extractions.write(connection, self.id, batch, self._keep.extractions)
         validators.add(connection, batch)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
-
-    def _lock(self, connection: Connection) -> int:
-        """Take this project's turn to write; return how many bytes it holds."""
-        stored_bytes = contents.lock_project(connection, self.id)
-        if stored_bytes is None:
-            name = shown(self._database.url)
-            raise StoreError(
-                f"store {name}: project {self.name!r} was deleted. Start the crawl again to create it anew."
-            )
-        return stored_bytes
 
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
         if batch.decisions and self._decision_bound.keeps:
@@ -158,17 +132,6 @@ class ProjectStore:
             return lookups.documents_by_status(connection, run_id, status, after, _KEYS_AT_ONCE)
 
         return ((key, url) for _, key, url in self._stream(some))
-
-    def _stream(self, some: Callable[[Connection, Row | None], list[Row]]) -> Iterator[Row]:
-        """Read in several short transactions, each after the last row before: who stops iterating leaves none open."""
-        last: Row | None = None
-        while True:
-            with self._database.transaction() as connection:
-                rows = some(connection, last)
-            if not rows:
-                return
-            yield from rows
-            last = rows[-1]
 
     def knowledge(self, domain: str) -> dict[str, StoredBoilerplate]:
         """Return what repeats on a domain, by method; empty for a domain that is not known."""
@@ -202,97 +165,3 @@ class ProjectStore:
         """Return those of the documents that the run wrote, by key."""
         with self._database.transaction() as connection:
             return lookups.find_documents(connection, self.id, run_id, keys)
-
-    # Coming again.
-
-    def page_states(self, keys: Collection[bytes]) -> dict[bytes, StoredState]:
-        """Return the state of each page's last acknowledged visit, of those that have one."""
-        return self._ask(states.find_states, keys)
-
-    def extraction(self, memo_key: bytes) -> StoredExtraction | None:
-        """Return the extraction with this key, None when it is not held."""
-        return self._ask(extractions.find, memo_key)
-
-    def extractions_of(self, page_key: bytes) -> list[StoredExtraction]:
-        """Return the extractions of a page, newest first."""
-        return self._ask(extractions.of_page, page_key)
-
-    def iterate_extractions(self) -> Iterator[StoredExtraction]:
-        """Iterate over all extractions in the order of memo keys, a hundred in memory at a time."""
-
-        def some(connection: Connection, last: StoredExtraction | None) -> list[StoredExtraction]:
-            after = last.memo_key if last else None
-            return extractions.some_of_all(connection, self.id, after, _EXTRACTIONS_AT_ONCE)
-
-        return self._stream(some)
-
-    def extraction_figures(self) -> dict[str, ExtractionFigures]:
-        """Return how many extractions there are and their packed bytes, by domain."""
-        with self._database.transaction() as connection:
-            return extractions.figures(connection, self.id)
-
-    def delete_extractions(self, choice: ExtractionChoice, *, dry_run: bool) -> ExtractionFigures:
-        """Delete extractions, or only count them; return how many they are."""
-        with self._database.transaction(write=not dry_run) as connection:
-            return extractions.remove(connection, self.id, choice, dry_run=dry_run)
-
-    def validator_counts(self, domain: str) -> ValidatorRecord:
-        """Return how often a domain's validators told the truth."""
-        return self._ask(validators.find, domain)
-
-    def visits_of_run(self, run_id: uuid.UUID) -> Iterator[StoredVisit]:
-        """Iterate over the visits of a run, in the order of time."""
-        return self._stream(lambda connection, last: visits.of_run(connection, self.id, run_id, last, _KEYS_AT_ONCE))
-
-    def changes(self, since: uuid.UUID | datetime) -> Iterator[StoredChange]:
-        """Iterate over the pages found new, changed or removed since an instant, or since a run began.
-
-        Raises:
-            StoreError: there is no such run.
-        """
-        start = since if isinstance(since, datetime) else self._ask(visits.start_of, since)
-        if start is None:
-            raise StoreError(f"there is no run {since} in project {self.name!r}; `scrapy dedup runs` lists them")
-        start_at = start
-
-        def some(connection: Connection, last: tuple[int, StoredChange] | None) -> list[tuple[int, StoredChange]]:
-            after, at = (last[0], last[1].visit.at) if last else (None, start_at)
-            return visits.changes(connection, self.id, at, after, _KEYS_AT_ONCE)
-
-        return (change for _, change in self._stream(some))
-
-    def runs(self, limit: int = 10) -> list[RunFigures]:
-        """Return the runs that began last with the sums of their visits, newest first."""
-        return self._ask(visits.run_figures, limit)
-
-    def live_pages(self, domains: Collection[str]) -> dict[str, int]:
-        """Return how many pages of each domain are there and not gone."""
-        return self._ask(states.live_pages, domains)
-
-    def mark_missing(self, run_id: uuid.UUID, domains: Collection[str], *, limit: int) -> Iterator[MissedPage]:
-        """Count, once, a complete run for the pages that it did not find; see `states.count_missed`.
-
-        Args:
-            run_id: of the run.
-            domains: all those that it crawled completely; a second call for a run counts nothing.
-            limit: missed runs, 1 or more.
-
-        Returns:
-            The pages of the domains that so many runs missed, in the order of domain and key.
-        """
-        with self._database.transaction(write=True) as connection:
-            self._lock(connection)
-            states.count_missed(connection, self.id, run_id, domains)
-        return self._stream(
-            lambda connection, last: states.find_missed(connection, self.id, domains, limit, last, _KEYS_AT_ONCE)
-        )
-
-    def set_gone(self, keys: Collection[bytes], at: datetime) -> int:
-        """Declare pages removed until they are seen again; return how many had not been."""
-        with self._database.transaction(write=True) as connection:
-            self._lock(connection)
-            return states.set_gone(connection, self.id, keys, at)
-
-    def _ask(self, find: Callable[[Connection, uuid.UUID, Question], Answer], question: Question) -> Answer:
-        with self._database.transaction() as connection:
-            return find(connection, self.id, question)

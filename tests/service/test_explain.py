@@ -6,7 +6,8 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.explain import Explanation, UrlError, explain
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import CleanedRecord, CrawledUrlRecord, DecisionRecord, KeepPolicy
+from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.records import CleanedRecord, CrawledUrlRecord, DecisionRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html, put_text, unique

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Project, Source, SourceVersion
-from scrapy_dedup.store.records import CleanedRecord, KeepPolicy, Record
+from scrapy_dedup.store.records import CleanedRecord, Record
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

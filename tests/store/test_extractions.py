@@ -4,10 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from scrapy_dedup.store.records import KeepPolicy
+from scrapy_dedup.store.history import ProjectStore
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures
-from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_key, a_time, an_extraction
 
 EVERYTHING = ExtractionChoice()
@@ -88,7 +88,7 @@ def test_no_extractions_are_kept_when_none_are_wanted(store: Store) -> None:
 def test_all_are_iterated_over_in_the_order_of_their_keys(
     project: ProjectStore, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scrapy_dedup.store.writer._EXTRACTIONS_AT_ONCE", 7)
+    monkeypatch.setattr("scrapy_dedup.store.history._EXTRACTIONS_AT_ONCE", 7)
     project.write([an_extraction(n) for n in range(50)])
     store.project("other").write([an_extraction("other")])
 

@@ -51,7 +51,7 @@ def test_four_processes_may_write_at_once(url: URL) -> None:
     script = f"""
 import sys
 from datetime import timedelta
-from scrapy_dedup.store.records import KeepPolicy
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.store import Store
 from tests.store.builders import a_crawled_url, a_decision, a_document, a_source, a_time
 worker = sys.argv[1]
@@ -109,7 +109,7 @@ def test_two_processes_that_write_the_same_keys_in_other_orders_do_not_wait_in_a
     Store.open(url).close()
     script = f"""
 import sys
-from scrapy_dedup.store.records import ValidatorRecord
+from scrapy_dedup.store.records import GoneRecord, ValidatorRecord
 from scrapy_dedup.store.store import Store
 from tests.store.builders import a_boilerplate, a_crawled_url, a_document, a_key, a_sight, a_time, a_visit
 from tests.store.builders import an_extraction
@@ -126,7 +126,7 @@ with Store.open({spelt(url)!r}) as store:
                 a_visit(name), an_extraction(name), ValidatorRecord(str(name), sent=1),
             )
         )
-        project.set_gone([a_key(name) for name in names], a_time(1))
+        project.write([GoneRecord(a_key(name), a_time(1)) for name in names])
 """
     command = [sys.executable, "-W", "error", "-c", script]
     processes = [subprocess.Popen([*command, step], cwd=ROOT) for step in ("1", "-1")]

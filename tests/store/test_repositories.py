@@ -6,8 +6,9 @@ from sqlalchemy import text
 
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Base
-from scrapy_dedup.store.records import BoilerplateRecord, Evidence, KeepPolicy, ValidatorRecord
+from scrapy_dedup.store.records import BoilerplateRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,

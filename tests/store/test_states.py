@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.errors import DamagedError
-from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
@@ -96,14 +96,14 @@ class TestPageStates:
         before = state_of(project)
         begin(project)
 
-        project.write([a_document(status=status, title="other", error="E", updated_at=a_time(9))])
+        project.write([a_document(status=status, title="other", error="E", updated_at=a_time(9), sketch=b"87654321")])
 
         after = state_of(project)
         assert {name: getattr(after, name) for name in STATE} == {name: getattr(before, name) for name in STATE}
         assert (after.status, after.run_id) == (status, project.run.id if project.run else None)
         document = document_of(project)
         assert (document.error, document.updated_at, document.chars_in) == ("E", a_time(9), 9)
-        assert document.sketch == b"12345678"
+        assert document.sketch == b"87654321"  # other pages of the run are compared with it
 
     def test_another_project_has_its_own(self, store: Store, project: ProjectStore) -> None:
         project.write([a_document(1), an_extraction(1)])
@@ -168,7 +168,7 @@ def test_how_a_pages_records_are_split_into_batches_changes_nothing(
 
     def final(batches: list[list[Record]]) -> object:
         # Another page each time: what was first seen stays.
-        project.set_gone([a_key(1)], NOON)
+        project.write([GoneRecord(a_key(1), NOON)])
         project.write([a_document(1, chars_in=0, first_seen_at=NOON)])
         for batch in batches:
             project.write(batch)
@@ -187,32 +187,40 @@ class TestMissing:
         project.write([a_document(name, updated_at=a_time(-1)) for name in "abcd"])
         project.write([a_document("e", domain="other.example", updated_at=a_time(-1))])
 
-    def missing(self, project: ProjectStore, hours: float = 0, limit: int = 1) -> dict[bytes, int]:
+    def missing(self, project: ProjectStore, hours: float = 0) -> dict[bytes, int]:
+        """Count what a run misses; return how many runs before it missed it, too."""
         begin(project, hours)
         assert project.run is not None
-        return {page.page_key: page.missed_runs for page in project.mark_missing(project.run.id, [DOMAIN], limit=limit)}
+        missing = {page.page_key: page.missed_runs for page in project.missing_pages(project.run.id, [DOMAIN])}
+        assert project.count_missed(project.run.id, list(missing))
+        return missing
 
     def test_pages_that_a_run_did_not_see_are_missing(self, project: ProjectStore) -> None:
         begin(project)
         project.write([a_sight("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
 
         assert project.run is not None
-        found = list(project.mark_missing(project.run.id, [DOMAIN], limit=1))
+        found = list(project.missing_pages(project.run.id, [DOMAIN]))
 
         assert [page.page_key for page in found] == sorted([a_key("c"), a_key("d")])
         assert found[0].last_seen_at == a_time(-1)
         assert state_of(project, "e").missed_runs == 0
 
-    def test_a_page_is_handed_out_once_so_many_runs_missed_it(self, project: ProjectStore) -> None:
-        assert self.missing(project, 0, limit=2) == {}
-        assert self.missing(project, 1, limit=2) == {a_key(name): 2 for name in "abcd"}
+    def test_runs_that_missed_a_page_are_counted(self, project: ProjectStore) -> None:
+        assert self.missing(project, 0) == {a_key(name): 0 for name in "abcd"}
+        assert self.missing(project, 1) == {a_key(name): 1 for name in "abcd"}
+
+    def test_pages_of_another_spider_are_not_missing(self, project: ProjectStore) -> None:
+        project.begin_run(spider="other", jobdir=None, started_at=a_time(-2))
+        project.write([a_document("a", updated_at=a_time(-1))])
+
+        assert self.missing(project).keys() == {a_key(name) for name in "bcd"}
 
     def test_a_run_counts_once(self, project: ProjectStore) -> None:
         self.missing(project)
         assert project.run is not None
 
-        list(project.mark_missing(project.run.id, [DOMAIN], limit=1))
-
+        assert not project.count_missed(project.run.id, [a_key("a")])
         assert state_of(project, "a").missed_runs == 1
 
     def test_a_page_that_is_seen_again_begins_anew(self, project: ProjectStore) -> None:
@@ -253,8 +261,8 @@ class TestMissing:
         assert a_key("begun") not in self.missing(project)
 
     def test_a_removed_page_is_not_missing_until_it_was_seen_again(self, project: ProjectStore) -> None:
-        assert project.set_gone([a_key("a"), a_key("b"), a_key("unknown")], NOON) == 2
-        assert project.set_gone([a_key("a")], a_time(1)) == 0
+        project.write([GoneRecord(a_key(name), NOON) for name in ("a", "b", "unknown")])
+        project.write([GoneRecord(a_key("a"), a_time(1))])
         assert (state_of(project, "a").gone_at, state_of(project, "a").verdict) == (NOON, "removed")
         assert project.live_pages([DOMAIN, "other.example", "unknown"]) == {DOMAIN: 2, "other.example": 1}
 
@@ -274,12 +282,12 @@ class TestMissing:
     def test_more_pages_than_are_read_at_once_are_handed_out(
         self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("scrapy_dedup.store.writer._KEYS_AT_ONCE", 3)
+        monkeypatch.setattr("scrapy_dedup.store.history._KEYS_AT_ONCE", 3)
         project.write(a_document(name, domain="many.example", updated_at=a_time(-1)) for name in range(20))
         begin(project)
         assert project.run is not None
 
-        found = list(project.mark_missing(project.run.id, ["many.example", DOMAIN], limit=1))
+        found = list(project.missing_pages(project.run.id, ["many.example", DOMAIN]))
 
         assert len(found) == len({page.page_key for page in found}) == 24
 
@@ -288,8 +296,9 @@ class TestMissing:
         begin(other, 1)
         assert other.run is not None
 
-        assert list(project.mark_missing(other.run.id, [DOMAIN], limit=1)) == []
-        assert list(project.mark_missing(project.id, [DOMAIN], limit=1)) == []
+        assert list(project.missing_pages(other.run.id, [DOMAIN])) == []
+        assert list(project.missing_pages(project.id, [DOMAIN])) == []
+        assert not project.count_missed(project.id, [])
 
 
 @given(st.lists(st.integers(0, 2**64 - 1)))

@@ -4,7 +4,8 @@ from dataclasses import fields
 import pytest
 
 from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.records import KeepPolicy, ValidatorRecord
+from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.records import ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text, update
 
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Base, Source
-from scrapy_dedup.store.records import CleanedRecord, Evidence, KeepPolicy, Record, ValidatorRecord
+from scrapy_dedup.store.records import CleanedRecord, Evidence, Record, ValidatorRecord
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -26,12 +26,17 @@ STATE: dict[str, sa.types.TypeEngine[Any]] = {
     "changes_count": sa.Integer(),
     "missed_runs": sa.Integer(),
     "gone_at": TIME,
+    "lastmod": TIME,
+    "moved": sa.LargeBinary(),
+    "depth": sa.Integer(),
 }
+COUNTERS = ("visits_count", "changes_count", "missed_runs")
+VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
 
 
 def upgrade() -> None:
     for name, kind in STATE.items():
-        op.add_column("documents", _counter(name) if isinstance(kind, sa.Integer) else sa.Column(name, kind))
+        op.add_column("documents", _counter(name) if name in COUNTERS else sa.Column(name, kind))
     op.add_column("crawl_runs", sa.Column("missed_counted_at", TIME))
     # Until now every visit received the whole page.
     op.execute(
@@ -39,24 +44,13 @@ def upgrade() -> None:
         " last_changed_at = updated_at, visits_count = 1 WHERE status = 'completed'"
     )
     op.create_index("ix_documents_project_id_domain", "documents", ["project_id", "domain"])
-    missed = sa.text("missed_runs > 0")
-    op.create_index(
-        "ix_documents_missed",
-        "documents",
-        ["project_id", "domain", "page_key"],
-        sqlite_where=missed,
-        postgresql_where=missed,
-    )
     _create_visits()
     _create_extractions()
     op.create_table(
         "domain_validators",
         *_project("domain_validators"),
         sa.Column("domain", sa.Text(), nullable=False),
-        sa.Column("sent", sa.BigInteger(), nullable=False),
-        sa.Column("not_modified", sa.BigInteger(), nullable=False),
-        sa.Column("useless", sa.BigInteger(), nullable=False),
-        sa.Column("changed_304", sa.BigInteger(), nullable=False),
+        *(sa.Column(name, sa.BigInteger(), nullable=False) for name in VALIDATOR_COUNTS),
         sa.PrimaryKeyConstraint("project_id", "domain", name="pk_domain_validators"),
     )
 
@@ -64,8 +58,7 @@ def upgrade() -> None:
 def downgrade() -> None:
     for table in ("domain_validators", "extractions", "visits"):
         op.drop_table(table)
-    for index in ("ix_documents_missed", "ix_documents_project_id_domain"):
-        op.drop_index(index, "documents")
+    op.drop_index("ix_documents_project_id_domain", "documents")
     op.drop_column("crawl_runs", "missed_counted_at")
     for name in reversed(STATE):
         op.drop_column("documents", name)

@@ -2,12 +2,29 @@
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.settings.parsers import (
+    FreshFor,
+    boolean,
+    choice,
+    days,
+    days_or_none,
+    fresh_for,
+    integer,
+    keep_pages,
+    number,
+    patterns,
+    seconds,
+    setting,
+    some_of,
+    text,
+    words,
+)
 
 PREFIX = "DEDUP_"
 
@@ -16,86 +33,8 @@ class SettingError(DedupError):
     """A setting is not known, or its value is none that it can have."""
 
 
-def setting(default: Any, parse: Callable[[Any], Any], meaning: str, *, allowed: str = "") -> Any:
-    """Declare one field of `Settings`.
-
-    Args:
-        default: the value where the user gives none.
-        parse: turns what the user wrote into the field's value; ValueError or TypeError refuse it.
-        meaning: one or two sentences for docs/settings.md.
-        allowed: the values it can have, in words, for the error message and the docs.
-    """
-    return dataclasses.field(default=default, metadata={"parse": parse, "meaning": meaning, "allowed": allowed})
-
-
-def boolean(value: Any) -> bool:
-    """Read a switch as Scrapy does: true and false, 1 and 0, also as text."""
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    return words[str(value).strip().lower()]
-
-
-def integer(low: int, high: int) -> Callable[[Any], int]:
-    """Return a parser of whole numbers from *low* to *high*."""
-
-    def parse(value: Any) -> int:
-        number = int(str(value).strip())
-        if isinstance(value, bool) or not low <= number <= high:
-            raise ValueError
-        return number
-
-    return parse
-
-
-def number(low: float, high: float) -> Callable[[Any], float]:
-    """Return a parser of numbers from *low* to *high*."""
-
-    def parse(value: Any) -> float:
-        parsed = float(str(value).strip())
-        if isinstance(value, bool) or not low <= parsed <= high:
-            raise ValueError
-        return parsed
-
-    return parse
-
-
-def seconds(low: float, high: float) -> Callable[[Any], timedelta]:
-    """Return a parser of a time in seconds."""
-    read = number(low, high)
-    return lambda value: timedelta(seconds=read(value.total_seconds() if isinstance(value, timedelta) else value))
-
-
-def choice(*options: str) -> Callable[[Any], str]:
-    """Return a parser that takes one of some words."""
-
-    def parse(value: Any) -> str:
-        word = str(value).strip().lower()
-        if word not in options:
-            raise ValueError
-        return word
-
-    return parse
-
-
-def words(value: Any) -> frozenset[str]:
-    """Read a list, or text with commas, as a set of lower-case words."""
-    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else value
-    return frozenset(word for part in parts if (word := str(part).strip().lower()))
-
-
-def text(value: Any) -> str:
-    """Read text; None is empty."""
-    return "" if value is None else str(value).strip()
-
-
-def keep_pages(value: Any) -> Literal["latest", "none"] | int:
-    """Read `latest`, `none` or a number of versions."""
-    word = str(value).strip().lower()
-    if word in ("latest", "none"):
-        return cast("Literal['latest', 'none']", word)
-    return integer(1, 1000)(value)
-
-
 _SWITCH = "True or False"
+_DAYS = "days, or a text such as 12h, 30m or 7d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +73,93 @@ class Settings:
     )
     canonical_domains: frozenset[str] = setting(
         frozenset(), words, "Other domains whose pages a canonical link may name.", allowed="domains, as a list"
+    )
+    unchanged_enabled: bool = setting(
+        True, boolean, "Layer `unchanged`: no work on pages whose main content did not change.", allowed=_SWITCH
+    )
+    unchanged: Literal["skip", "replay", "mark"] = setting(
+        "skip",
+        choice("skip", "replay", "mark"),
+        "Items of unchanged pages: left out, given again from the store, or made anew by the callback and marked.",
+        allowed="skip, replay or mark",
+    )
+    change_classes: frozenset[str] = setting(
+        frozenset({"content", "title", "numbers"}),
+        some_of("content", "title", "numbers", "volatile", "boilerplate_only"),
+        "Which differences make a page changed.",
+        allowed="a list of content, title, numbers, volatile and boilerplate_only",
+    )
+    diff: bool = setting(False, boolean, "Changed items carry a unified diff of their main text.", allowed=_SWITCH)
+    version: str = setting(
+        "", text, "Version of the callbacks; another one makes every page's items anew. As a rule `dedup_version`."
+    )
+    ack: Literal["auto", "item_scraped", "manual"] = setting(
+        "auto",
+        choice("auto", "item_scraped", "manual"),
+        "When a page counts as seen: all its items stored by the feeds that took them, else scraped (`auto`); scraped;"
+        " or after `scrapy_dedup.acknowledge`.",
+        allowed="auto, item_scraped or manual",
+    )
+    fresh_for: FreshFor = setting(
+        FreshFor(),
+        fresh_for,
+        "How long a page is left alone after a visit; a dict gives domains and URL patterns their own, the first that"
+        ' matches counts: `{"example.com/news/*": "1h", "*": 7}`.',
+        allowed="days, a text such as 12h, 30m or 7d, or a dict of such by pattern",
+    )
+    gone_for: timedelta = setting(
+        timedelta(0), days, "How long a page that gave 404 or 410 is left alone.", allowed=_DAYS
+    )
+    max_304_age: timedelta = setting(
+        timedelta(days=30), days, "So long after it was received whole a page is believed unchanged.", allowed=_DAYS
+    )
+    cache_max_age: timedelta | None = setting(
+        None, days_or_none, "Kept outcomes older than this are made anew; none: they last.", allowed=_DAYS
+    )
+    adaptive: bool = setting(
+        False, boolean, "Each page has its own interval: longer when unchanged, shorter when changed.", allowed=_SWITCH
+    )
+    adaptive_first: timedelta = setting(timedelta(days=1), days, "A page's first interval.", allowed=_DAYS)
+    adaptive_shortest: timedelta = setting(timedelta(hours=1), days, "The shortest interval.", allowed=_DAYS)
+    adaptive_longest: timedelta = setting(timedelta(days=30), days, "The longest interval.", allowed=_DAYS)
+    sitemap_lastmod: bool = setting(
+        True, boolean, "Dates in sitemaps spare a fetch where a domain has shown that they are true.", allowed=_SWITCH
+    )
+    refresh: tuple[str, ...] = setting(
+        (),
+        patterns,
+        "Pages that are fetched and extracted anew in this run, whatever is known of them.",
+        allowed="URLs, domains or patterns with *, as a list",
+    )
+    robots_directives: Literal["record", "honour"] = setting(
+        "record",
+        choice("record", "honour"),
+        "noindex and nofollow, in the page or in X-Robots-Tag: only noted on the item, or obeyed.",
+        allowed="record or honour",
+    )
+    soft_404: bool = setting(
+        True,
+        boolean,
+        "Pages that are the site's error page in spite of their 200 are no content; one URL a host is probed for it.",
+        allowed=_SWITCH,
+    )
+    removed_after: int = setting(
+        2, integer(1, 1000), "Complete runs that must miss a page before it is removed.", allowed="1 to 1000 runs"
+    )
+    removed_max_share: float = setting(
+        0.2,
+        number(0.0, 1.0),
+        "Largest share of a domain's pages that one run declares removed; beyond it none is, until this is raised.",
+        allowed="0.0 to 1.0",
+    )
+    removed_max_failures: float = setting(
+        0.1,
+        number(0.0, 1.0),
+        "A run in which a larger share of a domain's requests failed does not count for its missing pages.",
+        allowed="0.0 to 1.0",
+    )
+    emit_removed: bool = setting(
+        False, boolean, "An item without content, a tombstone, for each removed page.", allowed=_SWITCH
     )
     boilerplate_enabled: bool = setting(
         True, boolean, "Layer `boilerplate`: blocks that repeat across a domain's pages.", allowed=_SWITCH
@@ -194,6 +220,13 @@ class Settings:
     keep_decisions: int = setting(
         100_000, integer(0, 10**9), "Rows kept of why something was dropped.", allowed="0 to 1000000000 rows"
     )
+    keep_visits: int = setting(500_000, integer(0, 10**10), "Rows kept of visits.", allowed="0 to 10000000000 rows")
+    keep_extractions: int = setting(
+        4,
+        integer(0, 1000),
+        "Outcomes of callbacks kept of each page, the newest: its contents, callbacks and their arguments.",
+        allowed="0 to 1000 outcomes",
+    )
     write_every: int = setting(
         500,
         integer(1, 100_000),
@@ -217,7 +250,7 @@ class Settings:
         given = {name: source[name] for name in source if isinstance(name, str) and name.startswith(PREFIX)}
         fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
         for name in given:
-            if name != name.upper() or name.removeprefix(PREFIX).lower() not in _FIELDS:
+            if name != name.upper() or name.removeprefix(PREFIX).lower() not in FIELDS:
                 raise SettingError(_unknown(PREFIX, name.removeprefix(PREFIX)))
         return cls(**{name: _parse(name, value, PREFIX + name.upper()) for name, value in fields.items()})
 
@@ -234,17 +267,17 @@ class Settings:
         if not fields:
             return self
         for name in fields:
-            if name not in _FIELDS:
+            if name not in FIELDS:
                 raise SettingError(_unknown(origin, name))
         changed = {name: _parse(name, value, origin + name) for name, value in fields.items()}
         return dataclasses.replace(self, **changed)
 
 
-_FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
+FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 
 def _parse(name: str, value: Any, shown: str) -> Any:
-    metadata = _FIELDS[name].metadata
+    metadata = FIELDS[name].metadata
     try:
         return metadata["parse"](value)
     except (ValueError, TypeError, KeyError):
@@ -253,35 +286,7 @@ def _parse(name: str, value: Any, shown: str) -> Any:
 
 def _unknown(prefix: str, name: str) -> str:
     # Without the prefix, which makes all names alike.
-    near = difflib.get_close_matches(name.lower(), _FIELDS, n=1)
+    near = difflib.get_close_matches(name.lower(), FIELDS, n=1)
     meant = [prefix + (field.upper() if prefix == PREFIX else field) for field in near]
     hint = f"did you mean {meant[0]}?" if meant else "docs/settings.md lists the names"
     return f"{prefix}{name} is not a setting of scrapy_dedup: {hint}"
-
-
-def as_markdown() -> str:
-    """Return the page docs/settings.md."""
-    lines = [
-        "# Settings",
-        "",
-        "Made from `scrapy_dedup/settings.py` by `make docs`. Every setting can be given in the project's settings, by",
-        "`-s NAME=VALUE`, in `custom_settings`, and, in lower case, as a spider attribute (`dedup_output`). For one",
-        'request: `meta={"dedup": False}`, or a dict of names without the prefix (`{"output": "text"}`).',
-        "",
-        "| setting | default | allowed | meaning |",
-        "| --- | --- | --- | --- |",
-    ]
-    for name, field in _FIELDS.items():
-        allowed = field.metadata["allowed"] or "text"
-        lines.append(
-            f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def _shown(default: Any) -> str:
-    if isinstance(default, timedelta):
-        return f"`{default.total_seconds():g}`"
-    if isinstance(default, frozenset):
-        return "`[]`"
-    return f"`{default!r}`"

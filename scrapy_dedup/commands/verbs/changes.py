@@ -1,0 +1,144 @@
+"""`scrapy dedup changes`: which pages were found new, changed or removed, and with --diff what changed on them.
+
+JSON: `project`; `since` with at, and run (its id, or null for a date); `counts` by verdict; `changes`, by verdict (new,
+changed, removed) and then by time, each with verdict, change_class (content, numbers, title, or null), reason, url,
+domain, page_key (32 hex digits), at, run, http_status; with --diff also diff and no_diff: a unified diff of the changed
+passages, or null and why there is none. url and domain are null where the page's document is gone from the store.
+
+Times are ISO 8601, in UTC.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scrapy_dedup.commands.call import DONE, Call, WrongCallError
+from scrapy_dedup.commands.terminal import output, shown
+from scrapy_dedup.report.markup import visible
+from scrapy_dedup.report.numbers import whole
+from scrapy_dedup.service.changes import (
+    LAST,
+    VERDICTS,
+    Choice,
+    PageChange,
+    Since,
+    SinceError,
+    count_changes,
+    iterate_changes,
+    since,
+)
+from scrapy_dedup.store.writer import ProjectStore
+
+_LINE_CHARS = 600
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add from when on, and which changes."""
+    add = parser.add_argument
+    add(
+        "--since",
+        metavar="RUN|DATE",
+        default=LAST,
+        help="from the beginning of a run (its id or how that begins; last: the last one), a date (2026-03-01, "
+        "2026-03-01T12:00, in UTC unless it says otherwise), or an age (7d, 12h, 4w)",
+    )
+    add("--diff", action="store_true", help="show which passages changed")
+    add("--domain", metavar="DOMAIN", help="only this domain")
+    add("--verdict", choices=VERDICTS, help="only these")
+
+
+def run(call: Call) -> int:
+    """Print the changes as they are read, so that there may be any number of them."""
+    options = call.options
+    choice = Choice(options.domain.lower() if options.domain else None, options.verdict, diff=options.diff)
+    with call.opened() as (_, project):
+        try:
+            start = since(project, options.since, datetime.now(UTC))
+        except SinceError as error:
+            raise WrongCallError(str(error)) from error
+        counts = count_changes(project, start, choice)
+        changes = _by_verdict(call, project, start, choice, counts)
+        if options.json:
+            _print_json(call, start, counts, changes)
+        else:
+            _show(call, start, counts, changes)
+    return DONE
+
+
+def _by_verdict(
+    call: Call, project: ProjectStore, start: Since, choice: Choice, counts: Counter[str]
+) -> Iterator[PageChange]:
+    for verdict in VERDICTS:
+        if counts[verdict]:
+            yield from iterate_changes(project, start, replace(choice, verdict=verdict), call.settings)
+
+
+def _print_json(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:
+    """Print one object, a line for each change."""
+    head = {
+        "project": call.project,
+        "since": {"at": start.at.isoformat(), "run": str(start.run_id) if start.run_id else None},
+        "counts": {verdict: counts[verdict] for verdict in VERDICTS},
+    }
+    write = sys.stdout.write
+    write(json.dumps(head, ensure_ascii=True)[:-1] + ', "changes": [')
+    for number, change in enumerate(changes):
+        write((",\n" if number else "\n") + json.dumps(as_json(change, with_diff=call.options.diff), ensure_ascii=True))
+    write("]}\n")
+
+
+def as_json(change: PageChange, *, with_diff: bool) -> dict[str, Any]:
+    """Return a change as JSON has it."""
+    visit = change.visit
+    told = {"diff": change.diff, "no_diff": change.no_diff} if with_diff else {}
+    return {
+        "verdict": visit.verdict,
+        "change_class": visit.change_class,
+        "reason": visit.reason,
+        "url": change.url,
+        "domain": change.domain,
+        "page_key": visit.page_key.hex(),
+        "at": visit.at.isoformat(),
+        "run": str(visit.run_id) if visit.run_id else None,
+        "http_status": visit.http_status,
+        **told,
+    }
+
+
+def _show(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:
+    console = output()
+    from_when = f"run {start.run_id} began, " if start.run_id else ""
+    title = f"Changes in project {call.project} since {from_when}{start.at:%Y-%m-%d %H:%M} UTC"
+    console.print(shown(title, 500, style="bold"), soft_wrap=True)
+    group = None
+    for change in changes:
+        if change.visit.verdict != group:
+            group = change.visit.verdict
+            console.print(Text(f"\n{str(group).capitalize()} ({whole(counts[str(group)])})", style="bold"))
+        _show_change(change, console)
+    if not counts:
+        console.print("\nNo page was found new, changed or removed.")
+        return
+    console.print("\n" + ", ".join(f"{whole(counts[verdict])} {verdict}" for verdict in VERDICTS))
+
+
+def _show_change(change: PageChange, console: Console) -> None:
+    visit = change.visit
+    kind = f"{visit.change_class}: " if visit.change_class else ""
+    url = change.url or f"a page that is no longer in the store, key {visit.page_key.hex()}"
+    console.print(Text.assemble((f"{visit.at:%Y-%m-%d %H:%M}  ", "dim"), shown(url, 2_000)), soft_wrap=True)
+    console.print(Text.assemble(" " * 18, shown(kind + visit.reason, 500, style="dim")), soft_wrap=True)
+    if change.no_diff:
+        console.print(Text.assemble(" " * 18, shown(f"no diff: {change.no_diff}", 500, style="dim")), soft_wrap=True)
+    for line in (change.diff or "").split("\n") if change.diff else ():
+        style = _STYLES.get(line[:1], "")
+        console.print(Text.assemble(" " * 18, (visible(line, _LINE_CHARS), style)), soft_wrap=True)

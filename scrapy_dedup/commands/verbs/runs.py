@@ -1,0 +1,115 @@
+"""`scrapy dedup runs`: the last runs, newest first, and what each found.
+
+JSON: `project`; `runs`, each with id, spider, status (running, finished, stopped, killed), reason, started_at,
+finished_at and seconds (null while it runs), visits, verdicts (pages by verdict), callbacks (that were run),
+bytes_received, request_seconds (from requests to their acknowledgement, added up).
+
+Figures are those of the visits that are still kept. Times are ISO 8601, in UTC.
+"""
+
+import argparse
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from rich.text import Text
+
+from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.report.numbers import NO_BREAK, short, whole
+from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.stored_visits import RunFigures
+
+_VERDICTS = ("new", "changed", "unchanged", "removed")
+_MOST = 100_000
+_ID_DIGITS = 8
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add how many runs."""
+    parser.add_argument("-n", dest="limit", metavar="RUNS", type=_number, default=10, help="so many at most (10)")
+
+
+def _number(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) < 10 and 1 <= int(word) <= _MOST):
+        raise argparse.ArgumentTypeError(f"{word}: needs 1 to {_MOST} runs")
+    return int(word)
+
+
+def run(call: Call) -> int:
+    """Print the last runs."""
+    with call.opened() as (_, project):
+        runs = project.runs(call.options.limit)
+    if not runs:
+        raise CommandError(f"project {call.project!r} has no run yet: run a crawl first")
+    if call.options.json:
+        print_json({"project": call.project, "runs": [as_json(each) for each in runs]})
+    else:
+        show(call, runs)
+    return DONE
+
+
+def as_json(figures: RunFigures) -> dict[str, Any]:
+    """Return a run as JSON has it."""
+    run_of_it, took = figures.run, _took(figures.run)
+    return {
+        "id": str(run_of_it.id),
+        "spider": run_of_it.spider,
+        "status": run_of_it.status,
+        "reason": run_of_it.reason,
+        "started_at": run_of_it.started_at.isoformat(),
+        "finished_at": run_of_it.finished_at.isoformat() if run_of_it.finished_at else None,
+        "seconds": took.total_seconds() if took is not None else None,
+        "visits": figures.visits,
+        "verdicts": dict(figures.verdicts),
+        "callbacks": figures.callbacks,
+        "bytes_received": figures.bytes_received,
+        "request_seconds": round(figures.seconds, 3),
+    }
+
+
+def show(call: Call, runs: Sequence[RunFigures]) -> None:
+    """Print a table."""
+    verdicts = [verdict.capitalize() for verdict in _VERDICTS]
+    table = a_table("Run", "Spider", "Status", "Began (UTC)", "Took", *verdicts, "Callbacks", "Bytes", texts=4)
+    for each in runs:
+        took = _took(each.run)
+        table.add_row(
+            str(each.run.id)[:_ID_DIGITS],
+            shown(each.run.spider, 60),
+            shown(_status(each.run), 60),
+            f"{each.run.started_at:%Y-%m-%d %H:%M}",
+            "" if took is None else lasting(took),
+            *(whole(each.verdicts.get(verdict, 0)) for verdict in _VERDICTS),
+            whole(each.callbacks),
+            short(each.bytes_received),
+        )
+    print_table(f"Runs of project {call.project}, newest first", table)
+    output().print(Text("\nscrapy dedup changes --since RUN shows what a run found, and all after it.", style="dim"))
+
+
+def _status(run_of_it: StoredRun) -> str:
+    # A run that finished for the reason "finished" needs one word.
+    told = run_of_it.reason and run_of_it.reason != run_of_it.status
+    return f"{run_of_it.status} ({run_of_it.reason})" if told else run_of_it.status
+
+
+def _took(run_of_it: StoredRun) -> timedelta | None:
+    return run_of_it.finished_at - run_of_it.started_at if run_of_it.finished_at else None
+
+
+def lasting(took: timedelta) -> str:
+    """Return a time in its two largest units: 4 s, 3 min 20 s, 2 h 05 min, 3 d 4 h."""
+    seconds = max(round(took.total_seconds()), 0)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        parts = [f"{days} d", f"{hours} h"]
+    elif hours:
+        parts = [f"{hours} h", f"{minutes:02} min"]
+    elif minutes:
+        parts = [f"{minutes} min", f"{seconds} s"]
+    else:
+        parts = [f"{seconds} s"]
+    return " ".join(parts).replace(" ", NO_BREAK)

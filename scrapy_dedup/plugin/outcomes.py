@@ -1,0 +1,183 @@
+"""What a callback made of a page, in the form in which it is kept, and back. No pickle."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from itemadapter import ItemAdapter
+from scrapy import Request, Spider
+from scrapy.utils.request import request_from_dict
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.keeping import Unkeepable, decode, encode
+from scrapy_dedup.plugin.marks import OURS
+from scrapy_dedup.service.commits import Recorded
+
+_DICT = "dict"
+_NAMES_AT_ONCE = 2
+"""A run of plain requests begins with the names of callback and errback."""
+
+
+class OutcomeError(DedupError):
+    """What was kept cannot be made again: the spider or the item's class is another one today."""
+
+
+class Recorder:
+    """Takes down what callbacks yield, each thing when it is yielded: later middlewares change it."""
+
+    def __init__(self, spider: Spider) -> None:
+        self._spider = spider
+        self._names: dict[Any, str | None] = {}
+
+    def request(self, request: Request, recorded: Recorded) -> None:
+        """Take down a request."""
+        if recorded.unkeepable is not None:
+            return
+        names = self._plain_names(request)
+        if names is None:
+            self._whole(request, recorded)
+            return
+        last = recorded.requests[-1] if recorded.requests else None
+        if isinstance(last, list) and last[:_NAMES_AT_ONCE] == names:
+            last.append(request.url)
+        else:
+            recorded.requests.append([*names, request.url])
+
+    def item(self, item: Any, recorded: Recorded) -> None:
+        """Take down an item as it left the pipelines."""
+        if recorded.items is None:
+            return
+        entry = item_entry(item)
+        if isinstance(entry, Unkeepable):
+            recorded.items = None
+            recorded.unkeepable = recorded.unkeepable or entry.detail
+        else:
+            recorded.items.append(entry)
+
+    def _whole(self, request: Request, recorded: Recorded) -> None:
+        try:
+            written = request.to_dict(spider=self._spider)
+        except ValueError as error:
+            recorded.unkeepable = str(error)[:200]
+            return
+        written["meta"] = {key: value for key, value in written["meta"].items() if key not in OURS}
+        kept = encode(written)
+        if isinstance(kept, Unkeepable):
+            recorded.unkeepable = kept.detail
+        else:
+            recorded.requests.append({"request": kept})
+
+    def _plain_names(self, request: Request) -> list[str | None] | None:
+        """Return the names of callback and errback where there is nothing else to a request but its URL."""
+        if (
+            type(request) is not Request
+            or request.method != "GET"
+            or request.dont_filter
+            or request.priority
+            or request.body
+            or request.cookies
+            or request.cb_kwargs
+            or request.flags
+            or request.headers
+            or not request.meta.keys() <= OURS
+        ):
+            return None
+        names = [self._name(request.callback), self._name(request.errback)]
+        return None if "" in names else names
+
+    def _name(self, method: Any) -> str | None:
+        """Return the name of one of the spider's methods; "" for what is none."""
+        if method is None:
+            return None
+        function = getattr(method, "__func__", None)
+        if function is None or getattr(method, "__self__", None) is not self._spider:
+            return ""
+        if function not in self._names:
+            name = getattr(function, "__name__", "")
+            found = getattr(getattr(self._spider, name, None), "__func__", None)
+            self._names[function] = name if found is function else ""
+        return self._names[function]
+
+
+def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
+    """Return an item as it is kept."""
+    kind = type(item)
+    fields = encode(ItemAdapter(item).asdict())
+    if isinstance(fields, Unkeepable):
+        return fields
+    return {"class": _DICT if kind is dict else f"{kind.__module__}.{kind.__qualname__}", "fields": fields}
+
+
+def kept_requests(entries: Sequence[Any], spider: Spider) -> Iterator[Request]:
+    """Yield the requests that a callback made.
+
+    Raises:
+        OutcomeError: the spider has no such callback any more.
+    """
+    for entry in entries:
+        if isinstance(entry, list):
+            callback, errback = (_method(spider, name) for name in entry[:_NAMES_AT_ONCE])
+            for url in entry[_NAMES_AT_ONCE:]:
+                yield Request(url, callback=callback, errback=errback)
+        else:
+            try:
+                yield request_from_dict(decode(entry["request"]), spider=spider)
+            except (ValueError, TypeError, LookupError, DedupError) as error:
+                raise OutcomeError(f"a kept request cannot be made again ({error})") from error
+
+
+def check_callbacks(entries: Sequence[Any], spider: Spider) -> None:
+    """Say before anything is yielded whether all callbacks are still there.
+
+    Raises:
+        OutcomeError: one is not.
+    """
+    for entry in entries:
+        if isinstance(entry, list):
+            names = entry[:_NAMES_AT_ONCE]
+        elif isinstance(entry, dict) and isinstance(entry.get("request"), dict):
+            names = [entry["request"].get("callback"), entry["request"].get("errback")]
+        else:
+            raise OutcomeError("a kept request is damaged")
+        for name in names:
+            _method(spider, name)
+
+
+def kept_items(entries: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return the items that a page gave.
+
+    Raises:
+        OutcomeError: an item's class is gone, or does not take the fields any more.
+    """
+    return [_item(entry) for entry in entries]
+
+
+def _item(entry: Mapping[str, Any]) -> Any:
+    kind = dict if entry.get("class") == _DICT else _item_class(str(entry.get("class")))
+    try:
+        return kind(**decode(entry["fields"])) if kind is not dict else dict(decode(entry["fields"]))
+    except Exception as error:  # a class may raise anything
+        raise OutcomeError(f"a kept item cannot be made again ({type(error).__name__}: {error})"[:500]) from error
+
+
+def _item_class(path: str) -> Any:
+    """Return a class of items that this process knows: a store says nothing that makes us import a module."""
+    module, _, name = path.rpartition(".")
+    while module and module not in sys.modules:
+        module, _, outer = module.rpartition(".")
+        name = f"{outer}.{name}"
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not (isinstance(found, type) and ItemAdapter.is_item_class(found)):
+        raise OutcomeError(f"{path} is no class of items in this crawl")
+    return found
+
+
+def _method(spider: Spider, name: str | None) -> Any:
+    if name is None:
+        return None
+    method = getattr(spider, name, None) if isinstance(name, str) and not name.startswith("__") else None
+    if not callable(method):
+        raise OutcomeError(f"the spider has no callback {name!r} any more")
+    return method

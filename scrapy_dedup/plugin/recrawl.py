@@ -1,0 +1,297 @@
+"""The `unchanged` layer: whether a page is asked for, and what takes its callback's place."""
+
+import time
+from datetime import UTC, datetime
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.http import Response
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.directives import read_directives
+from scrapy_dedup.core.keeping import Unkeepable, encode
+from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason, says_unchanged
+from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.core.verdicts import Change, Kind, Verdict
+from scrapy_dedup.plugin.comparing import Comparing
+from scrapy_dedup.plugin.error_pages import ErrorPages
+from scrapy_dedup.plugin.known_pages import KnownPages
+from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, callback_name
+from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
+from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.sitemap_dates import SitemapDates
+from scrapy_dedup.plugin.sites import Site
+from scrapy_dedup.plugin.visits import Visit, received_bytes
+from scrapy_dedup.service.commits import failed_fetch
+from scrapy_dedup.service.recrawling import NOT_MODIFIED, Asked, Judgement, Known, Plan, Word, page_state
+from scrapy_dedup.service.recrawling import plan as make_plan
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import ValidatorRecord
+
+_VALIDATORS = ("If-None-Match", "If-Modified-Since")
+_GONE = (404, 410)
+
+
+class Recrawl:
+    """Plans requests, and judges what they brought."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        store = runtime.crawl.store
+        self._known_pages = KnownPages(store, runtime.count)
+        self._comparing = Comparing(store, runtime.limits, runtime.rules, runtime.count)
+        self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
+        self._error_pages = ErrorPages(runtime)
+        self._plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
+
+    # Before the fetch.
+
+    async def before(self, request: Request, settings: Settings) -> Response | None:
+        """Plan a request; return what stands for the page where it is not asked for."""
+        if request.meta.pop(CONDITIONAL, None):
+            # Of the request that this one was made of: a retry, or a redirect to another page.
+            for name in _VALIDATORS:
+                request.headers.pop(name, None)
+        domain = extract_domain(request.url, self._runtime.settings.domain_scope)
+        if domain is None or not settings.unchanged_enabled:
+            return None
+        known = await self._known(request, request.url, settings)
+        word = await self._word(request, domain, known, settings)
+        plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
+        plan.began = time.monotonic()
+        if WHOLE in request.meta or page_key(request.url, self._runtime.rules) in self._runtime.met:
+            # Judged in this run, and asked for again, so that its callback runs.
+            plan.is_refresh = True
+        elif isinstance(plan.decision, Skip):
+            return self._left_alone(request, plan, plan.decision, settings)
+        elif isinstance(plan.decision, Revalidate):
+            _ask_if_changed(request, plan.decision)
+        self._plans[request] = plan
+        return None
+
+    async def _known(self, request: Request, url: str, settings: Settings) -> Known:
+        """Return what is known of the page, without an outcome that cannot be used."""
+        cb_kwargs = encode(dict(request.cb_kwargs))
+        if isinstance(cb_kwargs, Unkeepable) or not isinstance(cb_kwargs, dict):
+            cb_kwargs = {"": repr(cb_kwargs)[:200]}
+        key = page_key(url, self._runtime.rules)
+        known = await self._known_pages.of(Asked(key, callback_name(request), cb_kwargs, settings.version))
+        if known.damaged:
+            self._runtime.count("unchanged/damaged")
+        if known.is_kept and known.extraction is not None and self._runtime.crawler.spider is not None:
+            try:
+                check_callbacks(known.extraction.requests, self._runtime.crawler.spider)
+            except OutcomeError:
+                self._runtime.count("unchanged/outcome_lost")
+                return Known(known.state)
+        return known
+
+    async def _word(self, request: Request, domain: str, known: Known, settings: Settings) -> Word:
+        lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
+        if known.state is None:
+            return Word(lastmod=lastmod)
+        site = await self._runtime.sites.recalled(domain)
+        # A browser's responses have no validators, and a sitemap's dates are needed whether or not it changed.
+        trusts = site.validators.judge().trusted and not request.meta.get("playwright")
+        return Word(
+            trusts
+            and not self._sitemaps.is_wanted(request)
+            and not any(name in request.headers for name in _VALIDATORS),
+            lastmod,
+            settings.sitemap_lastmod and site.lastmod.judge().trusted,
+        )
+
+    def _left_alone(self, request: Request, plan: Plan, skip: Skip, settings: Settings) -> Response | None:
+        """Return what stands for a page that is not asked for; None where nothing can."""
+        runtime = self._runtime
+        state = plan.known.state
+        assert state is not None
+        if skip.reason is SkipReason.GONE:
+            runtime.count("unchanged/left_gone")
+            return empty_response(request, state.http_status or _GONE[0])
+        verdict = Verdict(Kind.UNCHANGED, Change.NONE, f"not asked for: {skip.reason}")
+        judgement = Judgement(plan.known, verdict, "skip", etag=state.etag, last_modified=state.last_modified)
+        judgement.treat(settings, links_known=True, usable=True)
+        response = empty_response(request)
+        if not self._replay(request, response, judgement):
+            self._plans[request] = plan
+            return None
+        runtime.count(f"unchanged/{skip.reason}")
+        self._visit(request, response, settings, judgement, plan)
+        return response
+
+    # After it.
+
+    async def after(self, request: Request, response: Response, settings: Settings) -> Response | Request:
+        """Judge a response, and begin its visit; return what goes on to the spider."""
+        if FLAG in response.flags:
+            return response
+        plan = self._plans.pop(request, None)
+        if plan is None:
+            self._runtime.begin_visit(request, response, settings)
+            return response
+        site = self._runtime.sites.of(extract_domain(response.url, self._runtime.settings.domain_scope) or "")
+        site.fetches += 1
+        if response.status == 304 and CONDITIONAL in request.meta:
+            return self._not_modified(request, response, settings, plan, site)
+        if 200 <= response.status < 300:
+            await self._received(request, response, settings, plan, site)
+            return response
+        self._failed(request, response, site)
+        self._runtime.begin_visit(request, response, settings)
+        return response
+
+    def gave_nothing(self, request: Request) -> None:
+        """Note a fetch that gave no response, or that was not allowed."""
+        self._plans.pop(request, None)
+        domain = extract_domain(request.url, self._runtime.settings.domain_scope)
+        if domain is None:
+            return
+        site = self._runtime.sites.of(domain)
+        site.fetches += 1
+        site.failures += 1
+        self._sitemaps.failed(request, domain)
+        self._note_failure(request, None, domain)
+
+    def _failed(self, request: Request, response: Response, site: Site) -> None:
+        domain = extract_domain(request.url, self._runtime.settings.domain_scope)
+        if response.status not in _GONE:
+            site.failures += 1
+        if domain is not None:
+            self._sitemaps.failed(request, domain)
+            self._note_failure(request, response.status, domain)
+
+    def _note_failure(self, request: Request, http_status: int | None, domain: str) -> None:
+        key = page_key(request.url, self._runtime.rules)
+        if key not in self._runtime.met:
+            self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
+
+    def _not_modified(
+        self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site
+    ) -> Response | Request:
+        state = plan.known.state
+        assert state is not None
+        answer = empty_response(request)
+        # A 304 may bring newer validators, and need not repeat those that it was asked by.
+        etag, last_modified = _validators(response)
+        judgement = Judgement(plan.known, NOT_MODIFIED, "304", etag=etag or state.etag)
+        judgement.last_modified = last_modified or state.last_modified
+        judgement.lastmod = plan.lastmod
+        judgement.treat(settings, links_known=True, usable=True)
+        site.versions.not_modified += 1
+        self._check_word(site, plan, judgement, conditional=True)
+        if not self._replay(request, answer, judgement):
+            # What was held is gone: the page is needed after all.
+            return request.replace(dont_filter=True, meta={**request.meta, WHOLE: True})
+        self._visit(request, answer, settings, judgement, plan)
+        return answer
+
+    async def _received(self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site) -> None:
+        runtime = self._runtime
+        known = plan.known
+        if page_key(response.url, runtime.rules) != page_key(request.url, runtime.rules):
+            # A browser ended up elsewhere.
+            known = await self._known(request, response.url, settings)
+        if known.state is not None:
+            site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
+        etag, last_modified = _validators(response)
+        judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
+        judgement.bytes_received = received_bytes(response)
+        visit = self._visit(request, response, settings, judgement, plan)
+        if visit is None:
+            return
+        found = visit.page(runtime.limits)
+        page = found if isinstance(found, Page) else None
+        headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
+        judgement.directives = read_directives(page.robots if page else (), headers)
+        await self._sitemaps.read(request, response)
+        if page is None:
+            self._comparing.other(response, judgement)
+        elif settings.soft_404 and await self._error_pages.is_one(response, page, site):
+            self._is_error_page(request, visit)
+            return
+        else:
+            await self._comparing.page(page, site, judgement, settings)
+        before = runtime.met.get(visit.page_key)
+        if before is not None and before is not judgement.verdict.kind:
+            judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
+        runtime.met[visit.page_key] = judgement.verdict.kind
+        self._check_word(site, plan, judgement, conditional=CONDITIONAL in request.meta)
+        if not judgement.is_unchanged:
+            return
+        usable = not plan.is_refresh and not known.is_expired(settings, datetime.now(UTC))
+        links_known = await self._comparing.links_known(page, visit.url, judgement, visit.callback)
+        judgement.treat(settings, links_known=links_known, usable=usable)
+        self._replay(request, response, judgement)
+
+    def _is_error_page(self, request: Request, visit: Visit) -> None:
+        """Treat a page as the error page that it is: its links are followed, and it has no content."""
+        self._runtime.count("soft_404/pages")
+        visit.judgement = None
+        visit.is_error_page = True
+        self._note_failure(request, _GONE[0], visit.domain)
+
+    # Both.
+
+    def _visit(
+        self, request: Request, response: Response, settings: Settings, judgement: Judgement, plan: Plan
+    ) -> Visit | None:
+        visit = self._runtime.begin_visit(request, response, settings)
+        if visit is None:
+            return None
+        judgement.began = plan.began
+        judgement.depth = request.meta.get("depth")
+        visit.judgement = judgement
+        if judgement.fetched != "get":
+            self._runtime.met[visit.page_key] = judgement.verdict.kind
+        return visit
+
+    def _replay(self, request: Request, response: Response, judgement: Judgement) -> bool:
+        """Let what is held take the callback's place; say whether it does."""
+        spider = self._runtime.crawler.spider
+        if not judgement.replays or spider is None:
+            return False
+        try:
+            response.request = replaying(request, judgement, spider, str(self._runtime.crawl.run.id))
+        except OutcomeError:
+            self._runtime.count("unchanged/outcome_lost")
+            judgement.replays = judgement.gives_stored = False
+            return False
+        return True
+
+    def _check_word(self, site: Site, plan: Plan, judgement: Judgement, *, conditional: bool) -> None:
+        """Count how far the site's validators and dates told the truth."""
+        state, domain = judgement.state, ""
+        if state is None:
+            return
+        domain = state.domain
+        unchanged = judgement.is_unchanged
+        said = says_unchanged(old, plan.lastmod) if (old := page_state(state)) is not None else None
+        was_304 = bool(state.validated_at and state.last_crawled_at and state.validated_at < state.last_crawled_at)
+        same_validators = (judgement.etag, judgement.last_modified) == (state.etag, state.last_modified)
+        record = ValidatorRecord(
+            domain,
+            sent=int(conditional),
+            not_modified=int(conditional and judgement.fetched == "304"),
+            useless=int(conditional and judgement.fetched == "get" and unchanged),
+            changed_304=int(judgement.fetched == "get" and not unchanged and was_304 and same_validators),
+            lastmod_right=int(said is True and unchanged),
+            lastmod_wrong=int(said is True and not unchanged),
+        )
+        if record != ValidatorRecord(domain):
+            site.count(record)
+            self._runtime.crawl.rows.append(record)
+
+
+def _ask_if_changed(request: Request, decision: Revalidate) -> None:
+    for name, value in zip(_VALIDATORS, (decision.etag, decision.last_modified), strict=True):
+        if value:
+            request.headers[name] = value
+    request.meta[CONDITIONAL] = True
+
+
+def _validators(response: Response) -> tuple[str | None, str | None]:
+    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
+    etag, last_modified = (value.decode("latin-1")[:1_000] if value else None for value in found)
+    return etag, last_modified

@@ -1,0 +1,106 @@
+"""When an item is safe: only then its page counts as seen (DEDUP_ACK)."""
+
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakSet
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FeedExporter
+
+from scrapy_dedup.plugin.spool import Spool
+from scrapy_dedup.store.records import Record
+
+logger = logging.getLogger(__name__)
+
+
+class Safety:
+    """Holds what says that pages were seen, until the feeds that took their items are stored.
+
+    `feed_slot_closed` is sent after a failed store, too, and does not say so: Scrapy's own counts do.
+    """
+
+    def __init__(self, crawler: Crawler, *, follows_feeds: bool, count: Callable[[str, int], None]) -> None:
+        self._crawler = crawler
+        self._count = count
+        self._follows_feeds = follows_feeds
+        self._exporter: FeedExporter | None = None
+        self._last_slots: tuple[Any, ...] = ()
+        self._held: dict[frozenset[Any], Spool] = {}
+        self._lost: WeakSet[Any] = WeakSet()
+        self._closed: WeakSet[Any] = WeakSet()
+        self._signals: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+        self.released: deque[Spool] = deque()
+        """What may be written now."""
+        if follows_feeds:
+            connect: Callable[..., None] = crawler.signals.connect
+            connect(self._slot_closed, signals.feed_slot_closed)
+
+    def feeds_of(self, item: Any) -> set[Any]:
+        """Return the feeds that take an item, as they stand when it was scraped.
+
+        The exporter may have taken it before this is called, and begun a new batch with it: then the item is in the
+        slot before, so that those that were open at the last call count, too.
+        """
+        before, after = self._last_slots, self.look()
+        took = {slot for slot in (*before, *after) if slot.filter.accepts(item)}
+        return {slot for slot in took if slot not in self._closed or slot in self._lost}
+
+    def look(self) -> tuple[Any, ...]:
+        """Return the feeds that are open, and remember them for the next item."""
+        self._last_slots = self._slots()
+        return self._last_slots
+
+    def put(self, records: list[Record], waits_for: Iterable[Any], write: Callable[[list[Record]], None]) -> None:
+        """Write records now, or when all that they wait for has come."""
+        slots = frozenset(waits_for)
+        open_slots = frozenset(slot for slot in slots if slot not in self._closed)
+        if any(slot in self._lost for slot in slots):
+            self._count("ack/not_stored", 1)
+        elif open_slots:
+            self._held.setdefault(open_slots, Spool()).add(records)
+        else:
+            write(records)
+
+    def end(self) -> None:
+        """Give up what still waits: its items are in no stored feed."""
+        for spool in self._held.values():
+            self._count("ack/not_stored", sum(1 for _ in spool.take()))
+        self._held.clear()
+
+    def _slots(self) -> tuple[Any, ...]:
+        if not self._follows_feeds:
+            return ()
+        if self._exporter is None:
+            self._exporter = self._crawler.get_extension(FeedExporter)
+        return tuple(getattr(self._exporter, "slots", ()))
+
+    def _slot_closed(self, slot: Any) -> None:
+        kind = type(slot.storage).__name__
+        self._closed.add(slot)
+        if self._has_failed(kind):
+            self._lost.add(slot)
+            logger.warning("The feed %s was not stored: its pages come again", slot.uri)
+        for slots in [slots for slots in self._held if slot in slots]:
+            if any(one in self._lost for one in slots):
+                self._held.pop(slots).close()
+                self._count("ack/not_stored", 1)
+            elif all(one in self._closed for one in slots):
+                self.released.append(self._held.pop(slots))
+
+    def _has_failed(self, kind: str) -> bool:
+        """Say whether the feed that was closed now may be one that failed.
+
+        Two feeds may have ended before the first signal came: then neither is believed.
+        """
+        stats = self._crawler.stats
+        failed = stats.get_value(f"feedexport/failed_count/{kind}", 0)
+        ended = failed + stats.get_value(f"feedexport/success_count/{kind}", 0)
+        self._signals[kind] += 1
+        may_be = failed > self._failures[kind]
+        if self._signals[kind] >= ended:
+            self._failures[kind] = failed
+        return bool(may_be)

@@ -1,0 +1,55 @@
+"""Records that wait in a file: a crawl whose feed is stored at its end may have seen a million pages by then."""
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import IO, Any
+
+from scrapy_dedup.core.keeping import decode, encode
+from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, Record, SeenRecord, VisitRecord
+
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (DocumentRecord, SeenRecord, CrawledUrlRecord, VisitRecord)}
+_NAMES = {kind: [field.name for field in fields(kind)] for kind in _KINDS.values()}
+# So many are held in memory, which is enough for feeds in batches.
+_IN_MEMORY = 2_000
+
+
+class Spool:
+    """A list of records that is read once. The file has no name: it goes with the process."""
+
+    def __init__(self) -> None:
+        self._records: list[Record] = []
+        self._file: IO[str] | None = None
+
+    def add(self, records: list[Record]) -> None:
+        """Add records."""
+        self._records += records
+        if len(self._records) >= _IN_MEMORY:
+            self._to_file()
+
+    def take(self) -> Iterator[Record]:
+        """Give the records back, in order."""
+        if self._file is not None:
+            self._file.seek(0)
+            for line in self._file:
+                name, *values = json.loads(line)
+                yield _KINDS[name](*map(decode, values))
+            self.close()
+        records, self._records = self._records, []
+        yield from records
+
+    def close(self) -> None:
+        """Forget what is in the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _to_file(self) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 (it outlives this call)
+        for record in self._records:
+            kind = type(record)
+            values = [encode(getattr(record, name)) for name in _NAMES[kind]]
+            self._file.write(json.dumps([kind.__name__, *values], separators=(",", ":")) + "\n")
+        self._records.clear()

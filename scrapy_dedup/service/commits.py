@@ -1,0 +1,231 @@
+"""What is written of a visit: at once what harms nobody, and, once its items are safe, that the page was seen."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from scrapy_dedup.core.memo import memo_key
+from scrapy_dedup.core.recrawl import next_interval
+from scrapy_dedup.core.verdicts import Change, Kind
+from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.policies import adaptive_policy
+from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import (
+    ChangeClass,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    Record,
+    SeenRecord,
+    SourceRecord,
+    VisitRecord,
+)
+
+LAYER = "unchanged"
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What a callback made of a page, in the form in which it is kept."""
+
+    callback: str
+    cb_kwargs: Mapping[str, Any]
+    version: str
+    requests: list[Any] = field(default_factory=list)
+    items: list[dict[str, Any]] | None = field(default_factory=list)
+    """None: they are not kept."""
+    unkeepable: str | None = None
+    """What stood in the way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A visit, as far as it is over."""
+
+    url: str
+    page_key: bytes
+    domain: str
+    at: datetime
+    http_status: int
+    seconds: float
+    callback_run: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What is written of a visit."""
+
+    at_once: list[Record]
+    """Originals and outcomes: nothing is believed because of them."""
+    when_safe: list[Record]
+    """That the page was seen."""
+
+
+def commit(
+    stay: Stay, judgement: Judgement, recorded: Recorded | None, draft: Draft | None, settings: Settings, at: datetime
+) -> Commit:
+    """Return what is written of an acknowledged visit.
+
+    Args:
+        stay: the visit.
+        judgement: what it came to.
+        recorded: what the callback made of the page; None where it did not run, or where that is not kept.
+        draft: the page as it went out; where it gave no item, as it would have.
+        settings: of its request.
+        at: now.
+    """
+    state = judgement.state
+    stands = judgement.is_unchanged and state is not None and state.content_hash is not None
+    content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
+    at_once: list[Record] = []
+    if not stands and draft is not None:
+        at_once.append(_source(draft, stay))
+    if judgement.diff:
+        at_once.append(
+            DecisionRecord(stay.page_key, LAYER, "changed", judgement.verdict.reason, at, {"diff": judgement.diff})
+        )
+    if recorded is not None and content is not None:
+        at_once.append(_extraction(stay, judgement, recorded, content, at))
+    seen = _seen(stay, judgement, settings) if stands else _document(stay, judgement, draft, content, settings, at)
+    when_safe: list[Record] = [seen, _visit(stay, judgement)]
+    if judgement.fetched != "skip":
+        when_safe.append(
+            CrawledUrlRecord(stay.page_key, stay.url, stay.domain, "crawled", stay.at, stay.http_status, stay.page_key)
+        )
+    return Commit(at_once, when_safe)
+
+
+def failed_fetch(url: str, page_key: bytes, domain: str, http_status: int | None, at: datetime) -> CrawledUrlRecord:
+    """Return the note of a fetch that gave no page: what was known of it stays."""
+    return CrawledUrlRecord(page_key, url, domain, "failed", at, http_status, page_key)
+
+
+def _content_hash(judgement: Judgement, draft: Draft | None) -> bytes | None:
+    if judgement.content is not None:
+        return judgement.content
+    return draft.cleaned.content_hash if draft is not None and draft.cleaned is not None else None
+
+
+def _source(draft: Draft, stay: Stay) -> SourceRecord:
+    return SourceRecord(
+        page_key=draft.page_key,
+        url=draft.url,
+        domain=draft.domain,
+        field=draft.field,
+        content=draft.source,
+        # By this the document knows its original.
+        fetched_at=stay.at,
+        title=draft.page.title if draft.page else None,
+        content_type=draft.content_type,
+        source_group=draft.source_group or None,
+        cleaned_content=draft.cleaned.content if draft.cleaned and not draft.bare else None,
+    )
+
+
+def _document(
+    stay: Stay, judgement: Judgement, draft: Draft | None, content: bytes | None, settings: Settings, at: datetime
+) -> DocumentRecord:
+    state = judgement.state
+    cleaned = draft.cleaned if draft is not None else None
+    changed = judgement.verdict.kind is Kind.CHANGED
+    shown = cleaned if draft is not None and not draft.bare else None
+    return DocumentRecord(
+        page_key=stay.page_key,
+        url=stay.url,
+        domain=stay.domain,
+        status="completed",
+        updated_at=at,
+        verdict=judgement.verdict.kind,
+        title=draft.page.title if draft and draft.page else None,
+        canonical_url=draft.canonical.url if draft and draft.canonical else None,
+        content_hash=content,
+        cleaned_hash=cleaned.cleaned_hash if cleaned else None,
+        chars_in=shown.chars_in if shown else None,
+        chars_out=shown.chars_out if shown else None,
+        sketch=(draft.sketch or None) if draft else None,
+        etag=judgement.etag,
+        last_modified=judgement.last_modified,
+        validated_at=stay.at,
+        first_seen_at=state.first_seen_at if state else stay.at,
+        last_seen_at=stay.at,
+        last_changed_at=stay.at,
+        blocks=judgement.blocks,
+        links_hash=judgement.links,
+        interval_seconds=_interval(judgement, settings),
+        visits_count=(state.visits_count if state else 0) + 1,
+        changes_count=(state.changes_count if state else 0) + changed,
+        lastmod=judgement.lastmod,
+        moved=judgement.moved,
+        depth=judgement.depth,
+    )
+
+
+def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
+    state = judgement.state
+    assert state is not None
+    return SeenRecord(
+        page_key=stay.page_key,
+        at=stay.at,
+        visits_count=state.visits_count + 1,
+        etag=judgement.etag,
+        last_modified=judgement.last_modified,
+        interval_seconds=_interval(judgement, settings),
+        validated_at=stay.at if judgement.fetched == "get" else None,
+        blocks=judgement.blocks,
+        links_hash=judgement.links,
+        lastmod=judgement.lastmod,
+        moved=judgement.moved,
+    )
+
+
+def _interval(judgement: Judgement, settings: Settings) -> float | None:
+    state = judgement.state
+    last = state.interval_seconds if state else None
+    policy = adaptive_policy(settings)
+    if policy is None or judgement.fetched == "skip":
+        return last
+    interval = None if last is None else timedelta(seconds=last)
+    return next_interval(interval, policy, changed=judgement.verdict.kind is Kind.CHANGED).total_seconds()
+
+
+def _visit(stay: Stay, judgement: Judgement) -> VisitRecord:
+    verdict = judgement.verdict
+    return VisitRecord(
+        page_key=stay.page_key,
+        at=stay.at,
+        fetched=judgement.fetched,
+        verdict=cast("Any", verdict.kind.value),
+        reason=(judgement.reason or verdict.reason)[:500],
+        change_class=None if verdict.change is Change.NONE else cast("ChangeClass", verdict.change.value),
+        http_status=stay.http_status if judgement.fetched != "skip" else None,
+        bytes_received=judgement.bytes_received,
+        seconds=stay.seconds,
+        callback_run=stay.callback_run,
+    )
+
+
+def _extraction(stay: Stay, judgement: Judgement, recorded: Recorded, content: bytes, at: datetime) -> ExtractionRecord:
+    kept = judgement.known.extraction
+    items: Sequence[Mapping[str, Any]] | None = recorded.items
+    if judgement.links_only:
+        # The callback ran for its links: its items are those that were made when the content was new.
+        items = kept.items if kept is not None else None
+    requests: Sequence[Any] = recorded.requests
+    if recorded.unkeepable is not None:
+        requests, items = [{UNKEEPABLE: recorded.unkeepable}], items if judgement.links_only else None
+    return ExtractionRecord(
+        memo_key=memo_key(stay.page_key, content, recorded.callback, recorded.cb_kwargs, recorded.version),
+        page_key=stay.page_key,
+        url=stay.url,
+        domain=stay.domain,
+        content_hash=content,
+        callback=recorded.callback,
+        created_at=kept.created_at if judgement.links_only and kept is not None else at,
+        requests=requests,
+        items=items,
+        cb_kwargs=recorded.cb_kwargs,
+        dedup_version=recorded.version or None,
+    )

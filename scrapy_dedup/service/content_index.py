@@ -1,0 +1,272 @@
+"""The content index: per URL the hash of its content and what was extracted from it, over the store."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from scrapy_dedup.core import keeping
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.core.keeping import Unkeepable
+from scrapy_dedup.core.memo import memo_key
+from scrapy_dedup.service.cache_index import UrlRecord, url_record
+from scrapy_dedup.service.cache_pages import EXCLUDED, INCLUDED, INDEX_LAYER, content_lines
+from scrapy_dedup.service.explain import Keys, UrlError, keys_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.cache_reads import CacheReads, PackedPage
+from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored_visits import StoredExtraction
+from scrapy_dedup.store.writer import ProjectStore
+
+_HASH_DIGITS: Final = 64
+_URLS_AT_ONCE: Final = 1_000
+# The crawl replays no links of it: it runs the callback for them, see `scrapy dedup seed`.
+_SEEDED: Final = ({"unkeepable": "seeded"},)
+
+
+class ContentIndexError(DedupError):
+    """A record cannot be kept; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Update:
+    """What waits to be saved of a URL."""
+
+    url: str
+    record: UrlRecord
+    extraction: dict[str, Any]
+    records: tuple[Record, ...]
+
+
+class ContentIndexManager(Mapping[str, UrlRecord]):
+    """The content index of a project: a mapping from URL to record, read from the store when it is asked for.
+
+    A record is held while the extraction of the URL's present content is: who invalidates that has the page done
+    again. Updates wait in memory until `save_index`; to save them is to say that their pages are done, for crawls, too,
+    which then take them for seen. Not for several threads.
+
+    Raises, in every method that reads or writes, StoreError when the store fails.
+    """
+
+    def __init__(self, store: Store, project: ProjectStore, settings: Settings | None = None) -> None:
+        """Take a project; what its crawls have seen is in its index, too."""
+        self._store = store
+        self._project = project
+        self._settings = settings or Settings()
+        self._waiting: dict[bytes, _Update] = {}
+
+    def load_index(self) -> Mapping[str, UrlRecord]:
+        """Return the index as it is stored; updates that were not saved are given up. Nothing is read yet."""
+        self._waiting.clear()
+        return self
+
+    def save_index(self) -> int:
+        """Store all updates, in one transaction; return how many these were.
+
+        Raises:
+            StoreError: nothing was stored; the updates wait on.
+        """
+        saved = len(self._waiting)
+        self._project.write(record for update in self._waiting.values() for record in update.records)
+        self._waiting.clear()
+        return saved
+
+    def get_url_record(self, url: str) -> UrlRecord | None:
+        """Return the record of a URL; None where there is none, or nothing is held that was extracted.
+
+        Raises:
+            UrlError: it is no URL of a page.
+        """
+        keys = keys_of(url, self._settings)
+        if keys.page_key in self._waiting:
+            return self._waiting[keys.page_key].record
+        with self._store.session(read_only=True) as session:
+            page, extraction = _held(CacheReads(session, self._project.id), keys)
+        if page is None or extraction is None:
+            return None
+        digits = extraction.content_hash.hex()
+        return url_record(page.document.url, digits, extraction.created_at.isoformat())
+
+    @staticmethod
+    def calculate_content_hash(cleaned: str) -> str:
+        """Return the SHA-256 of a page's main content, 64 hexadecimal digits; white space does not count, case does."""
+        return content_hash(cleaned).hex()
+
+    def is_content_changed(self, url: str, new_hash: str) -> bool:
+        """Return whether there is no extraction for this content of a URL.
+
+        Raises:
+            UrlError: it is no URL of a page.
+        """
+        record = self.get_url_record(url)
+        return record is None or record["content_hash"] != new_hash
+
+    def update_url_record(
+        self, url: str, new_hash: str, extraction_data: Mapping[str, Any], metadata: Mapping[str, Any] | None = None
+    ) -> UrlRecord:
+        """Note what was extracted from a content of a URL; it is stored by `save_index`.
+
+        Args:
+            url: of the page.
+            new_hash: of its content, by `calculate_content_hash`.
+            extraction_data: comes back from `get_cached_extraction`; of the types that `keeping.encode` knows.
+            metadata: `title`, `depth`, `included`, `decision_explanation`, `crawl_timestamp` (ISO 8601 or an aware
+                datetime); all of them optional.
+
+        Raises:
+            UrlError: it is no URL of a page.
+            ContentIndexError: the hash is none, or something cannot be kept.
+        """
+        keys, metadata = keys_of(url, self._settings), metadata or {}
+        digest, now = _digest(new_hash), datetime.now(UTC)
+        extraction = _extraction(keys, digest, extraction_data, now)
+        with self._store.session(read_only=True) as session:
+            page = CacheReads(session, self._project.id).page(keys.page_key)
+        document = _document(keys, page.document if page else None, digest, metadata, now)
+        seen_at = document.last_seen_at or now
+        records: list[Record] = [document, extraction]
+        if page is None:
+            records.append(
+                CrawledUrlRecord(keys.page_key, url, keys.domain, "crawled", seen_at, document_key=keys.page_key)
+            )
+        if "included" in metadata or "decision_explanation" in metadata:
+            action = INCLUDED if metadata.get("included", True) else EXCLUDED
+            reason = str(metadata.get("decision_explanation") or action)
+            records.append(DecisionRecord(keys.page_key, INDEX_LAYER, action, reason, now))
+        record = url_record(url, new_hash, now.isoformat())
+        self._waiting[keys.page_key] = _Update(url, record, dict(extraction_data), tuple(records))
+        return record
+
+    def get_cached_extraction(self, url: str) -> dict[str, Any] | None:
+        """Return what was extracted from the present content of a URL; None where nothing is held.
+
+        Returns:
+            What `update_url_record` was given, or the one item that the page was seeded with. Of a page that was
+            extracted by a crawl: `url`, `content` (lines of the cleaned text), `extraction_timestamp`, `items` (dicts,
+            as they had passed all pipelines).
+
+        Raises:
+            UrlError: it is no URL of a page.
+        """
+        keys = keys_of(url, self._settings)
+        if keys.page_key in self._waiting:
+            return dict(self._waiting[keys.page_key].extraction)
+        with self._store.session(read_only=True) as session:
+            page, extraction = _held(CacheReads(session, self._project.id), keys)
+            if page is None or extraction is None or extraction.items is None:
+                return None
+            lines = content_lines(page.source())
+        items = [keeping.decode(item["fields"]) for item in extraction.items]
+        if extraction.callback == "" and len(items) == 1:
+            return dict(items[0])
+        return {
+            "url": page.document.url,
+            "content": lines,
+            "extraction_timestamp": extraction.created_at.isoformat(),
+            "items": items,
+        }
+
+    def __getitem__(self, url: str) -> UrlRecord:
+        try:
+            record = self.get_url_record(url)
+        except UrlError as error:
+            raise KeyError(url) from error
+        if record is None:
+            raise KeyError(url)
+        return record
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the URLs that have records, those that wait to be saved first."""
+        yield from (update.url for update in self._waiting.values())
+        after: bytes | None = None
+        while True:
+            with self._store.session(read_only=True) as session:
+                some = CacheReads(session, self._project.id).indexed_urls(after, _URLS_AT_ONCE)
+            if not some:
+                return
+            yield from (url for key, url in some if key not in self._waiting)
+            after = some[-1][0]
+
+    def __len__(self) -> int:
+        """Return how many URLs have records; reads all of them."""
+        return sum(1 for _ in self)
+
+
+def _held(reads: CacheReads, keys: Keys) -> tuple[PackedPage | None, StoredExtraction | None]:
+    """Return a page, and the newest extraction of its present content; one that has items before others."""
+    page = reads.page(keys.page_key)
+    if page is None or page.document.content_hash is None:
+        return None, None
+    held = [one for one in page.extractions() if one.content_hash == page.document.content_hash]
+    return page, min(held, key=lambda one: one.items is None, default=None)
+
+
+def _digest(digits: str) -> bytes:
+    try:
+        digest = bytes.fromhex(digits)
+    except ValueError:
+        digest = b""
+    if 2 * len(digest) != _HASH_DIGITS:
+        raise ContentIndexError(f"hash {digits[:80]!r}: needs the 64 hexadecimal digits of calculate_content_hash")
+    return digest
+
+
+def _extraction(keys: Keys, digest: bytes, extracted: Mapping[str, Any], now: datetime) -> ExtractionRecord:
+    kept = keeping.encode(dict(extracted))
+    if isinstance(kept, Unkeepable):
+        what = f"{kept.detail} ({kept.reason})"
+        raise ContentIndexError(f"extraction of {keys.url}: cannot be kept: {what}; use plain values, dates, decimals")
+    return ExtractionRecord(
+        memo_key=memo_key(keys.page_key, digest, "", {}, ""),
+        page_key=keys.page_key,
+        url=keys.url,
+        domain=keys.domain,
+        content_hash=digest,
+        callback="",
+        created_at=now,
+        requests=_SEEDED,
+        items=[{"class": "dict", "fields": kept}],
+    )
+
+
+def _document(
+    keys: Keys, held: DocumentRecord | None, digest: bytes, metadata: Mapping[str, Any], now: datetime
+) -> DocumentRecord:
+    """Return the document with another content; of one with the same content all else stays as it is."""
+    seen_at = _time(metadata.get("crawl_timestamp"), now)
+    document = DocumentRecord(keys.page_key, keys.url, keys.domain, "completed", now, verdict="new", visits_count=1)
+    if held is not None and held.content_hash == digest:
+        document = replace(held, updated_at=now)
+    elif held is not None:
+        # Validators, blocks and links are those of the content before.
+        document = replace(
+            document,
+            verdict="changed",
+            title=held.title,
+            depth=held.depth,
+            first_seen_at=held.first_seen_at,
+            visits_count=held.visits_count + 1,
+            changes_count=held.changes_count + 1,
+        )
+    depth = metadata.get("depth", document.depth)
+    return replace(
+        document,
+        content_hash=digest,
+        title=metadata.get("title", document.title),
+        depth=None if depth is None else int(depth),
+        last_seen_at=seen_at,
+        last_changed_at=document.last_changed_at or seen_at,
+        gone_at=None,
+    )
+
+
+def _time(given: object, otherwise: datetime) -> datetime:
+    if given is None:
+        return otherwise
+    try:
+        time = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+    except ValueError as error:
+        raise ContentIndexError(f"crawl_timestamp {given!r}: needs ISO 8601, such as 2026-03-01T12:00:00Z") from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -1,0 +1,171 @@
+"""From what a user writes to a setting's value; ValueError, TypeError or KeyError refuse it."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, cast
+
+from scrapy_dedup.core.recrawl import FreshRule
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([smhdw]?)")
+
+
+def setting(default: Any, parse: Callable[[Any], Any], meaning: str, *, allowed: str = "") -> Any:
+    """Declare one field of `Settings`.
+
+    Args:
+        default: the value where the user gives none.
+        parse: turns what the user wrote into the field's value; ValueError or TypeError refuse it.
+        meaning: one or two sentences for docs/settings.md.
+        allowed: the values it can have, in words, for the error message and the docs.
+    """
+    return dataclasses.field(default=default, metadata={"parse": parse, "meaning": meaning, "allowed": allowed})
+
+
+def boolean(value: Any) -> bool:
+    """Read a switch as Scrapy does: true and false, 1 and 0, also as text."""
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    return words[str(value).strip().lower()]
+
+
+def integer(low: int, high: int) -> Callable[[Any], int]:
+    """Return a parser of whole numbers from *low* to *high*."""
+
+    def parse(value: Any) -> int:
+        number = int(str(value).strip())
+        if isinstance(value, bool) or not low <= number <= high:
+            raise ValueError
+        return number
+
+    return parse
+
+
+def number(low: float, high: float) -> Callable[[Any], float]:
+    """Return a parser of numbers from *low* to *high*."""
+
+    def parse(value: Any) -> float:
+        parsed = float(str(value).strip())
+        if isinstance(value, bool) or not low <= parsed <= high:
+            raise ValueError
+        return parsed
+
+    return parse
+
+
+def seconds(low: float, high: float) -> Callable[[Any], timedelta]:
+    """Return a parser of a time in seconds, or of a text with a unit: 500s, 2m, 1h."""
+
+    def parse(value: Any) -> timedelta:
+        duration = _duration(value, "s")
+        if not low <= duration.total_seconds() <= high:
+            raise ValueError
+        return duration
+
+    return parse
+
+
+def choice(*options: str) -> Callable[[Any], str]:
+    """Return a parser that takes one of some words."""
+
+    def parse(value: Any) -> str:
+        word = str(value).strip().lower()
+        if word not in options:
+            raise ValueError
+        return word
+
+    return parse
+
+
+def words(value: Any) -> frozenset[str]:
+    """Read a list, or text with commas, as a set of lower-case words."""
+    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else value
+    return frozenset(word for part in parts if (word := str(part).strip().lower()))
+
+
+def text(value: Any) -> str:
+    """Read text; None is empty."""
+    return "" if value is None else str(value).strip()
+
+
+def some_of(*options: str) -> Callable[[Any], frozenset[str]]:
+    """Return a parser of lists of some words."""
+
+    def parse(value: Any) -> frozenset[str]:
+        found = words(value)
+        if not found <= set(options):
+            raise ValueError
+        return found
+
+    return parse
+
+
+def days(value: Any) -> timedelta:
+    """Read a number of days, or a text with a unit: 45s, 30m, 12h, 7d, 2w."""
+    return _duration(value, "d")
+
+
+def days_or_none(value: Any) -> timedelta | None:
+    """Read a number of days; `none`, `off`, False or nothing is without end."""
+    if value is None or value is False or str(value).strip().lower() in ("", "none", "off", "false"):
+        return None
+    return days(value)
+
+
+def _duration(value: Any, unit: str) -> timedelta:
+    if isinstance(value, timedelta):
+        duration = value
+    else:
+        match = _DURATION.fullmatch(str(value).strip().lower())
+        if match is None or isinstance(value, bool):
+            raise ValueError
+        try:
+            duration = timedelta(**{_UNITS[match[2] or unit]: float(match[1])})
+        except OverflowError:
+            raise ValueError from None
+    if duration < timedelta(0):
+        raise ValueError
+    return duration
+
+
+@dataclass(frozen=True, slots=True)
+class FreshFor:
+    """How long pages are left alone."""
+
+    default: timedelta = timedelta(0)
+    rules: tuple[FreshRule, ...] = ()
+
+    def __str__(self) -> str:
+        return "0" if self == FreshFor() else repr(self)
+
+
+def fresh_for(value: Any) -> FreshFor:
+    """Read one duration, or a dict of durations by pattern, which may be JSON; `*` is for all other pages."""
+    if isinstance(value, FreshFor):
+        return value
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value = json.loads(value)
+    if not hasattr(value, "items"):
+        return FreshFor(days(value))
+    parsed = {str(pattern).strip(): days(duration) for pattern, duration in value.items()}
+    if not all(parsed):
+        raise ValueError
+    default = parsed.pop("*", timedelta(0))
+    return FreshFor(default, tuple(FreshRule(pattern, duration) for pattern, duration in parsed.items()))
+
+
+def patterns(value: Any) -> tuple[str, ...]:
+    """Read URLs, domains and patterns: a list, or text with commas or white space between them."""
+    parts: Iterable[Any] = re.split(r"[,\s]+", value) if isinstance(value, str) else value
+    return tuple(dict.fromkeys(pattern for part in parts if (pattern := str(part).strip())))
+
+
+def keep_pages(value: Any) -> Literal["latest", "none"] | int:
+    """Read `latest`, `none` or a number of versions."""
+    word = str(value).strip().lower()
+    if word in ("latest", "none"):
+        return cast("Literal['latest', 'none']", word)
+    return integer(1, 1000)(value)

@@ -1,0 +1,146 @@
+"""What a crawl that comes again asks of its project's store, and what it says of pages that are gone."""
+
+import uuid
+from collections.abc import Callable, Collection, Iterator
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from scrapy_dedup.store import contents, extractions, states, validators, visits
+from scrapy_dedup.store.database import Database
+from scrapy_dedup.store.errors import StoreError, shown
+from scrapy_dedup.store.records import ValidatorRecord
+from scrapy_dedup.store.stored_visits import (
+    ExtractionChoice,
+    ExtractionFigures,
+    MissedPage,
+    RunFigures,
+    StoredChange,
+    StoredExtraction,
+    StoredState,
+    StoredVisit,
+)
+
+_KEYS_AT_ONCE = 5_000
+_EXTRACTIONS_AT_ONCE = 100
+
+Row = TypeVar("Row")
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class PageHistory:
+    """The part of `ProjectStore` that knows pages between two crawls."""
+
+    def __init__(self, database: Database, project_id: uuid.UUID, name: str) -> None:
+        """Use `Store.project`."""
+        self.id = project_id
+        self.name = name
+        self._database = database
+
+    def page_states(self, keys: Collection[bytes]) -> dict[bytes, StoredState]:
+        """Return the state of each page's last acknowledged visit, of those that have one."""
+        return self._ask(states.find_states, keys)
+
+    def extraction(self, memo_key: bytes) -> StoredExtraction | None:
+        """Return the extraction with this key, None when it is not held."""
+        return self._ask(extractions.find, memo_key)
+
+    def extractions_of(self, page_key: bytes) -> list[StoredExtraction]:
+        """Return the extractions of a page, newest first."""
+        return self._ask(extractions.of_page, page_key)
+
+    def iterate_extractions(self) -> Iterator[StoredExtraction]:
+        """Iterate over all extractions in the order of memo keys, a hundred in memory at a time."""
+
+        def some(connection: Connection, last: StoredExtraction | None) -> list[StoredExtraction]:
+            after = last.memo_key if last else None
+            return extractions.some_of_all(connection, self.id, after, _EXTRACTIONS_AT_ONCE)
+
+        return self._stream(some)
+
+    def extraction_figures(self) -> dict[str, ExtractionFigures]:
+        """Return how many extractions there are and their packed bytes, by domain."""
+        with self._database.transaction() as connection:
+            return extractions.figures(connection, self.id)
+
+    def delete_extractions(self, choice: ExtractionChoice, *, dry_run: bool) -> ExtractionFigures:
+        """Delete extractions, or only count them; return how many they are."""
+        with self._database.transaction(write=not dry_run) as connection:
+            return extractions.remove(connection, self.id, choice, dry_run=dry_run)
+
+    def validator_counts(self, domain: str) -> ValidatorRecord:
+        """Return how often a domain's validators told the truth."""
+        return self._ask(validators.find, domain)
+
+    def visits_of_run(self, run_id: uuid.UUID) -> Iterator[StoredVisit]:
+        """Iterate over the visits of a run, in the order of time."""
+        return self._stream(lambda connection, last: visits.of_run(connection, self.id, run_id, last, _KEYS_AT_ONCE))
+
+    def changes(self, since: uuid.UUID | datetime) -> Iterator[StoredChange]:
+        """Iterate over the pages found new, changed or removed since an instant, or since a run began.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        start = since if isinstance(since, datetime) else self._ask(visits.start_of, since)
+        if start is None:
+            raise StoreError(f"there is no run {since} in project {self.name!r}; `scrapy dedup runs` lists them")
+        start_at = start
+
+        def some(connection: Connection, last: tuple[int, StoredChange] | None) -> list[tuple[int, StoredChange]]:
+            after, at = (last[0], last[1].visit.at) if last else (None, start_at)
+            return visits.changes(connection, self.id, at, after, _KEYS_AT_ONCE)
+
+        return (change for _, change in self._stream(some))
+
+    def runs(self, limit: int = 10) -> list[RunFigures]:
+        """Return the runs that began last with the sums of their visits, newest first."""
+        return self._ask(visits.run_figures, limit)
+
+    def live_pages(self, domains: Collection[str]) -> dict[str, int]:
+        """Return how many pages of each domain are there and not gone."""
+        return self._ask(states.live_pages, domains)
+
+    def missing_pages(self, run_id: uuid.UUID, domains: Collection[str]) -> Iterator[MissedPage]:
+        """Iterate over the pages of domains that a run has not found; see `states.find_missing`."""
+        return self._stream(
+            lambda connection, last: states.find_missing(connection, self.id, run_id, domains, last, _KEYS_AT_ONCE)
+        )
+
+    def count_missed(self, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
+        """Count, once, a complete run for the pages that it did not find; say whether it was counted now."""
+        with self._database.transaction(write=True) as connection:
+            self._lock(connection)
+            return states.count_missed(connection, self.id, run_id, keys)
+
+    def blocks_of_domain(self, domain: str, limit: int) -> list[bytes]:
+        """Return the packed blocks of so many of a domain's documents, in the order of their keys."""
+        with self._database.transaction() as connection:
+            return states.blocks_of_domain(connection, self.id, domain, limit)
+
+    def _lock(self, connection: Connection) -> int:
+        """Take this project's turn to write; return how many bytes it holds."""
+        stored_bytes = contents.lock_project(connection, self.id)
+        if stored_bytes is None:
+            name = shown(self._database.url)
+            raise StoreError(
+                f"store {name}: project {self.name!r} was deleted. Start the crawl again to create it anew."
+            )
+        return stored_bytes
+
+    def _stream(self, some: Callable[[Connection, Row | None], list[Row]]) -> Iterator[Row]:
+        """Read in several short transactions, each after the last row before: who stops iterating leaves none open."""
+        last: Row | None = None
+        while True:
+            with self._database.transaction() as connection:
+                rows = some(connection, last)
+            if not rows:
+                return
+            yield from rows
+            last = rows[-1]
+
+    def _ask(self, find: Callable[[Connection, uuid.UUID, Question], Answer], question: Question) -> Answer:
+        with self._database.transaction() as connection:
+            return find(connection, self.id, question)

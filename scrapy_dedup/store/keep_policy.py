@@ -1,0 +1,30 @@
+"""How much of a project's past is kept."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class KeepPolicy:
+    """How much of a project's past is kept.
+
+    Attributes:
+        pages: originals a page: "latest" (1), a number of versions, or "none".
+        max_bytes: bound of packed originals and cleaned texts; beyond it the oldest are emptied. None: no bound.
+        decisions: bound of the rows of `decisions`; several writers at once may exceed it by a tenth each.
+        visits: bound of the rows of `visits`, likewise.
+        extractions: how many extractions of a page are kept, the newest: its contents, callbacks and their arguments.
+    """
+
+    pages: Literal["latest", "none"] | int = "latest"
+    max_bytes: int | None = None
+    decisions: int = 100_000
+    visits: int = 500_000
+    extractions: int = 4
+
+    @property
+    def versions(self) -> int:
+        """Return how many originals of a page are kept."""
+        if isinstance(self.pages, int):
+            return self.pages
+        return {"latest": 1, "none": 0}[self.pages]

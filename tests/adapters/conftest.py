@@ -1,0 +1,3 @@
+from tests.store.conftest import new_url, postgresql, project, store, url
+
+__all__ = ["new_url", "postgresql", "project", "store", "url"]

@@ -1,0 +1,144 @@
+"""A project whose pages were crawled twice, with everything that a cache holds of them."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import select
+
+from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.core.memo import memo_key
+from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.store.codec import pack_fingerprints
+from scrapy_dedup.store.models import Base, Project
+from scrapy_dedup.store.records import (
+    BoilerplateRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    Evidence,
+    ExtractionRecord,
+    Record,
+    SourceRecord,
+    ValidatorRecord,
+    VisitRecord,
+)
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
+
+SEEDED = [{"unkeepable": "seeded"}]
+# Of the database, or of a run that is not exported.
+LOST = {"project_id", "run_id", "id", "created_at", "updated_at"}
+
+
+def text_of(name: object) -> str:
+    return f"Page {name}\n\nWhat it says:  ünïcode, “quotes”, \x0b\u2028 odd breaks\r\nand a last line"
+
+
+def a_memo(url: str, content: str, callback: str = "parse", version: str | None = None, **cb_kwargs: Any) -> bytes:
+    return memo_key(page_key(url), content_hash(content), callback, cb_kwargs, version or "")
+
+
+def an_extraction(url: str, content: str, **fields: Any) -> ExtractionRecord:
+    values: dict[str, Any] = {
+        "memo_key": a_memo(url, content, fields.get("callback", "parse")),
+        "page_key": page_key(url),
+        "url": url,
+        "domain": extract_domain(url) or "",
+        "content_hash": content_hash(content),
+        "callback": "parse",
+        "created_at": NOON,
+        "requests": [
+            ["parse", None, f"{url}/a", f"{url}/b"],
+            {"request": {"url": url, "meta": {"$": "tuple", "v": []}}},
+        ],
+        "items": [{"class": "dict", "fields": {"url": url, "price": {"$": "decimal", "v": "9.90"}}}],
+    }
+    return ExtractionRecord(**{**values, **fields})
+
+
+def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str | None = None) -> list[Record]:
+    """Return everything that a crawl leaves of a page."""
+    url, text = url or a_url(name), text_of(name) if text is None else text
+    key, domain = page_key(url), extract_domain(url) or ""
+    return [
+        DocumentRecord(
+            key,
+            url,
+            domain,
+            "completed",
+            at,
+            verdict="new",
+            title=f"Page {name}",
+            content_hash=content_hash(text),
+            cleaned_hash=bytes(16),
+            chars_in=100,
+            chars_out=70,
+            sketch=b"\0\xff",
+            etag='"x"',
+            last_modified="Sun, 01 Mar 2026 12:00:00 GMT",
+            validated_at=at,
+            first_seen_at=at - timedelta(days=1),
+            last_changed_at=at,
+            blocks=pack_fingerprints([1, 2**63]),
+            links_hash=bytes(range(16)),
+            interval_seconds=3600.5,
+            visits_count=2,
+            changes_count=1,
+            missed_runs=1,
+            depth=3,
+            lastmod=at,
+            moved=b"moved",
+        ),
+        SourceRecord(key, url, domain, "html", html_page(name), at, title=f"Page {name}", cleaned_content=text),
+        CrawledUrlRecord(key, url, domain, "crawled", at, http_status=200, document_key=key),
+        an_extraction(url, text, created_at=at),
+        VisitRecord(key, at, "get", "new", f"page {name} is new", bytes_received=1000, seconds=0.5, callback_run=True),
+        DecisionRecord(key, "boilerplate", "removed", "2 blocks", at, {"of_pages": 6, "blocks": {"00" * 8: 5}}),
+    ]
+
+
+def a_domain(domain: str = DOMAIN) -> list[Record]:
+    evidence = {"ab" * 8: Evidence(5, "body>p", "© ünï")}
+    return [
+        BoilerplateRecord(domain, "html", ("ab" * 8,), 6, 10, 1, 30, evidence=evidence),
+        ValidatorRecord(domain, sent=30, not_modified=28, useless=1),
+    ]
+
+
+def an_alias(name: object, target: object) -> CrawledUrlRecord:
+    url = a_url(name)
+    return CrawledUrlRecord(
+        page_key(url), url, DOMAIN, "alias", NOON, document_key=page_key(a_url(target)), alias_kind="redirect"
+    )
+
+
+def fill(project: ProjectStore, pages: int = 3) -> None:
+    project.write([record for name in range(pages) for record in a_page(name)])
+    outdated = an_extraction(a_url(0), "older", created_at=NOON + timedelta(hours=1), dedup_version="2", items=None)
+    project.write([outdated, an_extraction(a_url(0), text_of(0), callback="other", cb_kwargs={"n": 1})])
+    project.write([*a_domain(), an_alias("old", 0)])
+    project.write([CrawledUrlRecord(page_key(a_url("gone")), a_url("gone"), DOMAIN, "failed", NOON, http_status=503)])
+
+
+def rows(store: Store, project: ProjectStore, *without: str) -> dict[str, list[dict[str, Any]]]:
+    """Return all rows that an export is to bring back, by table."""
+    tables = (
+        "documents",
+        "sources",
+        "extractions",
+        "crawled_urls",
+        "domain_boilerplate",
+        "domain_validators",
+        "decisions",
+    )
+    found = {}
+    with store.session(read_only=True) as session:
+        for name in tables:
+            table = Base.metadata.tables[name]
+            some = session.execute(select(table).where(table.c.project_id == project.id)).mappings()
+            lost = (LOST | set(without)) - ({"created_at"} if name == "extractions" else set())
+            kept = [{key: value for key, value in row.items() if key not in lost} for row in some]
+            found[name] = sorted(kept, key=lambda row: str(row.get("memo_key") or row.get("page_key") or row["domain"]))
+    assert Project.__tablename__ not in found
+    return found
