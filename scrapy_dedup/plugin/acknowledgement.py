@@ -135,9 +135,10 @@ class Acknowledgement:
         if visit.items or visit.failed or (visit.from_spider and not visit.callback_ended):
             return
         drafts = [draft for draft in visit.drafts if draft.duplicate is None]
-        is_duplicate = bool(visit.drafts) and not drafts
+        if visit.drafts and not drafts:
+            drafts = self._as_duplicate(visit)
         visit.drafts.clear()
-        if visit.judgement is None or is_duplicate:
+        if visit.judgement is None:
             self._complete(drafts, visit)
         elif not visit.noted and visit.callback_ended:
             self._commit(visit, drafts)
@@ -148,11 +149,26 @@ class Acknowledgement:
         # A response and its selector hold each other, so that a visit stays until garbage is collected.
         visit.parsed = None
 
+    def _as_duplicate(self, visit: Visit) -> list[Draft]:
+        """Return a page of which all items were dropped, as far as it is to be remembered."""
+        duplicate = visit.drafts[-1].duplicate
+        if visit.judgement is None or duplicate is None or duplicate.document_key == visit.page_key:
+            # Another visit of this run gave the page's items, and says what became of it.
+            visit.noted = True
+            return []
+        visit.judgement.duplicate_of = duplicate.document_key
+        for draft in visit.drafts:
+            draft.bare = True
+        return visit.drafts[-1:]
+
     def _commit(self, visit: Visit, drafts: list[Draft]) -> None:
         """Write what a visit comes to."""
         judgement = visit.judgement
         assert judgement is not None
         visit.noted = True
+        state = judgement.state
+        if judgement.replays and state is not None and state.document_key != visit.page_key:
+            judgement.duplicate_of = state.document_key
         draft = drafts[-1] if drafts else self._bare(visit)
         stay = Stay(
             url=visit.url,

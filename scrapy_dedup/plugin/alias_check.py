@@ -64,7 +64,7 @@ class AliasCheck:
         """Compare a page with the one that it declares canonical, and with what went out for that one."""
         crawl = self._runtime.crawl
         others = dict(crawl.aliases.standing.get(target.page_key, {}))
-        if target.page_key in crawl.owners:
+        if target.page_key in crawl.owners or theirs is not None:
             others[target.page_key] = theirs or b""
         key = self._agreeing(draft, others, learner)
         if key is not None:
@@ -86,17 +86,28 @@ class AliasCheck:
         return None
 
     async def _sketch_of_target(self, alias: Alias) -> bytes | None:
-        """Return the sketch of a page that went out in this run; None where nobody knows it any more."""
+        """Return the sketch of a page that went out, in this run or before; None where nobody knows it any more."""
         crawl, key = self._runtime.crawl, alias.target.page_key
         packed = crawl.aliases.recent.get(key)
-        if packed is None and key in crawl.owners:
+        if packed is None:
             try:
-                found = await run_in_thread(crawl.store.documents_in_run, crawl.run.id, [key])
+                packed = await run_in_thread(self._stored_sketch, key)
             except StoreError:
                 self._runtime.count("store/errors")
                 return None
-            packed = found[key].sketch if key in found else crawl.aliases.recent.get(key)
-        return packed
+        return packed or crawl.aliases.recent.get(key)
+
+    def _stored_sketch(self, key: bytes) -> bytes | None:
+        """Return the sketch of a page that is in work or was seen, and is not gone; blocks, so call it in a thread."""
+        crawl = self._runtime.crawl
+        stored = crawl.store.page(key)
+        document = stored.document if stored else None
+        if document is None:
+            return None
+        state = crawl.store.page_states([key]).get(key)
+        if state is None:
+            return document.sketch if document.run_id == crawl.run.id else None
+        return None if state.gone_at is not None else document.sketch
 
     def _agrees(self, ours: frozenset[int], theirs: frozenset[int], learner: Learner | None) -> bool:
         often = learner.often(ours | theirs) if learner is not None else set()

@@ -126,7 +126,8 @@ class DedupPipeline:
         if not learner.known:
             runtime.count("items/parked")
             parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
-            draft.released = str(await maybe_deferred_to_future(parked))
+            why = await maybe_deferred_to_future(parked)
+            draft.released = str(why)
         return learner
 
     async def _meet(self, draft: Draft) -> Learner:

@@ -39,6 +39,9 @@ class Outlet:
         runtime.count(f"unchanged/{judgement.verdict.kind}")
         if judgement.is_unchanged:
             runtime.count(f"unchanged/{how}")
+        if judgement.replays or judgement.links_only:
+            # Its items went out before: they own the page, and its aliases are aliases.
+            runtime.crawl.owners.setdefault(visit.page_key, (visit.serial, visit.callback))
         if judgement.links_only:
             self._only_links(visit)
         if not judgement.replays:

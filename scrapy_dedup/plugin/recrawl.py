@@ -252,6 +252,7 @@ class Recrawl:
         spider = self._runtime.crawler.spider
         if not judgement.replays or spider is None:
             return False
+        # Built here, before anything goes out: what cannot be made again must not have been begun.
         try:
             response.request = replaying(request, judgement, spider, str(self._runtime.crawl.run.id))
         except OutcomeError:

@@ -26,6 +26,7 @@ from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.jobs import job_of
 from scrapy_dedup.plugin.marks import redirected_from
+from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
@@ -107,6 +108,7 @@ class Runtime:
         name = self.settings.project or self.crawler.settings["BOT_NAME"]
         project = self.store.project(name, keep_policy(self.settings))
         spider = self.crawler.spider.name if self.crawler.spider else self.crawler.spidercls.name
+        tell_of_partial_feeds(self.settings, self.crawler.settings, has_history=project.has_pages())
         run = project.begin_run(spider=spider, jobdir=job_of(self.crawler.settings), started_at=datetime.now(UTC))
         crawl = Crawl(project, run, self.settings, self.count)
         if run.resumed:

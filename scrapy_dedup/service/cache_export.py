@@ -36,7 +36,7 @@ from scrapy_dedup.store.writer import ProjectStore
 Progress = Callable[[int], None]
 """Is told of so many more pages."""
 
-_PAGES_AT_ONCE: Final = 20
+_PAGES_AT_ONCE: Final = 10
 _ROWS_AT_ONCE: Final = 5_000
 _MOST_LEFT_OUT: Final = 100
 

@@ -121,7 +121,8 @@ def read_bytes(path: Path, limit: int = MAX_FILE_BYTES) -> bytes:
         CacheFileError: it is a link, no file at all, too large, or cannot be read.
     """
     with open_file(path) as opened:
-        found = opened.read(limit + 1)
+        # So many bytes are reserved before any is read.
+        found = opened.read(min(limit, os.fstat(opened.fileno()).st_size) + 1)
     if len(found) > limit:
         raise CacheFileError(f"is larger than {limit:,} bytes")
     return found

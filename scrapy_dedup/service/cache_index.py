@@ -13,7 +13,8 @@ from scrapy_dedup.service.cache_files import metadata_file as in_metadata
 # An index that somebody wrote anew, in another form, is read as a whole.
 _MAX_WHOLE_BYTES: Final = 64_000_000
 _MAX_LINE_BYTES: Final = 1_000_000
-_EMPTY: Final = b"{}"
+# So begins an index that this module wrote; others have blanks before a URL.
+_OURS: Final = b'{\n"'
 
 
 class UrlRecord(TypedDict):
@@ -70,7 +71,7 @@ class IndexWriter:
 
     def end(self) -> None:
         """Write what comes after the last record."""
-        self._opened.write(b"\n}\n" if self._any else _EMPTY + b"\n")
+        self._opened.write(b"\n}\n" if self._any else b"{}\n")
 
 
 @contextmanager
@@ -103,12 +104,12 @@ def is_empty(path: Path) -> bool:
 def read_index(path: Path) -> Iterator[Entry]:
     """Iterate over an index, line by line where this module wrote it; for what it raises see `check_index`."""
     with open_file(path) as opened:
-        start = opened.readline(_MAX_LINE_BYTES)
-        if start == b"{\n":
+        start = opened.read(len(_OURS))
+        opened.seek(len(_OURS) - 1)
+        if start == _OURS:
             yield from _lines(opened)
             return
-    if start.strip() != _EMPTY:
-        yield from _whole(path)
+    yield from _whole(path)
 
 
 def _lines(opened: IO[bytes]) -> Iterator[Entry]:

@@ -31,7 +31,9 @@ _AGO: Final = re.compile(r"(\d{1,5})([hdw])")
 _UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
 _PREFIX: Final = re.compile(r"[0-9a-f-]{1,36}")
 
-NOT_KEPT: Final = "the version before is not kept; DEDUP_KEEP_PAGES = 2 or more keeps it from now on"
+NOT_KEPT: Final = (
+    "the version before is not kept; DEDUP_KEEP_PAGES = 2 or more keeps it in future, DEDUP_DIFF = True the diff"
+)
 NO_TEXT: Final = "a version cannot be parsed: it is larger or deeper than DEDUP_MAX_PAGE_BYTES and its like allow"
 NO_PASSAGE: Final = "no passage of the main text differs"
 

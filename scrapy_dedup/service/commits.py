@@ -92,15 +92,27 @@ def commit(
     seen = _seen(stay, judgement, settings) if stands else _document(stay, judgement, draft, content, settings, at)
     when_safe: list[Record] = [seen, _visit(stay, judgement)]
     if judgement.fetched != "skip":
-        when_safe.append(
-            CrawledUrlRecord(stay.page_key, stay.url, stay.domain, "crawled", stay.at, stay.http_status, stay.page_key)
-        )
+        when_safe.append(_url(stay, judgement))
     return Commit(at_once, when_safe)
 
 
 def failed_fetch(url: str, page_key: bytes, domain: str, http_status: int | None, at: datetime) -> CrawledUrlRecord:
     """Return the note of a fetch that gave no page: what was known of it stays."""
     return CrawledUrlRecord(page_key, url, domain, "failed", at, http_status, page_key)
+
+
+def _url(stay: Stay, judgement: Judgement) -> CrawledUrlRecord:
+    other = judgement.duplicate_of
+    return CrawledUrlRecord(
+        page_key=stay.page_key,
+        url=stay.url,
+        domain=stay.domain,
+        status="crawled" if other is None else "duplicate",
+        last_crawled_at=stay.at,
+        http_status=stay.http_status,
+        document_key=other or stay.page_key,
+        alias_kind=None if other is None else "canonical",
+    )
 
 
 def _content_hash(judgement: Judgement, draft: Draft | None) -> bytes | None:
@@ -138,7 +150,7 @@ def _document(
         domain=stay.domain,
         status="completed",
         updated_at=at,
-        verdict=judgement.verdict.kind,
+        verdict=_word(judgement),
         title=draft.page.title if draft and draft.page else None,
         canonical_url=draft.canonical.url if draft and draft.canonical else None,
         content_hash=content,
@@ -170,6 +182,7 @@ def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
         page_key=stay.page_key,
         at=stay.at,
         visits_count=state.visits_count + 1,
+        verdict="unchanged" if judgement.duplicate_of is None else "duplicate",
         etag=judgement.etag,
         last_modified=judgement.last_modified,
         interval_seconds=_interval(judgement, settings),
@@ -179,6 +192,11 @@ def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
         lastmod=judgement.lastmod,
         moved=judgement.moved,
     )
+
+
+def _word(judgement: Judgement) -> Any:
+    """Return what is stored as the verdict; a duplicate's change is no news."""
+    return "duplicate" if judgement.duplicate_of is not None else judgement.verdict.kind.value
 
 
 def _interval(judgement: Judgement, settings: Settings) -> float | None:
@@ -197,7 +215,7 @@ def _visit(stay: Stay, judgement: Judgement) -> VisitRecord:
         page_key=stay.page_key,
         at=stay.at,
         fetched=judgement.fetched,
-        verdict=cast("Any", verdict.kind.value),
+        verdict=_word(judgement),
         reason=(judgement.reason or verdict.reason)[:500],
         change_class=None if verdict.change is Change.NONE else cast("ChangeClass", verdict.change.value),
         http_status=stay.http_status if judgement.fetched != "skip" else None,

@@ -36,8 +36,14 @@ def find_departed(
     """
     if not domains:
         return Departed()
-    missing = [page for page in store.missing_pages(run_id, domains) if page.page_key not in met]
-    due = [page for page in missing if page.missed_runs + 1 >= settings.removed_after]
+    missed: list[bytes] = []
+    due: list[MissedPage] = []
+    for page in store.missing_pages(run_id, domains):
+        if page.page_key not in met:
+            missed.append(page.page_key)
+            if page.missed_runs + 1 >= settings.removed_after:
+                due.append(page)
+    due.sort(key=lambda page: (page.domain, page.url, page.page_key))
     pages = store.live_pages({page.domain for page in due}) if due else {}
     by_domain: dict[str, list[MissedPage]] = {}
     for page in due:
@@ -48,7 +54,7 @@ def find_departed(
         if len(found) > settings.removed_max_share * pages.get(domain, 0)
     }
     return Departed(
-        missed=tuple(page.page_key for page in missing),
+        missed=tuple(missed),
         removed=tuple(page for page in due if page.domain not in too_many),
         too_many=tuple(too_many.values()),
     )

@@ -82,10 +82,24 @@ NOTHING_KNOWN = Known()
 def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]:
     """Return what is known of some requests' pages; blocks, so call it in a thread."""
     states = store.page_states({one.page_key for one in asked})
-    return {one: _known(store, one, states[one.page_key]) if one.page_key in states else NOTHING_KNOWN for one in asked}
+    others = {state.document_key for state in states.values() if state.document_key} - states.keys()
+    originals = states | (store.page_states(others) if others else {})
+    return {
+        one: _known(store, one, states[one.page_key], originals) if one.page_key in states else NOTHING_KNOWN
+        for one in asked
+    }
 
 
-def _known(store: ProjectStore, asked: Asked, state: StoredState) -> Known:
+def _known(store: ProjectStore, asked: Asked, state: StoredState, originals: Mapping[bytes, StoredState]) -> Known:
+    if state.document_key not in (None, state.page_key):
+        original = originals.get(state.document_key or b"")
+        # What this page was a duplicate of is gone, or is another page by now: it stands for itself.
+        if (
+            original is None
+            or original.gone_at
+            or (original.last_changed_at or state.last_seen_at) > state.last_seen_at
+        ):
+            return Known(state)
     content = state.content_hash or b""
     own = memo_key(asked.page_key, content, asked.callback, asked.cb_kwargs, asked.version)
     # What came from elsewhere has no callback.
@@ -181,6 +195,8 @@ class Judgement:
     depth: int | None = None
     bytes_received: int = 0
     began: float = 0.0
+    duplicate_of: bytes | None = None
+    """Key of the page that has its content, and whose items stand for it."""
     replays: bool = False
     """What is held is given in place of the callback."""
     links_only: bool = False

@@ -43,6 +43,11 @@ class PageHistory:
         """Return the state of each page's last acknowledged visit, of those that have one."""
         return self._ask(states.find_states, keys)
 
+    def has_pages(self) -> bool:
+        """Return whether any page was ever met."""
+        with self._database.transaction() as connection:
+            return states.has_pages(connection, self.id)
+
     def extraction(self, memo_key: bytes) -> StoredExtraction | None:
         """Return the extraction with this key, None when it is not held."""
         return self._ask(extractions.find, memo_key)
@@ -104,10 +109,9 @@ class PageHistory:
         return self._ask(states.live_pages, domains)
 
     def missing_pages(self, run_id: uuid.UUID, domains: Collection[str]) -> Iterator[MissedPage]:
-        """Iterate over the pages of domains that a run has not found; see `states.find_missing`."""
-        return self._stream(
-            lambda connection, last: states.find_missing(connection, self.id, run_id, domains, last, _KEYS_AT_ONCE)
-        )
+        """Iterate over the pages of domains that a run has not found, to the end; see `states.find_missing`."""
+        with self._database.transaction() as connection:
+            yield from states.find_missing(connection, self.id, run_id, domains)
 
     def count_missed(self, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
         """Count, once, a complete run for the pages that it did not find; say whether it was counted now."""

@@ -34,7 +34,8 @@ class Reads:
         """Return the figures of every domain with completed documents, in the order of domains."""
         sums = (
             select(Document.domain, func.count(), func.sum(Document.chars_in), func.sum(Document.chars_out))
-            .where(*self._completed())
+            # Pages without items, and duplicates, have no characters.
+            .where(*self._completed(), Document.chars_in.is_not(None))
             .group_by(Document.domain)
             .order_by(by_code_point(Document.domain))
         )

@@ -18,7 +18,7 @@ RunStatus = Literal["running", "finished", "stopped", "killed"]
 DocumentStatus = Literal["processing", "completed", "failed"]
 UrlStatus = Literal["crawled", "alias", "duplicate", "failed", "skipped"]
 AliasKind = Literal["redirect", "canonical"]
-Verdict = Literal["new", "changed", "unchanged", "removed"]
+Verdict = Literal["new", "changed", "unchanged", "removed", "duplicate"]
 ChangeClass = Literal["content", "title", "numbers", "volatile", "boilerplate_only"]
 Fetched = Literal["get", "304", "skip"]
 

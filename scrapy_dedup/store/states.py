@@ -1,11 +1,11 @@
 """The state of pages between two crawls: what was seen when, what is missing, what is gone."""
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, func, or_, select, update
 
 from scrapy_dedup.store.batch import BEGUN, Batch
 from scrapy_dedup.store.codec import column_text
@@ -17,6 +17,7 @@ from scrapy_dedup.store.upserts import chunks, table_of, upsert
 
 _PAGE = ("project_id", "page_key")
 _GONE = (404, 410)
+_ROWS_AT_ONCE = 1_000
 
 _DOCUMENT = table_of(Document)
 _SEEN_AGAIN = (
@@ -44,6 +45,10 @@ _SEEN_AGAIN = (
 )
 
 
+# Another page has a duplicate's content: where it goes, nothing is removed.
+_THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.verdict != "duplicate"))
+
+
 def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
     """Write the documents of a batch, whole and in part."""
     upsert(connection, Document, _PAGE, list(batch.documents.values()), once=("first_seen_at",))
@@ -57,7 +62,13 @@ def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch)
 
 # One question a request: of these the statement is built once.
 _STATES = (
-    select(*columns_of(Document, StoredState), CrawledUrl.http_status, CrawledUrl.last_crawled_at, Extraction.memo_key)
+    select(
+        *columns_of(Document, StoredState),
+        CrawledUrl.http_status,
+        CrawledUrl.last_crawled_at,
+        CrawledUrl.document_key,
+        Extraction.memo_key,
+    )
     .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))
     .outerjoin(Extraction, and_(Extraction.project_id == Document.project_id, Extraction.page_key == Document.page_key))
     .where(
@@ -86,21 +97,16 @@ def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collectio
     """Return how many pages of each of these domains are there and not gone; domains without any are left out."""
     counted = (
         select(Document.domain, func.count().label("pages"))
-        .where(*_of_domains(project_id, domains), Document.last_seen_at.is_not(None), Document.gone_at.is_(None))
+        .where(*_of_domains(project_id, domains), Document.last_seen_at.is_not(None), *_THERE)
         .group_by(Document.domain)
     )
     return {row.domain: row.pages for row in connection.execute(counted)}
 
 
 def find_missing(
-    connection: Connection,
-    project_id: uuid.UUID,
-    run_id: uuid.UUID,
-    domains: Collection[str],
-    after: MissedPage | None,
-    limit: int,
-) -> list[MissedPage]:
-    """Return so many pages of the domains that a run has not found, in the order of domain and key.
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, domains: Collection[str]
+) -> Iterator[MissedPage]:
+    """Iterate over the pages of the domains that a run has not found.
 
     Not found is a page that no visit was acknowledged for since the run began,
     unless its URL was tried and gave an error, which says nothing; 404 and 410 do. Pages that another spider saw last
@@ -109,7 +115,7 @@ def find_missing(
     of_run = (CrawlRun.id == run_id, CrawlRun.project_id == project_id)
     started_at = connection.scalar(select(CrawlRun.started_at).where(*of_run))
     if started_at is None:
-        return []
+        return
     tried_in_vain = exists().where(
         CrawledUrl.project_id == Document.project_id,
         CrawledUrl.page_key == Document.page_key,
@@ -120,12 +126,10 @@ def find_missing(
     this_spider = select(CrawlRun.spider).where(*of_run).scalar_subquery()
     runs = select(CrawlRun.id).where(CrawlRun.project_id == project_id, CrawlRun.spider == this_spider)
     of_spider = or_(Document.run_id.is_(None), Document.run_id.in_(runs))
-    order = (Document.domain, Document.page_key)
-    not_found = (Document.last_seen_at < started_at, Document.gone_at.is_(None), of_spider, ~tried_in_vain)
+    not_found = (Document.last_seen_at < started_at, *_THERE, of_spider, ~tried_in_vain)
     some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *not_found)
-    if after:
-        some = some.where(tuple_(*order) > tuple_(after.domain, after.page_key))
-    return [MissedPage(*row) for row in connection.execute(some.order_by(*order).limit(limit))]
+    for row in connection.execute(some.execution_options(yield_per=_ROWS_AT_ONCE)):
+        yield MissedPage(*row)
 
 
 def count_missed(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
@@ -167,3 +171,11 @@ def blocks_of_domain(connection: Connection, project_id: uuid.UUID, domain: str,
         .limit(limit)
     )
     return [blocks for (blocks,) in connection.execute(some) if blocks is not None]
+
+
+def has_pages(connection: Connection, project_id: uuid.UUID) -> bool:
+    """Return whether the project has any document."""
+    return (
+        connection.execute(select(Document.page_key).where(Document.project_id == project_id).limit(1)).first()
+        is not None
+    )

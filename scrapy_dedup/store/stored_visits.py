@@ -17,6 +17,7 @@ class StoredState:
         run_id: the run that wrote the document last.
         status: not "completed" where that run began the page and did not complete it.
         http_status, last_crawled_at: of the URL's last visit, acknowledged or not; skips are none.
+        document_key: of the page that has its content; its own where it is no duplicate.
         memo_keys: of the extractions that are held for the page.
     """
 
@@ -47,6 +48,7 @@ class StoredState:
     depth: int | None = None
     http_status: int | None = None
     last_crawled_at: datetime | None = None
+    document_key: bytes | None = None
     memo_keys: frozenset[bytes] = frozenset()
 
 

@@ -123,6 +123,28 @@ def test_a_slow_index_holds_the_crawl_back():
     assert only["during_writes"] == [0] * 10
 
 
+@pytest.mark.crawl
+def test_the_whole_plugin_and_langchain_agree_over_five_crawls(tmp_path: Path):
+    """A failed upsert; the same again; nothing new; a page changed; a page removed, and with it its link."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.adapters.recrawling", tmp_path / "dedup.db"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    failed, again, nothing, changed, removed = json.loads(done.stdout)
+
+    assert failed["failed"] == 1
+    assert failed["stored"] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert (again["asked"], again["stored"]) == ([3], list(range(10)))
+    assert (nothing["asked"], nothing["stored"]) == ([], list(range(10)))
+    assert (changed["asked"], changed["stored"]) == ([5], list(range(10)))
+    assert (removed["asked"], removed["stored"]) == ([0], [0, 1, 2, 3, 4, 5, 7, 8, 9])
+
+
 class Complete(LangChainPipeline):
     acknowledge = print
 

@@ -27,8 +27,8 @@ OWN = b"article-17"
 OVERFLOWING = b"long" * 2_000
 
 # Written by Berkeley DB 5.3 (Perl's DB_File, $DB_HASH), on a little-endian machine: a_url(0) to a_url(79), by turns
-# under the fingerprints of today's Scrapy and of Scrapy before 2.7, seen at 1700000000.5 and a second later each; the key
-# OWN, and OVERFLOWING, which takes two pages of its own.
+# under the fingerprints of today's Scrapy and of Scrapy before 2.7, seen at 1700000000.5 and a second later each; the
+# key OWN, and OVERFLOWING, which takes two pages of its own.
 BERKELEY = lzma.decompress(
     base64.b85decode(
         """

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from scrapy_dedup.store.history import ProjectStore
+from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures

@@ -184,9 +184,10 @@ def _show_database(database: Database, tell: Callable[..., None]) -> None:
         )
     if database.own_keys:
         tell(
-            f"{count(database.own_keys, 'key')} are no fingerprints but the spider's deltafetch_key; give the items by "
-            "--urls, and the field that the key was made of by --key-field.",
+            f"{count(database.own_keys, 'key')} came from the spider's deltafetch_key, not from a URL: give the "
+            "items by --urls, and the field that the key was made of by --key-field.",
             soft_wrap=True,
         )
     if database.unknown_urls:
-        tell(f"{count(database.unknown_urls, 'URL')} of --urls are not in the database, and not seeded.")
+        are = "is" if database.unknown_urls == 1 else "are"
+        tell(f"{count(database.unknown_urls, 'URL')} of --urls {are} not in the database, and not seeded.")

@@ -1,0 +1,108 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.commands.verbs.runs import lasting
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.store.records import VisitRecord
+from tests.commands.running import Shop, scrapy
+from tests.service.stored_pages import NOON, a_url
+
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def runs(shop: Shop) -> list[str]:
+    """A run that finished, one that was stopped, and one that goes on; after the one of the shop, which is older."""
+    began = []
+    with shop.open() as store:
+        project = shop.project(store)
+        for day, ended in enumerate([("finished", "finished"), ("stopped", "shut\x1b[2Jdown"), None], 1):
+            start = NOON + day * 24 * HOUR
+            run = project.begin_run(spider="site", jobdir=None, started_at=start)
+            began.append(str(run.id))
+            for number, verdict in enumerate(["new", "changed", "unchanged", "unchanged", None]):
+                visit: dict[str, Any] = {"bytes_received": 20_000, "seconds": 0.5, "callback_run": number < 2}
+                key = page_key(a_url(number))
+                project.write([VisitRecord(key, start + HOUR, "get", verdict, "because", **visit)])  # type: ignore[arg-type]
+            if ended:
+                status: Any = ended[0]
+                project.end_run(run.id, status=status, reason=ended[1], stats={}, finished_at=start + 2.05 * HOUR)
+    return began
+
+
+def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
+    found = shop.run("runs", "--json").json
+
+    assert found["project"] == "shop"
+    assert [run["id"] for run in found["runs"][:3]] == runs[::-1]
+    assert found["runs"][2] == {
+        "id": runs[0],
+        "spider": "site",
+        "status": "finished",
+        "reason": "finished",
+        "started_at": (NOON + 24 * HOUR).isoformat(),
+        "finished_at": (NOON + 26.05 * HOUR).isoformat(),
+        "seconds": 7380.0,
+        "visits": 5,
+        "verdicts": {"new": 1, "changed": 1, "unchanged": 2},
+        "callbacks": 2,
+        "bytes_received": 100_000,
+        "request_seconds": 2.5,
+    }
+    assert (found["runs"][0]["status"], found["runs"][0]["seconds"]) == ("running", None)
+
+
+def test_a_person_reads_a_table_newest_first(shop: Shop, runs: list[str]) -> None:
+    lines = shop.run("runs").out.splitlines()
+
+    assert [line.split()[0] for line in lines[2:5]] == [run[:8] for run in reversed(runs)]
+    told = lines[4].replace("\N{NO-BREAK SPACE}", "_").split()
+    assert told[1:] == ["site", "finished", "2026-03-02", "12:00", "2_h_03_min", "1", "1", "2", "0", "2", "100_k"]
+    assert "stopped (shut⟨U+001B⟩[2Jdown)" in lines[3]
+    assert "running" in lines[2]
+
+
+@pytest.mark.parametrize(("options", "number"), [([], 4), (["-n", "2"], 2), (["-n", "100000"], 4)])
+def test_so_many_are_listed(shop: Shop, runs: list[str], options: list[str], number: int) -> None:
+    assert len(shop.run("runs", "--json", *options).json["runs"]) == number
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "x", "1.5", "9999999", "²"])
+def test_no_number_of_runs_is_told_in_one_line(finished_shop: Shop, number: str) -> None:
+    told = finished_shop.run("runs", "-n", number)
+
+    assert (told.code, told.out) == (2, "")
+    assert told.err.count("\n") == 1
+
+
+def test_a_run_in_the_list_is_one_that_changes_knows(shop: Shop, runs: list[str]) -> None:
+    shown = shop.run("runs").out.splitlines()[3].split()[0]
+
+    assert shop.run("changes", "--since", shown, "--json").json["since"]["run"] == runs[1]
+
+
+def test_a_project_without_runs_says_what_to_do(shop: Shop) -> None:
+    with shop.open() as store:
+        store.project("empty")
+
+    told = scrapy("dedup", "runs", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
+
+    assert (told.code, told.out) == (1, "")
+    assert "no run yet: run a crawl first" in told.err
+
+
+@pytest.mark.parametrize(
+    ("took", "shown"),
+    [
+        (timedelta(seconds=-5), "0 s"),
+        (timedelta(seconds=0.4), "0 s"),
+        (timedelta(seconds=59.6), "1 min 0 s"),
+        (timedelta(seconds=200), "3 min 20 s"),
+        (timedelta(hours=2, minutes=5), "2 h 05 min"),
+        (timedelta(days=3, hours=4, minutes=59), "3 d 4 h"),
+    ],
+)
+def test_a_time_is_told_in_its_two_largest_units(took: timedelta, shown: str) -> None:
+    assert lasting(took).replace("\N{NO-BREAK SPACE}", " ") == shown
