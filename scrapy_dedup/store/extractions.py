@@ -3,7 +3,19 @@
 import uuid
 from collections.abc import Collection, Iterator
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, delete, exists, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+)
 from sqlalchemy.orm import InstrumentedAttribute
 
 from scrapy_dedup.store.batch import Batch
@@ -121,7 +133,9 @@ def _conditions(choice: ExtractionChoice) -> Iterator[list[ColumnElement[bool]]]
 
 def _current() -> ColumnElement[bool]:
     of_page = and_(Document.project_id == Extraction.project_id, Document.page_key == Extraction.page_key)
-    return exists().where(of_page, Document.content_hash == Extraction.content_hash)
+    # A page that is known from elsewhere by its URL alone has no content.
+    content = func.coalesce(Document.content_hash, literal(b"", LargeBinary()))
+    return exists().where(of_page, content == Extraction.content_hash)
 
 
 def _in_parts(column: InstrumentedAttribute[bytes], keys: Collection[bytes] | None) -> list[list[ColumnElement[bool]]]:

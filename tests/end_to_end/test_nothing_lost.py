@@ -96,9 +96,9 @@ def test_crawl_that_is_stopped_and_resumed_stores_every_page_once(
     assert Counter(url for part in parts for url in part.stored_ids) == Counter(pages_of(server.site))
 
 
-def test_second_crawl_stores_every_page_again_and_parks_none(project: Project, server: WebServer) -> None:
+def test_second_crawl_may_store_every_page_again_and_parks_none(project: Project, server: WebServer) -> None:
     first = crawl(project, server)
-    second = crawl(project, server)
+    second = crawl(project, server, DEDUP_UNCHANGED="mark")
 
     assert first.count("items/parked") > 0
     assert second.count("items/parked") == 0

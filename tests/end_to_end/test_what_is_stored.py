@@ -47,20 +47,24 @@ def test_every_url_is_known_with_what_it_stands_for(crawled_project: Project) ->
     assert found == {
         "p0": ["crawled", 200, None, 1],
         "p1": ["crawled", 200, None, 1],
-        "p2": ["crawled", 200, None, 0],
+        "p2": ["crawled", 200, None, 1],
         "p3": ["crawled", 200, None, 1],
         "ed": ["alias", None, "redirect", 1],
     }
 
 
 def test_pages_are_stored_as_they_came_with_their_group(crawled_project: Project) -> None:
-    found = rows(crawled_project, "SELECT substr(url, -2), source_group, title, content_type FROM sources ORDER BY url")
+    """Those that gave no item are kept to be compared with later versions alone."""
+    columns = "substr(url, -2), source_group, title, content_type"
+    found = rows(crawled_project, f"SELECT {columns} FROM sources WHERE field = 'html' ORDER BY url")
+    bare = rows(crawled_project, "SELECT substr(url, -2), cleaned_content FROM sources WHERE field = 'bare'")
 
     assert found == [
         ("p0", "from the spider", "p0", "text/html"),
         ("p1", "from the item", "p1", "text/html"),
         ("p3", "from the spider", "p3", "text/html"),
     ]
+    assert bare == [("p2", None)]
 
 
 def test_run_is_finished_and_has_its_stats(crawled_project: Project) -> None:

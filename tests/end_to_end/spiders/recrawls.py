@@ -1,0 +1,154 @@
+"""Spiders for sites that are crawled again."""
+
+import enum
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import scrapy
+from scrapy.http import Response, TextResponse
+from scrapy.spiders import SitemapSpider
+
+from tests.end_to_end.spiders.pages import noted
+
+
+class Walker(scrapy.Spider):
+    """Follows every link, and yields every page; so that what it yielded tells which callbacks ran."""
+
+    name = "walker"
+    start_urls: list[str]
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"url": response.url})
+        if isinstance(response, TextResponse):
+            yield from response.follow_all(css="a")
+
+
+class OfVersionTwo(Walker):
+    """Reads pages in another way than before."""
+
+    name = "walker-2"
+    dedup_version = "2"
+
+
+class ReadsAgain(Walker):
+    """Asks for each page once more, with dont_filter, by the same callback."""
+
+    name = "reads-again"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield from super().parse(response, **kwargs)
+        if not response.meta.get("again"):
+            yield response.request.replace(dont_filter=True, meta={"again": True})
+
+
+class Insists(Walker):
+    """Asks for every page with dont_filter, each once."""
+
+    name = "insists"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url, dont_filter=True)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            is_first = isinstance(output, scrapy.Request) and not output.url.endswith("/")
+            if is_first and response.url.endswith("/"):
+                yield output.replace(dont_filter=True)
+            elif not isinstance(output, scrapy.Request):
+                yield output
+
+
+class Posts(Walker):
+    """Sends a form for each link."""
+
+    name = "posts"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            if isinstance(output, scrapy.Request):
+                yield scrapy.FormRequest(output.url, formdata={"q": "boats"}, callback=self.result)
+            else:
+                yield output
+
+    def result(self, response: Response) -> Iterator[Any]:
+        yield noted({"id": f"result of {response.url}", "url": response.url})
+
+
+class ByLambda(Walker):
+    """Has a callback that has no name: nobody could find it again."""
+
+    name = "by-lambda"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            if isinstance(output, scrapy.Request):
+                yield output.replace(callback=lambda response: self.parse(response))
+            else:
+                yield output
+
+
+class Kind(enum.Enum):
+    """What no JSON has a word for."""
+
+    BOAT = "boat"
+
+
+class WithEnum(Walker):
+    """Yields items that cannot be kept."""
+
+    name = "with-enum"
+    custom_settings = {"FEEDS": {}}  # noqa: RUF012 - as Scrapy declares it
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            if isinstance(output, dict):
+                output["kind"] = Kind.BOAT
+            yield output
+
+
+class TwoSteps(Walker):
+    """Hands on arguments from page to page, and has an errback."""
+
+    name = "two-steps"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        assert isinstance(response, TextResponse)
+        for number, link in enumerate(response.css("main a")):
+            arguments = {"number": number, "seen": ("a", {"b": 1.5})}
+            yield response.follow(link, self.detail, errback=self.failed, cb_kwargs=arguments, priority=number)
+
+    def detail(self, response: Response, number: int, seen: Any) -> Iterator[Any]:
+        yield noted({"url": response.url, "number": number, "seen": repr(seen)})
+
+    def failed(self, failure: Any) -> Iterator[Any]:
+        yield noted({"id": f"failed {failure.request.url}", "content": "There is no such page"})
+
+
+class NoItems(Walker):
+    """Follows links, and yields no more than a note of that."""
+
+    name = "no-items"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            if isinstance(output, scrapy.Request):
+                yield output
+
+
+class OfSitemap(SitemapSpider):
+    """Yields every page of a sitemap."""
+
+    name = "of-sitemap"
+    sitemap_rules = [("", "parse_page")]  # noqa: RUF012 - as Scrapy declares it
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.sitemap_urls = start.split()
+
+    def parse_page(self, response: Response) -> Iterator[Any]:
+        yield noted({"url": response.url})
