@@ -42,7 +42,9 @@ class Comparing:
     async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
         """Judge a page of HTML."""
         keys = page_keys(page)
-        site.versions.meet(keys)
+        if site.loaded:
+            # Of a domain that is met for the first time nothing is compared.
+            site.versions.meet(keys)
         judgement.blocks = pack_fingerprints(keys)
         judgement.links = links_hash(page.links)
         state = judgement.state

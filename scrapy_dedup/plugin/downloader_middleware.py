@@ -1,5 +1,6 @@
 """Responses become visits here; requests for pages that this run has already fetched end here."""
 
+import logging
 from typing import Self
 
 from scrapy import Request
@@ -9,11 +10,13 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import CONDITIONAL, asked_whole, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.recrawl import Recrawl
+from scrapy_dedup.plugin.recrawl import NOT_MODIFIED, Recrawl
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 
 class _Repeated(IgnoreRequest):
@@ -30,6 +33,7 @@ class DedupDownloaderMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
         self._recrawl = Recrawl(self._runtime)
+        self._failures: set[type[Exception]] = set()
         self._fetched: set[tuple[bytes, str]] = set()
         """(page key, callback) of pages that were fetched past the duplicate filter."""
         self._requested: set[bytes] = set()
@@ -47,7 +51,11 @@ class DedupDownloaderMiddleware:
             return None
         if settings.url_enabled and not is_unfiltered(request):
             self._drop_repeated(request)
-        return await self._recrawl.before(request, settings)
+        try:
+            return await self._recrawl.before(request, settings)
+        except Exception as error:  # noqa: BLE001 - whatever fails in there, the page is asked for
+            self._failed(error)
+            return None
 
     async def process_response(self, request: Request, response: Response) -> Response | Request:
         """Begin a visit, and judge what became of the page."""
@@ -57,7 +65,7 @@ class DedupDownloaderMiddleware:
             if is_left_alone(runtime.settings, request):
                 runtime.begin_visit(request, response, None)
             return response
-        answer = await self._recrawl.after(request, response, settings)
+        answer = await self._judged(request, response, settings)
         visit = runtime.visits.of_response(answer) if isinstance(answer, Response) else None
         if visit is not None:
             if request.dont_filter or not runtime.fingerprints:
@@ -65,6 +73,24 @@ class DedupDownloaderMiddleware:
             if request.dont_filter and 200 <= visit.http_status < 400:
                 self._fetched.add((visit.page_key, visit.callback))
         return answer
+
+    async def _judged(self, request: Request, response: Response, settings: Settings) -> Response | Request:
+        try:
+            return await self._recrawl.after(request, response, settings)
+        except Exception as error:  # noqa: BLE001 - whatever fails in there, the page goes on to the spider
+            self._failed(error)
+            if response.status == NOT_MODIFIED and CONDITIONAL in request.meta:
+                return asked_whole(request)
+            self._runtime.begin_visit(request, response, settings)
+            return response
+
+    def _failed(self, error: Exception) -> None:
+        """Note a defect of ours, with one traceback a kind."""
+        kind = type(error)
+        self._runtime.count(f"unchanged/errors/{kind.__name__}")
+        if kind not in self._failures:
+            self._failures.add(kind)
+            logger.error("A page counts as new because of a defect in scrapy_dedup", exc_info=error)
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Note a fetch that failed for good: what was known of the page stays."""

@@ -37,6 +37,11 @@ def mark_start(request: Request) -> None:
         request.meta[_WANTED] = True
 
 
+def asked_whole(request: Request) -> Request:
+    """Return the same request for the whole page, whatever is known of it."""
+    return request.replace(dont_filter=True, meta={**request.meta, WHOLE: True})
+
+
 def redirected_from(request: Request) -> tuple[str, ...]:
     """Return the URLs that led to a request by redirects."""
     if "redirect_urls" not in request.meta:

@@ -10,13 +10,13 @@ from scrapy.http import Response
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.directives import read_directives
 from scrapy_dedup.core.keeping import Unkeepable, encode
-from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason, says_unchanged
+from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.core.verdicts import Change, Kind, Verdict
 from scrapy_dedup.plugin.comparing import Comparing
 from scrapy_dedup.plugin.error_pages import ErrorPages
 from scrapy_dedup.plugin.known_pages import KnownPages
-from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, callback_name
+from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name
 from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
 from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
 from scrapy_dedup.plugin.runtime import Runtime
@@ -24,13 +24,13 @@ from scrapy_dedup.plugin.sitemap_dates import SitemapDates
 from scrapy_dedup.plugin.sites import Site
 from scrapy_dedup.plugin.visits import Visit, received_bytes
 from scrapy_dedup.service.commits import failed_fetch
-from scrapy_dedup.service.recrawling import NOT_MODIFIED, Asked, Judgement, Known, Plan, Word, page_state
+from scrapy_dedup.service.recrawling import SERVER_SAYS_SO, Asked, Judgement, Known, Plan, Word, word_kept
 from scrapy_dedup.service.recrawling import plan as make_plan
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import ValidatorRecord
 
 _VALIDATORS = ("If-None-Match", "If-Modified-Since")
 _GONE = (404, 410)
+NOT_MODIFIED = 304
 
 
 class Recrawl:
@@ -128,12 +128,15 @@ class Recrawl:
         if FLAG in response.flags:
             return response
         plan = self._plans.pop(request, None)
+        is_304 = response.status == NOT_MODIFIED and CONDITIONAL in request.meta
+        if plan is None and is_304:
+            return asked_whole(request)
         if plan is None:
             self._runtime.begin_visit(request, response, settings)
             return response
         site = self._runtime.sites.of(extract_domain(response.url, self._runtime.settings.domain_scope) or "")
         site.fetches += 1
-        if response.status == 304 and CONDITIONAL in request.meta:
+        if is_304:
             return self._not_modified(request, response, settings, plan, site)
         if 200 <= response.status < 300:
             await self._received(request, response, settings, plan, site)
@@ -175,7 +178,7 @@ class Recrawl:
         answer = empty_response(request)
         # A 304 may bring newer validators, and need not repeat those that it was asked by.
         etag, last_modified = _validators(response)
-        judgement = Judgement(plan.known, NOT_MODIFIED, "304", etag=etag or state.etag)
+        judgement = Judgement(plan.known, SERVER_SAYS_SO, "304", etag=etag or state.etag)
         judgement.last_modified = last_modified or state.last_modified
         judgement.lastmod = plan.lastmod
         judgement.treat(settings, links_known=True, usable=True)
@@ -183,7 +186,7 @@ class Recrawl:
         self._check_word(site, plan, judgement, conditional=True)
         if not self._replay(request, answer, judgement):
             # What was held is gone: the page is needed after all.
-            return request.replace(dont_filter=True, meta={**request.meta, WHOLE: True})
+            return asked_whole(request)
         self._visit(request, answer, settings, judgement, plan)
         return answer
 
@@ -197,7 +200,6 @@ class Recrawl:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
         etag, last_modified = _validators(response)
         judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
-        judgement.bytes_received = received_bytes(response)
         visit = self._visit(request, response, settings, judgement, plan)
         if visit is None:
             return
@@ -217,7 +219,9 @@ class Recrawl:
         if before is not None and before is not judgement.verdict.kind:
             judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
         runtime.met[visit.page_key] = judgement.verdict.kind
-        self._check_word(site, plan, judgement, conditional=CONDITIONAL in request.meta)
+        is_cached = "cached" in response.flags
+        judgement.bytes_received = 0 if is_cached else received_bytes(response)
+        self._check_word(site, plan, judgement, conditional=CONDITIONAL in request.meta and not is_cached)
         if not judgement.is_unchanged:
             return
         usable = not plan.is_refresh and not known.is_expired(settings, datetime.now(UTC))
@@ -250,6 +254,9 @@ class Recrawl:
     def _replay(self, request: Request, response: Response, judgement: Judgement) -> bool:
         """Let what is held take the callback's place; say whether it does."""
         spider = self._runtime.crawler.spider
+        if page_key(request.url, self._runtime.rules) in self._runtime.crawl.owners:
+            # Another visit of this run, or an earlier part of it, gave the items.
+            judgement.gives_stored = False
         if not judgement.replays or spider is None:
             return False
         # Built here, before anything goes out: what cannot be made again must not have been begun.
@@ -263,24 +270,8 @@ class Recrawl:
 
     def _check_word(self, site: Site, plan: Plan, judgement: Judgement, *, conditional: bool) -> None:
         """Count how far the site's validators and dates told the truth."""
-        state, domain = judgement.state, ""
-        if state is None:
-            return
-        domain = state.domain
-        unchanged = judgement.is_unchanged
-        said = says_unchanged(old, plan.lastmod) if (old := page_state(state)) is not None else None
-        was_304 = bool(state.validated_at and state.last_crawled_at and state.validated_at < state.last_crawled_at)
-        same_validators = (judgement.etag, judgement.last_modified) == (state.etag, state.last_modified)
-        record = ValidatorRecord(
-            domain,
-            sent=int(conditional),
-            not_modified=int(conditional and judgement.fetched == "304"),
-            useless=int(conditional and judgement.fetched == "get" and unchanged),
-            changed_304=int(judgement.fetched == "get" and not unchanged and was_304 and same_validators),
-            lastmod_right=int(said is True and unchanged),
-            lastmod_wrong=int(said is True and not unchanged),
-        )
-        if record != ValidatorRecord(domain):
+        record = word_kept(plan, judgement, conditional=conditional)
+        if record is not None:
             site.count(record)
             self._runtime.crawl.rows.append(record)
 

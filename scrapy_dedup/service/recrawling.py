@@ -7,12 +7,12 @@ from typing import Any
 
 from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.memo import memo_key
-from scrapy_dedup.core.recrawl import Fetch, FreshRule, PageState, Revalidate, Situation, Skip, decide
+from scrapy_dedup.core.recrawl import Fetch, FreshRule, PageState, Revalidate, Situation, Skip, decide, says_unchanged
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import DamagedError
-from scrapy_dedup.store.records import Fetched
+from scrapy_dedup.store.records import Fetched, ValidatorRecord
 from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -23,7 +23,7 @@ FIRST_VERSION = Verdict(Kind.UNCHANGED, Change.NONE, "known from elsewhere; this
 NOT_KEPT = Verdict(Kind.CHANGED, Change.CONTENT, "blocks differ, and the older version was not kept")
 SAME_BYTES = Verdict(Kind.UNCHANGED, Change.NONE, "the bytes are the same")
 OTHER_BYTES = Verdict(Kind.CHANGED, Change.CONTENT, "the bytes differ")
-NOT_MODIFIED = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")
+SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,3 +232,31 @@ class Judgement:
         else:
             self.replays = known.is_kept and links_known
             self.links_only = not self.replays
+
+
+def word_kept(plan: Plan, judgement: Judgement, *, conditional: bool) -> ValidatorRecord | None:
+    """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing.
+
+    Args:
+        plan: of the request.
+        judgement: what came of it.
+        conditional: the site was asked for the page only if it had changed.
+    """
+    state = judgement.state
+    before = page_state(state)
+    if state is None or before is None:
+        return None
+    unchanged, whole = judgement.is_unchanged, judgement.fetched == "get"
+    said = says_unchanged(before, plan.lastmod)
+    was_304 = bool(state.validated_at and state.last_crawled_at and state.validated_at < state.last_crawled_at)
+    same = (judgement.etag, judgement.last_modified) == (state.etag, state.last_modified)
+    record = ValidatorRecord(
+        state.domain,
+        sent=int(conditional),
+        not_modified=int(conditional and not whole),
+        useless=int(conditional and whole and unchanged),
+        changed_304=int(whole and not unchanged and was_304 and same),
+        lastmod_right=int(said is True and unchanged),
+        lastmod_wrong=int(said is True and not unchanged),
+    )
+    return None if record == ValidatorRecord(state.domain) else record

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import scrapy
-from scrapy.http import Response, TextResponse
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.spiders import SitemapSpider
 
 from tests.end_to_end.spiders.pages import noted
@@ -23,7 +23,7 @@ class Walker(scrapy.Spider):
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"url": response.url})
-        if isinstance(response, TextResponse):
+        if isinstance(response, HtmlResponse):
             yield from response.follow_all(css="a")
 
 
@@ -35,32 +35,32 @@ class OfVersionTwo(Walker):
 
 
 class ReadsAgain(Walker):
-    """Asks for each page once more, with dont_filter, by the same callback."""
+    """Asks for each page once more, with dont_filter."""
 
     name = "reads-again"
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         yield from super().parse(response, **kwargs)
         if not response.meta.get("again"):
-            yield response.request.replace(dont_filter=True, meta={"again": True})
+            yield scrapy.Request(response.url, dont_filter=True, meta={"again": True})
 
 
 class Insists(Walker):
-    """Asks for every page with dont_filter, each once."""
+    """Asks for every page with dont_filter, once."""
 
     name = "insists"
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:
-            yield scrapy.Request(url, dont_filter=True)
+            yield scrapy.Request(url, dont_filter=True, headers={"X-Insists": "1"})
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        is_home = response.url.endswith("/")
         for output in super().parse(response, **kwargs):
-            is_first = isinstance(output, scrapy.Request) and not output.url.endswith("/")
-            if is_first and response.url.endswith("/"):
-                yield output.replace(dont_filter=True)
-            elif not isinstance(output, scrapy.Request):
+            if not isinstance(output, scrapy.Request):
                 yield output
+            elif is_home and not output.url.endswith("/"):
+                yield output.replace(dont_filter=True)
 
 
 class Posts(Walker):
@@ -129,15 +129,57 @@ class TwoSteps(Walker):
         yield noted({"id": f"failed {failure.request.url}", "content": "There is no such page"})
 
 
-class NoItems(Walker):
-    """Follows links, and yields no more than a note of that."""
+class TwoStepsRenamed(TwoSteps):
+    """The same, after its callback got another name."""
 
-    name = "no-items"
+    name = "two-steps-renamed"
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         for output in super().parse(response, **kwargs):
-            if isinstance(output, scrapy.Request):
-                yield output
+            yield output.replace(callback=self.page)
+
+    def page(self, response: Response, number: int, seen: Any) -> Iterator[Any]:
+        yield noted({"url": response.url, "number": number, "seen": repr(seen)})
+
+    @property
+    def detail(self) -> Any:
+        raise AttributeError("there is no such callback any more")
+
+
+class NoItems(Walker):
+    """Follows links, and yields nothing else."""
+
+    name = "no-items"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        assert isinstance(response, HtmlResponse)
+        yield from response.follow_all(css="a")
+
+
+class Breaks(Walker):
+    """Raises on a page that says so, after its item."""
+
+    name = "breaks"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield from super().parse(response, **kwargs)
+        if b"break here" in response.body:
+            raise ValueError("as it says")
+
+
+class Browses(Walker):
+    """Asks for every page by a browser."""
+
+    name = "browses"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url, meta={"playwright": True}, dont_filter=True)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            is_request = isinstance(output, scrapy.Request)
+            yield output.replace(meta={"playwright": True}) if is_request else output
 
 
 class OfSitemap(SitemapSpider):

@@ -1,0 +1,86 @@
+"""What users put behind the plugin: a model that costs, storages that fail, and words that items are safe."""
+
+import logging
+from pathlib import Path
+from typing import IO, Any, Self
+
+from itemadapter import ItemAdapter
+from scrapy.crawler import Crawler
+
+import scrapy_dedup
+from tests.end_to_end.recorders import name_of, note
+
+
+class Model:
+    """Stands for a language model: what it makes of an item is paid by the call."""
+
+    def process_item(self, item: Any) -> Any:
+        if scrapy_dedup.is_replayed(item):
+            return item
+        note("calls.jsonl", {"id": name_of(item)})
+        item["summary"] = f"In short: {item['cleaned_content'][:40]}"
+        return item
+
+
+class Failing:
+    """Raises on the pages whose names the setting FAILS has."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._names = crawler.settings.getlist("FAILS")
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        if str(ItemAdapter(item)["url"]).rpartition("/")[2] in self._names:
+            raise RuntimeError("the database is full")
+        return item
+
+
+class Confirming:
+    """Says of items that they are safe: of those whose names SAFE has, or of all; at once, or at the end."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._names = crawler.settings.getlist("SAFE")
+        self._waits = crawler.settings.getbool("SAFE_AT_THE_END")
+        self._items: list[Any] = []
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def process_item(self, item: Any) -> Any:
+        if not self._names or str(item["url"]).rpartition("/")[2] in self._names:
+            self._items.append(item)
+        if not self._waits:
+            self._say()
+        return item
+
+    def close_spider(self) -> None:
+        self._say()
+
+    def _say(self) -> None:
+        scrapy_dedup.acknowledge(self._crawler, *self._items)
+        self._items.clear()
+
+
+class BrokenStorage:
+    """A feed's storage that fails at its end; `broken:all`, or `broken:2` for the second file of a crawl."""
+
+    _files = 0
+
+    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+        self._which = uri.partition(":")[2].partition("/")[0]
+        type(self)._files += 1
+        self._number = self._files
+
+    def open(self, spider: Any) -> IO[bytes]:
+        return Path(f"attempt-{self._number}.jsonl").open("wb")
+
+    def store(self, file: IO[bytes]) -> None:
+        file.close()
+        if self._which in ("all", str(self._number)):
+            raise OSError("no space left on the device")
+        logging.getLogger(__name__).info("stored file %d", self._number)

@@ -1,0 +1,192 @@
+"""Requests of every kind in a second crawl: which are replayed, which are left alone."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, Project
+from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, reports_of, rows, statuses, verdicts
+from tests.server import Answer, WebServer, redirect, serving
+from tests.sites import prose
+
+pytestmark = pytest.mark.crawl
+
+PAGES = 5
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+@pytest.fixture
+def site(server: WebServer) -> ChangingSite:
+    return ChangingSite(server, PAGES - 1)
+
+
+def test_the_final_url_of_a_redirect_is_the_page(project: Project, site: ChangingSite) -> None:
+    site.publish(others={"/old": redirect("/")})
+    start = f"start={site.url('old')}"
+
+    first, second = project.crawl("walker", "-a", start), project.crawl("walker", "-a", start)
+
+    assert verdicts(first) == {"new": PAGES}
+    assert verdicts(second) == {"unchanged": PAGES}
+    assert second.yielded == []
+    assert statuses(second) == {"302": 1, "304": PAGES}
+    assert rows(project, "SELECT count(*) FROM documents WHERE url LIKE '%old'") == [(0,)]
+
+
+def test_validators_of_a_page_are_not_sent_to_where_it_redirects(project: Project, site: ChangingSite) -> None:
+    """The other page has the same ETag: asked with it, it would say that it has not changed, and never be seen."""
+    site.crawl(project)
+    before = site.server.site[site.url("p1")]
+    assert isinstance(before, Answer)
+    other = Answer(site.html("moved"), headers=before.headers)
+    site.publish(others={"/p1": redirect("/moved"), "/moved": other})
+
+    crawled = site.crawl(project)
+
+    assert site.names_of(crawled.stored) == ["moved"]
+    assert verdicts(crawled) == {"new": 1, "unchanged": PAGES - 1}
+
+
+def test_failed_attempt_at_a_conditional_request_is_tried_again(project: Project, site: ChangingSite) -> None:
+    site.crawl(project)
+    page = site.server.site[site.url("p1")]
+    assert isinstance(page, Answer)
+    site.publish(others={"/p1": lambda times: page if times > 2 else Answer("busy", 503)})
+
+    crawled = site.crawl(project, RETRY_PRIORITY_ADJUST=0)
+
+    assert statuses(crawled) == {"503": 1, "304": PAGES}
+    assert verdicts(crawled) == {"unchanged": PAGES}
+
+
+def test_requests_past_the_duplicate_filter_are_judged_and_replayed(project: Project, site: ChangingSite) -> None:
+    first, second = (site.crawl(project, "insists") for _ in range(2))
+
+    assert len(first.stored) == PAGES
+    assert second.yielded == []
+    assert verdicts(second) == {"unchanged": PAGES}
+    assert statuses(second) == {"304": PAGES}
+
+
+def test_page_that_is_asked_for_again_in_one_run_is_not_dropped_as_seen(project: Project, site: ChangingSite) -> None:
+    first, second = (site.crawl(project, "reads-again") for _ in range(2))
+
+    assert (len(first.yielded), len(first.stored)) == (2 * PAGES, 2 * PAGES)
+    assert reports_of(first, "verdict") == {"new"}
+    assert (len(second.yielded), len(second.stored)) == (PAGES, PAGES)
+    assert reports_of(second, "verdict") == {"unchanged"}
+
+
+def test_forms_are_sent_again_and_their_answers_left_alone(project: Project, site: ChangingSite) -> None:
+    first, second = (site.crawl(project, "posts") for _ in range(2))
+
+    results = [f"result of {site.url(name)}" for name in (HOME, *site.names)]
+    assert sorted(second.yielded) == sorted(results)
+    assert set(second.stored_ids) == set(results)
+    assert statuses(second) == {"304": 1, "200": PAGES}
+    assert verdicts(second) == {"unchanged": 1}
+    assert len(first.yielded) == PAGES + 1
+
+
+def test_replayed_requests_have_their_arguments_priority_and_errback(project: Project, site: ChangingSite) -> None:
+    first = site.crawl(project, "two-steps")
+    site.publish(versions={"p1": 2}, others={"/p2": Answer("gone", 404)})
+    second = site.crawl(project, "two-steps")
+
+    assert len(first.yielded) == PAGES - 1
+    assert sorted(second.yielded) == sorted([f"failed {site.url('p2')}", site.url("p1")])
+    (item,) = [item for item in second.fed if item.get("url")]
+    assert (item["number"], item["seen"]) == (1, "('a', {'b': 1.5})")
+
+
+def test_arguments_are_part_of_what_an_outcome_is_kept_under(project: Project, site: ChangingSite) -> None:
+    """The number is the link's place: with another first link, every page is read with another number."""
+    site.crawl(project, "two-steps")
+    site.publish(names=["first", *site.names])
+
+    crawled = site.crawl(project, "two-steps")
+
+    assert site.names_of(crawled.stored) == ["first", "p0", "p1", "p2", "p3"]
+    assert verdicts(crawled) == {"changed": 1, "new": 1, "unchanged": PAGES - 1}
+
+
+FILES = {
+    "/data.json": (json.dumps({"boats": 3}), "application/json"),
+    "/paper.pdf": (b"%PDF-1.4\n\xff\xfe", "application/pdf"),
+    "/photo.png": (b"\x89PNG\r\n\x1a\n\x00", "image/png"),
+}
+
+
+@pytest.mark.parametrize("validators", [True, False], ids=["validators", "no-validators"])
+def test_what_is_no_page_is_compared_by_its_bytes(project: Project, site: ChangingSite, *, validators: bool) -> None:
+    def files(**other: bytes | str) -> dict[str, Answer]:
+        headers = {"ETag": '"1"'} if validators else {}
+        return {
+            path: Answer(other.get(path[1:5], body), content_type=kind, headers={} if path[1:5] in other else headers)
+            for path, (body, kind) in FILES.items()
+        }
+
+    menu = [path[1:] for path in FILES]
+    site.publish(menu=menu, others=files(), validators=validators)
+    site.crawl(project)
+    site.publish(others=files(pape=b"%PDF-1.5"))
+    crawled = site.crawl(project)
+
+    assert site.names_of(crawled.stored) == ["paper.pdf"]
+    assert verdicts(crawled) == {"changed": 1, "unchanged": PAGES + 2}
+    assert len(crawled.yielded) == 1
+
+
+@pytest.fixture(scope="module")
+def with_directives(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Crawled where directives are obeyed."""
+    project = Project(tmp_path_factory.mktemp("directives"), dict(ADDON))
+    site = ChangingSite(server, PAGES - 1)
+    publish_directives(site)
+    project.crawl("walker", "-a", f"start={site.url(HOME)}", DEDUP_ROBOTS_DIRECTIVES="honour")
+    return project
+
+
+def publish_directives(site: ChangingSite) -> None:
+    robots = "<meta name=robots content='{}'>".format
+    text = f"<title>Behind</title><main><p>{prose('behind')}</p></main>"
+    header = Answer(site.html("p2"), headers={"X-Robots-Tag": "noindex", "ETag": '"1"'})
+    site.publish(
+        heads={"p0": robots("noindex"), "p1": robots("follow, nofollow"), "p3": robots("index")},
+        notes={"p1": "<a href=/behind>Behind</a>"},
+        others={"/behind": Answer(text), "/p2": header},
+    )
+
+
+def test_directives_are_obeyed_where_the_user_says_so(with_directives: Project, site: ChangingSite) -> None:
+    items = {json.loads(line)["id"] for line in (with_directives.folder / "stored.jsonl").open()}
+
+    assert items == {site.url(name) for name in (HOME, "p1", "p3")}
+
+
+def test_obeyed_directives_hold_for_what_is_replayed(
+    with_directives: Project, site: ChangingSite, make_project: Callable[..., Project]
+) -> None:
+    project = copied(with_directives, with_directives.folder.parent / "replayed")
+    publish_directives(site)
+
+    crawled = site.crawl(project, DEDUP_ROBOTS_DIRECTIVES="honour", DEDUP_UNCHANGED="replay")
+
+    assert site.names_of(crawled.stored) == [HOME, "p1", "p3"]
+    assert site.url("behind") not in site.asked
+    assert crawled.yielded == []
+
+
+def test_directives_are_recorded_by_default(project: Project, site: ChangingSite) -> None:
+    publish_directives(site)
+
+    crawled = site.crawl(project)
+
+    found = {site.url(name): crawled.reports[site.url(name)].get("robots") for name in (*site.names, "behind")}
+    assert list(found.values()) == [["noindex"], ["nofollow"], ["noindex"], None, None]
