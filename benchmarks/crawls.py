@@ -7,6 +7,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parent.parent
 ON: dict[str, str] = {}
@@ -31,6 +32,8 @@ class Measured:
     pages: int
     memory: list[tuple[int, int]] = field(default_factory=list)
     """(items so far, resident bytes)."""
+    stats: dict[str, Any] = field(default_factory=dict)
+    """Scrapy's, as far as they are numbers and texts."""
 
     @property
     def cpu_ms_a_page(self) -> float:
@@ -45,21 +48,35 @@ def crawl(start: str, settings: dict[str, str], *, spider: str = "site") -> Meas
         RuntimeError: the crawl failed or fetched nothing.
     """
     with tempfile.TemporaryDirectory() as folder:
-        stats = Path(folder) / "stats.json"
-        chosen = _QUIET | {"STATS_FILE": str(stats)} | settings
-        if "ADDONS" not in settings:
-            chosen["DEDUP_DATABASE_URL"] = f"sqlite:///{folder}/dedup.db"
-        command = [sys.executable, "-m", "scrapy", "crawl", spider, "-a", f"start={start}", "-a", "pages=0"]
-        for name, value in chosen.items():
-            command += ["-s", f"{name}={value}"]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        process = subprocess.Popen(command, cwd=ROOT / "example_project", env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode or not stats.exists():
-            raise RuntimeError(f"the crawl failed with exit code {process.returncode}")
-        figures = json.loads(stats.read_text())
-    if not figures.get("item_scraped_count"):
-        raise RuntimeError(f"the crawl gave no items: {figures}")
+        measured = crawl_in(Path(folder), start, settings, spider=spider)
+    if not measured.stats.get("item_scraped_count"):
+        raise RuntimeError(f"the crawl gave no items: {measured.stats}")
+    return measured
+
+
+def crawl_in(folder: Path, start: str, settings: dict[str, str], *, spider: str = "site") -> Measured:
+    """Crawl with the store of a folder, which may be there; return what the process used.
+
+    Pages are those that were received, or that the server said were the same.
+
+    Raises:
+        RuntimeError: the crawl failed.
+    """
+    stats = folder / "stats.json"
+    stats.unlink(missing_ok=True)
+    chosen = _QUIET | {"STATS_FILE": str(stats)} | settings
+    if "ADDONS" not in settings:
+        chosen["DEDUP_DATABASE_URL"] = f"sqlite:///{folder}/dedup.db"
+    command = [sys.executable, "-m", "scrapy", "crawl", spider, "-a", f"start={start}", "-a", "pages=0"]
+    for name, value in chosen.items():
+        command += ["-s", f"{name}={value}"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(command, cwd=ROOT / "example_project", env=environment)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode or not stats.exists():
+        raise RuntimeError(f"the crawl failed with exit code {process.returncode}")
+    figures = json.loads(stats.read_text())
+    pages = sum(figures.get(f"downloader/response_status_count/{status}", 0) for status in (200, 304))
     cpu_seconds = usage.ru_utime + usage.ru_stime
-    return Measured(cpu_seconds, usage.ru_maxrss * 1024, figures["item_scraped_count"], figures["memory"])
+    return Measured(cpu_seconds, usage.ru_maxrss * 1024, pages, figures.pop("memory"), figures)

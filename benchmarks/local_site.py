@@ -1,14 +1,16 @@
 """A made-up site of any size on 127.0.0.1, in a process of its own so that its CPU time is not the crawler's.
 
 A page has what pages have: a menu, a sidebar of its section, prose of its own with some links, a teaser list, a footer
-with legal text; about 100 links and at least 30 kB.
+with legal text; about 100 links and at least 30 kB. On demand it has an ETag, and who sends that back gets 304.
 """
 
 import asyncio
+import hashlib
 import multiprocessing
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection
 
@@ -21,6 +23,13 @@ MENU_LINKS = 40
 SECTION_LINKS = 25
 TEXT_LINKS = 15
 LEGAL = "These terms apply to every use of this site, and to whatever is ordered here, unless agreed otherwise. "
+
+
+@dataclass(frozen=True, slots=True)
+class _Site:
+    pages: int
+    paragraphs: int
+    etags: bool
 
 
 @lru_cache(maxsize=4096)
@@ -51,20 +60,30 @@ def _sentence(chosen: random.Random, words: int) -> str:
     return " ".join(chosen.choice(WORDS) for _ in range(words)).capitalize() + "."
 
 
-async def _serve(pages: int, paragraphs: int, ports: int, started: Connection) -> None:
+def _answer(path: str, validator: str, site: _Site) -> bytes:
+    name = path.partition("?")[0].removeprefix("/page/")
+    if not name.isdigit() or int(name) >= site.pages:
+        return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 0\r\n\r\n"
+    body = page(int(name), site.pages, site.paragraphs)
+    etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"' if site.etags else ""
+    if etag and validator == etag:
+        return f"HTTP/1.1 304 Not Modified\r\nETag: {etag}\r\n\r\n".encode()
+    told = f"ETag: {etag}\r\n" if etag else ""
+    return (
+        f"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n{told}Content-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+async def _serve(site: _Site, ports: int, started: Connection) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             path = line.split(b" ")[1].decode()
-            while (await reader.readline()).strip():
-                pass
-            name = path.partition("?")[0].removeprefix("/page/")
-            found = name.isdigit() and int(name) < pages
-            body = page(int(name), pages, paragraphs) if found else b""
-            writer.write(
-                f"HTTP/1.1 {'200 OK' if found else '404 Not Found'}\r\nContent-Type: text/html; charset=utf-8\r\n"
-                f"Content-Length: {len(body)}\r\n\r\n".encode()
-                + body
-            )
+            validator = ""
+            while header := (await reader.readline()).strip():
+                name, _, value = header.decode("latin-1").partition(":")
+                if name.lower() == "if-none-match":
+                    validator = value.strip()
+            writer.write(_answer(path, validator, site))
             await writer.drain()
         writer.close()
 
@@ -73,15 +92,16 @@ async def _serve(pages: int, paragraphs: int, ports: int, started: Connection) -
     await asyncio.gather(*(server.serve_forever() for server in servers))
 
 
-def _run(pages: int, paragraphs: int, ports: int, started: Connection) -> None:
-    asyncio.run(_serve(pages, paragraphs, ports, started))
+def _run(site: _Site, ports: int, started: Connection) -> None:
+    asyncio.run(_serve(site, ports, started))
 
 
 @contextmanager
-def serving(pages: int, *, paragraphs: int = 32, domains: int = 1) -> Iterator[list[str]]:
+def serving(pages: int, *, paragraphs: int = 32, domains: int = 1, etags: bool = False) -> Iterator[list[str]]:
     """Serve a site for each domain; give their first pages."""
     ours, theirs = multiprocessing.Pipe()
-    process = multiprocessing.Process(target=_run, args=(pages, paragraphs, domains, theirs), daemon=True)
+    site = _Site(pages, paragraphs, etags)
+    process = multiprocessing.Process(target=_run, args=(site, domains, theirs), daemon=True)
     process.start()
     try:
         yield [f"http://127.0.0.1:{port}/page/0" for port in ours.recv()]

@@ -29,7 +29,7 @@ def a_site(origins: list[str]) -> Site:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A Scrapy project made of the README's blocks."""
-    settings, spider, _ = blocks("python")
+    settings, spider, *_ = blocks("python")
     (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = settings\n")
     (tmp_path / "settings.py").write_text(settings + 'SPIDER_MODULES = ["spiders"]\nBOT_NAME = "example"\n')
     (tmp_path / "spiders.py").write_text(spider)
@@ -79,6 +79,25 @@ def test_an_item_has_the_keys_that_are_shown(project: Path) -> None:
 
 
 @pytest.mark.crawl
+def test_the_second_crawl_asks_no_model_and_gives_every_page(project: Path) -> None:
+    _, _, settings, pipeline, _ = blocks("python")
+    asked = project / "asked.txt"
+    (project / "pipelines.py").write_text(
+        pipeline.replace("        ...\n", f"        open({str(asked)!r}, 'a').write('.')\n")
+    )
+    more = 'SPIDER_MODULES = ["spiders"]\nITEM_PIPELINES = {"pipelines.LanguageModelPipeline": 400}\n'
+    (project / "settings.py").write_text(settings + more)
+
+    with serving(1, a_site) as server:
+        first = first_crawl(project, server.origins[0])
+        second = first_crawl(project, server.origins[0])
+
+    assert asked.read_text() == "." * PAGES
+    assert {str(item["url"]) for item in second} == {str(item["url"]) for item in first}
+    assert all(item["dedup"]["verdict"] == "unchanged" for item in second)  # type: ignore[index]
+
+
+@pytest.mark.crawl
 def test_every_command_that_is_shown_runs(project: Path) -> None:
     shown = re.findall(r"\$ scrapy (dedup [^#\n]*)", README)
 
@@ -93,7 +112,7 @@ def test_every_command_that_is_shown_runs(project: Path) -> None:
 
 
 def test_the_spider_with_overrides_is_valid(tmp_path: Path) -> None:
-    source = blocks("python")[2]
+    source = blocks("python")[-1]
 
     done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=False)
 
