@@ -41,8 +41,8 @@ class ReadsAgain(Walker):
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         yield from super().parse(response, **kwargs)
-        if not response.meta.get("again"):
-            yield scrapy.Request(response.url, dont_filter=True, meta={"again": True})
+        if not kwargs:
+            yield scrapy.Request(response.url, dont_filter=True, cb_kwargs={"again": True})
 
 
 class Insists(Walker):
@@ -129,21 +129,17 @@ class TwoSteps(Walker):
         yield noted({"id": f"failed {failure.request.url}", "content": "There is no such page"})
 
 
-class TwoStepsRenamed(TwoSteps):
+class TwoStepsRenamed(Walker):
     """The same, after its callback got another name."""
 
     name = "two-steps-renamed"
 
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        for output in super().parse(response, **kwargs):
-            yield output.replace(callback=self.page)
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        assert isinstance(response, HtmlResponse)
+        yield from response.follow_all(css="main a", callback=self.page)
 
-    def page(self, response: Response, number: int, seen: Any) -> Iterator[Any]:
-        yield noted({"url": response.url, "number": number, "seen": repr(seen)})
-
-    @property
-    def detail(self) -> Any:
-        raise AttributeError("there is no such callback any more")
+    def page(self, response: Response) -> Iterator[Any]:
+        yield noted({"url": response.url})
 
 
 class NoItems(Walker):
