@@ -9,7 +9,7 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.keeping import Unkeepable, decode, encode
+from scrapy_dedup.core.keeping import Unkeepable, UnkeepableReason, decode, encode
 from scrapy_dedup.plugin.marks import OURS
 from scrapy_dedup.service.commits import Recorded
 
@@ -102,7 +102,11 @@ class Recorder:
 def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
     """Return an item as it is kept."""
     kind = type(item)
-    fields = encode(ItemAdapter(item).asdict())
+    adapter = ItemAdapter(item)
+    fields = encode(dict(adapter))
+    if isinstance(fields, Unkeepable) and fields.reason is UnkeepableReason.TYPE:
+        # Items in items become dicts, which takes longer than all else here.
+        fields = encode(adapter.asdict())
     if isinstance(fields, Unkeepable):
         return fields
     return {"class": _DICT if kind is dict else f"{kind.__module__}.{kind.__qualname__}", "fields": fields}

@@ -3,14 +3,25 @@
 import json
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import fields
 from typing import IO, Any
 
-from scrapy_dedup.core.keeping import decode, encode
-from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, Record, SeenRecord, VisitRecord
+from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
+from scrapy_dedup.store.records import (
+    CrawledUrlRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    GoneRecord,
+    Record,
+    SeenRecord,
+    VisitRecord,
+)
 
-_KINDS: dict[str, Any] = {kind.__name__: kind for kind in (DocumentRecord, SeenRecord, CrawledUrlRecord, VisitRecord)}
+_HELD = (DocumentRecord, SeenRecord, CrawledUrlRecord, VisitRecord, ExtractionRecord, GoneRecord)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in _HELD}
 _NAMES = {kind: [field.name for field in fields(kind)] for kind in _KINDS.values()}
+_LIMITS = KeepLimits(depth=150, values=5_000_000, characters=500_000_000)
 # So many are held in memory, which is enough for feeds in batches.
 _IN_MEMORY = 2_000
 
@@ -34,7 +45,8 @@ class Spool:
             self._file.seek(0)
             for line in self._file:
                 name, *values = json.loads(line)
-                yield _KINDS[name](*map(decode, values))
+                with suppress(DamagedValueError):
+                    yield _KINDS[name](*map(decode, values))
             self.close()
         records, self._records = self._records, []
         yield from records
@@ -50,6 +62,9 @@ class Spool:
             self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 (it outlives this call)
         for record in self._records:
             kind = type(record)
-            values = [encode(getattr(record, name)) for name in _NAMES[kind]]
+            values = [encode(getattr(record, name), _LIMITS) for name in _NAMES[kind]]
+            if any(isinstance(value, Unkeepable) for value in values):
+                # An outcome beyond all bounds: its page comes again.
+                continue
             self._file.write(json.dumps([kind.__name__, *values], separators=(",", ":")) + "\n")
         self._records.clear()

@@ -87,10 +87,12 @@ def commit(
         at_once.append(
             DecisionRecord(stay.page_key, LAYER, "changed", judgement.verdict.reason, at, {"diff": judgement.diff})
         )
-    if recorded is not None and content is not None:
-        at_once.append(_extraction(stay, judgement, recorded, content, at))
     seen = _seen(stay, judgement, settings) if stands else _document(stay, judgement, draft, content, settings, at)
     when_safe: list[Record] = [seen, _visit(stay, judgement)]
+    if recorded is not None and content is not None:
+        # Under the content of a version that counts already, an outcome is believed at once.
+        believed = stands and not judgement.links_only
+        (when_safe if believed else at_once).append(_extraction(stay, judgement, recorded, content, at))
     if judgement.fetched != "skip":
         when_safe.append(_url(stay, judgement))
     return Commit(at_once, when_safe)

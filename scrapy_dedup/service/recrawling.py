@@ -11,7 +11,7 @@ from scrapy_dedup.core.recrawl import Fetch, FreshRule, PageState, Revalidate, S
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import DamagedError
+from scrapy_dedup.store.errors import DamagedStoreError
 from scrapy_dedup.store.records import Fetched, ValidatorRecord
 from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
 from scrapy_dedup.store.writer import ProjectStore
@@ -63,6 +63,9 @@ class Known:
         """Say whether what is held stands for the page where it has not changed."""
         if settings.unchanged == "mark" or not self.is_kept or self.is_expired(settings, now):
             return False
+        if self.state is not None and self.state.gone_at is not None:
+            # It was said to be removed: if it is there, it is new.
+            return False
         return settings.unchanged == "skip" or self.has_items
 
     @property
@@ -109,7 +112,7 @@ def _known(store: ProjectStore, asked: Asked, state: StoredState, originals: Map
         return Known(state)
     try:
         return Known(state, store.extraction(held))
-    except DamagedError:
+    except DamagedStoreError:
         return Known(state, damaged=True)
 
 

@@ -39,6 +39,10 @@ class StoreError(DedupError):
     """
 
 
+class DamagedStoreError(StoreError):
+    """What was asked for cannot be unpacked; other parts of the store may be whole."""
+
+
 class DamagedError(ValueError):
     """Stored bytes are not what was stored; whoever knows the store's URL makes a StoreError of it."""
 
@@ -55,7 +59,7 @@ def translated(url: URL) -> Iterator[None]:
     try:
         yield
     except DamagedError as error:
-        raise StoreError(f"store {shown(url)}: {error}. {advice('malformed')}") from error
+        raise DamagedStoreError(f"store {shown(url)}: {error}. {advice('malformed')}") from error
     except SQLAlchemyError as error:
         # `orig` is the driver's own words; str(error) would add the statement and its values, and so do PostgreSQL's
         # further lines.
