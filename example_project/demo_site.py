@@ -1,32 +1,45 @@
-"""Where the demo's pages come from: the documentation in a source distribution, or the site that ships here."""
+"""Where the demo's pages come from: the documentation in source distributions, or the site that ships here."""
 
+import hashlib
 import subprocess
 import sys
 import tarfile
 import threading
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache
 from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
-PACKAGE, VERSION = "sqlalchemy", "2.0.43"
-SECONDS_FOR_THE_DOWNLOAD = 45
+PACKAGE = "sqlalchemy"
+VERSIONS = ("2.0.43", "2.0.44")
+SECONDS_FOR_A_DOWNLOAD = 45
 
 
-def documentation(cache: Path) -> Path | None:
-    """Return a folder with SQLAlchemy's documentation as HTML, 236 pages; None where it cannot be had.
+def releases(cache: Path) -> list[Path]:
+    """Return a folder for each of VERSIONS, or none at all where one of them cannot be had."""
+    folders = []
+    for version in VERSIONS:
+        folder = documentation(cache, version)
+        if folder is None:
+            return []
+        folders.append(folder)
+    return folders
+
+
+def documentation(cache: Path, version: str) -> Path | None:
+    """Return a folder with a release's documentation as HTML, 236 pages; None where it cannot be had.
 
     It is downloaded by pip, from wherever this machine's pip gets its packages, and kept in `cache`.
     """
-    folder = cache / f"{PACKAGE}-{VERSION}"
+    folder = cache / f"{PACKAGE}-{version}"
     complete = folder / ".complete"
     if not complete.exists():
-        archive = next(cache.glob(f"{PACKAGE}-{VERSION}.tar.gz"), None) or _download(cache)
+        archive = next(cache.glob(f"{PACKAGE}-{version}.tar.gz"), None) or _download(cache, version)
         if archive is None:
             return None
         try:
@@ -38,15 +51,15 @@ def documentation(cache: Path) -> Path | None:
     return folder
 
 
-def _download(cache: Path) -> Path | None:
-    wanted = ["--no-deps", "--no-binary", PACKAGE, "--dest", str(cache), f"{PACKAGE}=={VERSION}"]
+def _download(cache: Path, version: str) -> Path | None:
+    wanted = ["--no-deps", "--no-binary", PACKAGE, "--dest", str(cache), f"{PACKAGE}=={version}"]
     patience = ["--retries", "1", "--timeout", "10", "--disable-pip-version-check", "--quiet"]
     command = [sys.executable, "-m", "pip", "download", *patience, *wanted]
     try:
-        subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_FOR_THE_DOWNLOAD)  # noqa: S603
+        subprocess.run(command, check=True, capture_output=True, timeout=SECONDS_FOR_A_DOWNLOAD)  # noqa: S603
     except (subprocess.SubprocessError, OSError):
         return None
-    return next(cache.glob(f"{PACKAGE}-{VERSION}.tar.gz"), None)
+    return next(cache.glob(f"{PACKAGE}-{version}.tar.gz"), None)
 
 
 def _unpack(archive: Path, part: str, folder: Path) -> None:
@@ -97,15 +110,29 @@ class _Handler(SimpleHTTPRequestHandler):
             file /= "index.html"
         try:
             found = file.stat()
+            return _etag_of(file, found.st_mtime_ns, found.st_size)
         except OSError:
             return ""
-        return f'"{found.st_mtime_ns:x}-{found.st_size:x}"'
+
+
+@lru_cache(maxsize=2_000)
+def _etag_of(file: Path, _modified_at: int, _size: int) -> str:
+    """Return an ETag that changes with a file's bytes, and with nothing else."""
+    return f'"{hashlib.sha256(file.read_bytes()).hexdigest()[:16]}"'
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serve a folder on a free port of this machine; yield its origin, such as http://127.0.0.1:43211."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, directory=str(folder)))
+def served(folder: Path | Callable[[], Path]) -> Iterator[str]:
+    """Serve a folder, or the one that is named when a visitor connects, on a free port of this machine.
+
+    Yields:
+        Its origin, such as http://127.0.0.1:43211.
+    """
+
+    def handler(*args: Any) -> _Handler:
+        return _Handler(*args, directory=str(folder() if callable(folder) else folder))
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -1,14 +1,17 @@
 """Makes the small invented site that the demo crawls where there is no network.
 
-python build.py FOLDER [ORIGIN] writes it, for a server at ORIGIN: 21 pages of prose in three sections, section
-indexes, a home page, and what real sites put around their text: a menu, a
+python build.py FOLDER [ORIGIN [EDITION]] writes it, for a server at ORIGIN: 21 pages of prose in three sections,
+section indexes, a home page, and what real sites put around their text: a menu, a
 cookie banner, a sidebar, a footer, tracking parameters, an alias with a
 canonical link, a sitemap, a PDF.
+
+Edition 2 is the same site two weeks later. All its pages have another date in their footer and a new link in their
+menu, and nearly none has news: see EDITIONS.
 """
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 
@@ -39,6 +42,35 @@ class Article:
         return f"/{self.section}/{self.slug}.html"
 
 
+@dataclass(frozen=True)
+class Edition:
+    """The site at one time; articles are named by their slugs."""
+
+    tended: str
+    """The date in every footer."""
+    has_notices: bool = False
+    """A page of its own, which every menu links to."""
+    removed: frozenset[str] = frozenset()
+    prices: dict[str, str] = field(default_factory=dict)
+    added: dict[str, str] = field(default_factory=dict)
+    """Paragraphs at the end."""
+
+
+EDITIONS = {
+    1: Edition("2 March 2026"),
+    2: Edition(
+        "16 March 2026",
+        has_notices=True,
+        removed=frozenset({"ships-biscuit"}),
+        prices={"bay-map": "39.00"},
+        added={
+            "salt-marsh": "Since the beginning of March the last bend has been closed, until the redshanks have bred. "
+            "A second path, with blue posts, leads round it and adds a quarter of an hour."
+        },
+    ),
+}
+
+
 def read_articles(section: str) -> Iterator[Article]:
     """Yield the articles of one text file, in its order."""
     source = (HERE / "text" / f"{section}.txt").read_text(encoding="utf-8")
@@ -49,22 +81,35 @@ def read_articles(section: str) -> Iterator[Article]:
         yield Article(section, facts.pop("slug"), title, tuple(paragraphs), facts)
 
 
-def build(folder: Path, origin: str) -> list[Path]:
+def build(folder: Path, origin: str, edition: int = 1) -> list[Path]:
     """Write the site into a folder and return its files; origin is where it will be served."""
-    articles = {section: list(read_articles(section)) for section in SECTIONS}
+    now = EDITIONS[edition]
+    articles = {section: list(_as_in(now, read_articles(section))) for section in SECTIONS}
     everything = [article for group in articles.values() for article in group]
-    files: dict[str, str | bytes] = {"/index.html": _home(articles)}
+    files: dict[str, str | bytes] = {"/index.html": _home(now, articles)}
     for section, group in articles.items():
-        files[f"/{section}/index.html"] = _index(section, group)
+        files[f"/{section}/index.html"] = _index(now, section, group)
         for number, article in enumerate(group):
-            files[article.address] = _article(article, group[(number + 1) % len(group)], everything)
+            files[article.address] = _article(now, article, group[(number + 1) % len(group)], everything)
     # The print version of a page is the same page: it says so by its canonical link.
     alias = articles["walks"][0]
-    files[f"/walks/{alias.slug}.print.html"] = _article(alias, articles["walks"][1], everything)
-    files["/legal/imprint.html"] = _imprint()
+    files[f"/walks/{alias.slug}.print.html"] = _article(now, alias, articles["walks"][1], everything)
+    files["/legal/imprint.html"] = _imprint(now)
+    if now.has_notices:
+        files["/notices.html"] = _notices(now)
     files["/timetable.pdf"] = _pdf("Ferry timetable: 7:10, 9:40, 12:10, 16:25, 18:50.")
     files["/sitemap.xml"] = _sitemap(everything, origin)
     return [_write(folder / address.lstrip("/"), content) for address, content in files.items()]
+
+
+def _as_in(edition: Edition, articles: Iterator[Article]) -> Iterator[Article]:
+    """Yield the articles that an edition has, as it has them."""
+    for article in articles:
+        if article.slug in edition.removed:
+            continue
+        price = {"price": edition.prices[article.slug]} if article.slug in edition.prices else {}
+        added = (edition.added[article.slug],) if article.slug in edition.added else ()
+        yield replace(article, facts=article.facts | price, paragraphs=article.paragraphs + added)
 
 
 def _write(file: Path, content: str | bytes) -> Path:
@@ -73,7 +118,7 @@ def _write(file: Path, content: str | bytes) -> Path:
     return file
 
 
-def _home(articles: dict[str, list[Article]]) -> str:
+def _home(edition: Edition, articles: dict[str, list[Article]]) -> str:
     parts = [f"<h1>{NAME}</h1>", "<p>A small harbour on a coast with a great deal of weather.</p>"]
     for section, group in articles.items():
         name, motto = SECTIONS[section]
@@ -83,22 +128,21 @@ def _home(articles: dict[str, list[Article]]) -> str:
             f"<p>{motto}</p>",
             f'<p><a href="{first.address}?utm_source=home&amp;utm_medium=teaser">{escape(first.title)}</a></p>',
         ]
-    return _page(NAME, "/index.html", "\n".join(parts))
+    return _page(edition, NAME, "/index.html", "\n".join(parts))
 
 
-def _index(section: str, group: list[Article]) -> str:
+def _index(edition: Edition, section: str, group: list[Article]) -> str:
     name, motto = SECTIONS[section]
     entries = "\n".join(
         f'<li><a href="{article.address}">{escape(article.title)}</a> <span>{escape(opening)}…</span></li>'
         for article in group
         for opening in [article.paragraphs[0][:90]]
     )
-    return _page(
-        name, f"/{section}/index.html", f"<h1>{name}</h1>\n<p>{motto}</p>\n<ul class='entries'>\n{entries}\n</ul>"
-    )
+    content = f"<h1>{name}</h1>\n<p>{motto}</p>\n<ul class='entries'>\n{entries}\n</ul>"
+    return _page(edition, name, f"/{section}/index.html", content)
 
 
-def _article(article: Article, following: Article, everything: list[Article]) -> str:
+def _article(edition: Edition, article: Article, following: Article, everything: list[Article]) -> str:
     parts = [f"<h1>{escape(article.title)}</h1>"]
     if price := article.facts.get("price"):
         parts.append(f'<p class="price">{escape(price)} crowns, article {escape(article.facts["sku"])}</p>')
@@ -110,15 +154,25 @@ def _article(article: Article, following: Article, everything: list[Article]) ->
     parts.append(
         f'<p class="next">Next: <a href="{following.address}?utm_content=next">{escape(following.title)}</a></p>'
     )
-    return _page(article.title, article.address, "\n".join(parts), everything)
+    return _page(edition, article.title, article.address, "\n".join(parts), everything)
 
 
-def _imprint() -> str:
+def _imprint(edition: Edition) -> str:
     text = "<h1>Imprint</h1><p>Port Ellery Almanac, 3 Rope Walk. This town does not exist.</p>"
-    return _page("Imprint", "/legal/imprint.html", text)
+    return _page(edition, "Imprint", "/legal/imprint.html", text)
 
 
-def _page(title: str, address: str, content: str, everything: list[Article] | None = None) -> str:
+def _notices(edition: Edition) -> str:
+    text = (
+        "<h1>Notices</h1>\n<p>The ferry is in dock from Monday to Thursday. Two rowing boats stand in for it; "
+        "they leave when four people want them to.</p>\n<p>Found on the second beach: a left boot, green, size "
+        "forty-one, with a live crab in it. The crab has been returned.</p>"
+    )
+    return _page(edition, "Notices", "/notices.html", text)
+
+
+def _page(edition: Edition, title: str, address: str, content: str, everything: list[Article] | None = None) -> str:
+    notices = '<li><a href="/notices.html">Notices</a></li>\n' if edition.has_notices else ""
     menu = "\n".join(f'<li><a href="/{section}/index.html">{name}</a></li>' for section, (name, _) in SECTIONS.items())
     return f"""<!doctype html>
 <html lang="en">
@@ -135,7 +189,7 @@ def _page(title: str, address: str, content: str, everything: list[Article] | No
 <nav><ul class="menu">
 <li><a href="/index.html">Home</a></li>
 {menu}
-<li><a href="/timetable.pdf">Ferry timetable (PDF)</a></li>
+{notices}<li><a href="/timetable.pdf">Ferry timetable (PDF)</a></li>
 </ul></nav>
 <form class="search"><label>Search the almanac <input name="q"></label> <button>Search</button></form></header>
 <div class="columns">
@@ -146,6 +200,7 @@ def _page(title: str, address: str, content: str, everything: list[Article] | No
 </div>
 <footer><p>{NAME} Almanac, 3 Rope Walk, open from Tuesday to Saturday between ten and four.</p>
 <p>Published since 1977. Nothing here may be reprinted without asking; we usually say yes.</p>
+<p>These pages were last tended on {edition.tended}.</p>
 <ul><li><a href="/legal/imprint.html">Imprint and privacy</a></li><li>Telephone 0555 0142</li></ul></footer>
 </body>
 </html>
@@ -197,4 +252,5 @@ def _pdf(text: str) -> bytes:
 
 if __name__ == "__main__":
     origin = sys.argv[2] if len(sys.argv) > 2 else "http://127.0.0.1:8000"
-    print(f"{len(build(Path(sys.argv[1]), origin))} files in {sys.argv[1]}")  # noqa: T201
+    number = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+    print(f"{len(build(Path(sys.argv[1]), origin, number))} files in {sys.argv[1]}")  # noqa: T201

@@ -94,15 +94,20 @@ def compare(
 
 
 def unified_diff(old: MainText, new: MainText) -> str:
-    """Return the changed passages as a unified diff; one line a passage, more for code; bounded for any page."""
+    """Return the changed passages as a unified diff; a line a passage, more for code and where it is long; bounded."""
     before, after = (
-        [line[:_DIFF_LINE_CHARS] for one in side for line in one.text.splitlines()] for side in _differing(old, new)
+        [line[at : at + _DIFF_LINE_CHARS] for line in _lines(side) for at in range(0, len(line) or 1, _DIFF_LINE_CHARS)]
+        for side in _differing(old, new)
     )
     lines = list(_unified_diff(before[:_DIFF_LINES], after[:_DIFF_LINES], "old", "new", n=0, lineterm=""))
     if len(before) > _DIFF_LINES or len(after) > _DIFF_LINES:
         lines.append("...")
     fitting = sum(1 for _ in takewhile(lambda chars: chars <= _DIFF_CHARS, accumulate(len(line) + 1 for line in lines)))
     return "\n".join(lines if fitting == len(lines) else [*lines[:fitting], "..."])
+
+
+def _lines(passages: Sequence[Passage]) -> list[str]:
+    return [line for one in passages for line in one.text.splitlines()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ def _differing(old: MainText, new: MainText) -> tuple[Sequence[Passage], Sequenc
     before, after = _trimmed(*sides)
     if (before or after) and _is_other_design(*sides):
         before, after = _trimmed(*_in_the_same_place(*sides))
-    return _without_furniture(before, new), _without_furniture(after, old)
+    return _trimmed(_without_furniture(before, new), _without_furniture(after, old))
 
 
 def _trimmed(before: Sequence[Passage], after: Sequence[Passage]) -> tuple[Sequence[Passage], Sequence[Passage]]:

@@ -57,8 +57,8 @@ class Recorder:
     def _whole(self, request: Request, recorded: Recorded) -> None:
         try:
             written = request.to_dict(spider=self._spider)
-        except ValueError as error:
-            recorded.unkeepable = str(error)[:200]
+        except Exception as error:  # noqa: BLE001 - to find a callback's name, Scrapy reads all of a spider's properties
+            recorded.unkeepable = str(error)[:200] or type(error).__name__
             return
         written["meta"] = {key: value for key, value in written["meta"].items() if key not in OURS}
         kept = encode(written)

@@ -16,7 +16,7 @@ from scrapy_dedup.core.verdicts import Change, Kind, Verdict
 from scrapy_dedup.plugin.comparing import Comparing
 from scrapy_dedup.plugin.error_pages import ErrorPages
 from scrapy_dedup.plugin.known_pages import KnownPages
-from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name
+from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name, is_unfiltered
 from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
 from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
 from scrapy_dedup.plugin.runtime import Runtime
@@ -60,8 +60,7 @@ class Recrawl:
         word = await self._word(request, domain, known, settings)
         plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
         plan.began = time.monotonic()
-        if WHOLE in request.meta or page_key(request.url, self._runtime.rules) in self._runtime.met:
-            # Judged in this run, and asked for again, so that its callback runs.
+        if WHOLE in request.meta or self._is_wanted_again(request):
             plan.is_refresh = True
         elif isinstance(plan.decision, Skip):
             return self._left_alone(request, plan, plan.decision, settings)
@@ -69,6 +68,14 @@ class Recrawl:
             _ask_if_changed(request, plan.decision)
         self._plans[request] = plan
         return None
+
+    def _is_wanted_again(self, request: Request) -> bool:
+        """Say whether a page was judged in this run, and its callback is to run all the same.
+
+        Without dont_filter it is another callback's turn, whose outcome stands like the first one's if nothing changed.
+        """
+        met = self._runtime.met.get(page_key(request.url, self._runtime.rules))
+        return met is not None and (met is not Kind.UNCHANGED or is_unfiltered(request))
 
     async def _known(self, request: Request, url: str, settings: Settings) -> Known:
         """Return what is known of the page, without an outcome that cannot be used."""

@@ -24,7 +24,7 @@ from scrapy_dedup.core.verdicts import Kind
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.jobs import job_of
+from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.plugin.outcomes import Recorder
@@ -114,6 +114,7 @@ class Runtime:
         if run.resumed:
             crawl.take_over(self.rules)
         if run.killed:
+            forget_broken_queues(self.crawler.settings)
             logger.warning(
                 "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
             )

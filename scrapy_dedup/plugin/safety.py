@@ -38,6 +38,7 @@ class Safety:
         if follows_feeds:
             connect: Callable[..., None] = crawler.signals.connect
             connect(self._slot_closed, signals.feed_slot_closed)
+            connect(self._exporter_closed, signals.feed_exporter_closed)
 
     def feeds_of(self, item: Any) -> set[Any]:
         """Return the feeds that take an item, as they stand when it was scraped.
@@ -89,6 +90,12 @@ class Safety:
                 self._held.pop(slots).close()
                 self._count("ack/not_stored", 1)
             elif all(one in self._closed for one in slots):
+                self.released.append(self._held.pop(slots))
+
+    def _exporter_closed(self) -> None:
+        """Release what waits for a last batch that stayed empty: it is not stored, and nobody is told that it closed."""
+        for slots in list(self._held):
+            if all(one in self._closed or not one.itemcount for one in slots):
                 self.released.append(self._held.pop(slots))
 
     def _has_failed(self, kind: str) -> bool:

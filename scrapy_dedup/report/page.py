@@ -7,19 +7,22 @@ from datetime import UTC
 from html import escape
 
 from scrapy_dedup.report.charts import HATCHING, bar, domain_chart, legend
+from scrapy_dedup.report.diffs import diff_section
 from scrapy_dedup.report.markup import Html, attribute, isolated, joined
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.samples import sample_section
 from scrapy_dedup.report.style import CSS
-from scrapy_dedup.report.values import DomainFigures, LayerFigures, RepeatedBlock, Report
+from scrapy_dedup.report.values import DomainFigures, LayerFigures, Recrawl, RepeatedBlock, Report
 
 MOST_DOMAINS = 200  # rows of the table; the chart joins the rest already
 MOST_REPEATED = 50
+VERDICTS = ("changed", "unchanged", "new", "removed")
 
 
 def render_report(report: Report) -> str:
     """Return the whole document; the same report gives the same bytes."""
     sections = [
+        _recrawl(report.recrawl) if report.recrawl else Html(""),
         _domains(report.domains),
         _layers(report.layers),
         _repeated(report.repeated),
@@ -62,7 +65,6 @@ def _opening(report: Report) -> Html:
         ("characters in", short(chars_in)),
         ("characters kept", short(chars_out)),
     )
-    numbers = joined(Html(f"<div><dt>{name}</dt><dd>{escape(figure)}</dd></div>") for name, figure in figures)
     label = Html(f"{escape(removed)} of the text of all pages was removed")
     # One domain has a bar of its own just below, which would be the same.
     drawing = Html(f"{bar(chars_in, chars_out, chars_in, label)}\n{legend()}") if len(report.domains) > 1 else Html("")
@@ -71,13 +73,40 @@ def _opening(report: Report) -> Html:
         f'<p class="eyebrow"><strong>{isolated(report.project, 100)}</strong> · crawl report</p>\n'
         f"<h1>{whole(report.pages_fetched)} {'page' if report.pages_fetched == 1 else 'pages'} in, "
         f"<em>{escape(removed)}</em> of the text was {_what_was_removed(report.domains)}</h1>\n"
-        f'<dl class="numbers">\n{numbers}\n</dl>\n{drawing}\n</header>'
+        f"{_numbers(figures)}\n{drawing}\n</header>"
     )
+
+
+def _numbers(figures: Iterable[tuple[str, str]]) -> Html:
+    numbers = joined(Html(f"<div><dt>{name}</dt><dd>{escape(figure)}</dd></div>") for name, figure in figures)
+    return Html(f'<dl class="numbers">\n{numbers}\n</dl>')
 
 
 def _what_was_removed(domains: Iterable[DomainFigures]) -> str:
     layers = {layer for each in domains for layer, chars in each.removed_by_layer.items() if chars}
     return "boilerplate" if layers <= {"boilerplate"} else "boilerplate or said before"
+
+
+def _recrawl(found: Recrawl) -> Html:
+    at = found.began_at.astimezone(UTC)
+    figures = [(f"pages {verdict}", whole(getattr(found, verdict))) for verdict in VERDICTS]
+    figures += [("callbacks not run", whole(found.callbacks_saved)), ("bytes not received", short(found.bytes_saved))]
+    pages = found.new + found.changed + found.unchanged
+    lead = (
+        f'The crawl that began on <time datetime="{at.isoformat()}">{at:%Y-%m-%d %H:%M} UTC</time>, beside what was '
+        f"known before it. It asked for {count(found.requests, 'page')}, of which the server answered "
+        f"{whole(found.not_modified)} with “not modified”, and received {short(found.bytes_received)} bytes. "
+        f"The spider's callback ran for {whole(found.callbacks_run)} of {count(pages, 'page')}."
+    )
+    if found.diffs:
+        articles = joined(diff_section(page, number) for number, page in enumerate(found.diffs, start=1))
+        some = f"{whole(len(found.diffs))} of {count(found.changed, 'changed page')}"
+        changes = Html(f'<p class="lead">{some}, before and now.</p>\n{articles}')
+    elif found.changed:
+        changes = Html('<p class="more">With DEDUP_DIFF = True the next crawl keeps what changed on each page.</p>')
+    else:
+        changes = Html("")
+    return _section("What the crawl found", lead, joined([_numbers(figures), changes]))
 
 
 def _domains(domains: tuple[DomainFigures, ...]) -> Html:

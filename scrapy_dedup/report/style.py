@@ -5,11 +5,13 @@ CSS = """
   color-scheme: light dark;
   --ground: #fbfaf7; --panel: #ffffff; --ink: #1d2125; --soft: #5a6169; --line: #e2dfd8;
   --kept: #17716a; --cut: #a8431f; --cut-ground: #fcf1ec; --cut-line: #e3b19d; --track: #efece5; --link: #14605a;
+  --kept-ground: #eaf4f1; --cut-mark: #f5c9b6; --kept-mark: #b5dfd7;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171a; --panel: #1b1f23; --ink: #e7e5e0; --soft: #a3a9b0; --line: #30363c;
     --kept: #4fb8ab; --cut: #f0936d; --cut-ground: #2a1f1b; --cut-line: #6e4332; --track: #262b30; --link: #76cdc1;
+    --kept-ground: #16252a; --cut-mark: #6b3a26; --kept-mark: #1c5852;
   }
 }
 * { box-sizing: border-box; }
@@ -36,7 +38,7 @@ a { color: var(--link); text-underline-offset: .15em; text-decoration-thickness:
 .meta, .legend { font-size: .9rem; }
 main > section { margin-top: clamp(2.75rem, 6vw, 4.25rem); }
 .lead { margin: .35rem 0 1.4rem; max-width: 62ch; }
-.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: 1.5rem 2rem;
+.numbers { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.25rem, 1fr)); gap: 1.5rem 2rem;
   margin: clamp(1.75rem, 4vw, 2.75rem) 0; padding: 1.5rem 0; border-block: 1px solid var(--line); }
 .numbers div { display: flex; flex-direction: column-reverse; justify-content: flex-end; }
 .numbers dt { color: var(--soft); font-size: .9rem; line-height: 1.4; }
@@ -71,8 +73,8 @@ code { font-size: .82rem; }
 details > summary { cursor: pointer; color: var(--link); width: fit-content; }
 .domains { margin-top: 1.75rem; }
 .domains table { margin-top: .5rem; }
-.sample { margin-top: 2.5rem; }
-.sample h3 { margin-bottom: .15rem; }
+.sample, .change { margin-top: 2.5rem; }
+.sample h3, .change h3 { margin-bottom: .15rem; }
 .panes { display: grid; grid-template-columns: 1fr; gap: 1.25rem; margin-top: 1rem; }
 .pane { min-width: 0; }
 .pane h4 { margin-bottom: .45rem; }
@@ -86,15 +88,34 @@ details > summary { cursor: pointer; color: var(--link); width: fit-content; }
 .cut summary { font-size: .82rem; color: var(--cut); margin-top: .25rem; }
 .reason { color: var(--cut); font-size: .8rem; line-height: 1.4; font-weight: 560; margin-bottom: .25rem; }
 .minus { font-weight: 700; }
+.diff { padding: 0; margin-top: .7rem; }
+.diff del, .diff ins { text-decoration: none; }
+.diff mark { color: inherit; border-radius: 3px; padding: 0 .1em; }
+.heads { display: none; }
+.heads h4, .was, .now { padding: .5rem 1rem; min-width: 0; }
+.hunk + .hunk, .heads + .hunk { border-top: 1px solid var(--line); }
+.hunk p { position: relative; padding-left: 1.1rem; white-space: pre-wrap; }
+.hunk p + p { margin-top: .2rem; }
+.sign { position: absolute; left: 0; font-weight: 700; }
+.was { background: var(--cut-ground); }
+.was .sign { color: var(--cut); }
+.was mark { background: var(--cut-mark); }
+.now { background: var(--kept-ground); }
+.now .sign { color: var(--kept); }
+.now mark { background: var(--kept-mark); }
+.hunk .none { display: none; }
 pre { margin: 0; white-space: pre-wrap; font-size: .82rem; line-height: 1.6; tab-size: 2; }
 footer { margin-top: 4.5rem; padding-top: 1.25rem; padding-bottom: 3rem; color: var(--soft); font-size: .88rem; }
 @media (min-width: 56rem) {
-  .panes { grid-template-columns: 1fr 1fr; }
+  .panes, .hunk, .heads { display: grid; grid-template-columns: 1fr 1fr; }
+  .heads { position: sticky; top: 0; background: var(--panel); border-bottom: 1px solid var(--line); }
+  .hunk .none { display: block; background: none; }
 }
 @media (max-width: 34rem) {
   th, td { padding-left: .6rem; }
   table { font-size: .88rem; }
   .scroll { padding: .9rem; max-height: 28rem; }
+  .scroll.diff { padding: 0; margin-top: .7rem; }
 }
 @media print {
   .scroll { max-height: none; }

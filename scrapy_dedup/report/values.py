@@ -86,6 +86,49 @@ class SamplePage:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedPage:
+    """A page that a crawl found changed.
+
+    Attributes:
+        change: of what class the difference is: "content", "numbers", "title" ...; "" where that is not known.
+        diff: unified diff of its main text, a passage a line, with its two lines of heading.
+    """
+
+    url: str
+    title: str
+    change: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recrawl:
+    """What a crawl found of pages, some of which were known before it.
+
+    Attributes:
+        began_at: aware; shown in UTC.
+        new, changed, unchanged, removed: pages by verdict.
+        requests: pages that were asked for; the others were left alone or are removed.
+        not_modified: pages of which the server said that they are what they were (304).
+        callbacks_saved: pages whose callback did not run, since what it once gave is kept.
+        bytes_saved: by which answers were smaller than the pages are.
+        diffs: some of the changed pages, the least changed first; none where no diff is kept.
+    """
+
+    began_at: datetime
+    new: int
+    changed: int
+    unchanged: int
+    removed: int
+    requests: int
+    not_modified: int
+    callbacks_run: int
+    callbacks_saved: int
+    bytes_received: int
+    bytes_saved: int
+    diffs: tuple[ChangedPage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one report shows.
 
@@ -94,6 +137,7 @@ class Report:
         pages_fetched: responses that were pages, aliases and duplicates included.
         layers: in the order in which they act.
         repeated: most pages first.
+        recrawl: of the crawl that is reported on, else of the last one; None where it found nothing but new pages.
     """
 
     project: str
@@ -103,3 +147,4 @@ class Report:
     layers: tuple[LayerFigures, ...]
     repeated: tuple[RepeatedBlock, ...]
     samples: tuple[SamplePage, ...]
+    recrawl: Recrawl | None = None

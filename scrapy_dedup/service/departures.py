@@ -64,11 +64,14 @@ def removal_records(pages: Iterable[MissedPage], at: datetime) -> list[Record]:
     """Return what is written of removed pages."""
     records: list[Record] = []
     for page in pages:
-        runs = page.missed_runs + 1
-        reason = f"not found by {runs} complete run{'s' if runs > 1 else ''}"
         records.append(GoneRecord(page.page_key, at))
-        records.append(VisitRecord(page.page_key, at, "skip", "removed", reason))
+        records.append(VisitRecord(page.page_key, at, "skip", "removed", _reason(page)))
     return records
+
+
+def _reason(page: MissedPage) -> str:
+    runs = page.missed_runs + 1
+    return f"not found by {runs} complete run{'s' if runs > 1 else ''}"
 
 
 def tombstone(page: MissedPage, project: str, run: str, url_field: str) -> dict[str, Any]:
@@ -82,7 +85,7 @@ def tombstone(page: MissedPage, project: str, run: str, url_field: str) -> dict[
             "url": page.url,
             "page_key": page.page_key.hex(),
             "verdict": "removed",
-            "reason": f"not found by {page.missed_runs + 1} complete runs",
+            "reason": _reason(page),
             "previous_seen_at": page.last_seen_at.isoformat(),
         },
     }

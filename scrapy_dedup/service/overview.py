@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.report import values
 from scrapy_dedup.service.explain import RULES, JudgedBlock, judged_blocks
+from scrapy_dedup.service.findings import findings
 from scrapy_dedup.service.learning import SAMPLE_CHARS
 from scrapy_dedup.service.reading import read_again
 from scrapy_dedup.service.removals import ACTION, LAYER, blocks_in, removals_in
@@ -79,8 +80,9 @@ def make_report(
 ) -> values.Report:
     """Return what a report shows of one run, or of everything that is stored of a project.
 
-    What layers dropped whole is counted by runs: without a run it is the sum over all of them. All else is the
-    present state: with a run, of the pages that this run fetched last.
+    What layers dropped whole is counted by runs: without a run it is the sum over all of them. What was found of
+    pages is told of that run, or the last one. All else is the present state: with a run, of the pages that this run
+    fetched last.
 
     Raises:
         StoreError: the store failed.
@@ -93,6 +95,7 @@ def make_report(
         pages_fetched = reads.pages_fetched()
         repeated = _repeated(session, project, settings, [each.domain for each in domains])
         keys = reads.pages_by_share(SAMPLE_PAGES)
+    last = run or next(iter(runs), None)
     return values.Report(
         project=project.name,
         generated_at=at,
@@ -101,6 +104,7 @@ def make_report(
         layers=_layers(runs, blocks, sum(each.chars_in - each.chars_out for each in domains)),
         repeated=tuple(repeated),
         samples=tuple(_samples(project, settings, keys)),
+        recrawl=findings(store, project, settings, last) if last else None,
     )
 
 

@@ -73,6 +73,15 @@ def test_reason_shows_the_first_passage_that_differs() -> None:
     assert verdict.reason == "main text differs: 'Two' became 'Zwei'"
 
 
+def test_reason_does_not_show_what_both_have_after_a_footer_that_counts_for_nothing() -> None:
+    """The old footer is boilerplate with another number; the passage after it is the same."""
+    footer = Repeats(frozenset({block_fingerprint("body>div", "© 2025")}))
+    old = text_of("<div>© 2024</div>", "<p>Same</p>", "<p>Two</p>", repeats=footer)
+    new = text_of("<div>© 2025</div>", "<p>Same</p>", "<p>Zwei</p>", repeats=footer)
+
+    assert compare(old, new).reason == "main text differs: 'Two' became 'Zwei'"
+
+
 def test_reason_of_a_title_shows_the_title() -> None:
     old, new = (main_text(page_of(["<p>One"], title), NOTHING_KNOWN) for title in ("Cats", "Dogs"))
 
@@ -114,6 +123,15 @@ def test_diff_has_a_line_a_passage_and_a_line_of_code() -> None:
     old, new = text_of("<p>One", "<pre>a\nb</pre>", "<p>End"), text_of("<p>One", "<pre>a\nc</pre>", "<p>End")
 
     assert unified_diff(old, new).splitlines()[2:] == ["@@ -2 +2 @@", "-b", "+c"]
+
+
+def test_diff_shows_what_changed_late_in_a_long_passage() -> None:
+    start = "word " * 300
+    old, new = text_of(f"<p>{start}cats</p>"), text_of(f"<p>{start}dogs</p>")
+
+    lines = unified_diff(old, new).splitlines()[3:]
+
+    assert [(line[0], line[-4:]) for line in lines] == [("-", "cats"), ("+", "dogs")]
 
 
 @pytest.mark.parametrize(("passages", "chars"), [(100_000, 5), (30, 100_000)])

@@ -6,6 +6,7 @@ from typing import IO, Any, Self
 
 from itemadapter import ItemAdapter
 from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import ItemFilter
 
 import scrapy_dedup
 from tests.end_to_end.recorders import name_of, note
@@ -39,11 +40,12 @@ class Failing:
 
 
 class Confirming:
-    """Says of items that they are safe: of those whose names SAFE has, or of all; at once, or at the end."""
+    """Says of items that they are safe: of all, or of those whose names SAFE has; at once, or at the end."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._names = crawler.settings.getlist("SAFE")
+        self._parts = crawler.settings.getlist("SAFE_PARTS")
         self._waits = crawler.settings.getbool("SAFE_AT_THE_END")
         self._items: list[Any] = []
 
@@ -52,7 +54,8 @@ class Confirming:
         return cls(crawler)
 
     def process_item(self, item: Any) -> Any:
-        if not self._names or str(item["url"]).rpartition("/")[2] in self._names:
+        is_named = not self._names or str(item["url"]).rpartition("/")[2] in self._names
+        if is_named and (not self._parts or item["part"] in self._parts):
             self._items.append(item)
         if not self._waits:
             self._say()
@@ -64,6 +67,13 @@ class Confirming:
     def _say(self) -> None:
         scrapy_dedup.acknowledge(self._crawler, *self._items)
         self._items.clear()
+
+
+class OnlyP2(ItemFilter):
+    """Lets a feed have the items of one page."""
+
+    def accepts(self, item: Any) -> bool:
+        return str(item["url"]).endswith("/p2")
 
 
 class BrokenStorage:

@@ -1,11 +1,12 @@
 """Requests of every kind in a second crawl: which are replayed, which are left alone."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, Project
+from tests.end_to_end.crawling import ADDON, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, reports_of, rows, statuses, verdicts
 from tests.server import Answer, WebServer, redirect, serving
 from tests.sites import prose
@@ -57,7 +58,8 @@ def test_failed_attempt_at_a_conditional_request_is_tried_again(project: Project
     site.crawl(project)
     page = site.server.site[site.url("p1")]
     assert isinstance(page, Answer)
-    site.publish(others={"/p1": lambda times: page if times > 2 else Answer("busy", 503)})
+    answers = iter([Answer("busy", 503), page])
+    site.publish(others={"/p1": lambda _: next(answers)})
 
     crawled = site.crawl(project, RETRY_PRIORITY_ADJUST=0)
 
@@ -81,6 +83,18 @@ def test_page_that_is_asked_for_again_in_one_run_is_not_dropped_as_seen(project:
     assert reports_of(first, "verdict") == {"new"}
     assert (len(second.yielded), len(second.stored)) == (PAGES, PAGES)
     assert reports_of(second, "verdict") == {"unchanged"}
+
+
+def test_page_with_two_callbacks_is_replayed_for_both(project: Project, site: ChangingSite) -> None:
+    """As with every spider whose start page stands in the menu."""
+    first, second = (site.crawl(project, "two-readers") for _ in range(2))
+    site.publish(versions={HOME: 2})
+    third = site.crawl(project, "two-readers")
+
+    assert len(first.yielded) == PAGES + 1
+    assert second.yielded == []
+    assert sorted(third.yielded) == sorted([site.url(HOME), f"page {site.url(HOME)}"])
+    assert reports_of(third, "verdict") == {"changed"}
 
 
 def test_forms_are_sent_again_and_their_answers_left_alone(project: Project, site: ChangingSite) -> None:
@@ -165,22 +179,22 @@ def publish_directives(site: ChangingSite) -> None:
 
 
 def test_directives_are_obeyed_where_the_user_says_so(with_directives: Project, site: ChangingSite) -> None:
-    items = {json.loads(line)["id"] for line in (with_directives.folder / "stored.jsonl").open()}
-
-    assert items == {site.url(name) for name in (HOME, "p1", "p3")}
+    assert site.names_of(lines_of(with_directives.folder / "stored.jsonl")) == [HOME, "p1", "p3"]
 
 
 def test_obeyed_directives_hold_for_what_is_replayed(
-    with_directives: Project, site: ChangingSite, make_project: Callable[..., Project]
+    with_directives: Project, site: ChangingSite, tmp_path: Path
 ) -> None:
-    project = copied(with_directives, with_directives.folder.parent / "replayed")
+    """Of what is not to be kept there is no outcome either: those callbacks run."""
+    project = copied(with_directives, tmp_path / "copy")
     publish_directives(site)
 
     crawled = site.crawl(project, DEDUP_ROBOTS_DIRECTIVES="honour", DEDUP_UNCHANGED="replay")
 
     assert site.names_of(crawled.stored) == [HOME, "p1", "p3"]
     assert site.url("behind") not in site.asked
-    assert crawled.yielded == []
+    assert sorted(crawled.yielded) == [site.url("p0"), site.url("p2")]
+    assert crawled.count("directives/items") == 2
 
 
 def test_directives_are_recorded_by_default(project: Project, site: ChangingSite) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "example_project"
-MODULES = ("demo", "demo_site", "offline_site", "example")
+MODULES = ("demo", "demo_site", "demo_tables", "offline_site", "example")
 
 
 @pytest.fixture(autouse=True)

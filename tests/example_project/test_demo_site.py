@@ -21,14 +21,47 @@ def offline_site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_offline_site_links_only_to_its_own_files(offline_site: Path) -> None:
-    pages = list(offline_site.rglob("*.html"))
+def editions(folder: Path) -> list[dict[str, bytes]]:
+    """Return the files of both editions, by address."""
+    found = []
+    for edition in (1, 2):
+        root = folder / str(edition)
+        import_module("offline_site.build").build(root, "http://127.0.0.1:8000", edition)
+        files = [file for file in root.rglob("*") if file.is_file()]
+        found.append({f"/{file.relative_to(root).as_posix()}": file.read_bytes() for file in files})
+    return found
 
-    for page in pages:
-        for link in LexborHTMLParser(page.read_text(encoding="utf-8")).css("a[href]"):
-            address = (link.attributes["href"] or "").partition("?")[0]
-            assert (offline_site / address.lstrip("/")).is_file(), (page, address)
-    assert 24 <= len(pages) <= 30
+
+def test_offline_site_links_only_to_its_own_files(tmp_path: Path) -> None:
+    for files in editions(tmp_path):
+        pages = [address for address in files if address.endswith(".html")]
+
+        for page in pages:
+            for link in LexborHTMLParser(files[page].decode()).css("a[href]"):
+                address = (link.attributes["href"] or "").partition("?")[0]
+                assert address in files, (page, address)
+        assert 24 <= len(pages) <= 30
+
+
+def test_second_edition_has_other_bytes_on_every_page_and_news_on_few(tmp_path: Path) -> None:
+    old, new = editions(tmp_path)
+
+    def main(html: bytes) -> str:
+        return LexborHTMLParser(html.decode()).css("main")[0].text()
+
+    both = {address for address in old.keys() & new.keys() if address.endswith(".html")}
+    assert new.keys() - old.keys() == {"/notices.html"}
+    assert old.keys() - new.keys() == {"/journal/ships-biscuit.html"}
+    assert all(old[address] != new[address] for address in both)
+    assert old["/timetable.pdf"] == new["/timetable.pdf"]
+    assert {address for address in both if main(old[address]) != main(new[address])} == {
+        "/walks/salt-marsh.html",
+        "/shop/bay-map.html",
+        # These two led to the page that is gone.
+        "/journal/index.html",
+        "/journal/tide-gauge.html",
+    }
+    assert all(b'<a href="/notices.html">' in new[address] for address in both)
 
 
 def test_offline_site_is_small_and_the_same_each_time(
@@ -55,6 +88,27 @@ def test_server_answers_304_to_who_has_the_page(demo_site: Any, offline_site: Pa
             not_modified.value.close()
 
 
+def test_server_may_change_its_folder_and_an_etag_changes_with_the_bytes_alone(demo_site: Any, tmp_path: Path) -> None:
+    for name, text in (("old", "the same"), ("new", "the same"), ("other", "the name")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").write_text(text)
+    shelf = ["old"]
+
+    def etag() -> str | None:
+        with urllib.request.urlopen(f"{origin}/index.html") as answer:
+            found: str | None = answer.headers["ETag"]
+            return found
+
+    with demo_site.served(lambda: tmp_path / shelf[-1]) as origin:
+        etags = [etag()]
+        for name in ("new", "other"):
+            shelf.append(name)
+            etags.append(etag())
+
+    assert etags[0]
+    assert etags[0] == etags[1] != etags[2]
+
+
 def test_server_lists_no_folders(demo_site: Any, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
 
@@ -62,6 +116,29 @@ def test_server_lists_no_folders(demo_site: Any, tmp_path: Path) -> None:
         urllib.request.urlopen(f"{origin}/folder/")
     assert missing.value.code == 404
     missing.value.close()
+
+
+def a_release(cache: Path, demo_site: Any, version: str) -> None:
+    with tarfile.open(cache / f"{demo_site.PACKAGE}-{version}.tar.gz", "w:gz") as members:
+        member = tarfile.TarInfo(f"{demo_site.PACKAGE}-{version}/doc/index.html")
+        member.size = 2
+        members.addfile(member, io.BytesIO(b"hi"))
+
+
+def test_releases_are_had_together_or_not_at_all(demo_site: Any, tmp_path: Path) -> None:
+    old, new = demo_site.VERSIONS
+    a_release(tmp_path, demo_site, old)
+    broken = tmp_path / f"{demo_site.PACKAGE}-{new}.tar.gz"
+    broken.write_bytes(b"half an archive")
+
+    assert demo_site.releases(tmp_path) == []
+    assert not broken.exists()
+
+    a_release(tmp_path, demo_site, new)
+
+    folders = demo_site.releases(tmp_path)
+    assert [folder.name for folder in folders] == [f"{demo_site.PACKAGE}-{version}" for version in (old, new)]
+    assert all((folder / "index.html").read_bytes() == b"hi" for folder in folders)
 
 
 def test_unpacking_stays_in_its_folder(demo_site: Any, tmp_path: Path) -> None:

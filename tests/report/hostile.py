@@ -1,7 +1,18 @@
 """A report about a site that hates us."""
 
 from scrapy_dedup.report.values import Report
-from tests.report.builders import a_domain, a_layer, a_repeated_block, a_report, a_sample, kept, removed
+from tests.report.builders import (
+    a_changed_page,
+    a_diff,
+    a_domain,
+    a_layer,
+    a_recrawl,
+    a_repeated_block,
+    a_report,
+    a_sample,
+    kept,
+    removed,
+)
 
 HOSTILE = '</title></style><script>window.hacked = 1</script><img src=x onerror="window.hacked=1">\'&amp;'
 NUL_AND_BIDI = "a\x00b\x1bc\u202egnp.exe\u2066\u200b\ufeff\U000e0041\ud800"
@@ -24,5 +35,14 @@ def a_hostile_report() -> Report:
             ),
             a_sample(url='http://evil.example/"onclick="window.hacked=1', title=""),
             a_sample(url="http://[broken/", title="t" * 10_000_000, cleaned="c" * 10_000_000),
+        ),
+        recrawl=a_recrawl(
+            diffs=(
+                a_changed_page(
+                    url="javascript:window.hacked=1", title=ALL, change=ALL, diff=a_diff("-" + ALL, "+x" + ALL)
+                ),
+                a_changed_page(title="", url="http://[broken/", diff=ALL),
+                a_changed_page(url="data:text/html,hacked", diff=a_diff("-" + "d" * 10_000_000, *["+e"] * 100_000)),
+            )
         ),
     )

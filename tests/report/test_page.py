@@ -9,8 +9,20 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scrapy_dedup.report.page import render_report
-from scrapy_dedup.report.values import Report
-from tests.report.builders import a_domain, a_large_report, a_layer, a_repeated_block, a_report, a_sample, kept, removed
+from scrapy_dedup.report.values import Recrawl, Report
+from tests.report.builders import (
+    a_changed_page,
+    a_diff,
+    a_domain,
+    a_large_report,
+    a_layer,
+    a_recrawl,
+    a_repeated_block,
+    a_report,
+    a_sample,
+    kept,
+    removed,
+)
 from tests.report.hostile import HOSTILE, a_hostile_report
 
 
@@ -40,6 +52,30 @@ def test_sections_stand_in_the_order_a_reader_asks() -> None:
     headings = texts(read(a_report()), "h2")
 
     assert headings == ["1 domain", "What each layer dropped", "Most repeated blocks", "Before and after"]
+
+
+def test_what_the_crawl_found_comes_first_where_it_met_known_pages() -> None:
+    tree = read(a_report(recrawl=a_recrawl()))
+
+    assert texts(tree, "h2")[:2] == ["What the crawl found", "1 domain"]
+    assert texts(tree, "main > section:first-child dd") == ["5", "30", "2", "1", "29", "1.2\u00a0M"]
+    lead = texts(tree, "main p.lead")[0]
+    assert "asked for 37 pages, of which the server answered 21 with “not modified”" in lead
+    assert "callback ran for 8 of 37 pages" in lead
+
+
+@pytest.mark.parametrize(
+    ("recrawl", "told"),
+    [
+        pytest.param(a_recrawl(), "1 of 5 changed pages, before and now.", id="diffs"),
+        pytest.param(a_recrawl(diffs=()), "With DEDUP_DIFF = True the next crawl keeps what changed", id="no-diffs"),
+        pytest.param(a_recrawl(diffs=(), changed=0), None, id="nothing-changed"),
+    ],
+)
+def test_what_changed_is_shown_or_how_it_can_be(recrawl: Recrawl, told: str | None) -> None:
+    page = render_report(a_report(recrawl=recrawl))
+
+    assert "DEDUP_DIFF" not in page if told is None else told in page
 
 
 def test_an_empty_report_says_so() -> None:
@@ -148,7 +184,7 @@ def test_report_goes_through_json() -> None:
 
 @settings(deadline=None)  # the first example pays for the imports
 @given(st.text())
-@pytest.mark.parametrize("place", ["title", "url", "cleaned", "block"])
+@pytest.mark.parametrize("place", ["title", "url", "cleaned", "block", "diff"])
 def test_no_text_adds_an_element_or_an_attribute(place: str, text: str) -> None:
     """Whatever a page says, the report keeps the shape that harmless words give it."""
     assert shape(place, text) == shape(place, "harmless words")
@@ -156,6 +192,12 @@ def test_no_text_adds_an_element_or_an_attribute(place: str, text: str) -> None:
 
 def shape(place: str, text: str) -> set[tuple[str, ...]]:
     text = "x" + text  # an empty title, text or URL is drawn otherwise, rightly
+    if place == "diff":
+        # Marks and lines come and go with the text.
+        diff = a_diff(*(f"{sign}{line}" for sign in "-+" for line in text.split("\n")))
+        page = a_changed_page(title=text, change=text, url=text, diff=diff)
+        tree = read(a_report(recrawl=a_recrawl(diffs=(page,))))
+        return {(node.tag or "", *sorted(node.attributes)) for node in tree.css("*") if node.tag != "mark"}
     sample = a_sample(blocks=(removed(text),)) if place == "block" else a_sample(**{place: text})
     tree = read(a_report(samples=(sample,)))
     return {(node.tag or "", *sorted(node.attributes)) for node in tree.css("*")}

@@ -9,11 +9,12 @@ from playwright.sync_api import Browser
 
 from scrapy_dedup.report.page import render_report
 from tests.browser import Scheme, chromium, opened
-from tests.report.builders import a_large_report, a_report, a_sample, removed
+from tests.report.builders import a_large_report, a_recrawl, a_report, a_sample, removed
 from tests.report.hostile import HOSTILE, a_hostile_report
 
 pytestmark = pytest.mark.browser
 
+DIFF = (".was del", ".was mark", ".was .sign", ".now ins", ".now mark", ".now .sign")
 REPORTS = {"plain": a_report, "large": a_large_report, "hostile": a_hostile_report}
 
 
@@ -57,16 +58,34 @@ def test_before_and_after_stand_side_by_side_where_there_is_room(
         assert len({before_box["x"], after_box["x"]}) == columns
 
 
+@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (390, 1)])
+def test_what_changed_stands_side_by_side_where_there_is_room(
+    browser: Browser, tmp_path: Path, width: int, columns: int
+) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(render_report(a_report(recrawl=a_recrawl())), encoding="utf-8")
+
+    with opened(browser, file.as_uri(), width=width) as shown:
+        hunk = shown.page.locator(".hunk").first
+        was, now = hunk.locator(".was").bounding_box(), hunk.locator(".now").bounding_box()
+
+        assert was
+        assert now
+        assert len({was["x"], now["x"]}) == columns
+        assert len({was["y"], now["y"]}) == 3 - columns
+        assert shown.page.get_by_text("Before", exact=True).first.is_visible() is (columns == 2)
+
+
 def test_dark_is_dark_and_readable(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    file.write_text(render_report(a_report()), encoding="utf-8")
+    file.write_text(render_report(a_report(recrawl=a_recrawl())), encoding="utf-8")
 
     schemes: tuple[Scheme, ...] = ("light", "dark")
     for scheme in schemes:
         with opened(browser, file.as_uri(), width=390, scheme=scheme) as shown:
             ground = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (_luminance(ground) < 0.2) is (scheme == "dark")
-            for selector in ("body", ".meta", ".reason", ".cut del", "thead th", "h1 em", "a"):
+            for selector in ("body", ".meta", ".reason", ".cut del", "thead th", "h1 em", "a", *DIFF):
                 ink, behind = shown.page.evaluate(COLOURS, selector)
                 assert _contrast(ink, behind) >= 4.5, (scheme, selector)
 

@@ -1,6 +1,7 @@
 """`scrapy dedup report`: what was fetched, dropped and kept; with `--html FILE` as a page.
 
-JSON: the fields of `scrapy_dedup.report.values.Report`, times in ISO 8601.
+JSON: the fields of `scrapy_dedup.report.values.Report`, times in ISO 8601; recrawl is null where the crawl that is
+reported on, the last one without --run, found nothing but new pages.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.report.numbers import percent, short, whole
+from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import Report
 from scrapy_dedup.service.overview import make_report
@@ -35,7 +36,7 @@ def run(call: Call) -> int:
     with call.opened() as (store, project):
         run_asked_for = _run(project, call.options.run)
         report = make_report(store, project, call.settings, datetime.now(UTC), run_asked_for)
-    if not report.pages_fetched and not report.domains:
+    if not report.pages_fetched and not report.domains and report.recrawl is None:
         raise CommandError(f"project {call.project!r} has no pages to report on: run a crawl first")
     if file is not None:
         _write(file, render_report(report))
@@ -64,7 +65,11 @@ def _write(file: Path, html: str) -> None:
 
 def as_json(report: Report) -> dict[str, Any]:
     """Return the report as JSON has it."""
-    return {**dataclasses.asdict(report), "generated_at": report.generated_at.isoformat()}
+    found = dataclasses.asdict(report)
+    found["generated_at"] = report.generated_at.isoformat()
+    if report.recrawl is not None:
+        found["recrawl"]["began_at"] = report.recrawl.began_at.isoformat()
+    return found
 
 
 def show(report: Report, file: Path | None) -> None:
@@ -78,10 +83,24 @@ def show(report: Report, file: Path | None) -> None:
         f"{whole(report.pages_fetched)} pages fetched, {removed} of their text removed "
         f"({short(chars_in)} characters in, {short(chars_out)} kept).\n"
     )
+    _show_recrawl(report)
     _show_layers(report)
     _show_repeated(report)
     if file is not None:
         console.print(Text(f"\nReport: {file}"), soft_wrap=True)
+
+
+def _show_recrawl(report: Report) -> None:
+    found = report.recrawl
+    if found is None:
+        return
+    verdicts = ("new", "changed", "unchanged", "removed")
+    pages = ", ".join(f"{whole(getattr(found, verdict))} {verdict}" for verdict in verdicts)
+    output().print(
+        f"The crawl of {found.began_at:%Y-%m-%d %H:%M} UTC found of pages: {pages}.\n"
+        f"It ran {count(found.callbacks_run, 'callback')} and spared {whole(found.callbacks_saved)}; "
+        f"it received {short(found.bytes_received)} bytes and spared {short(found.bytes_saved)}.\n"
+    )
 
 
 def _show_layers(report: Report) -> None:

@@ -1,3 +1,5 @@
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.store.records import VisitRecord
 from tests.commands.running import Shop
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
 
@@ -13,8 +15,9 @@ def test_json_is_the_report(finished_shop: Shop) -> None:
         "layers",
         "repeated",
         "samples",
+        "recrawl",
     }
-    assert (found["project"], found["pages_fetched"]) == ("shop", 12)
+    assert (found["project"], found["pages_fetched"], found["recrawl"]) == ("shop", 12, None)
     assert [each["domain"] for each in found["domains"]] == ["other.example", DOMAIN]
     assert [(each["layer"], each["pages"], each["blocks"]) for each in found["layers"]] == [
         ("url", 9, 0),
@@ -69,6 +72,28 @@ def test_one_run_can_be_asked_for(shop: Shop) -> None:
 
     assert (last["pages_fetched"], by_id["pages_fetched"]) == (1, 12)
     assert (last["layers"][0]["pages"], by_id["layers"][0]["pages"]) == (0, 9)
+
+
+def test_what_the_crawl_found_is_told_once_it_met_known_pages(shop: Shop) -> None:
+    with shop.open() as store:
+        project = shop.project(store)
+        run = project.begin_run(spider="site", jobdir=None, started_at=project.last_runs(1)[0].started_at)
+        at = project.last_runs(1)[0].started_at
+        project.write([VisitRecord(page_key(a_url(0)), at, "get", "changed", "", callback_run=True)])
+        project.write([VisitRecord(page_key(a_url(1)), at, "304", "unchanged", "")])
+
+    found = shop.run("report", "--json", "--run", str(run.id)).json["recrawl"]
+    out = shop.run("report", "--run", str(run.id)).out
+
+    assert {name: found[name] for name in ("began_at", "changed", "unchanged", "callbacks_saved", "diffs")} == {
+        "began_at": at.isoformat(),
+        "changed": 1,
+        "unchanged": 1,
+        "callbacks_saved": 1,
+        "diffs": [],
+    }
+    assert "found of pages: 0 new, 1 changed, 1 unchanged, 0 removed." in out
+    assert "It ran 1 callback and spared 1;" in out
 
 
 def test_a_run_that_is_not_there_is_told(finished_shop: Shop) -> None:

@@ -142,6 +142,19 @@ class TwoStepsRenamed(Walker):
         yield noted({"url": response.url})
 
 
+class TwoReaders(Walker):
+    """Reads its start page by one callback, and all pages, that one included, by another."""
+
+    name = "two-readers"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            yield output.replace(callback=self.page) if isinstance(output, scrapy.Request) else output
+
+    def page(self, response: Response) -> Iterator[Any]:
+        yield noted({"id": f"page {response.url}", "url": response.url})
+
+
 class NoItems(Walker):
     """Follows links, and yields nothing else."""
 
@@ -150,6 +163,20 @@ class NoItems(Walker):
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         assert isinstance(response, HtmlResponse)
         yield from response.follow_all(css="a")
+
+
+class TwoItems(Walker):
+    """Yields two items of each page."""
+
+    name = "two-items"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        for output in super().parse(response, **kwargs):
+            if isinstance(output, scrapy.Request):
+                yield output
+            else:
+                yield {**output, "part": "a"}
+                yield noted({"id": f"b of {response.url}", **output, "part": "b"})
 
 
 class Breaks(Walker):

@@ -1,0 +1,84 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.links import base_of, links_hash, pages_linked, target_of
+
+PAGE = "https://example.com/a/b.html"
+
+
+@pytest.mark.parametrize(
+    ("href", "target"),
+    [
+        ("c", "https://example.com/a/c"),
+        ("/c?x=1#y", "https://example.com/c?x=1#y"),
+        ("//other.example/c", "https://other.example/c"),
+        (" c d\n", "https://example.com/a/c%20d"),
+        ("", "https://example.com/a/b.html"),
+        ("mailto:a@example.com", "mailto:a@example.com"),
+        ("java\nscript:alert(1)", None),
+        ("JAVASCRIPT:alert(1)", None),
+        ("data:text/html,x", None),
+        ("blob:x", None),
+        ("x" * 4_001, None),
+        ("http://[bad", None),
+        ('/"><script>', "https://example.com/%22%3E%3Cscript%3E"),
+        ("/\ud800", "https://example.com/%3F"),
+    ],
+)
+def test_target_is_absolute_and_harmless(href: str, target: str | None) -> None:
+    assert target_of(href, PAGE) == target
+
+
+def test_link_of_a_page_without_an_address_stays_relative() -> None:
+    assert target_of("/c", None) == "/c"
+
+
+@pytest.mark.parametrize(
+    ("named", "base"),
+    [
+        (None, PAGE),
+        ("", PAGE),
+        ("/other/", "https://example.com/other/"),
+        ("https://other.example/", "https://other.example/"),
+        ("javascript:alert(1)", PAGE),
+        ("mailto:a@example.com", PAGE),
+    ],
+)
+def test_page_may_name_another_base(named: str | None, base: str) -> None:
+    assert base_of(PAGE, named) == base
+    assert base_of(None, named) is None
+
+
+def test_pages_linked_are_pages_each_once_in_order() -> None:
+    hrefs = [
+        "z",
+        "/a",
+        "z",
+        "https://example.com/a/z",
+        "mailto:a@example.com",
+        "ftp://x.example/",
+        "javascript:1",
+        "#x",
+    ]
+
+    assert pages_linked(hrefs, PAGE) == ["https://example.com/a/z", "https://example.com/a", f"{PAGE}#x"]
+
+
+def test_hash_is_of_the_set_of_links_as_they_are_written() -> None:
+    assert links_hash(["/b", "/a", "/b "]) == links_hash(["/a", "/b"])
+    assert len({links_hash(hrefs) for hrefs in ([], [""], ["/a"], ["/a", "/b"], ["/a/b"], ["\ud800"])}) == 5
+    assert len(links_hash([])) == 16
+
+
+@given(st.lists(st.text(max_size=20), max_size=8))
+def test_links_have_no_order(hrefs: list[str]) -> None:
+    assert links_hash(hrefs) == links_hash(hrefs[::-1])
+
+
+@given(st.lists(st.text(max_size=20), max_size=8))
+def test_every_page_that_is_linked_can_be_asked_for(hrefs: list[str]) -> None:
+    found = pages_linked(hrefs, PAGE)
+
+    assert all(one.startswith(("http://", "https://")) for one in found)
+    assert len(set(found)) == len(found)

@@ -1,0 +1,70 @@
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.memo import memo_key
+
+PAGE, CONTENT = b"p" * 16, b"c" * 32
+
+
+def key(**other: Any) -> bytes:
+    parts: dict[str, Any] = {
+        "page_key": PAGE,
+        "content_hash": CONTENT,
+        "callback": "parse",
+        "cb_kwargs": {},
+        "version": "",
+    }
+    return memo_key(**{**parts, **other})
+
+
+def test_key_is_the_same_tomorrow() -> None:
+    """Outcomes are found by it: another key means that every page is done again."""
+    assert key().hex() == "993696bf1be5dfab774cda0452d6020f"
+    assert len(key()) == 16
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"page_key": b"q" * 16},
+        {"content_hash": b"d" * 32},
+        {"callback": "parse_page"},
+        {"cb_kwargs": {"page": 1}},
+        {"cb_kwargs": {"page": "1"}},
+        {"version": "2"},
+        {"callback": "", "version": "parse"},
+    ],
+    ids=str,
+)
+def test_each_part_counts(other: dict[str, Any]) -> None:
+    assert key(**other) != key()
+
+
+def test_arguments_have_no_order() -> None:
+    assert key(cb_kwargs={"a": 1, "b": {"c": 2, "d": 3}}) == key(cb_kwargs={"b": {"d": 3, "c": 2}, "a": 1})
+
+
+def test_names_and_versions_may_be_any_text() -> None:
+    assert len({key(callback="\ud800"), key(callback="ü"), key(version="\ud800"), key(version="\0")}) == 4
+
+
+texts = st.text(max_size=6)
+
+
+@given(st.tuples(texts, texts), st.tuples(texts, texts))
+def test_parts_do_not_run_into_each_other(one: tuple[str, str], other: tuple[str, str]) -> None:
+    keys = [key(callback=callback, version=version) for callback, version in (one, other)]
+
+    assert (keys[0] == keys[1]) is (one == other)
+
+
+def test_key_does_not_depend_on_the_process() -> None:
+    code = "from tests.core.test_memo import key; print(key(cb_kwargs={'b': 1, 'a': [2]}).hex())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == key(cb_kwargs={"a": [2], "b": 1}).hex()

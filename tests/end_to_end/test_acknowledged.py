@@ -1,0 +1,142 @@
+"""A page counts as seen only when its items are safe."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import BASE, Crawled, Project, lines_of
+from tests.end_to_end.recrawl_site import HOME, ChangingSite, reports_of, verdicts
+from tests.server import WebServer, serving
+
+pytestmark = pytest.mark.crawl
+
+EVERYTHING = [HOME, "p0", "p1", "p2", "p3", "p4"]
+PIPELINES = "tests.end_to_end.recrawl_pipelines"
+BROKEN = {"FEED_STORAGES": {"broken": f"{PIPELINES}.BrokenStorage"}}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+@pytest.fixture
+def site(server: WebServer) -> ChangingSite:
+    return ChangingSite(server, len(EVERYTHING) - 1)
+
+
+def behind(name: str) -> dict[str, Any]:
+    """Return settings with one of the pipelines behind the plugin."""
+    return {"ITEM_PIPELINES": {**BASE["ITEM_PIPELINES"], f"{PIPELINES}.{name}": 600}}
+
+
+def again(project: Project, site: ChangingSite, **settings: Any) -> list[str]:
+    """Return what a further crawl, in which nothing fails, emits."""
+    return site.names_of(site.crawl(project, **settings).stored)
+
+
+@pytest.mark.parametrize("changed", [False, True], ids=["new", "changed"])
+def test_page_whose_item_a_later_pipeline_refuses_comes_again(
+    project: Project, site: ChangingSite, *, changed: bool
+) -> None:
+    """Until it is stored, and with the verdict that it had."""
+    if changed:
+        site.crawl(project)
+        site.publish(versions={"p2": 2})
+    failed = site.crawl(project, clean=False, FAILS=["p2"], **behind("Failing"))
+    second = site.crawl(project, **behind("Failing"))
+
+    assert failed.failed == [site.url("p2")]
+    assert site.names_of(second.stored) == ["p2"]
+    assert reports_of(second, "verdict") == {"changed" if changed else "new"}
+    assert again(project, site) == []
+
+
+def test_page_whose_callback_breaks_off_comes_again(project: Project, site: ChangingSite) -> None:
+    site.publish(notes={"p2": "<p>break here</p>"})
+
+    crawls = [site.crawl(project, "breaks", clean=False) for _ in range(2)]
+
+    assert site.names_of(crawls[1].stored) == ["p2"]
+    assert reports_of(crawls[1], "verdict") == {"new"}
+
+
+def feed(uri: str, **options: Any) -> dict[str, Any]:
+    return {uri: {"format": "jsonlines", **options}}
+
+
+OF_P2 = {"item_filter": f"{PIPELINES}.OnlyP2"}
+FEEDS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "stored": (feed("feed.jsonl"), []),
+    "not-stored": (feed("broken:all"), EVERYTHING),
+    "one-of-two-not-stored": (feed("feed.jsonl") | feed("broken:all"), EVERYTHING),
+    "feed-of-one-page-not-stored": (feed("broken:all", **OF_P2), ["p2"]),
+    "feed-of-one-page-not-stored-beside-one-of-all": (feed("feed.jsonl") | feed("broken:all", **OF_P2), ["p2"]),
+    "batches": (feed("feed-%(batch_id)d.jsonl", batch_item_count=2), []),
+}
+
+
+@pytest.mark.parametrize("case", FEEDS)
+def test_pages_come_again_whose_feed_was_not_stored(project: Project, site: ChangingSite, case: str) -> None:
+    feeds, expected = FEEDS[case]
+    first = site.crawl(project, clean=False, FEEDS=feeds, **BROKEN)
+
+    assert site.names_of(first.stored) == EVERYTHING
+    assert again(project, site) == expected
+    assert again(project, site) == []
+
+
+def test_pages_of_the_batch_that_was_not_stored_come_again(project: Project, site: ChangingSite) -> None:
+    feeds = feed("broken:2/%(batch_id)d", batch_item_count=2)
+    site.crawl(project, clean=False, FEEDS=feeds, **BROKEN)
+    lost = [line["url"] for line in lines_of(project.folder / "attempt-2.jsonl")]
+
+    assert set(again(project, site)) >= {url.removeprefix(f"{site.origin}/") for url in lost}
+    assert len(lost) == 2
+    assert again(project, site) == []
+
+
+def test_user_may_say_that_scraped_is_safe(project: Project, site: ChangingSite) -> None:
+    site.crawl(project, clean=False, FEEDS=feed("broken:all"), DEDUP_ACK="item_scraped", **BROKEN)
+
+    assert again(project, site) == []
+
+
+WORDS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "of-all-at-once": (behind("Confirming"), []),
+    "of-all-at-the-end": ({**behind("Confirming"), "SAFE_AT_THE_END": True}, []),
+    "of-some": ({**behind("Confirming"), "SAFE": ["p0", "p1"]}, [HOME, "p2", "p3", "p4"]),
+    "of-none": ({}, EVERYTHING),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_pages_count_as_seen_by_the_users_word(project: Project, site: ChangingSite, word: str) -> None:
+    settings, expected = WORDS[word]
+
+    # Pages without a word are held to the end, and given up then.
+    first, second = (site.crawl(project, clean=False, DEDUP_ACK="manual", **settings) for _ in range(2))
+
+    assert first.errors == second.errors == []
+    assert site.names_of(second.stored) == expected
+    assert [crawled.count("ack/never") for crawled in (first, second)] == [len(expected)] * 2
+
+
+def test_page_of_several_items_needs_a_word_of_each(project: Project, site: ChangingSite) -> None:
+    settings = {**behind("Confirming"), "DEDUP_ACK": "manual"}
+
+    found = [
+        site.crawl(project, "two-items", clean=False, SAFE_PARTS=parts, **settings)
+        for parts in (["a"], ["a", "b"], ["a"])
+    ]
+
+    assert [len(crawled.stored) for crawled in found] == [2 * len(EVERYTHING), 2 * len(EVERYTHING), 0]
+    assert verdicts(found[1]) == {"new": len(EVERYTHING)}
+
+
+def test_pages_without_items_need_no_word(project: Project, site: ChangingSite) -> None:
+    found: list[Crawled] = [site.crawl(project, "no-items", DEDUP_ACK="manual") for _ in range(2)]
+
+    assert verdicts(found[1]) == {"unchanged": len(EVERYTHING)}

@@ -1,0 +1,146 @@
+"""When pages are asked for again; days pass in the store. Every case of the decision is in tests/core/test_recrawl.py."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, Project
+from tests.end_to_end.recrawl_site import ChangingSite, copied, let_pass, reports_of, rows, statuses
+from tests.server import Answer, WebServer, serving
+
+pytestmark = pytest.mark.crawl
+
+PAGES = 5
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+@pytest.fixture
+def site(server: WebServer) -> ChangingSite:
+    return ChangingSite(server, PAGES - 1)
+
+
+@pytest.fixture(scope="module")
+def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project that has crawled the site once; tests work on copies."""
+    project = Project(tmp_path_factory.mktemp("seen"), dict(ADDON))
+    ChangingSite(server, PAGES - 1).crawl(project, DEDUP_ADAPTIVE=True)
+    return project
+
+
+@pytest.fixture
+def project(seen: Project, tmp_path: Path) -> Project:
+    return copied(seen, tmp_path / "project")
+
+
+@pytest.mark.parametrize("mode", ["skip", "replay"])
+def test_fresh_pages_are_not_asked_for_and_their_links_are_followed(
+    project: Project, site: ChangingSite, mode: str
+) -> None:
+    let_pass(project, 6.9)
+
+    crawled = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_UNCHANGED=mode)
+
+    assert site.asked == {}
+    assert crawled.yielded == []
+    assert crawled.count("unchanged/fresh") == PAGES
+    assert len(crawled.stored) == (PAGES if mode == "replay" else 0)
+
+
+def test_patterns_have_their_own_time_and_time_runs_out(project: Project, site: ChangingSite) -> None:
+    rules = {f"{site.url('p1')}*": "1h", site.origin.removeprefix("http://"): 7}
+    let_pass(project, 6)
+    site.crawl(project, DEDUP_FRESH_FOR=rules)
+    after_six_days = dict(site.asked)
+    let_pass(project, 1)
+    site.publish()
+    site.crawl(project, DEDUP_FRESH_FOR=rules)
+
+    assert after_six_days == {site.url("p1"): 1}
+    # What stands for a page that was not asked for is no visit: the seven days are over.
+    assert dict(site.asked) == dict.fromkeys(site.everything, 1)
+
+
+def test_interval_of_a_page_adapts_to_its_changes(project: Project, site: ChangingSite) -> None:
+    """The first is a day; unchanged pages wait longer then, and one that changed is due before."""
+    project.settings |= {"DEDUP_ADAPTIVE": True}
+    at_once = site.crawl(project)
+    let_pass(project, 1)
+    site.publish(versions={"p1": 2})
+    after_a_day = site.crawl(project)
+    asked_after_a_day = set(site.asked)
+    let_pass(project, 1)
+    site.publish()
+    site.crawl(project)
+
+    assert at_once.count("unchanged/adaptive") == PAGES
+    assert asked_after_a_day == site.everything
+    assert site.names_of(after_a_day.stored) == ["p1"]
+    assert set(site.asked) == {site.url("p1")}
+
+
+def test_user_can_ask_for_chosen_pages_anew(project: Project, site: ChangingSite) -> None:
+    crawled = site.crawl(project, DEDUP_FRESH_FOR=7, DEDUP_REFRESH=[site.url("p1"), "*/p2"])
+
+    assert dict(site.asked) == {site.url("p1"): 1, site.url("p2"): 1}
+    assert site.names_of(crawled.stored) == ["p1", "p2"]
+    assert crawled.count("unchanged/fresh") == PAGES - 2
+    assert reports_of(crawled, "verdict") == {"unchanged"}
+
+
+def test_what_is_held_too_long_is_made_anew(project: Project, site: ChangingSite) -> None:
+    """A 304 or a wait does not make it younger."""
+    let_pass(project, 9)
+    project.settings |= {"DEDUP_CACHE_MAX_AGE": 10, "DEDUP_FRESH_FOR": {f"{site.url('p1')}*": 7}}
+    before = site.crawl(project)
+    let_pass(project, 1)
+    expired, afterwards = site.crawl(project), site.crawl(project)
+
+    assert statuses(before) == {"304": PAGES}
+    assert len(expired.yielded) == len(expired.stored) == PAGES
+    assert reports_of(expired, "verdict") == {"unchanged"}
+    assert afterwards.yielded == []
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_page_that_is_gone_has_a_wait_of_its_own(project: Project, site: ChangingSite, status: int) -> None:
+    asked = []
+    for days in (0, 29, 1):
+        let_pass(project, days)
+        site.publish(others={"/p1": Answer("gone", status)})
+        site.crawl(project, DEDUP_GONE_FOR=30)
+        asked.append(site.asked[site.url("p1")])
+
+    assert asked == [1, 0, 1]
+
+
+def sitemap(site: ChangingSite, dates: dict[str, str]) -> Answer:
+    entries = "".join(
+        f"<url><loc>{site.url(name)}</loc><lastmod>{dates.get(name, '2020-02-02')}</lastmod></url>"
+        for name in site.names
+    )
+    body = f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{entries}</urlset>"
+    return Answer(body, content_type="application/xml")
+
+
+def test_dates_of_a_sitemap_spare_fetches_once_they_were_shown_to_be_true(
+    make_project: Callable[..., Project], server: WebServer
+) -> None:
+    site, project = ChangingSite(server, 20), make_project("dated", **ADDON)
+    pages = {site.url(name) for name in site.names}
+    asked: list[set[str]] = []
+    history: list[dict[str, str]] = [{}, {}, {}, {"p3": "2031-01-01"}]
+    for dates in history:
+        site.publish(others={"/sitemap.xml": sitemap(site, dates)})
+        crawled = project.crawl("of-sitemap", "-a", f"start={site.url('sitemap.xml')}")
+        asked.append(pages & set(site.asked))
+
+    assert [len(of_crawl) for of_crawl in asked] == [20, 20, 0, 1]
+    assert asked[-1] == {site.url("p3")}
+    assert crawled.count("unchanged/lastmod") == 19
+    assert rows(project, "SELECT lastmod_right, lastmod_wrong FROM domain_validators") == [(20, 0)]

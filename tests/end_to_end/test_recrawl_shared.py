@@ -1,0 +1,52 @@
+"""Two crawlers on one store."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
+from tests.databases import Server, postgresql
+from tests.end_to_end.crawling import ADDON, Project, all_accounted_for
+from tests.end_to_end.recrawl_site import ChangingSite
+from tests.server import Answer, serving
+
+pytestmark = pytest.mark.crawl
+__all__ = ["postgresql"]
+
+PAGES = 7
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'shared.db'}"
+        return
+    server: Server = request.getfixturevalue("postgresql")
+    with server.database() as url:
+        yield url.render_as_string(hide_password=False)
+
+
+def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_url: str, tmp_path: Path) -> None:
+    """While that one is still under way."""
+    settings = {**ADDON, "DEDUP_DATABASE_URL": database_url, "DEDUP_BATCH_PAGES": 2, "FEEDS": {}}
+    one, other = (Project(tmp_path / name, settings) for name in ("one", "other"))
+    with serving(1, lambda _: {}) as server:
+        site = ChangingSite(server, PAGES - 1)
+        slow = Answer(site.html("slow"), delay_seconds=3 * WRITE_SECONDS + 2)
+        site.publish(menu=["slow"], others={"/slow": slow})
+
+        running = one.start("walker", "-a", f"start={site.url('')}")
+        running.wait_for(lambda: (one.folder / "stored.jsonl").exists())
+        running.wait_for(lambda: (one.folder / "stored.jsonl").read_text().count("\n") == PAGES)
+        time.sleep(WRITE_SECONDS + 0.3)
+        site.publish(menu=["slow"], others={"/slow": Answer(site.html("slow"))})
+        second = site.crawl(other)
+        is_under_way = running.process.poll() is None
+        first = running.finish()
+
+    assert is_under_way
+    assert second.yielded == [site.url("slow")]
+    assert len(first.stored) == PAGES + 1
+    all_accounted_for(first)

@@ -1,0 +1,76 @@
+"""Conditional requests: when they are made, and what a server's word is worth."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.end_to_end.crawling import Project
+from tests.end_to_end.recrawl_site import ChangingSite, let_pass, rows, statuses, verdicts
+from tests.server import Answer, WebServer, serving
+
+pytestmark = pytest.mark.crawl
+
+COUNTS = "SELECT sent, not_modified, useless, changed_304 FROM domain_validators"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+def with_headers(site: ChangingSite, **headers: str) -> dict[str, Answer]:
+    """Return all pages of a site, each with these headers."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    return {f"/{name}": Answer(site.html(name), headers=given) for name in ("", *site.names)}
+
+
+def test_last_modified_alone_is_enough(project: Project, server: WebServer) -> None:
+    site = ChangingSite(server, 3)
+    site.publish(others=with_headers(site, Last_Modified="Sat, 14 Jun 2025 12:00:00 GMT"))
+
+    found = [statuses(site.crawl(project)) for _ in range(2)]
+
+    assert found == [{"200": 4}, {"304": 4}]
+
+
+def test_validators_that_are_new_every_time_are_ignored_after_enough_checks(
+    project: Project, server: WebServer
+) -> None:
+    """As the counts say that are behind it."""
+    site = ChangingSite(server, 20)
+    counts, found = [], []
+    for deploy in range(3):
+        site.publish(others=with_headers(site, ETag=f'"deploy {deploy}"'))
+        found.append(verdicts(site.crawl(project)))
+        counts += rows(project, COUNTS)
+
+    assert found == [{"new": 21}, {"unchanged": 21}, {"unchanged": 21}]
+    assert counts == [(21, 0, 21, 0), (21, 0, 21, 0)]
+
+
+def test_server_whose_304_hides_a_change_is_found_out_and_not_asked_again(project: Project, server: WebServer) -> None:
+    site = ChangingSite(server, 4)
+    found = []
+    for days, version in ((0, 1), (0, 2), (31, 2), (0, 2)):
+        site.publish(versions={"p1": version})
+        site.publish(others=with_headers(site, ETag='"always the same"'))
+        let_pass(project, days) if days else None
+        crawled = site.crawl(project)
+        found.append((site.names_of(crawled.stored), statuses(crawled)))
+
+    everything = ["", "p0", "p1", "p2", "p3"]
+    assert found == [(everything, {"200": 5}), ([], {"304": 5}), (["p1"], {"200": 5}), ([], {"200": 5})]
+    assert rows(project, COUNTS) == [(5, 5, 0, 1)]
+
+
+@pytest.mark.parametrize("setting", [{"DEDUP_MAX_304_AGE": 0}, {"DEDUP_UNCHANGED": "mark"}], ids=["age", "mark"])
+def test_no_page_is_asked_for_conditionally_where_that_is_of_no_use(
+    project: Project, server: WebServer, setting: dict[str, object]
+) -> None:
+    site = ChangingSite(server, 3)
+    project.settings |= setting
+
+    found = [statuses(site.crawl(project)) for _ in range(2)]
+
+    assert found == [{"200": 4}, {"200": 4}]

@@ -1,0 +1,85 @@
+"""A site that answers 200 for everything gives only its real pages."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import Project
+from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows
+from tests.server import Answer, WebServer, serving
+
+pytestmark = pytest.mark.crawl
+
+REAL = [HOME, "p0", "p1", "p2", "p3", "p4"]
+DEAD = ["gone", "never-was", "a/deep/one", "item?id=77"]
+
+
+class Obliging(dict[str, Any]):
+    """A site that has an answer to every question."""
+
+    def get(self, url: str, default: Any = None) -> Any:  # noqa: ARG002 - as dict has it
+        if url.endswith("/robots.txt"):
+            return super().get(url, Answer("", 404))
+        body = f"<title>Oops</title><nav>Home</nav><main><h1>Sorry</h1><p>We looked for {url} and found nothing.</p>"
+        return super().get(url, Answer(body + "<p>Try the search, or go back to the home page.</p></main>"))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+@pytest.fixture
+def site(server: WebServer) -> ChangingSite:
+    site = ChangingSite(server, len(REAL) - 1, validators=False)
+    publish(site)
+    return site
+
+
+def publish(site: ChangingSite, **changes: Any) -> None:
+    site.publish(**changes)
+    links = "".join(f'<a href="/{name}">{name}</a>' for name in DEAD)
+    home = site.html(HOME).replace("</footer>", f"{links}</footer>")
+    site.server.site = Obliging(site.server.site | {site.url(HOME): Answer(home)})
+
+
+def test_only_real_pages_are_emitted(project: Project, site: ChangingSite) -> None:
+    """One probe tells; a link from an error page is followed as any other."""
+    crawled = site.crawl(project)
+
+    assert site.names_of(crawled.stored) == REAL
+    assert (crawled.count("soft_404/probes"), crawled.count("soft_404/pages")) == (1, len(DEAD))
+    assert crawled.count("soft_404/items") == len(DEAD)
+    assert rows(project, "SELECT count(*) FROM documents") == [(len(REAL),)]
+
+
+def test_page_that_became_the_error_page_is_missing_and_not_changed(project: Project, site: ChangingSite) -> None:
+    found = []
+    for pages in (5, 4, 4):
+        publish(site, names=[f"p{number}" for number in range(pages)], menu=[])
+        DEAD_LINK = site.html(HOME) + '<a href="/p4">p4</a>' if pages == 4 else site.html(HOME)
+        site.server.site[site.url(HOME)] = Answer(DEAD_LINK)
+        found.append(site.names_of(site.crawl(project, DEDUP_EMIT_REMOVED=True).stored))
+
+    assert found == [REAL, [HOME], ["p4"]]
+    assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL") == [(site.url("p4"),)]
+
+
+def test_layer_can_be_switched_off(project: Project, site: ChangingSite) -> None:
+    crawled = site.crawl(project, DEDUP_SOFT_404=False)
+
+    assert len(crawled.stored) == len(REAL) + len(DEAD)
+    assert crawled.count("soft_404/probes") == 0
+
+
+def test_probe_obeys_robots_txt(project: Project, site: ChangingSite) -> None:
+    """Then nobody is judged."""
+    rules = "User-agent: *\nDisallow: /\nAllow: /$\nAllow: /p\n"
+    site.server.site[f"{site.origin}/robots.txt"] = Answer(rules, content_type="text/plain")
+
+    crawled = site.crawl(project, ROBOTSTXT_OBEY=True)
+
+    assert site.names_of(crawled.stored) == REAL
+    assert set(site.server.requests) == {site.url(name) for name in (*REAL, "robots.txt")}

@@ -1,0 +1,274 @@
+import asyncio
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.http import Response
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.guard import ParseLimits
+from scrapy_dedup.core.links import links_hash
+from scrapy_dedup.core.passages import page_keys
+from scrapy_dedup.core.repeats import RepeatPolicy
+from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
+from scrapy_dedup.core.verdicts import NEW, Change, Kind
+from scrapy_dedup.plugin.comparing import Comparing
+from scrapy_dedup.plugin.sites import Site
+from scrapy_dedup.service.recrawling import (
+    BACK,
+    FIRST_VERSION,
+    NOT_KEPT,
+    OTHER_BYTES,
+    SAME_BYTES,
+    Judgement,
+    Known,
+)
+from scrapy_dedup.service.versions import SAME_BLOCKS, SiteVersions
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.codec import pack_fingerprints
+from scrapy_dedup.store.records import BARE
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import NOON, a_crawled_url, a_document, a_source, a_time, a_url, state_of
+
+OLD = "<title>Cats</title><nav><a href=/a>A</a></nav><main><p>Cats sleep a lot.</p><p>Views: 12</p></main>"
+NEW_TEXT = OLD.replace("sleep", "play")
+OTHER_VIEWS = OLD.replace("12", "15")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "dedup.db"
+
+
+@pytest.fixture
+def project(path: Path) -> Iterator[ProjectStore]:
+    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
+        yield store.project("shop")
+
+
+def parsed(html: str) -> Page:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return page
+
+
+def stored(project: ProjectStore, html: str = OLD, source: dict[str, Any] | None = None, **fields: Any) -> Judgement:
+    """Store a page as a crawl leaves it, and return what a new visit of it begins with."""
+    page = parsed(html)
+    state = {
+        "content_hash": b"c" * 32,
+        "blocks": pack_fingerprints(page_keys(page)),
+        "links_hash": links_hash(page.links),
+        "last_changed_at": NOON,
+    }
+    records = [a_document(1, **{**state, **fields}), a_crawled_url(1)]
+    project.write([*records, a_source(1, **{"content": html, **(source or {})})])
+    return Judgement(Known(state_of(project, 1)))
+
+
+class Judged:
+    """A judgement on a page as it is now."""
+
+    def __init__(self, project: ProjectStore, judgement: Judgement, html: str, **settings: Any) -> None:
+        self.counts: Counter[str] = Counter()
+        self.judgement = judgement
+        self.comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda what, n: self.counts.update({what: n}))
+        site = Site(SiteVersions(RepeatPolicy()), loaded=True)
+        asyncio.run(self.comparing.page(parsed(html), site, judgement, Settings(**settings)))
+
+    @property
+    def verdict(self) -> Any:
+        return self.judgement.verdict
+
+
+def test_page_that_nobody_knows_is_new(project: ProjectStore) -> None:
+    judged = Judged(project, Judgement(Known()), OLD)
+
+    assert judged.verdict == NEW
+    assert judged.judgement.blocks == pack_fingerprints(page_keys(parsed(OLD)))
+    assert judged.judgement.links == links_hash(["/a"])
+
+
+def test_page_with_the_same_blocks_is_unchanged(project: ProjectStore) -> None:
+    """Whatever else its HTML has."""
+    html = OLD.replace("<main>", "<script>var now = 17</script><main data-x=1>")
+
+    assert Judged(project, stored(project), html).verdict == SAME_BLOCKS
+
+
+def test_page_that_was_removed_is_back(project: ProjectStore) -> None:
+    assert Judged(project, stored(project, gone_at=a_time(1)), OLD).verdict == BACK
+
+
+def test_first_version_of_a_page_from_elsewhere_is_no_change(project: ProjectStore) -> None:
+    assert Judged(project, stored(project, content_hash=None, blocks=None), OLD).verdict == FIRST_VERSION
+
+
+@pytest.mark.parametrize(
+    ("html", "kind", "change"),
+    [
+        pytest.param(NEW_TEXT, Kind.CHANGED, Change.CONTENT, id="text"),
+        pytest.param(OLD.replace("<title>Cats", "<title>Dogs"), Kind.CHANGED, Change.TITLE, id="title"),
+        pytest.param(OTHER_VIEWS, Kind.CHANGED, Change.NUMBERS, id="numbers"),
+    ],
+)
+def test_versions_are_compared_by_their_text(project: ProjectStore, html: str, kind: Kind, change: Change) -> None:
+    judged = Judged(project, stored(project), html, diff=True)
+
+    assert (judged.verdict.kind, judged.verdict.change) == (kind, change)
+    assert bool(judged.judgement.diff) is (change is not Change.TITLE), "the reason says how the title differs"
+    assert judged.counts == {}
+
+
+def test_diff_is_made_where_the_user_wants_it(project: ProjectStore) -> None:
+    assert Judged(project, stored(project), NEW_TEXT).judgement.diff == ""
+
+
+def test_number_that_moved_the_time_before_is_a_counter(project: ProjectStore) -> None:
+    first = Judged(project, stored(project), OTHER_VIEWS)
+    moved = first.judgement.moved
+    second = Judged(project, stored(project, moved=moved), OTHER_VIEWS)
+    third = Judged(project, stored(project, moved=moved), NEW_TEXT)
+
+    assert moved
+    assert (second.verdict.kind, second.verdict.change) == (Kind.UNCHANGED, Change.VOLATILE)
+    assert third.verdict.change is Change.CONTENT
+    assert third.judgement.moved is None
+
+
+@pytest.mark.parametrize(
+    ("source", "fields"),
+    [
+        pytest.param({"field": "content"}, {}, id="original-is-text"),
+        pytest.param({"field": "item_html"}, {}, id="original-is-an-items-own"),
+        pytest.param({"fetched_at": a_time(1)}, {}, id="original-of-a-visit-that-was-never-acknowledged"),
+        pytest.param({"content": "<div>" * 50_000}, {}, id="original-cannot-be-parsed"),
+        pytest.param({}, {"last_changed_at": None}, id="original-without-a-time"),
+    ],
+)
+def test_page_whose_last_version_is_not_kept_counts_as_changed(
+    project: ProjectStore, source: dict[str, Any], fields: dict[str, Any]
+) -> None:
+    judged = Judged(project, stored(project, source=source, **fields), NEW_TEXT)
+
+    assert judged.verdict == NOT_KEPT
+    assert judged.counts == {"unchanged/not_comparable": 1}
+
+
+def test_page_without_items_is_compared_by_the_html_that_was_kept_for_it(project: ProjectStore) -> None:
+    judged = Judged(project, stored(project, source={"field": BARE}), NEW_TEXT)
+
+    assert judged.verdict.change is Change.CONTENT
+    assert judged.counts == {}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param("UPDATE sources SET content = x'00ff'", id="original"),
+        pytest.param("DROP TABLE sources", id="table"),
+    ],
+)
+def test_page_counts_as_changed_where_the_store_does_not_answer(project: ProjectStore, path: Path, damage: str) -> None:
+    judgement = stored(project)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(damage)
+        other.commit()
+
+    judged = Judged(project, judgement, NEW_TEXT)
+
+    assert judged.verdict == NOT_KEPT
+    assert judged.counts == {"store/errors": 1, "unchanged/not_comparable": 1}
+
+
+@pytest.mark.parametrize("field", ["blocks", "moved"])
+def test_damaged_fingerprints_are_counted(project: ProjectStore, field: str) -> None:
+    judgement = stored(project)
+    assert judgement.state is not None
+    damaged = Judgement(Known(replace(judgement.state, **{field: b"\x01\x02\x03"})))  # type: ignore[arg-type]
+
+    judged = Judged(project, damaged, NEW_TEXT)
+
+    assert judged.verdict.kind is Kind.CHANGED
+    assert judged.counts["store/errors"] == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "body", "verdict"),
+    [
+        pytest.param(None, b"x", NEW, id="new"),
+        pytest.param({"gone_at": a_time(1)}, b"x", BACK, id="back"),
+        pytest.param({"content_hash": None}, b"x", FIRST_VERSION, id="from-elsewhere"),
+        pytest.param({}, b"x", SAME_BYTES, id="same"),
+        pytest.param({}, b"y", OTHER_BYTES, id="other"),
+    ],
+)
+def test_what_is_no_page_is_compared_by_its_bytes(
+    project: ProjectStore, fields: dict[str, Any] | None, body: bytes, verdict: object
+) -> None:
+    known = {"content_hash": hashlib.sha256(b"x").digest(), **(fields or {})}
+    judgement = Judgement(Known()) if fields is None else stored(project, **known)
+    comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda *_: None)
+
+    comparing.other(Response(a_url(), body=body), judgement)
+
+    assert judgement.verdict == verdict
+    assert judgement.content == hashlib.sha256(body).digest()
+
+
+class Links:
+    """Asks whether a page's links are known."""
+
+    def __init__(self, project: ProjectStore) -> None:
+        self.counts: Counter[str] = Counter()
+        self.judgement = stored(project)
+        self.comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda what, n: self.counts.update({what: n}))
+
+    def known(self, *hrefs: str, callback: str = "parse", base: str = "") -> bool:
+        page = parsed(base + "".join(f'<a href="{href}">x</a>' for href in hrefs))
+        self.judgement.links = links_hash(page.links)
+        return asyncio.run(self.comparing.links_known(page, a_url(), self.judgement, callback))
+
+
+def test_links_are_known_where_none_is_new_to_the_store(project: ProjectStore) -> None:
+    links = Links(project)
+    project.write([a_crawled_url(2, page_key=page_key(a_url(2)))])
+
+    assert links.known("/a"), "as they were"
+    assert links.known(), "one less"
+    assert links.known("/2", "/2?utm_source=x#y", "mailto:a@example.com", "javascript:x()")
+    assert links.known("2", base=f'<base href="{a_url("")}">')
+    assert not links.known("/2", "/3")
+
+
+def test_each_callback_is_shown_a_new_link_once_in_a_run(project: ProjectStore) -> None:
+    """A menu with a link that the callback does not follow would have it run on every page, in every run."""
+    links = Links(project)
+
+    answers = [links.known("/3"), links.known("/3"), links.known("/3", "/4"), links.known("/3", callback="other")]
+
+    assert answers == [False, True, False, False]
+
+
+def test_what_is_no_page_or_was_never_seen_has_no_new_links(project: ProjectStore) -> None:
+    comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda *_: None)
+
+    assert asyncio.run(comparing.links_known(None, a_url(), stored(project), "parse"))
+    assert asyncio.run(comparing.links_known(parsed("<a href=/9>"), a_url(), Judgement(Known()), "parse"))
+
+
+def test_callback_runs_where_the_store_does_not_know(project: ProjectStore, path: Path) -> None:
+    links = Links(project)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DROP TABLE crawled_urls")
+
+    assert not links.known("/3")
+    assert links.counts == {"store/errors": 1}

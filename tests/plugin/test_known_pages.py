@@ -1,0 +1,100 @@
+import asyncio
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.plugin.known_pages import KnownPages
+from scrapy_dedup.service.recrawling import NOTHING_KNOWN, Asked, Known
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import a_document, a_key
+
+PAGES = 40
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "dedup.db"
+
+
+@pytest.fixture
+def project(path: Path) -> Iterator[ProjectStore]:
+    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
+        project = store.project("shop")
+        project.write([a_document(number, content_hash=b"c" * 32) for number in range(0, PAGES, 2)])
+        yield project
+
+
+def asked(name: object) -> Asked:
+    return Asked(a_key(name), "parse", {}, "")
+
+
+def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[Known]:
+    """Ask for all pages at once."""
+
+    async def work() -> list[Known]:
+        known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
+        return await asyncio.gather(*(known_pages.of(asked(name)) for name in names))
+
+    return asyncio.run(work())
+
+
+def test_every_request_gets_the_answer_for_its_own_page(project: ProjectStore) -> None:
+    found = ask(project, Counter(), *range(PAGES))
+
+    keys = [known.state.page_key if known.state else None for known in found]
+    assert keys == [None if number % 2 else a_key(number) for number in range(PAGES)]
+
+
+def test_two_requests_for_one_page_both_get_an_answer(project: ProjectStore) -> None:
+    found = ask(project, Counter(), 2, 2, 3, 3)
+
+    assert [known.state is not None for known in found] == [True, True, False, False]
+
+
+def test_requests_that_come_later_are_asked_for_with_the_next_question(project: ProjectStore) -> None:
+    async def work() -> list[Known]:
+        known_pages = KnownPages(project, lambda *_: None)
+        first = asyncio.ensure_future(known_pages.of(asked(0)))
+        await asyncio.sleep(0)
+        later = await asyncio.gather(*(known_pages.of(asked(number)) for number in (2, 4)))
+        again = await known_pages.of(asked(6))
+        return [await first, *later, again]
+
+    found = asyncio.run(work())
+
+    assert [known.state.page_key for known in found if known.state] == [a_key(number) for number in (0, 2, 4, 6)]
+
+
+def test_nothing_is_known_where_the_store_does_not_answer(
+    project: ProjectStore, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Then pages are fetched; one warning for all of them."""
+    counts: Counter[str] = Counter()
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("DROP TABLE documents")
+
+    async def work() -> list[Known]:
+        known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
+        return [await known_pages.of(asked(number)) for number in (0, 2)]
+
+    assert asyncio.run(work()) == [NOTHING_KNOWN] * 2
+    assert counts == {"store/errors": 2}
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_defect_keeps_no_request_waiting(project: ProjectStore, caplog: pytest.LogCaptureFixture) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> Known:
+        known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
+        return await known_pages.of(Asked("no bytes", "parse", {}, ""))  # type: ignore[arg-type]
+
+    assert asyncio.run(work()) == NOTHING_KNOWN
+    assert counts == {"store/errors": 1}
+    assert len(caplog.records) == 1

@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.plugin import spool
+from scrapy_dedup.plugin.spool import Spool
+from scrapy_dedup.store.records import GoneRecord, Record
+from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_sight, a_visit
+
+EVERY_KIND: list[Record] = [
+    a_document(
+        1, content_hash=b"\xff" * 32, blocks=b"\x00\x01", title="\ud800 \x00 ü", interval_seconds=1.5, lastmod=NOON
+    ),
+    a_sight(1, moved=b"", validated_at=NOON),
+    a_crawled_url(1),
+    a_visit(1, change_class="title", callback_run=True),
+    GoneRecord(a_key(1), NOON),
+]
+
+
+@pytest.mark.parametrize("times", [1, 450], ids=["in-memory", "in-a-file"])
+def test_records_come_back_in_order_and_once(times: int) -> None:
+    records, waiting = EVERY_KIND * times, Spool()
+    for start in range(0, len(records), 7):
+        waiting.add(records[start : start + 7])
+
+    assert list(waiting.take()) == records
+    assert list(waiting.take()) == []
+
+
+def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    waiting = Spool()
+    for number in range(5_000):
+        waiting.add([a_visit(number)])
+
+    assert len(waiting._records) < spool._IN_MEMORY
+    assert list(tmp_path.iterdir()) == []
+    waiting.close()

@@ -1,0 +1,105 @@
+"""Unified diffs as two columns."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.core.passages import MainText, Passage
+from scrapy_dedup.core.verdicts import unified_diff
+from scrapy_dedup.report.diffs import LONGEST_LINE, MOST_HUNKS, MOST_LINES, Hunk, diff_section, hunks
+from tests.report.builders import a_changed_page, a_diff
+
+
+def drawn(*lines: str, **other: str) -> LexborHTMLParser:
+    return LexborHTMLParser(diff_section(a_changed_page(diff=a_diff(*lines), **other), 1))
+
+
+def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
+    return [node.text() for node in tree.css(selector)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        pytest.param(["@@ -1 +1 @@", "-a", "+b"], [Hunk(("a",), ("b",))], id="replaced"),
+        pytest.param(["@@ -1 +0,0 @@", "-a"], [Hunk(("a",), ())], id="removed"),
+        pytest.param(["@@ -0,0 +1,2 @@", "+a", "+"], [Hunk((), ("a", ""))], id="added-also-an-empty-line"),
+        pytest.param(["@@ -1 +1 @@", "---a", "+++b"], [Hunk(("--a",), ("++b",))], id="text-that-looks-like-a-heading"),
+        pytest.param(["@@ -1 +1 @@", "-a", "+b", "-c"], [Hunk(("a",), ("b",)), Hunk(("c",), ())], id="two-in-one"),
+        pytest.param(["@@", "-a", " same", "+b", "..."], [Hunk(("a",), ()), Hunk((), ("b",))], id="context-and-cut"),
+        pytest.param([], [], id="nothing"),
+    ],
+)
+def test_hunks_have_two_sides(lines: list[str], found: list[Hunk]) -> None:
+    assert hunks(a_diff(*lines)) == found
+
+
+passages = st.lists(st.text(st.characters(blacklist_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1), max_size=8)
+
+
+@given(passages, passages)
+def test_hunks_of_a_diff_hold_all_of_its_lines(old: list[str], new: list[str]) -> None:
+    before, after = (MainText(passages=tuple(Passage("p", text) for text in side)) for side in (old, new))
+    diff = unified_diff(before, after)
+
+    found = hunks(diff)
+
+    lines = diff.split("\n")[2:]
+    assert [line for hunk in found for line in hunk.was] == [line[1:] for line in lines if line[:1] == "-"]
+    assert [line for hunk in found for line in hunk.now] == [line[1:] for line in lines if line[:1] == "+"]
+
+
+def test_words_that_differ_are_marked() -> None:
+    tree = drawn("-Steep for two minutes, then drink.", "+Steep for three minutes, then drink.")
+
+    assert (texts(tree, "del mark"), texts(tree, "ins mark")) == (["two"], ["three"])
+    assert texts(tree, "del") == ["Steep for two minutes, then drink."]
+    assert texts(tree, "ins") == ["Steep for three minutes, then drink."]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["-Steep for two minutes.", "+The shop is closed on Sundays"], id="other-text"),
+        pytest.param(["-Steep for two minutes."], id="one-side"),
+        pytest.param(["-" + "a " * 5_000, "+" + "a " * 5_000 + "b"], id="too-long-to-compare"),
+    ],
+)
+def test_texts_without_much_in_common_have_no_marks(lines: list[str]) -> None:
+    assert drawn(*lines).css("mark") == []
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5), st.lists(st.text(), min_size=1, max_size=5))
+def test_marks_add_and_lose_no_character(old: list[str], new: list[str]) -> None:
+    was, now = ([line.translate({10: "x", 13: "x"}) for line in side] for side in (old, new))
+    page = a_changed_page(diff=a_diff(*(f"-{line}" for line in was), *(f"+{line}" for line in now)))
+
+    html = diff_section(page, 1)
+
+    unmarked = diff_section(a_changed_page(diff=a_diff(*(f"-{line}" for line in was))), 1)
+    shown = html.replace("<mark>", "").replace("</mark>", "")
+    removed = unmarked[unmarked.index('<div class="was">') : unmarked.index('<div class="now none">')]
+    assert removed in shown
+
+
+def test_class_of_the_change_and_how_many_passages() -> None:
+    tree = drawn("-5.00 €", "-a", "+6.00 €", change="numbers")
+
+    assert texts(tree, "p.meta")[1] == "Nothing but numbers changed: 2 passages removed, 1 added"
+
+
+@pytest.mark.parametrize(("change", "told"), [("", "Changed"), ("<b>", "<b>")])
+def test_class_that_is_not_known_is_text(change: str, told: str) -> None:
+    assert texts(drawn("-a", change=change), "p.meta")[1] == f"{told}: 1 passage removed, 0 added"
+
+
+def test_endless_diffs_are_cut_and_say_so() -> None:
+    many = [line for _ in range(MOST_HUNKS + 7) for line in ("@@", "-a")]
+
+    tree, long = drawn(*many), drawn("@@", "-a", "@@", *["-b"] * MOST_LINES)
+
+    assert len(tree.css(".hunk")) == MOST_HUNKS
+    assert texts(tree, ".more") == ["… and 7 more changes"]
+    assert (len(long.css(".hunk")), texts(long, ".more")) == (1, ["… and 1 more change"])
+    assert len(texts(drawn("-" + "x" * 10_000), "del")[0]) == LONGEST_LINE
