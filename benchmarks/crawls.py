@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +44,17 @@ class Measured:
 def crawl(start: str, settings: dict[str, str], *, spider: str = "site") -> Measured:
     """Crawl in a new folder with a new store; return what the process used.
 
+    Pages are those that gave an item.
+
     Raises:
         RuntimeError: the crawl failed or fetched nothing.
     """
     with tempfile.TemporaryDirectory() as folder:
         measured = crawl_in(Path(folder), start, settings, spider=spider)
-    if not measured.stats.get("item_scraped_count"):
+    items = measured.stats.get("item_scraped_count")
+    if not items:
         raise RuntimeError(f"the crawl gave no items: {measured.stats}")
-    return measured
+    return replace(measured, pages=items)
 
 
 def crawl_in(folder: Path, start: str, settings: dict[str, str], *, spider: str = "site") -> Measured:

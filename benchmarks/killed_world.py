@@ -208,19 +208,23 @@ class World:
     def _look_at_documents(self, project: ProjectStore) -> None:
         """Check that the last version of every page that counts as seen has arrived."""
         for key, state in project.page_states(self._keys()).items():
-            if state.content_hash is not None and state.content_hash.hex() not in self._hashes.get(key, ()):
+            hashes = self._hashes.setdefault(key, set())
+            if state.content_hash is not None and state.content_hash.hex() not in hashes:
                 self.findings.wrongly_seen.append(f"{self._where()}: {state.url}: its content never arrived")
+                hashes.add(state.content_hash.hex())  # told once
 
     def _look_at_visits(self, project: ProjectStore, run: StoredRun, reached: dict[str, int]) -> None:
+        """Check that what was served to visits that count has arrived."""
         paths = {page_key(self._url(path), _RULES): path for path in reached}
         for visit in project.visits_of_run(run.id):
             path = paths.get(visit.page_key)
-            if visit.verdict == "unchanged" and path is not None:
-                self.findings.unchanged += 1
-            if path is not None and (path, reached[path]) not in self._arrived:
-                self.findings.wrongly_seen.append(
-                    f"{self._where()}: {path}: {reached[path]} counts as {visit.verdict}, and never arrived"
-                )
+            if path is None:
+                continue
+            self.findings.unchanged += visit.verdict == "unchanged"
+            if (path, reached[path]) not in self._arrived:
+                told = f"{path}: {reached[path]} counts as {visit.verdict}, and never arrived"
+                self.findings.wrongly_seen.append(f"{self._where()}: {told}")
+                self._arrived.add((path, reached[path]))  # told once
 
     def _keys(self) -> set[bytes]:
         return {page_key(self._url(path), _RULES) for path in self._served}

@@ -42,6 +42,10 @@ class ValidatorTrust:
     """200s whose main text had not changed: the validator changes on every deploy, or by the minute."""
     lied: int = 0
     """Full fetches after one or more 304s that found other text under the very validators the 304s confirmed."""
+    kept: int = 0
+    """Of this run: pages that came whole and unchanged, nobody having asked for less, under the validators they had."""
+    renewed: int = 0
+    """Of this run: the same under other validators."""
 
     def judge(self, policy: TrustPolicy = DEFAULT_POLICY) -> Trust:
         """Return whether it is worth sending validators."""
@@ -49,6 +53,9 @@ class ValidatorTrust:
         if self.lied and self.lied > policy.wrong_share * self.not_modified:
             return Trust(trusted=False, reason=f"{self.lied} pages had changed behind their validators")
         asked = self.not_modified + self.equal
+        if self.kept > self.renewed:
+            # One deploy that changes every validator is no reason never to ask again.
+            return Trust(trusted=True, reason=f"{self.kept} of {self.kept + self.renewed} pages kept their validators")
         if asked >= policy.min_checks and self.not_modified < policy.useful_share * asked:
             return Trust(trusted=False, reason=f"{self.not_modified} of {asked} unchanged pages were not sent again")
         return Trust(trusted=True, reason=f"{self.not_modified} of {asked} unchanged pages were not sent again")

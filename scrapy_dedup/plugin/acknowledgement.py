@@ -20,7 +20,7 @@ from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.commits import Stay, commit
 from scrapy_dedup.service.crawl import Crawl, Draft
 from scrapy_dedup.service.departures import is_tombstone
-from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.records import DocumentRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000
@@ -58,6 +58,12 @@ class Acknowledgement:
     def __len__(self) -> int:
         """Return how many pages are held."""
         return len(self._loose) + len(self._unsaid)
+
+    async def begin(self, visit: Visit) -> None:
+        """Write down that another version of a known page goes out from now on: a kill must not leave the old one."""
+        now = datetime.now(UTC)
+        self._crawl.rows.append(DocumentRecord(visit.page_key, visit.url, visit.domain, "processing", now))
+        await self._writer.catch_up()
 
     def hold(self, draft: Draft) -> None:
         """Remember the page of an item that goes on, where it is not its response's."""

@@ -14,6 +14,7 @@ from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.core.verdicts import Change, Kind, Verdict
 from scrapy_dedup.plugin.comparing import Comparing
+from scrapy_dedup.plugin.conditions import CONDITIONS, ask_if_changed, forget_conditions, validators_of
 from scrapy_dedup.plugin.error_pages import ErrorPages
 from scrapy_dedup.plugin.known_pages import KnownPages
 from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name, is_unfiltered
@@ -28,7 +29,6 @@ from scrapy_dedup.service.recrawling import SERVER_SAYS_SO, Asked, Judgement, Kn
 from scrapy_dedup.service.recrawling import plan as make_plan
 from scrapy_dedup.settings import Settings
 
-_VALIDATORS = ("If-None-Match", "If-Modified-Since")
 _GONE = (404, 410)
 NOT_MODIFIED = 304
 
@@ -49,10 +49,7 @@ class Recrawl:
 
     async def before(self, request: Request, settings: Settings) -> Response | None:
         """Plan a request; return what stands for the page where it is not asked for."""
-        if request.meta.pop(CONDITIONAL, None):
-            # Of the request that this one was made of: a retry, or a redirect to another page.
-            for name in _VALIDATORS:
-                request.headers.pop(name, None)
+        forget_conditions(request)
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
         if domain is None or not settings.unchanged_enabled:
             return None
@@ -65,7 +62,7 @@ class Recrawl:
         elif isinstance(plan.decision, Skip):
             return self._left_alone(request, plan, plan.decision, settings)
         elif isinstance(plan.decision, Revalidate):
-            _ask_if_changed(request, plan.decision)
+            ask_if_changed(request, plan.decision)
         self._plans[request] = plan
         return None
 
@@ -104,7 +101,7 @@ class Recrawl:
         return Word(
             trusts
             and not self._sitemaps.is_wanted(request)
-            and not any(name in request.headers for name in _VALIDATORS),
+            and not any(name in request.headers for name in CONDITIONS),
             lastmod,
             settings.sitemap_lastmod and site.lastmod.judge().trusted,
         )
@@ -184,7 +181,7 @@ class Recrawl:
         assert state is not None
         answer = empty_response(request)
         # A 304 may bring newer validators, and need not repeat those that it was asked by.
-        etag, last_modified = _validators(response)
+        etag, last_modified = validators_of(response)
         judgement = Judgement(plan.known, SERVER_SAYS_SO, "304", etag=etag or state.etag)
         judgement.last_modified = last_modified or state.last_modified
         judgement.lastmod = plan.lastmod
@@ -205,7 +202,7 @@ class Recrawl:
             known = await self._known(request, response.url, settings)
         if known.state is not None:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
-        etag, last_modified = _validators(response)
+        etag, last_modified = validators_of(response)
         judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
         visit = self._visit(request, response, settings, judgement, plan)
         if visit is None:
@@ -230,6 +227,8 @@ class Recrawl:
         judgement.bytes_received = 0 if is_cached else received_bytes(response)
         self._check_word(site, plan, judgement, conditional=CONDITIONAL in request.meta and not is_cached)
         if not judgement.is_unchanged:
+            if known.state is not None:
+                await runtime.done.begin(visit)
             return
         usable = not plan.is_refresh and not known.is_expired(settings, datetime.now(UTC))
         links_known = await self._comparing.links_known(page, visit.url, judgement, visit.callback)
@@ -277,20 +276,12 @@ class Recrawl:
 
     def _check_word(self, site: Site, plan: Plan, judgement: Judgement, *, conditional: bool) -> None:
         """Count how far the site's validators and dates told the truth."""
+        state = judgement.state
+        if state is not None and judgement.fetched == "get" and not conditional and judgement.is_unchanged:
+            had = (state.etag, state.last_modified)
+            if any(had):
+                site.count_whole(same_validators=had == (judgement.etag, judgement.last_modified))
         record = word_kept(plan, judgement, conditional=conditional)
         if record is not None:
             site.count(record)
             self._runtime.crawl.rows.append(record)
-
-
-def _ask_if_changed(request: Request, decision: Revalidate) -> None:
-    for name, value in zip(_VALIDATORS, (decision.etag, decision.last_modified), strict=True):
-        if value:
-            request.headers[name] = value
-    request.meta[CONDITIONAL] = True
-
-
-def _validators(response: Response) -> tuple[str | None, str | None]:
-    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
-    etag, last_modified = (value.decode("latin-1")[:1_000] if value else None for value in found)
-    return etag, last_modified

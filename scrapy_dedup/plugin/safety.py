@@ -93,7 +93,7 @@ class Safety:
                 self.released.append(self._held.pop(slots))
 
     def _exporter_closed(self) -> None:
-        """Release what waits for a last batch that stayed empty: it is not stored, and nobody is told that it closed."""
+        """Release what waits for a last batch that stayed empty: that is not stored, and nobody is told of its end."""
         for slots in list(self._held):
             if all(one in self._closed or not one.itemcount for one in slots):
                 self.released.append(self._held.pop(slots))

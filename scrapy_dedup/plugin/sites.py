@@ -32,6 +32,11 @@ class Site:
     failed_sitemap: bool = False
     loaded: bool = False
 
+    def count_whole(self, *, same_validators: bool) -> None:
+        """Count a page that came whole and unchanged without having been asked for conditionally."""
+        kept, renewed = self.validators.kept + same_validators, self.validators.renewed + (not same_validators)
+        self.validators = replace(self.validators, kept=kept, renewed=renewed)
+
     def count(self, record: ValidatorRecord) -> None:
         """Add to the counts by which the site's word is judged."""
         validators, lastmod = self.validators, self.lastmod

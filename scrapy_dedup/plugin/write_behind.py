@@ -41,6 +41,14 @@ class WriteBehind:
             rows, self._crawl.rows = self._crawl.rows, []
             self._writing = deferred_from_coro(self._write(rows))
 
+    async def catch_up(self) -> None:
+        """Wait until what is noted by now is written, or cannot be."""
+        if self._writing is not None:
+            await maybe_deferred_to_future(self._writing)
+        self.begin()
+        if self._writing is not None:
+            await maybe_deferred_to_future(self._writing)
+
     async def flush(self) -> None:
         """Write what waits now."""
         if self._writing is not None:

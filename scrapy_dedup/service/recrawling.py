@@ -94,6 +94,9 @@ def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]
 
 
 def _known(store: ProjectStore, asked: Asked, state: StoredState, originals: Mapping[bytes, StoredState]) -> Known:
+    if state.status != "completed":
+        # Of another version items may have gone out before a kill: those of this one go out again.
+        return Known(state)
     if state.document_key not in (None, state.page_key):
         original = originals.get(state.document_key or b"")
         # What this page was a duplicate of is gone, or is another page by now: it stands for itself.

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.directives import Directives, read_directives
 
 NONE, NOINDEX, NOFOLLOW = Directives(), Directives(noindex=True), Directives(nofollow=True)
@@ -58,3 +59,13 @@ def test_names_are_those_that_are_set() -> None:
 @given(st.lists(st.text()), st.lists(st.text()))
 def test_any_text_is_read(metas: list[str], headers: list[str]) -> None:
     assert read_directives(metas, headers) == read_directives(metas[::-1], headers[::-1])
+
+
+def test_page_has_its_robots_metas_in_order_and_those_of_one_crawler_are_not_among_them() -> None:
+    page = parse_page(
+        "<meta name=robots content=noindex><meta name=' ROBOTS ' content='nofollow'><meta name=robots>"
+        "<meta name=googlebot content=none><body><meta name=robots content=none>"
+    )
+
+    assert isinstance(page, Page)
+    assert page.robots == ("noindex", "nofollow", "")

@@ -1,11 +1,13 @@
 import subprocess
 import sys
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.fingerprints import content_hash
 from scrapy_dedup.core.memo import memo_key
 
 PAGE, CONTENT = b"p" * 16, b"c" * 32
@@ -68,3 +70,9 @@ def test_key_does_not_depend_on_the_process() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == key(cb_kwargs={"a": [2], "b": 1}).hex()
+
+
+def test_content_is_known_by_its_words() -> None:
+    """As the seed has it: SHA-256 of the main content, in which white space is folded."""
+    assert content_hash(" Cats \n\n sleep\ta lot ") == sha256(b"Cats sleep a lot").digest()
+    assert len({content_hash(text) for text in ("cats", "Cats", "ca ts", "", "\ud800")}) == 5

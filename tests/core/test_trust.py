@@ -15,6 +15,9 @@ from scrapy_dedup.core.trust import LastmodTrust, ValidatorTrust
         pytest.param(ValidatorTrust(sent=1, not_modified=1, lied=1), False, id="one-lie-of-one"),
         pytest.param(ValidatorTrust(sent=100, not_modified=100, lied=2), True, id="lies-are-rare"),
         pytest.param(ValidatorTrust(sent=100, not_modified=100, lied=3), False, id="never-changes"),
+        pytest.param(ValidatorTrust(sent=20, equal=20, kept=1), True, id="kept-since-the-last-deploy"),
+        pytest.param(ValidatorTrust(sent=20, equal=20, kept=1, renewed=1), False, id="kept-by-some"),
+        pytest.param(ValidatorTrust(sent=20, not_modified=1, lied=1, kept=1), False, id="kept-by-a-liar"),
     ],
 )
 def test_validators_are_sent_while_they_are_of_use(counts: ValidatorTrust, *, trusted: bool) -> None:

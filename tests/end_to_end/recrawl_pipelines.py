@@ -81,12 +81,12 @@ class BrokenStorage:
 
     _files = 0
 
-    def __init__(self, uri: str, *, feed_options: dict[str, Any] | None = None) -> None:
+    def __init__(self, uri: str, **options: Any) -> None:  # noqa: ARG002 - Scrapy's signature
         self._which = uri.partition(":")[2].partition("/")[0]
         type(self)._files += 1
         self._number = self._files
 
-    def open(self, spider: Any) -> IO[bytes]:
+    def open(self, spider: Any) -> IO[bytes]:  # noqa: ARG002 - Scrapy's signature
         return Path(f"attempt-{self._number}.jsonl").open("wb")
 
     def store(self, file: IO[bytes]) -> None:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.crawl
 
 EVERYTHING = [HOME, "p0", "p1", "p2", "p3", "p4"]
 PIPELINES = "tests.end_to_end.recrawl_pipelines"
-BROKEN = {"FEED_STORAGES": {"broken": f"{PIPELINES}.BrokenStorage"}}
+BROKEN: dict[str, Any] = {"FEED_STORAGES": {"broken": f"{PIPELINES}.BrokenStorage"}}
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""When pages are asked for again; days pass in the store. Every case of the decision is in tests/core/test_recrawl.py."""
+"""When pages are asked for again; days pass in the store. tests/core/test_recrawl.py has every case of the decision."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.end_to_end.crawling import BASE, Project, lines_of
-from tests.end_to_end.recrawl_site import ChangingSite, execute, reports_of, statuses, verdicts
+from tests.end_to_end.recrawl_site import ChangingSite, execute, reports_of, statuses
 from tests.server import WebServer, serving
 
 pytestmark = pytest.mark.crawl

@@ -130,7 +130,7 @@ def test_arguments_are_part_of_what_an_outcome_is_kept_under(project: Project, s
     assert verdicts(crawled) == {"changed": 1, "new": 1, "unchanged": PAGES - 1}
 
 
-FILES = {
+FILES: dict[str, tuple[str | bytes, str]] = {
     "/data.json": (json.dumps({"boats": 3}), "application/json"),
     "/paper.pdf": (b"%PDF-1.4\n\xff\xfe", "application/pdf"),
     "/photo.png": (b"\x89PNG\r\n\x1a\n\x00", "image/png"),

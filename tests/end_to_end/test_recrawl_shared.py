@@ -8,7 +8,7 @@ import pytest
 
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
 from tests.databases import Server, postgresql
-from tests.end_to_end.crawling import ADDON, Project, all_accounted_for
+from tests.end_to_end.crawling import ADDON, Project, all_accounted_for, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite
 from tests.server import Answer, serving
 
@@ -38,8 +38,7 @@ def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_ur
         site.publish(menu=["slow"], others={"/slow": slow})
 
         running = one.start("walker", "-a", f"start={site.url('')}")
-        running.wait_for(lambda: (one.folder / "stored.jsonl").exists())
-        running.wait_for(lambda: (one.folder / "stored.jsonl").read_text().count("\n") == PAGES)
+        running.wait_for(lambda: len(lines_of(one.folder / "stored.jsonl")) == PAGES)
         time.sleep(WRITE_SECONDS + 0.3)
         site.publish(menu=["slow"], others={"/slow": Answer(site.html("slow"))})
         second = site.crawl(other)

@@ -74,3 +74,14 @@ def test_no_page_is_asked_for_conditionally_where_that_is_of_no_use(
     found = [statuses(site.crawl(project)) for _ in range(2)]
 
     assert found == [{"200": 4}, {"200": 4}]
+
+
+def test_one_deploy_that_renews_every_validator_is_forgiven(project: Project, server: WebServer) -> None:
+    """The start page of the third crawl comes whole, with the validators that it had: then the others are asked for."""
+    site = ChangingSite(server, 30)
+    found = []
+    for deploy in (1, 2, 2, 2):
+        site.publish(others=with_headers(site, ETag=f'"deploy {deploy}"'))
+        found.append(statuses(site.crawl(project)))
+
+    assert found == [{"200": 31}, {"200": 31}, {"200": 1, "304": 30}, {"304": 31}]

@@ -33,7 +33,7 @@ from scrapy_dedup.service.recrawling import (
 from scrapy_dedup.service.versions import SAME_BLOCKS, SiteVersions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.codec import pack_fingerprints
-from scrapy_dedup.store.records import BARE
+from scrapy_dedup.store.records import BARE, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, a_time, a_url, state_of
@@ -69,7 +69,7 @@ def stored(project: ProjectStore, html: str = OLD, source: dict[str, Any] | None
         "links_hash": links_hash(page.links),
         "last_changed_at": NOON,
     }
-    records = [a_document(1, **{**state, **fields}), a_crawled_url(1)]
+    records: list[Record] = [a_document(1, **{**state, **fields}), a_crawled_url(1)]
     project.write([*records, a_source(1, **{"content": html, **(source or {})})])
     return Judgement(Known(state_of(project, 1)))
 

@@ -12,6 +12,7 @@ from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.plugin.departures import Departures
@@ -59,13 +60,9 @@ class Ending:
 
         async def work() -> bool:
             answers = self.crawler.signals.send_catch_log(signals.spider_idle, dont_log=DontCloseSpider)
-            looking = self.departures._looking
-            if looking is not None:
-                while not looking.called:
-                    await asyncio.sleep(0.01)
-            return any(
-                isinstance(answer, DontCloseSpider) or "DontCloseSpider" in repr(answer) for _, answer in answers
-            )
+            if self.departures._looking is not None:
+                await maybe_deferred_to_future(self.departures._looking)
+            return any("DontCloseSpider" in repr(answer) for _, answer in answers)
 
         return asyncio.run(work())
 

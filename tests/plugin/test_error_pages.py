@@ -1,4 +1,4 @@
-"""With a stand-in for the engine, which answers as a site would; whole crawls are in tests/end_to_end/test_soft_404.py."""
+"""With a stand-in for the engine, which answers as a site would; tests/end_to_end/test_soft_404.py has whole crawls."""
 
 import asyncio
 from collections import Counter

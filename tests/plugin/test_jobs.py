@@ -2,7 +2,7 @@ from pathlib import Path
 
 from scrapy.settings import Settings
 
-from scrapy_dedup.plugin.jobs import FILE, job_of
+from scrapy_dedup.plugin.jobs import FILE, forget_broken_queues, job_of
 
 
 def test_crawl_without_jobdir_has_no_job() -> None:
@@ -33,3 +33,21 @@ def test_file_that_a_crash_left_empty_is_written_anew(tmp_path: Path) -> None:
 
     assert name
     assert job_of(settings) == name
+
+
+def test_queues_that_a_kill_left_without_their_head_are_forgotten(tmp_path: Path) -> None:
+    """Scrapy reads four bytes of a queue that is there, and loses every request for it where there are less."""
+    slot = tmp_path / "requests.queue" / "example.com"
+    chunks = slot / "-1"
+    chunks.mkdir(parents=True)
+    files = {slot / "0": b"", slot / "0s": b"\0\0", slot / "1": b"\0\0\0\0", chunks / "q00000": b""}
+    for file, content in files.items():
+        file.write_bytes(content)
+
+    forget_broken_queues(Settings({"JOBDIR": str(tmp_path)}))
+
+    assert [file for file in files if file.exists()] == [slot / "1", chunks / "q00000"]
+
+
+def test_crawl_without_jobdir_has_no_queues_to_forget() -> None:
+    forget_broken_queues(Settings({"JOBDIR": None}))

@@ -44,6 +44,7 @@ class Other(Spider):
 
 
 SPIDER = Shop()
+LAMBDA: Callable[..., Any] = lambda _: None  # noqa: E731 - what users write
 
 
 def outcome_of(*requests: Request) -> Recorded:
@@ -113,7 +114,7 @@ def test_marks_of_ours_are_not_kept(*, special: bool) -> None:
 @pytest.mark.parametrize(
     "request_",
     [
-        pytest.param(Request(URL, callback=lambda _: None), id="lambda"),
+        pytest.param(Request(URL, callback=LAMBDA), id="lambda"),
         pytest.param(Request(URL, callback=Other().parse), id="method-of-another-object"),
         pytest.param(Request(URL, errback=print), id="function"),
         pytest.param(Request(URL, cb_kwargs={"spider": SPIDER}), id="argument"),

@@ -1,9 +1,8 @@
 """With Scrapy's own feed slots and counts; what the exporter would send is sent by hand."""
 
 from collections import Counter
-from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from scrapy import signals
@@ -39,7 +38,8 @@ class Feeds:
         self.counts: Counter[str] = Counter()
         self.written: list[Record] = []
         self.safety = Safety(self.crawler, follows_feeds=follows, count=lambda what, n: self.counts.update({what: n}))
-        self.exporter: Any = SimpleNamespace(slots=[])
+        self.exporter = cast("Any", SimpleNamespace(slots=[]))
+        # In place of Scrapy's, which would open files.
         self.safety._exporter = self.exporter
 
     def open(self, *slots: Slot) -> None:
@@ -69,7 +69,7 @@ class Feeds:
 
 
 @pytest.fixture
-def feeds() -> Iterator[Feeds]:
+def feeds() -> Feeds:
     return Feeds()
 
 

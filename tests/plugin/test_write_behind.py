@@ -54,6 +54,23 @@ def test_rows_are_written_when_there_are_enough(crawl: Crawl, path: Path) -> Non
     assert documents(path) == 10
 
 
+def test_whoever_catches_up_goes_on_when_the_rows_are_written(crawl: Crawl, path: Path) -> None:
+    async def note_and_catch_up(writer: WriteBehind, n: int) -> None:
+        crawl.rows.append(a_document(n))
+        await writer.catch_up()
+        with closing(sqlite3.connect(path)) as store:
+            assert store.execute("SELECT count(*) FROM documents WHERE url = ?", [a_document(n).url]).fetchone() == (1,)
+
+    async def work() -> None:
+        writer = a_writer(crawl, Counter())
+        await asyncio.gather(*(note_and_catch_up(writer, n) for n in range(8)))
+        await writer.catch_up()
+
+    asyncio.run(work())
+
+    assert documents(path) == 8
+
+
 def test_rows_that_come_while_others_are_written_are_written_at_the_end(crawl: Crawl, path: Path) -> None:
     async def work() -> None:
         writer = a_writer(crawl, Counter(), every_rows=1)

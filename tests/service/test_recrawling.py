@@ -246,8 +246,10 @@ def test_user_names_pages_by_url_domain_or_pattern(patterns: tuple[str, ...], *,
 # What takes the place of the callback.
 
 CHANGED = Verdict(Kind.CHANGED, Change.CONTENT, "differs")
-FULL, NO_ITEMS, UNKEPT = {"items": []}, {"items": None}, {"items": None, "requests": [{UNKEEPABLE: "x"}]}
-ITEMS_ONLY = {"items": [], "requests": [{UNKEEPABLE: "x"}]}
+FULL: dict[str, Any] = {"items": []}
+NO_ITEMS: dict[str, Any] = {"items": None}
+UNKEPT = {**NO_ITEMS, "requests": [{UNKEEPABLE: "x"}]}
+ITEMS_ONLY = {**FULL, "requests": [{UNKEEPABLE: "x"}]}
 REPLAYS, LINKS, BOTH = {"replays"}, {"links_only"}, {"gives_stored"}
 
 
@@ -289,7 +291,7 @@ def test_callback_runs_where_there_is_a_reason_to(verdict: Verdict, *, usable: b
 
     judged.treat(Settings(unchanged="replay"), links_known=True, usable=usable)
 
-    assert not (judged.replays or judged.links_only or judged.gives_stored)
+    assert (judged.replays, judged.links_only, judged.gives_stored) == (False, False, False)
 
 
 def test_seeing_a_page_again_makes_it_younger(project: ProjectStore) -> None:

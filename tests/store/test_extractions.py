@@ -4,10 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures
+from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_key, a_time, an_extraction
 
 EVERYTHING = ExtractionChoice()

@@ -87,7 +87,7 @@ class ByLambda(Walker):
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         for output in super().parse(response, **kwargs):
             if isinstance(output, scrapy.Request):
-                yield output.replace(callback=lambda response: self.parse(response))
+                yield output.replace(callback=lambda response: (yield from self.parse(response)))
             else:
                 yield output
 

@@ -1,0 +1,54 @@
+"""Crawls that are killed at any moment: nothing is lost, and nothing counts as seen that never arrived."""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.end_to_end.crawling import Project
+from tests.end_to_end.recrawl_site import ChangingSite
+from tests.server import WebServer, serving
+
+kills = pytest.importorskip("benchmarks.kills", reason="the benchmarks are not beside these tests")
+
+pytestmark = pytest.mark.crawl
+
+
+@pytest.mark.parametrize(
+    ("seed", "undone"), [pytest.param(11, 0.0, id="changes"), pytest.param(12, 0.7, id="changes-that-are-undone")]
+)
+def test_nothing_is_lost_and_nothing_wrongly_seen_in_ten_kills_of_small_crawls(seed: int, undone: float) -> None:
+    """The short form of `python -m benchmarks.kills`."""
+    found = kills.run(kills.Trial(kills=10, pages=20, seed=seed, undone=undone, kills_in_a_world=3))
+
+    assert found.kills == 10
+    assert found.lost == []
+    assert found.wrongly_seen == []
+    assert found.failed == []
+    assert found.items > 80
+    assert found.unchanged > 80
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+@pytest.mark.parametrize("validators", [True, False], ids=["validators", "no-validators"])
+def test_version_that_comes_back_after_a_kill_is_emitted_over_the_one_that_went_out(
+    project: Project, server: WebServer, *, validators: bool
+) -> None:
+    """The store knows the old version alone, and whoever got the new one would have kept it for ever."""
+    site = ChangingSite(server, validators=validators)
+    site.crawl(project)
+    site.publish(versions={"p3": 2})
+    # The feed stays open, so that no page counts as seen.
+    running = project.start("walker", "-a", f"start={site.url('')}", DOWNLOAD_DELAY=0.2)
+    running.send_when(signal.SIGKILL, stored=1)
+    running.finish()
+    site.publish(versions={})
+
+    again = site.crawl(project)
+
+    assert site.names_of(again.stored) == ["p3"]
