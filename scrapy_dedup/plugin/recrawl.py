@@ -67,10 +67,7 @@ class Recrawl:
         return None
 
     def _is_wanted_again(self, request: Request) -> bool:
-        """Say whether a page was judged in this run, and its callback is to run all the same.
-
-        Without dont_filter it is another callback's turn, whose outcome stands like the first one's if nothing changed.
-        """
+        """Say whether a page was judged in this run, and it is not just another callback's turn to be replayed."""
         met = self._runtime.met.get(page_key(request.url, self._runtime.rules))
         return met is not None and (met is not Kind.UNCHANGED or is_unfiltered(request))
 

@@ -164,7 +164,8 @@ def _document(
         last_modified=judgement.last_modified,
         validated_at=stay.at,
         first_seen_at=state.first_seen_at if state else stay.at,
-        last_seen_at=stay.at,
+        # A duplicate may have been fetched before the page that it was compared with.
+        last_seen_at=stay.at if judgement.duplicate_of is None else at,
         last_changed_at=stay.at,
         blocks=judgement.blocks,
         links_hash=judgement.links,

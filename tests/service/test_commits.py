@@ -187,6 +187,13 @@ def test_duplicate_stands_for_the_page_that_has_its_content() -> None:
     )
 
 
+def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
+    """Of the two it may have been fetched first; that page would seem to have changed since, and both go out again."""
+    duplicate = of_kind(committed(a_judgement(NEW, duplicate_of=a_key(2))), DocumentRecord)
+
+    assert (duplicate.last_seen_at, duplicate.last_changed_at) == (a_time(6), STAY.at)
+
+
 @pytest.mark.parametrize("recorded", [RECORDED, replace(RECORDED, unkeepable="Kind")], ids=["kept", "unkeepable"])
 def test_callback_that_ran_for_its_links_leaves_the_items_as_they_were(recorded: Recorded) -> None:
     nothing: dict[str, Any] = dict.fromkeys(StoredExtraction.__dataclass_fields__)
