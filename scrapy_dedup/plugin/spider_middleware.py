@@ -119,6 +119,10 @@ class DedupSpiderMiddleware:
         """Return a request for the canonical page of a page that gave items: for its links, and to compare."""
         if not visit.settings.canonical_enabled or not visit.had_items or response.request is None:
             return None
+        if visit.judgement is not None and visit.judgement.replays:
+            # It was asked for when the callback ran, and is among the requests that are held. This response's request
+            # has no callback of the spider's.
+            return None
         # Most pages that have no canonical link need not be parsed to know that.
         if visit.parsed is None and b"canonical" not in response.body and b"CANONICAL" not in response.body:
             return None

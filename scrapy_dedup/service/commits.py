@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any, cast
 
 from scrapy_dedup.core.memo import memo_key
@@ -120,7 +121,10 @@ def _url(stay: Stay, judgement: Judgement) -> CrawledUrlRecord:
 def _content_hash(judgement: Judgement, draft: Draft | None) -> bytes | None:
     if judgement.content is not None:
         return judgement.content
-    return draft.cleaned.content_hash if draft is not None and draft.cleaned is not None else None
+    if draft is not None and draft.cleaned is not None:
+        return draft.cleaned.content_hash
+    # A page that is not to be kept is known by its blocks.
+    return sha256(judgement.blocks).digest() if judgement.blocks is not None else None
 
 
 def _source(draft: Draft, stay: Stay) -> SourceRecord:

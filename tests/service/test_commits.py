@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -170,10 +171,13 @@ def test_what_is_no_page_is_known_by_the_hash_of_its_bytes() -> None:
     assert of_kind(written, ExtractionRecord).content_hash == b"h" * 32
 
 
-def test_outcome_of_what_has_no_content_is_not_kept() -> None:
-    written = commit(STAY, a_judgement(NEW), RECORDED, None, Settings(), a_time(6))
+def test_page_that_is_not_to_be_kept_is_known_by_its_blocks() -> None:
+    written = commit(STAY, a_judgement(NEW, blocks=b"12345678"), RECORDED, None, Settings(), a_time(6))
+    unparsed = commit(STAY, a_judgement(NEW, blocks=None), RECORDED, None, Settings(), a_time(6))
 
-    assert kinds(written) == ([], [DocumentRecord, VisitRecord, CrawledUrlRecord])
+    assert kinds(written) == ([ExtractionRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
+    assert of_kind(written, ExtractionRecord).content_hash == sha256(b"12345678").digest()
+    assert kinds(unparsed) == ([], [DocumentRecord, VisitRecord, CrawledUrlRecord])
 
 
 def test_duplicate_stands_for_the_page_that_has_its_content() -> None:
