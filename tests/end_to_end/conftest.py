@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-pytest.register_assert_rewrite("tests.end_to_end.crawling")
-
-from tests.end_to_end.crawling import ADDON, Project  # noqa: E402 - after pytest knows of its asserts
+from tests.end_to_end.crawling import ADDON, Project
 
 
 @pytest.fixture
