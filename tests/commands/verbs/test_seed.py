@@ -255,7 +255,10 @@ def test_at_a_terminal_a_bar_shows_the_progress(folder: Path) -> None:
 def test_an_interruption_keeps_what_was_seeded_and_goes_on_the_next_time(folder: Path) -> None:
     rows: list[dict[str, Any]] = [{"url": a_url(number), "html": html_page(number)} for number in range(20_000)]
     (folder / "many.jl").write_text("\n".join(map(json.dumps, rows)))
-    command = [sys.executable, "-m", "scrapy", "dedup", "seed", "many.jl", "--json", "-s", "DEDUP_PROJECT=shop"]
+    # Where these tests run in the background, processes are born with the signal ignored.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    scrapy = f"{listening}; from scrapy.cmdline import execute; execute()"
+    command = [sys.executable, "-c", scrapy, "dedup", "seed", "many.jl", "--json", "-s", "DEDUP_PROJECT=shop"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         while not begun(Shop(folder).file):
             assert running.poll() is None
