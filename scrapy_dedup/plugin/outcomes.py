@@ -75,11 +75,7 @@ class Recorder:
             or request.dont_filter
             or request.priority
             or request.body
-            or request.cookies
-            or request.cb_kwargs
-            or request.flags
-            or request.headers
-            or not request.meta.keys() <= OURS
+            or _carries_more(request)
         ):
             return None
         names = [self._name(request.callback), self._name(request.errback)]
@@ -97,6 +93,20 @@ class Recorder:
             found = getattr(getattr(self._spider, name, None), "__func__", None)
             self._names[function] = name if found is function else ""
         return self._names[function]
+
+
+def _carries_more(request: Request) -> bool:
+    """Say whether a request has headers, cookies, arguments, flags or meta of its own.
+
+    Its properties make what is not there, for each of a page's many links; behind them it is None.
+    """
+    try:
+        rest = request._headers or request._cookies or request._cb_kwargs or request._flags  # noqa: SLF001 - see below
+        meta = request._meta  # noqa: SLF001
+    except AttributeError:  # a Scrapy that stores them otherwise
+        rest = request.headers or request.cookies or request.cb_kwargs or request.flags
+        meta = request.meta
+    return bool(rest) or bool(meta and not meta.keys() <= OURS)
 
 
 def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
