@@ -12,7 +12,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -87,7 +87,9 @@ def forking() -> Iterator[Crawls]:
 def main() -> None:
     """Do what the lines of standard input say, until there are no more."""
     for name in IMPORTED:
-        importlib.import_module(name)
+        # Not every Scrapy has all of them; a crawl imports what it lacks itself.
+        with suppress(ModuleNotFoundError):
+            importlib.import_module(name)
     with os.fdopen(os.dup(sys.stdout.fileno()), "w") as answers:
         for line in sys.stdin:
             _fork(json.loads(line), answers)
