@@ -76,7 +76,7 @@ def compare(
         old: the version that was seen last.
         new: today's.
         policy: which classes of change count.
-        volatile: number keys of passages whose numbers are proven to churn, see `Churn` and `churned`.
+        volatile: number keys of passages whose numbers are proven to churn, see `Churn`.
     """
     before, after = _differing(old, new)
     titles = _trimmed(old.title, new.title)
@@ -126,12 +126,6 @@ def moves(old: MainText, new: MainText) -> Moves:
     both = before & after
     left, came = (number_keys(one[:2] for one in side - both) for side in (before, after))
     return Moves(left & came, number_keys(one[:2] for one in both))
-
-
-def churned(history: Sequence[AbstractSet[int]], visits: int = 2) -> frozenset[int]:
-    """Return what is proven to churn on one page: its numbers changed on each of the last *visits*, oldest first."""
-    last = history[-visits:]
-    return frozenset.intersection(*map(frozenset, last)) if len(last) == visits else frozenset()
 
 
 @dataclass(slots=True)

@@ -14,7 +14,6 @@ from scrapy_dedup.core.verdicts import (
     ChangePolicy,
     Churn,
     Moves,
-    churned,
     compare,
     moves,
     unified_diff,
@@ -179,17 +178,3 @@ def test_churn_is_bounded() -> None:
     churn.add(Moves(changed=frozenset({1, 2, 3})))
 
     assert set(churn.changed) == {1, 2}
-
-
-@pytest.mark.parametrize(
-    ("history", "volatile"),
-    [
-        pytest.param([], set(), id="first-visit"),
-        pytest.param([{1}], set(), id="once-is-news"),
-        pytest.param([{1, 2}, {1, 3}], {1}, id="twice-is-churn"),
-        pytest.param([{1}, set()], set(), id="stood-still-last-time"),
-        pytest.param([{2}, {1}, {1}], {1}, id="only-the-last-visits-count"),
-    ],
-)
-def test_churn_of_one_page_needs_each_of_the_last_visits(history: list[set[int]], volatile: set[int]) -> None:
-    assert churned(history) == volatile
