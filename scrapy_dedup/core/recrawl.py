@@ -77,24 +77,29 @@ class PageState:
         return self.validated_at or self.at
 
 
-@dataclass(frozen=True, slots=True)
-class FreshRule:
-    """How long pages of a domain or of a URL pattern are left alone.
+def matches(pattern: str, url: str) -> bool:
+    """Whether a pattern is for this URL.
 
     A pattern without "/" is a domain with its subdomains: "example.com". Others are compared with the URL's normal form
     without scheme, and "*" stands for any characters: "example.com/news/*", "*/archive/*".
     """
+    pattern = pattern.removeprefix("https://").removeprefix("http://")
+    if "/" not in pattern:
+        domain = extract_domain(url) or ""
+        return f".{domain}".endswith(f".{pattern.lower()}")
+    return _matches(pattern, normalize_url(url).partition("://")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class FreshRule:
+    """How long pages of a domain or of a URL pattern are left alone; for the pattern see `matches`."""
 
     pattern: str
     fresh_for: timedelta
 
     def matches(self, url: str) -> bool:
         """Whether the rule is for this URL."""
-        pattern = self.pattern.removeprefix("https://").removeprefix("http://")
-        if "/" not in pattern:
-            domain = extract_domain(url) or ""
-            return f".{domain}".endswith(f".{pattern.lower()}")
-        return _matches(pattern, normalize_url(url).partition("://")[2])
+        return matches(self.pattern, url)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
-from scrapy_dedup.core.recrawl import FreshRule
+from scrapy_dedup.core.recrawl import matches
 from scrapy_dedup.service.cache_index import UrlRecord, url_record
 from scrapy_dedup.service.cache_pages import content_lines, extracted_at, metadata_of, shown_hash
 from scrapy_dedup.service.cache_stats import DomainCache
@@ -129,14 +130,13 @@ def invalidate_urls(project: ProjectStore, urls: Collection[str], settings: Sett
 
 
 def invalidate_pattern(store: Store, project: ProjectStore, pattern: str, *, dry_run: bool) -> Removal:
-    """Delete the extractions of pages whose URL fits; for the pattern see `FreshRule`.
+    """Delete the extractions of pages whose URL fits; for the pattern see `core.recrawl.matches`.
 
     Raises:
         StoreError: the store failed; some may be deleted.
     """
-    fits = FreshRule(pattern, timedelta(0)).matches
     extractions = packed_bytes = 0
-    for keys in _chosen(store, project, fits):
+    for keys in _chosen(store, project, partial(matches, pattern)):
         some = project.delete_extractions(ExtractionChoice(page_keys=keys), dry_run=dry_run)
         extractions, packed_bytes = extractions + some.extractions, packed_bytes + some.packed_bytes
     return Removal(extractions, packed_bytes, done=not dry_run)

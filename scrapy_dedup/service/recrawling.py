@@ -7,7 +7,7 @@ from typing import Any
 
 from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.memo import memo_key
-from scrapy_dedup.core.recrawl import Fetch, FreshRule, PageState, Revalidate, Situation, Skip, decide, says_unchanged
+from scrapy_dedup.core.recrawl import Fetch, PageState, Revalidate, Situation, Skip, decide, matches, says_unchanged
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
@@ -174,9 +174,7 @@ def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) 
 
 def is_refreshed(url: str, settings: Settings) -> bool:
     """Say whether the user wants a page anew in this run."""
-    return any(
-        pattern in ("*", url) or FreshRule(pattern, settings.max_wait).matches(url) for pattern in settings.refresh
-    )
+    return any(pattern in ("*", url) or matches(pattern, url) for pattern in settings.refresh)
 
 
 @dataclass(slots=True)
