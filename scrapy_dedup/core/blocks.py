@@ -7,6 +7,7 @@ from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNod
 
 from scrapy_dedup.core.gather import Block, Gatherer
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse
+from scrapy_dedup.core.places import Place
 from scrapy_dedup.core.tags import Tag
 
 __all__ = ["Block", "Page", "Unparsed", "parse_page"]
@@ -19,6 +20,8 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     skeleton: list[int | Tag] = field(default_factory=list)
     """In document order: structural tags, pictures without text, and indexes into *blocks*."""
+    places: tuple[Place, ...] = ()
+    """Where its block-level elements stand, each place once, in order of first appearance."""
     title: str | None = None
     lang: str | None = None
     base: str | None = None
@@ -69,7 +72,7 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
             return Unparsed(UnparsedReason.TOO_MANY_ELEMENTS)
         gatherer = Gatherer()
         gatherer.over(source)
-        page.blocks, page.skeleton = gatherer.blocks, gatherer.skeleton
+        page.blocks, page.skeleton, page.places = gatherer.blocks, gatherer.skeleton, tuple(gatherer.met)
     return page
 
 

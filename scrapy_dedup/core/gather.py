@@ -48,6 +48,8 @@ class Gatherer:
         self.blocks: list[Block] = []
         self.skeleton: list[int | Tag] = []
         self.places = [BODY]
+        self.met: dict[Place, None] = {BODY: None}
+        """Each place once, in order of first appearance."""
         self.pieces: list[str | Tag] = []
         self.texts: list[str] = []
         self.open_marks: list[Tag] = []
@@ -124,6 +126,7 @@ class Gatherer:
 
     def _enter(self, place: Place) -> None:
         self.places.append(place)
+        self.met[place] = None
         start = place.start
         if start is None:
             return
