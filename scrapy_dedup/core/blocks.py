@@ -52,15 +52,22 @@ class Unparsed:
     reason: UnparsedReason
 
 
+def parse_tree(html: str) -> LexborHTMLParser:
+    """Parse HTML that may be parsed (see `core.guard`) as a browser with scripting does.
+
+    Else a `noscript` in head, which holds a counting pixel, would end the head, and canonical links after it would
+    stand in body. Without events, else each `selectedcontent` copies an option.
+    """
+    return LexborHTMLParser(html, scripting=True, options=LexborDocumentOptions.WO_EVENTS)
+
+
 def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     """Parse HTML once. Any text parses; what would take too long is refused before it is parsed."""
     limits = limits or ParseLimits()
     reason = refuse(html, limits)
     if reason is not None:
         return Unparsed(reason)
-    # As a browser with scripting parses: a `noscript` in head, which holds a counting pixel, would end the head, and
-    # canonical links after it would stand in body. Without events, else each `selectedcontent` copies an option.
-    tree = LexborHTMLParser(html, scripting=True, options=LexborDocumentOptions.WO_EVENTS)
+    tree = parse_tree(html)
     page = Page()
     page.lang = (tree.root.attributes.get("lang") if tree.root else None) or None
     _read_head(tree.head.iter() if tree.head else (), page)

@@ -9,8 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from scrapy_dedup.core.fingerprints import fold
 
@@ -155,17 +156,34 @@ class PageCounts(Generic[Key]):
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """Why blocks are left out; those with one reason share it."""
+
+    name: str
+    evidence: str
+    """The reason in words, with its figures."""
+    on_pages: int = 0
+    of_pages: int = 0
+    path: str = ""
+    """The part of the page that goes as a whole; empty where each block is judged by itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Removal:
-    """Why one block was left out."""
+    """One block that is left out."""
 
     fingerprint: int
-    on_pages: int
-    of_pages: int
+    rule: Rule
 
-    @property
-    def evidence(self) -> str:
-        """The reason in words."""
-        return f"on {self.on_pages} of {self.of_pages} pages"
+
+REPEATED_HTML: Final = "repeated block: the same place and text"
+REPEATED_TEXT: Final = "repeated block: the same text"
+
+
+@lru_cache(maxsize=4_096)
+def repeated(name: str, on_pages: int, of_pages: int) -> Rule:
+    """Return the rule by which blocks go that are on so many pages."""
+    return Rule(name, f"on {on_pages} of {of_pages} pages", on_pages, of_pages)
 
 
 def judge_blocks(fingerprints: Sequence[int], boilerplate: Boilerplate[int]) -> list[Removal | None]:
@@ -174,7 +192,9 @@ def judge_blocks(fingerprints: Sequence[int], boilerplate: Boilerplate[int]) -> 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
     """
     counts, pages = boilerplate.counts, boilerplate.pages
-    verdicts = [Removal(key, counts[key], pages) if key in counts else None for key in fingerprints]
+    verdicts = [
+        Removal(key, repeated(REPEATED_HTML, counts[key], pages)) if key in counts else None for key in fingerprints
+    ]
     if all(verdicts):
         return [None] * len(verdicts)
     return verdicts

@@ -144,8 +144,8 @@ def _fits(page: PackedPage, settings: Settings) -> bool:
 def _cut_again(page: PackedPage, source: StoredSource, settings: Settings) -> Iterator[bytes]:
     """Yield hashes of the original without the blocks that were removed of it."""
     removals = {key: one for decision in page.decisions() for key, one in removals_in(decision).items()}
-    of_pages = max((one.of_pages for one in removals.values()), default=0)
-    boilerplate = Boilerplate(of_pages, {key: one.on_pages for key, one in removals.items()})
+    of_pages = max((one.rule.of_pages for one in removals.values()), default=0)
+    boilerplate = Boilerplate(of_pages, {key: one.rule.on_pages for key, one in removals.items()})
     for method in ("html", "text"):
         for form in _FORMS:
             chosen = settings.override({"output": form, "boilerplate_method": method}, "")

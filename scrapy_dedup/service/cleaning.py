@@ -1,15 +1,18 @@
 """One page to its cleaned text, with what was removed and why."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fingerprints import content_hash, from_hex, text_hash, to_hex
 from scrapy_dedup.core.render import Output, render
 from scrapy_dedup.core.repeats import (
+    REPEATED_TEXT,
     Boilerplate,
     Removal,
     hash_block,
     judge_blocks,
+    repeated,
     split_into_blocks,
     strip_boilerplate,
 )
@@ -46,14 +49,19 @@ class Cleaned:
 
 def clean_html(page: Page, boilerplate: Boilerplate[int], output: Output, base_url: str | None = None) -> Cleaned:
     """Return a page without the blocks that repeat; the whole visible page where nothing is known."""
-    blocks = page.blocks
-    verdicts = judge_blocks(page.fingerprints, boilerplate)
+    return without(page, judge_blocks(page.fingerprints, boilerplate), output, base_url)
+
+
+def without(page: Page, removals: Sequence[Removal | None], output: Output, base_url: str | None = None) -> Cleaned:
+    """Return a page without what was judged to go, one judgement a block."""
     removed = [
-        Removed(verdict, block.path, block.text) for verdict, block in zip(verdicts, blocks, strict=True) if verdict
+        Removed(removal, block.path, block.text)
+        for removal, block in zip(removals, page.blocks, strict=True)
+        if removal is not None
     ]
-    kept = [block.text for verdict, block in zip(verdicts, blocks, strict=True) if not verdict]
+    kept = [block.text for removal, block in zip(removals, page.blocks, strict=True) if removal is None]
     chars_out = sum(map(len, kept))
-    content = render(page, [verdict is None for verdict in verdicts], output, base_url)
+    content = render(page, [removal is None for removal in removals], output, base_url)
     return Cleaned(
         content=content,
         chars_in=chars_out + sum(len(one.text) for one in removed),
@@ -70,7 +78,7 @@ def clean_text(content: str, boilerplate: Boilerplate[int], min_block_chars: int
     for block in split_into_blocks(content, min_block_chars):
         key = from_hex(hash_block(block))
         if (count := boilerplate.counts.get(key)) is not None:
-            removed.append(Removed(Removal(key, count, boilerplate.pages), "", block))
+            removed.append(Removed(Removal(key, repeated(REPEATED_TEXT, count, boilerplate.pages)), "", block))
     cleaned = content
     if removed:
         cleaned, _ = strip_boilerplate(content, {to_hex(one.removal.fingerprint) for one in removed}, min_block_chars)

@@ -7,9 +7,8 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Removal
 from scrapy_dedup.core.urls import extract_domain, normalize_url, page_key
-from scrapy_dedup.service.learning import Method
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.reading import Located, Reading, other_method, read_again
+from scrapy_dedup.service.reading import Located, other_method, read_again
 from scrapy_dedup.service.removals import LAYER, removals_in
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import HTML_FIELDS
@@ -25,10 +24,6 @@ from scrapy_dedup.store.stored import (
 )
 from scrapy_dedup.store.writer import ProjectStore
 
-RULES: Mapping[Method, str] = {
-    "html": "repeated block: the same place and text",
-    "text": "repeated block: the same text",
-}
 _RUNS_SEARCHED = 1_000
 
 
@@ -173,36 +168,36 @@ def _removed(
     removals = removals_in(decision)
     if not removals:
         return []
-    reading, blocks = judged_blocks(page.source, removals, settings)
+    blocks = judged_blocks(page.source, removals, settings)
     found = [block for block in blocks if block.removal is not None]
     domain = page.document.domain if page.document else page.source.domain if page.source else None
     # What cannot be found in the original, because it is not kept or a newer one, is told from the domain's samples.
     lost = removals.keys() - {block.fingerprint for block in found}
     knowledge = project.knowledge(domain) if lost and domain else {}
     found += [_remembered(key, removals[key], knowledge.values()) for key in sorted(lost)]
-    return [_told(block, reading.method if reading else None) for block in found]
+    return [_told(block) for block in found]
 
 
 def judged_blocks(
     source: StoredSource | None, removals: Mapping[int, Removal], settings: Settings
-) -> tuple[Reading | None, list[JudgedBlock]]:
-    """Return a stored page as it was read, and its blocks in their order; nothing where it is not kept.
+) -> list[JudgedBlock]:
+    """Return the blocks of a stored page in their order; none where it is not kept.
 
-    The method is the one by which the removed blocks are found: the settings may have changed since.
+    They are those by which the removed ones are found: the settings may have changed since.
     """
     if source is None:
-        return None, []
-    reading, blocks = _blocks(source, settings)
+        return []
+    blocks = _blocks(source, settings)
     if source.field in HTML_FIELDS and removals and not _holds(blocks, removals):
-        other, others = _blocks(source, other_method(settings))
+        others = _blocks(source, other_method(settings))
         if _holds(others, removals):
-            reading, blocks = other, others
-    return reading, [JudgedBlock(path, text, key, removals.get(key)) for key, path, text in blocks]
+            blocks = others
+    return [JudgedBlock(path, text, key, removals.get(key)) for key, path, text in blocks]
 
 
-def _blocks(source: StoredSource, settings: Settings) -> tuple[Reading | None, list[Located]]:
+def _blocks(source: StoredSource, settings: Settings) -> list[Located]:
     reading = read_again(source, settings)
-    return reading, reading.blocks() if reading else []
+    return reading.blocks() if reading else []
 
 
 def _holds(blocks: Iterable[Located], removals: Mapping[int, Removal]) -> bool:
@@ -217,15 +212,16 @@ def _remembered(key: int, removal: Removal, knowledge: Iterable[StoredBoilerplat
     return JudgedBlock("", "", key, removal)
 
 
-def _told(block: JudgedBlock, method: Method | None) -> RemovedBlock:
+def _told(block: JudgedBlock) -> RemovedBlock:
     removal = block.removal
     assert removal is not None
+    rule = removal.rule
     return RemovedBlock(
         layer=LAYER,
-        rule=RULES[method or ("html" if block.path else "text")],
-        evidence=removal.evidence,
-        on_pages=removal.on_pages,
-        of_pages=removal.of_pages,
+        rule=rule.name,
+        evidence=rule.evidence,
+        on_pages=rule.on_pages,
+        of_pages=rule.of_pages,
         fingerprint=to_hex(block.fingerprint),
         path=block.path,
         text=block.text,

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.report import values
-from scrapy_dedup.service.explain import RULES, JudgedBlock, judged_blocks
+from scrapy_dedup.service.explain import JudgedBlock, judged_blocks
 from scrapy_dedup.service.findings import findings
 from scrapy_dedup.service.learning import SAMPLE_CHARS
 from scrapy_dedup.service.reading import read_again
@@ -167,17 +167,17 @@ def _samples(project: ProjectStore, settings: Settings, keys: Iterable[bytes]) -
         if source is None:
             continue  # a crawl dropped the original just now
         decision = next((each for each in project.decisions(key) if each.layer == LAYER), None)
-        reading, blocks = judged_blocks(source, removals_in(decision), settings)
-        rule = RULES[reading.method] if reading else ""
+        blocks = judged_blocks(source, removals_in(decision), settings)
         yield values.SamplePage(
             url=source.url,
             title=source.title or "",
-            blocks=tuple(_block(block, rule) for block in blocks),
+            blocks=tuple(_block(block) for block in blocks),
             cleaned=source.cleaned_content or "",
         )
 
 
-def _block(block: JudgedBlock, rule: str) -> values.SampleBlock:
+def _block(block: JudgedBlock) -> values.SampleBlock:
     if block.removal is None:
         return values.SampleBlock(block.text, kept=True)
-    return values.SampleBlock(block.text, kept=False, layer=LAYER, rule=rule, evidence=block.removal.evidence)
+    rule = block.removal.rule
+    return values.SampleBlock(block.text, kept=False, layer=LAYER, rule=rule.name, evidence=rule.evidence)

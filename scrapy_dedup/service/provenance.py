@@ -3,6 +3,7 @@
 from typing import Any
 
 from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.core.repeats import Rule
 from scrapy_dedup.service.cleaning import Removed
 from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.service.recrawling import Judgement
@@ -58,13 +59,15 @@ def _removed(removed: list[Removed]) -> list[dict[str, Any]]:
 
     `scrapy dedup explain URL` shows path and text behind a fingerprint.
     """
-    groups: dict[tuple[int, int], dict[str, Any]] = {}
+    groups: dict[Rule, dict[str, Any]] = {}
     for block in removed:
-        removal = block.removal
-        group = groups.get((removal.on_pages, removal.of_pages))
+        rule = block.removal.rule
+        group = groups.get(rule)
         if group is None:
-            group = {"layer": "boilerplate", "reason": removal.evidence, "chars": 0, "blocks": []}
-            groups[removal.on_pages, removal.of_pages] = group
+            reason = f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence
+            group = groups[rule] = {"layer": "boilerplate", "reason": reason, "chars": 0, "blocks": []}
+            if rule.path:
+                group["path"] = rule.path
         group["chars"] += len(block.text)
-        group["blocks"].append(to_hex(removal.fingerprint))
+        group["blocks"].append(to_hex(block.removal.fingerprint))
     return list(groups.values())

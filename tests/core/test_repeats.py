@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.repeats import (
+    REPEATED_HTML,
     Boilerplate,
     PageCounts,
     Removal,
@@ -13,6 +14,7 @@ from scrapy_dedup.core.repeats import (
     compute_domain_fingerprint,
     hash_block,
     judge_blocks,
+    repeated,
     split_into_blocks,
     strip_boilerplate,
     text_fingerprints,
@@ -228,8 +230,12 @@ class TestHtmlMethod:
     def test_evidence_says_on_how_many_pages(self) -> None:
         verdicts = judge_blocks([1, 7, 2], Boilerplate(pages=44, counts={1: 41, 2: 44}, blocks_total=9))
 
-        assert verdicts == [Removal(1, 41, 44), None, Removal(2, 44, 44)]
-        assert [verdict.evidence for verdict in verdicts if verdict] == ["on 41 of 44 pages", "on 44 of 44 pages"]
+        assert verdicts == [
+            Removal(1, repeated(REPEATED_HTML, 41, 44)),
+            None,
+            Removal(2, repeated(REPEATED_HTML, 44, 44)),
+        ]
+        assert [verdict.rule.evidence for verdict in verdicts if verdict] == ["on 41 of 44 pages", "on 44 of 44 pages"]
 
     @pytest.mark.parametrize(
         ("fingerprints", "removed"),

@@ -27,6 +27,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 
 SEEDED = [{"unkeepable": "seeded"}]
+REMOVED = {"rules": [["repeated", "on 5 of 6 pages", 5, 6, ""]], "blocks": {"00" * 8: 0}}
 # Of the database, or of a run that is not exported.
 LOST = {"project_id", "run_id", "id", "created_at", "updated_at"}
 
@@ -94,7 +95,14 @@ def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str 
         CrawledUrlRecord(key, url, domain, "crawled", at, http_status=200, document_key=key),
         an_extraction(url, text, created_at=at),
         VisitRecord(key, at, "get", "new", f"page {name} is new", bytes_received=1000, seconds=0.5, callback_run=True),
-        DecisionRecord(key, "boilerplate", "removed", "2 blocks", at, {"of_pages": 6, "blocks": {"00" * 8: 5}}),
+        DecisionRecord(
+            key,
+            "boilerplate",
+            "removed",
+            "2 blocks",
+            at,
+            REMOVED,
+        ),
     ]
 
 

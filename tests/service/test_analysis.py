@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.repeats import (
+    REPEATED_TEXT,
     DomainAnalysisResult,
     ProjectAnalysisResult,
     compute_domain_fingerprint,
@@ -205,7 +206,10 @@ class TestOneDomain:
         assert page.document.chars_out == len(f"\n\n{unique(0)}")
         (decision,) = project.decisions(page.document.page_key)
         assert (decision.layer, decision.action) == ("boilerplate", "removed")
-        assert decision.detail == {"of_pages": 6, "blocks": {hash_block(BANNER): 6}}
+        assert decision.detail == {
+            "rules": [[REPEATED_TEXT, "on 6 of 6 pages", 6, 6, ""]],
+            "blocks": {hash_block(BANNER): 0},
+        }
 
         analyze(store, project, min_pages=10)
 

@@ -27,7 +27,7 @@ class TestHtml:
         cleaned = clean_html(page, known(page, "Menu"), "markdown")
 
         assert cleaned.content == "# Title\n\nOwn **text**"
-        assert [(one.path, one.text, one.removal.evidence) for one in cleaned.removed] == [
+        assert [(one.path, one.text, one.removal.rule.evidence) for one in cleaned.removed] == [
             ("body>nav", "Menu", "on 41 of 44 pages"),
             ("body>footer", "Menu", "on 41 of 44 pages"),
         ]
@@ -82,9 +82,9 @@ class TestText:
         cleaned = clean_text(f"{BANNER}\n\n# Title\n\n{OWN}", Boilerplate(9, {key: 8}, 30), 50)
 
         assert cleaned.content == f"\n\n# Title\n\n{OWN}"
-        assert [(one.removal.fingerprint, one.path, one.text, one.removal.evidence) for one in cleaned.removed] == [
-            (key, "", BANNER, "on 8 of 9 pages")
-        ]
+        assert [
+            (one.removal.fingerprint, one.path, one.text, one.removal.rule.evidence) for one in cleaned.removed
+        ] == [(key, "", BANNER, "on 8 of 9 pages")]
         assert cleaned.chars_removed == len(BANNER)
 
     @pytest.mark.parametrize("content", ["", "a\n\n\n\n\nb", f"  {OWN}\r\n\n\n\n", "\n"])

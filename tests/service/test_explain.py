@@ -152,7 +152,7 @@ class TestRemovedBlocks:
             "removed",
             "1 blocks, 5 of 9 characters",
             NOON,
-            detail={"of_pages": 44, "blocks": {"00000000000000aa": 41}},
+            detail={"rules": [["repeated", "on 41 of 44 pages", 41, 44, ""]], "blocks": {"00000000000000aa": 0}},
         )
         project.write([decision])
 
