@@ -20,8 +20,10 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     skeleton: list[int | Tag] = field(default_factory=list)
     """In document order: structural tags, pictures without text, and indexes into *blocks*."""
-    places: tuple[Place, ...] = ()
+    places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
     """Where its block-level elements stand, each place once, in order of first appearance."""
+    body_classes: str = ""
+    """The raw `class` of body."""
     title: str | None = None
     lang: str | None = None
     base: str | None = None
@@ -73,6 +75,7 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     _read_head(tree.head.iter() if tree.head else (), page)
     if tree.body is not None:
         page.links = tuple(href for node in tree.body.css(_LINKS) if (href := node.attributes.get("href")))
+        page.body_classes = tree.body.attributes.get("class") or ""
         source = tree.body.inner_html or ""
         # Formatting elements that stay open multiply; a page that did is not worth its walk.
         if source.count("<") > 2 * limits.elements:
