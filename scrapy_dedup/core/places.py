@@ -13,6 +13,10 @@ _PARTS_DEEPER = 8
 _CUT = 1_000
 # Markdown writes these on one line.
 _LINES = frozenset("h1 h2 h3 h4 h5 h6 dt summary caption figcaption".split())
+# Where one of these stands a text begins, and what is around it is the author's, no more the design's.
+_PROSE = frozenset("p h2 h3 h4 h5 h6 pre blockquote dl figure".split())
+# How many containers deep a skeleton goes; 4 to 8 give the same layouts.
+_SKELETON_DEPTH = 6
 # Longer paths end in the step where they grew too long, else 5,000 nested elements make 5,000 paths of 5,000 steps.
 PATH_CHARS = 4_000
 
@@ -20,10 +24,30 @@ PATH_CHARS = 4_000
 class Place:
     """Where an open element stands. Elements of one kind in one place are alike, on all pages of a site."""
 
-    __slots__ = ("depth", "end", "fingerprints", "in_heading", "in_line", "in_pre", "language", "path", "start")
+    __slots__ = (
+        "depth",
+        "end",
+        "fingerprints",
+        "in_heading",
+        "in_line",
+        "in_pre",
+        "is_prose",
+        "language",
+        "mark",
+        "outer",
+        "path",
+        "start",
+        "tags",
+    )
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.outer: Place | None = None
+        self.is_prose = False
+        self.tags = ""
+        """Of a container: the tags from body to it, as `body/div/nav`; else empty."""
+        self.mark = ""
+        """The same with its own classes, as `body/div/nav.menu`."""
         self.fingerprints = PathFingerprints(path)
         self.depth = 0
         self.in_heading = False
@@ -36,13 +60,18 @@ class Place:
 
     def child(self, token: Token) -> "Place":
         """Return the place of an element in this one."""
-        _, tag, step, drawn, heading, language = token
+        _, tag, step, drawn, heading, language, label = token
         place = Place(f"{self.path}>{step}" if len(self.path) < PATH_CHARS else self.path)
         place.in_heading = self.in_heading or heading
         place.in_pre = self.in_pre
         place.language = language or self.language
         place.depth = self.depth
         place.in_line = self.in_line
+        place.outer = self
+        place.is_prose = tag.name in _PROSE
+        if label and self.tags and self.tags.count("/") < _SKELETON_DEPTH:
+            place.tags = f"{self.tags}/{tag.name}"
+            place.mark = f"{self.tags}/{label}"
         if drawn and not self.in_line:
             place._draw(tag)
         return place
@@ -72,3 +101,4 @@ def known_place(outer: Place, source: str) -> Place:
 
 
 BODY = Place("body")
+BODY.tags = "body"

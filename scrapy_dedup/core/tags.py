@@ -24,6 +24,8 @@ STRUCTURE = frozenset(
     "p h1 h2 h3 h4 h5 h6 ul ol li dl dt dd table caption thead tbody tfoot tr th td pre blockquote figure figcaption "
     "details summary".split()
 )
+# What designs are made of; the skeletons of layouts know no other elements.
+CONTAINERS = frozenset("div main article section header footer nav aside form".split())
 # Inline elements that mean something when they are drawn.
 MARKED = frozenset("a b code del em i kbd q s samp strong sub sup var".split())
 HEADINGS = frozenset("h1 h2 h3 h4 h5 h6 dt summary".split())
@@ -84,6 +86,8 @@ class Token(NamedTuple):
     heading: bool = False
     language: str = ""
     """Of the code in it."""
+    label: str = ""
+    """Of a container, its tag and classes; see `core.layouts`."""
 
 
 def read_tag(source: str) -> Token:
@@ -106,7 +110,8 @@ def read_tag(source: str) -> Token:
         return Token(role, Tag(name, shown))
     classes = plain(attributes.get("class", ""))
     step = element_key(name, classes, plain(attributes.get("id", "")))
-    return Token(role, Tag(name, shown), step, name in STRUCTURE, name in HEADINGS, _language(classes))
+    label = element_key(name, classes, "") if name in CONTAINERS else ""
+    return Token(role, Tag(name, shown), step, name in STRUCTURE, name in HEADINGS, _language(classes), label)
 
 
 def plain(source: str) -> str:

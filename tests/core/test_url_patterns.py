@@ -1,0 +1,104 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.url_patterns import matches_pattern, url_pattern, url_target
+
+HOST = "https://example.com"
+
+
+def at(paths: str) -> list[str]:
+    return [HOST + path for path in paths.split()]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "pattern"),
+    [
+        pytest.param("/", "/a /b", "^/$", id="home"),
+        pytest.param("/about", "/a", "^/about/?$", id="one-page"),
+        pytest.param("/products/a /products/b-c/", "/ /pages/a", "^/products/[^/]+/?$", id="section"),
+        pytest.param("/a/x.html /b/y.html", "/a/x /index.html", r"^/[^/]+/[^/]+\.html$", id="extension"),
+        pytest.param("/2020/01/a /2021/12/b", "/page/2 /tag/x/y", r"^/\d+/\d+/[^/]+/?$", id="dates"),
+        pytest.param("/page-1 /page-23", "/about /page-a", r"^/page-\d+/?$", id="numbers-in-a-word"),
+        pytest.param("/x/Ab.html /x/C.html", "/x/index.html", r"^/x/[A-Z][^/]*\.html$", id="capitals"),
+        pytest.param(
+            "/en/news/a /en/news/b /en/blog/c /en/blog/d", "/en/tag/a", "^/en/(?:blog|news)/[^/]+/?$", id="words"
+        ),
+        pytest.param("/d/a/b/use.html /d/c/use.html", "/d/c/all.html", r"^/d/.+/use\.html$", id="any-depth"),
+        pytest.param("/d /d/a/b /d/a/b/c", "/e", "^/d(?:/.*)?$", id="a-folder-and-all-below"),
+        pytest.param("/ /page/2 /page/3", "/a /tag/a", r"^(?:/|/page/\d+/?)$", id="two-forms"),
+        pytest.param("/a/1 /a/2 /b/x /b/y/z", "/c/1", r"^(?:/a/\d+/?|/b(?:/.+)?/[^/]+/?)$", id="forms-by-section"),
+        pytest.param("/?p=1 /?p=22", "/?cat=3 /", r"^/\?(?:.*&)?p=\d+(?:&.*)?$", id="number-in-query"),
+        pytest.param("/l?s=a&o=1 /l?o=b&s=c", "/l?x=1", r"^/l/?\?(?:.*&)?o=.*$", id="name-in-query"),
+        pytest.param("/l?s=a /l", "/m", r"^/l/?(?:\?.*)?$", id="query-or-none"),
+        pytest.param("/a.b(c) /a.b(c)/", "/axb(c)", r"^/a\.b\(c\)/?$", id="special-characters"),
+        pytest.param("/a /b/c /d/e/f /g/h/i/j", "", "^(?:/.+)?/[^/]+/?$", id="all-of-a-site"),
+        pytest.param("/ /b/c /d/e/f /g/h/i/j", "", "^/.*$", id="all-of-a-site-with-home"),
+        pytest.param("/a /b", "/c /d", None, id="nothing-tells-them-apart"),
+        pytest.param("/a", "/a", None, id="same-url"),
+        pytest.param("", "/a", None, id="no-url"),
+    ],
+)
+def test_pattern_says_what_urls_share(own: str, others: str, pattern: str | None) -> None:
+    assert url_pattern(at(own), at(others)) == pattern
+
+
+def test_deep_paths_are_told_by_their_ends() -> None:
+    deep = [f"{HOST}/d/" + "/".join(f"{i}{j}" for i in range(20)) + "/end" for j in "ab"]
+
+    assert url_pattern(deep, at("/d/x/other")) == "^/d/.+/end/?$"
+
+
+def test_what_is_no_url_is_passed_over() -> None:
+    assert url_pattern([*at("/a/b"), "mailto:x", "http://[", "\ud800"], ["javascript:0"]) == "^/a/b/?$"
+    assert url_target("mailto:x") is None
+    assert not matches_pattern("x", "mailto:x")
+
+
+def test_host_scheme_and_fragment_do_not_count() -> None:
+    assert url_target("HTTP://Example.com:8080/a/b?c=d#e") == "/a/b?c=d"
+    assert url_target(HOST) == "/"
+
+
+steps = st.sampled_from(["a", "b", "1", "22", "C", "x.html", "y.html", "a-b", "(", "é", "%20"])
+paths = st.builds(
+    lambda parts, slash, query: HOST + "/" + "/".join(parts) + slash + query,
+    st.lists(steps, max_size=4),
+    st.sampled_from(["", "/"]),
+    st.sampled_from(["", "?p=1", "?p=x&q=2", "?q"]),
+)
+urls = st.lists(paths, max_size=8)
+
+
+@given(urls, urls)
+def test_pattern_matches_all_own_urls_and_no_other(own: list[str], others: list[str]) -> None:
+    pattern = url_pattern(own, others)
+
+    if pattern is not None:
+        assert all(matches_pattern(pattern, url) for url in own)
+        assert not any(matches_pattern(pattern, url) for url in others)
+
+
+@given(urls, urls, st.randoms(use_true_random=False))
+def test_order_and_repeats_of_urls_do_not_matter(own: list[str], others: list[str], random: "st.DataObject") -> None:
+    mixed, mixed_others = own + own, list(others)
+    random.shuffle(mixed)  # type: ignore[attr-defined]
+    random.shuffle(mixed_others)  # type: ignore[attr-defined]
+
+    assert url_pattern(mixed, mixed_others) == url_pattern(own, others)
+
+
+@given(urls)
+def test_pattern_has_nothing_that_linear_engines_refuse(own: list[str]) -> None:
+    pattern = url_pattern(own, [])
+
+    assert pattern is None or not re.search(r"\\[1-9]|\(\?[=!<P]", pattern)
+
+
+def test_endless_urls_end_soon() -> None:
+    own = [f"{HOST}/" + "/".join("a" * i for i in range(1, 60)) + f"/{n}" for n in range(300)]
+    others = [f"{HOST}/" + "a/" * 900 + f"{n}" for n in range(300)]
+
+    assert url_pattern(own, others) is not None
