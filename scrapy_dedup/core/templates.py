@@ -1,0 +1,271 @@
+"""What is kept of a site's verdicts, and how a page is cut by it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from scrapy_dedup.core.blocks import Block, Page
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.fingerprints import from_hex, to_hex
+from scrapy_dedup.core.path_statistics import OWN_TEXT
+from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict, SiteVerdicts
+from scrapy_dedup.core.template_paths import PathLookup, Why
+from scrapy_dedup.core.template_selectors import Selectors, selectors_of
+
+__all__ = [
+    "VERSION",
+    "Cut",
+    "Selectors",
+    "Template",
+    "TemplateError",
+    "Why",
+    "cut",
+    "part_of",
+    "selectors",
+    "template_of",
+]
+
+# Stored in each template: what another version learned is learned anew.
+VERSION: Final = 1
+# Of paths, those that most pages have; of blocks, those on most pages: a stored template stays below 100 KB.
+_MOST_PATHS: Final = 800
+_MOST_REPEATED: Final = 500
+
+
+class TemplateError(DedupError):
+    """A stored template cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What is kept to cut the pages of a site or of one layout."""
+
+    pages: int
+    """From so many it was learned."""
+    containers: tuple[str, ...]
+    """The paths of the main columns, that of most pages first."""
+    verdicts: Mapping[str, PathVerdict]
+    """By folded path, each after the one above it; of what stands in something dropped there is none."""
+    repeated: Mapping[int, int]
+    """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
+    version: int = VERSION
+    lookup: PathLookup = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
+
+    @property
+    def container(self) -> str:
+        """The main column of most pages."""
+        return self.containers[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can hold: the paths as an outline, one row a step, to be read from above."""
+        return {
+            "version": self.version,
+            "pages": self.pages,
+            "containers": list(self.containers),
+            "columns": list(_COLUMNS),
+            "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
+            "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Template":
+        """Return the template that was stored.
+
+        Raises:
+            TemplateError: it is of another version, or was changed by hand so that it is none.
+        """
+        if stored.get("version") != VERSION:
+            raise TemplateError(
+                f"template of version {stored.get('version')!r}: this program reads version {VERSION}; learn it anew"
+            )
+        try:
+            pages = int(stored["pages"])
+            verdicts = _outline(stored["paths"], pages)
+            repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
+            containers = tuple(map(str, stored["containers"]))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise TemplateError(
+                f"template cannot be read ({error!r}): restore a former version or learn it anew"
+            ) from error
+        if not containers:
+            raise TemplateError("template without containers: restore a former version or learn it anew")
+        return cls(pages, containers, verdicts, repeated)
+
+
+_COLUMNS: Final = ("depth", "step", "verdict", "inside", "pages", "repeated", "links", "coverage")
+_KEEP: Final = "keep"
+
+
+def _row(path: str, verdict: PathVerdict) -> list[Any]:
+    steps = path.split(">")
+    return [
+        len(steps) - 1,
+        steps[-1],
+        verdict.reason or _KEEP,
+        verdict.inside,
+        verdict.pages,
+        verdict.repeated,
+        verdict.links,
+        verdict.coverage,
+    ]
+
+
+def _outline(rows: Collection[Collection[Any]], of_pages: int) -> dict[str, PathVerdict]:
+    above: list[str] = []
+    verdicts: dict[str, PathVerdict] = {}
+    for depth, step, verdict, inside, pages, repeated, links, coverage in rows:
+        if not 0 <= depth <= len(above):
+            raise ValueError(f"row {step!r} has depth {depth} below depth {len(above) - 1}")
+        above[depth:] = [str(step)]
+        reason = None if verdict == _KEEP else DropReason(verdict)
+        verdicts[">".join(above)] = PathVerdict(
+            reason is None, reason, int(pages), of_pages, float(repeated), float(links), float(coverage), bool(inside)
+        )
+    return verdicts
+
+
+def template_of(learned: SiteVerdicts) -> Template:
+    """Return what is kept of verdicts to cut pages."""
+    wanted = [path for path in learned.paths if _decides(path, learned.paths)]
+    wanted = sorted(wanted, key=lambda path: (-learned.paths[path].pages, path))[:_MOST_PATHS]
+    verdicts = {path: _rounded(learned.paths[path]) for path in _from_above(wanted)}
+    often = sorted(learned.repeated.items(), key=lambda item: (-item[1], item[0]))[:_MOST_REPEATED]
+    return Template(learned.pages, learned.containers, verdicts, dict(sorted(often)))
+
+
+def _decides(path: str, verdicts: Mapping[str, PathVerdict]) -> bool:
+    """Whether a path's verdict says more than that of the path above it."""
+    above, _, step = path.rpartition(">")
+    if not above:
+        return True
+    is_as_above = verdicts[path].keep and verdicts[path].inside == verdicts[above].inside
+    return verdicts[above].keep and not (step == OWN_TEXT and is_as_above)
+
+
+def _from_above(paths: Collection[str]) -> list[str]:
+    """Return paths as an outline lists them: each element's paths together, after it."""
+    return sorted(paths, key=lambda path: path.split(">"))
+
+
+def _rounded(verdict: PathVerdict) -> PathVerdict:
+    """Three digits say all, and read well where a template is shown."""
+    return replace(
+        verdict,
+        repeated=round(verdict.repeated, 3),
+        links=round(verdict.links, 3),
+        coverage=round(verdict.coverage, 3),
+    )
+
+
+def part_of(template: Template, paths: Collection[str]) -> Template:
+    """Return the template of one layout: of the paths given, all above them and all below them."""
+    folding = template.lookup.folding
+    wanted = {folding.path(path) for path in paths}
+    for path in list(wanted):
+        steps = path.split(">")
+        wanted.update(">".join(steps[:length]) for length in range(1, len(steps)))
+    verdicts: dict[str, PathVerdict] = {}
+    below: set[str] = {folding.path(path) for path in paths}
+    for path, verdict in template.verdicts.items():
+        if path.rpartition(">")[0] in below:
+            below.add(path)
+        if path in wanted or path in below:
+            verdicts[path] = verdict
+    containers = tuple(path for path in template.containers if path in verdicts) or template.containers[:1]
+    return replace(template, verdicts=verdicts, containers=containers)
+
+
+def selectors(template: Template) -> Selectors:
+    """Return a template as CSS; blocks that are dropped for themselves and the page guard are not in it."""
+    return selectors_of(template.containers, template.verdicts)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is left out of one page."""
+
+    removed: list[Why | None]
+    """One value a block, None where it stays."""
+    fit: float
+    """Share of the page's text that stands on paths the template knows, 0 to 1."""
+    mild: bool
+    """The page guard put back what the verdicts would drop."""
+
+
+def cut(page: Page, template: Template) -> Cut:
+    """Return for each block of a page why it is left out, or None where it stays."""
+    lookup = template.lookup
+    find, known, repeated = lookup.standing, lookup.known, template.repeated
+    removed: list[Why | None] = []
+    total = unknown = 0
+    inside = [0] * 4
+    for block in page.blocks:
+        path, text = block[0], block[1]
+        why, is_inside, is_known = known.get(path) or find(path)
+        chars = len(text)
+        if why is None and chars >= _LONG_BLOCK and (pages := repeated.get(block[2], 0)):
+            why = _why_repeated(block, pages, template, inside=is_inside)
+        removed.append(why)
+        total += chars
+        if not is_known:
+            unknown += chars
+        if is_inside:
+            inside[_kind(why)] += chars
+    fit = 1 - unknown / total if total else 1.0
+    back = _put_back(inside)
+    if not back:
+        return Cut(removed, fit, mild=False)
+    mild = [
+        None if why is not None and _kind(why) in back and find(block.path).inside else why
+        for block, why in zip(page.blocks, removed, strict=True)
+    ]
+    return Cut(mild, fit, mild=True)
+
+
+# Only a text as long as a sentence is dropped for itself; shorter ones go or stay with their path.
+_LONG_BLOCK: Final = 50
+# Of learning pages that have it. Within the main column more must agree: there content repeats.
+_OFTEN_OUTSIDE: Final = 0.5
+_OFTEN_INSIDE: Final = 0.6
+
+
+def _why_repeated(block: Block, pages: int, template: Template, *, inside: bool) -> Why | None:
+    needed = (_OFTEN_INSIDE if inside else _OFTEN_OUTSIDE) * template.pages
+    return template.lookup.why_repeated(block, pages) if pages >= needed else None
+
+
+# Kinds of text in the main column.
+_KEPT, _LISTED, _REPEATED, _OTHER = range(4)
+
+
+def _kind(why: Why | None) -> int:
+    if why is None:
+        return _KEPT
+    if why.reason is DropReason.REPEATS:
+        return _REPEATED
+    return _LISTED if why.reason in _MAY_BE_INDEX and not why.is_sitewide else _OTHER
+
+
+_MAY_BE_INDEX: Final = frozenset([DropReason.LINKS, DropReason.NAMED])
+_NEAR_COPY: Final = 0.3
+
+
+def _put_back(inside: list[int]) -> frozenset[int]:
+    """Return which kinds of what was dropped within the main column are its content after all.
+
+    An index page is made of links: where less text is left than stands in lists of links that not the whole site has,
+    they are its content. Pages that differ in a name repeat each other in nearly all of their text: where less than a
+    third of what repeats is left, it is their content.
+
+    Args:
+        inside: characters of the main column by kind.
+    """
+    found = set()
+    if inside[_KEPT] < inside[_LISTED]:
+        found.add(_LISTED)
+    if inside[_KEPT] < _NEAR_COPY * inside[_REPEATED]:
+        found.add(_REPEATED)
+    return frozenset(found)

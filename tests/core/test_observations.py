@@ -1,0 +1,70 @@
+import pickle  # noqa: TID251, what multiprocessing does
+
+import pytest
+from hypothesis import given
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.observations import MOST_BLOCKS, MOST_STEPS, Observation, observe
+from tests.core.html_soup import anything
+
+
+def seen(html: str) -> Observation:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return observe(page)
+
+
+def test_each_block_is_seen_with_its_path_size_and_links() -> None:
+    found = seen("<main><p>Some text</p><p>and <a href=x>links</a></p></main><footer>End</footer>")
+
+    assert found.paths == ("body>main>p", "body>footer")
+    assert list(found.at) == [0, 0, 1]
+    assert list(found.chars) == [9, 9, 3]
+    assert list(found.link_chars) == [0, 5, 0]
+
+
+def test_one_text_has_one_mark_wherever_it_stands() -> None:
+    found = seen("<p>Same text</p><div>same TEXT</div><div>another</div>")
+
+    assert found.texts[0] == found.texts[1] != found.texts[2]
+    assert found.fingerprints[0] != found.fingerprints[1]
+
+
+def test_usual_page_takes_less_than_two_kilobytes() -> None:
+    page = "".join(f"<div class=c{i}><p>Paragraph number {i} of a page</p></div>" for i in range(90))
+    found = seen(f"<main>{page}</main>")
+    arrays = (found.at, found.fingerprints, found.texts, found.chars, found.link_chars)
+
+    assert sum(len(each) * each.itemsize for each in arrays) + 8 * len(found.paths) < 2_000
+
+
+@pytest.mark.parametrize("blocks", [MOST_BLOCKS, MOST_BLOCKS + 1, 7 * MOST_BLOCKS + 3])
+def test_long_page_is_sampled_evenly(blocks: int) -> None:
+    found = seen("<p>a</p>" * (blocks // 2) + "<i>b<hr></i>" * (blocks - blocks // 2))
+
+    assert MOST_BLOCKS // 2 <= len(found.at) <= MOST_BLOCKS
+    assert abs(2 * sum(found.at) - len(found.at)) <= 2
+
+
+def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() -> None:
+    found = seen(f"<p>{'x' * 99_999} <a href=y>{'y' * 100_000}</a></p>")
+
+    assert list(found.chars) == [65_535]
+    assert list(found.link_chars) == [32_767]
+
+
+def test_what_stands_deep_counts_for_what_it_stands_in() -> None:
+    found = seen("<div>" * 100 + "deep")
+
+    assert found.paths == (">".join(["body"] + ["div"] * (MOST_STEPS - 1)),)
+
+
+@given(anything)
+def test_anything_can_be_seen_and_sent_to_another_process(html: str) -> None:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+
+    found = observe(page)
+
+    assert len(found.at) == len(found.texts) == len(found.chars) == len(found.link_chars) == len(page.blocks)
+    assert pickle.loads(pickle.dumps(found)) == found
