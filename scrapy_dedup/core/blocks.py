@@ -1,12 +1,14 @@
 """HTML to blocks: one parse, one pass, and everything that all layers need of a page."""
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
 
 from scrapy_dedup.core.gather import Block, Gatherer
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse
+from scrapy_dedup.core.metadata_declared import Declared, read_declared, read_marks
 from scrapy_dedup.core.places import Place
 from scrapy_dedup.core.tags import Tag
 
@@ -35,6 +37,8 @@ class Page:
     """The raw `href` of each link in body, in order."""
     robots: tuple[str, ...] = ()
     """The `content` of each `meta name=robots` in head."""
+    declared: Declared = field(default_factory=Declared)
+    """What it says about itself: title, dates, authors, kind."""
 
     @property
     def fingerprints(self) -> list[int]:
@@ -73,20 +77,66 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     page = Page()
     page.lang = (tree.root.attributes.get("lang") if tree.root else None) or None
     _read_head(tree.head.iter() if tree.head else (), page)
+    page.declared = read_declared(tree, html)
     if tree.body is not None:
-        page.links = tuple(href for node in tree.body.css(_LINKS) if (href := node.attributes.get("href")))
+        page.links = _links(tree.body)
         page.body_classes = tree.body.attributes.get("class") or ""
         source = tree.body.inner_html or ""
-        # Formatting elements that stay open multiply; a page that did is not worth its walk.
-        if source.count("<") > 2 * limits.elements:
+        if not _gather(source, page, limits):
             return Unparsed(UnparsedReason.TOO_MANY_ELEMENTS)
-        gatherer = Gatherer()
-        gatherer.over(source)
-        page.blocks, page.skeleton, page.places = gatherer.blocks, gatherer.skeleton, tuple(gatherer.met)
+        if "<noscript" in source:
+            _draw_without_scripts(source, page, limits)
     return page
 
 
 _LINKS = "a[href], area[href]"
+
+
+def _links(body: LexborNode) -> tuple[str, ...]:
+    return tuple(href for node in body.css(_LINKS) if (href := node.attributes.get("href")))
+
+
+def _gather(source: str, page: Page, limits: ParseLimits) -> bool:
+    """Take in what stands in a serialised body; False where the body has grown beyond its limit."""
+    # Formatting elements that stay open multiply; a page that did is not worth its walk.
+    if source.count("<") > 2 * limits.elements:
+        return False
+    gatherer = Gatherer()
+    gatherer.over(source)
+    page.blocks, page.skeleton, page.places = gatherer.blocks, gatherer.skeleton, tuple(gatherer.met)
+    return True
+
+
+_NOSCRIPT = re.compile(r"<noscript\b[^>]*>(.*?)</noscript>", re.DOTALL)
+# Forums and shells of apps serve their text for readers without scripts only. Where that is so many times the text that
+# stands beside it, it is what the page says.
+_MORE_WITHOUT_SCRIPTS = 2
+_MOST_NOSCRIPTS = 100
+
+
+def _draw_without_scripts(source: str, page: Page, limits: ParseLimits) -> None:
+    """Take in the body with what its `noscript` elements hold, where that is most of the text."""
+    raw = "".join(_NOSCRIPT.findall(source)[:_MOST_NOSCRIPTS])
+    if len(raw) <= _MORE_WITHOUT_SCRIPTS * page.chars or refuse(raw, limits) is not None:
+        return
+    links: list[str] = []
+    times, marks = [*page.declared.times], [*page.declared.marks]
+
+    def drawn(found: re.Match[str]) -> str:
+        tree = LexborHTMLParser(found[1], scripting=True, options=LexborDocumentOptions.WO_EVENTS)
+        links.extend(_links(tree.body) if tree.body else ())
+        for known, more in zip((times, marks), read_marks(tree, found[1]), strict=True):
+            known.extend(more)
+        return f"<div>{(tree.body.inner_html if tree.body else '') or ''}</div>"
+
+    whole = Page()
+    if (
+        _gather(_NOSCRIPT.sub(drawn, source, count=_MOST_NOSCRIPTS), whole, limits)
+        and whole.chars > _MORE_WITHOUT_SCRIPTS * page.chars
+    ):
+        page.blocks, page.skeleton, page.places = whole.blocks, whole.skeleton, whole.places
+        page.links += tuple(links)
+        page.declared = replace(page.declared, times=tuple(times), marks=tuple(marks))
 
 
 def _read_head(nodes: Iterable[LexborNode], page: Page) -> None:

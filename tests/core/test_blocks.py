@@ -249,3 +249,31 @@ def test_parsing_does_not_depend_on_the_hash_seed() -> None:
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
     assert output("1") == output("2") != ""
+
+
+def test_text_for_readers_without_scripts_is_read_where_a_page_has_hardly_any_other() -> None:
+    post = "<p>What a post says, at some length.</p>"
+
+    assert texts(f"<p>Loading<noscript data-path='/'>{post * 2}</noscript>") == [
+        "Loading",
+        *["What a post says, at some length."] * 2,
+    ]
+    assert texts(f"{post * 2}<noscript>{post}</noscript>") == ["What a post says, at some length."] * 2
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        pytest.param(f"<noscript>{'<div>' * 17_000}x</noscript>", id="deep"),
+        pytest.param(f"<noscript>{'<i>' * 30}{'<p></p>' * 2_900}x</noscript>" * 40, id="many"),
+        pytest.param("<noscript>" * 50_000, id="open"),
+        pytest.param("<noscript><img src=pixel alt=''></noscript>" * 300, id="pixels"),
+    ],
+)
+def test_noscript_is_no_way_around_the_guard(html: str) -> None:
+    started = time.perf_counter()
+
+    page = parse_page(html)
+
+    assert not isinstance(page, Page) or page.blocks == []
+    assert time.perf_counter() - started < 2

@@ -1,0 +1,91 @@
+"""What a page says about itself, taken from its tree: meta elements, JSON-LD, marked times and names."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+# Real pages stay below all of these; what is beyond is not read.
+_MOST_METAS: Final = 200
+_MOST_MARKS: Final = 30
+_MOST_SCRIPTS: Final = 20
+_MOST_SCRIPT_CHARS: Final = 500_000
+_MOST_CONTENT_CHARS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Everything as it stood; nothing is interpreted."""
+
+    metas: tuple[tuple[str, str], ...] = ()
+    """(lower-case `property`, `name` or `itemprop`, `content`) of each meta element in head."""
+    json_ld: tuple[str, ...] = ()
+    """The text of each script of JSON-LD."""
+    times: tuple[tuple[str, str], ...] = ()
+    """(`datetime`, text) of each `time` element; either may be empty."""
+    marks: tuple[tuple[str, str], ...] = ()
+    """(`itemprop` or "rel", value) of the elements that are marked as author or as day of publication."""
+
+
+_Pairs = tuple[tuple[str, str], ...]
+# What must stand in the HTML for a selector to be worth its walk over the tree.
+_JSON_LD: Final = ("ld+json", "script[type='application/ld+json']")
+_TIME: Final = ("<time", "time")
+_ITEMPROP: Final = ("itemprop", "[itemprop~=author], [itemprop~=datePublished], [itemprop~=dateCreated]")
+_REL: Final = ("author", "[rel~=author]")
+
+
+def read_declared(tree: LexborHTMLParser, html: str) -> Declared:
+    """Return what a page declares; bounded in number and length of everything that is read."""
+    times, marks = read_marks(tree, html)
+    return Declared(tuple(islice(_metas(tree), _MOST_METAS)), tuple(_scripts(tree, html)), times, marks)
+
+
+def read_marks(tree: LexborHTMLParser, html: str) -> tuple[_Pairs, _Pairs]:
+    """Return the marked times, and the marked names and days, of a tree."""
+    times = tuple((_content(node, "datetime"), _text(node)) for node in _selected(tree, html, _TIME))
+    return times, tuple(_marks(tree, html))
+
+
+def _metas(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
+    for node in tree.head.css("meta[content]") if tree.head else ():
+        attributes = node.attributes
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+        content = attributes.get("content")
+        if name and content and len(content) <= _MOST_CONTENT_CHARS:
+            yield name.strip().lower(), content
+
+
+def _scripts(tree: LexborHTMLParser, html: str) -> Iterator[str]:
+    left = _MOST_SCRIPT_CHARS
+    for node in islice(_selected(tree, html, _JSON_LD), _MOST_SCRIPTS):
+        text = node.text()
+        left -= len(text)
+        if left < 0:
+            return
+        yield text
+
+
+def _marks(tree: LexborHTMLParser, html: str) -> Iterator[tuple[str, str]]:
+    for node in _selected(tree, html, _ITEMPROP):
+        named = node.css_first("[itemprop~=name]") or node
+        value = _content(node, "content") or _content(node, "datetime") or _content(named, "content") or _text(named)
+        yield (node.attributes.get("itemprop") or "").strip(), value
+    for node in _selected(tree, html, _REL):
+        yield "rel", _text(node)
+
+
+def _selected(tree: LexborHTMLParser, html: str, wanted: tuple[str, str]) -> Iterator[LexborNode]:
+    token, selector = wanted
+    if token in html and tree.root is not None:
+        yield from tree.root.css(selector)[:_MOST_MARKS]
+
+
+def _content(node: LexborNode, name: str) -> str:
+    return (node.attributes.get(name) or "")[:_MOST_CONTENT_CHARS].strip()
+
+
+def _text(node: LexborNode) -> str:
+    return " ".join(node.text(separator=" ").split())[:_MOST_CONTENT_CHARS]
