@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 
 from scrapy_dedup.store.codec import Packer, column_text
+from scrapy_dedup.store.layout_batch import LayoutBatch
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CleanedRecord,
@@ -58,6 +59,7 @@ class Batch:
     visits: dict[tuple[datetime, bytes], Row] = field(default_factory=dict)
     extractions: dict[bytes, Row] = field(default_factory=dict)
     validators: dict[str, Row] = field(default_factory=dict)
+    layouts: LayoutBatch = field(default_factory=LayoutBatch)
 
     def __bool__(self) -> bool:
         return any(getattr(self, part.name) for part in fields(self))
@@ -125,4 +127,6 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
             case BoilerplateRecord():
                 row = boilerplate_row(record, project_id, packer)
                 batch.boilerplate[row["domain"], row["method"]] = row
+            case _:
+                batch.layouts.add(record, project_id, run_id, packer)
     return batch

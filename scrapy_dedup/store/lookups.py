@@ -136,15 +136,29 @@ def is_known(connection: Connection, project_id: uuid.UUID, domain: str) -> bool
     return connection.execute(select(DomainBoilerplate.id).where(*of_domain).limit(1)).first() is not None
 
 
-def documents_by_status(
-    connection: Connection, run_id: uuid.UUID, status: str, after: tuple[datetime, bytes] | None, limit: int
-) -> list[tuple[datetime, bytes, str]]:
-    """Return (updated_at, page_key, url) of so many documents of a run, in this order."""
+def find_http_statuses(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, int]:
+    """Return the status of each URL's last fetch, of those that had one."""
+    return {
+        key: status
+        for some in chunks(keys)
+        for key, status in connection.execute(
+            select(CrawledUrl.page_key, CrawledUrl.http_status).where(
+                CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some)
+            )
+        )
+        if status is not None
+    }
+
+
+def finished_documents(
+    connection: Connection, run_id: uuid.UUID, after: tuple[datetime, bytes] | None, limit: int
+) -> list[tuple[datetime, bytes]]:
+    """Return (updated_at, page_key) of so many documents that a run completed, in this order."""
     order = (Document.updated_at, Document.page_key)
-    some = select(*order, Document.url).where(Document.run_id == run_id, Document.status == status)
+    some = select(*order).where(Document.run_id == run_id, Document.status == "completed")
     if after:
         some = some.where(tuple_(*order) > tuple_(*after))
-    return [(at, key, url) for at, key, url in connection.execute(some.order_by(*order).limit(limit))]
+    return [(at, key) for at, key in connection.execute(some.order_by(*order).limit(limit))]
 
 
 def last_runs(connection: Connection, project_id: uuid.UUID, limit: int) -> list[StoredRun]:

@@ -14,43 +14,15 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Float,
-    ForeignKey,
-    Index,
-    LargeBinary,
-    MetaData,
-    String,
-    Text,
-    UniqueConstraint,
-    Uuid,
-    text,
-)
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
 
-from scrapy_dedup.store.columns import Key, RowNumber, UtcDateTime, now
+from scrapy_dedup.store.base import NO_RUN, Base, of_project
+from scrapy_dedup.store.columns import Key, RowNumber, now
+from scrapy_dedup.store.layout_models import LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
 
-NO_RUN = uuid.UUID(int=0)  # what was written outside of one
-
-
-class Base(DeclarativeBase):
-    """Base of all tables; names of constraints are fixed, so that migrations can name them."""
-
-    metadata = MetaData(
-        naming_convention={
-            "pk": "pk_%(table_name)s",
-            "fk": "fk_%(table_name)s_%(column_0_name)s",
-            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        },
-    )
-    type_annotation_map = {uuid.UUID: Uuid(), datetime: UtcDateTime(), str: Text(), float: Float()}  # noqa: RUF012 (SQLAlchemy's own form)
-
-
-def _project(*, primary_key: bool = False) -> Mapped[uuid.UUID]:
-    return mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=primary_key)
+# What stands in modules of its own; whoever imports this one has all tables.
+__all__ = ["NO_RUN", "Base", "LayoutAlarm", "LayoutRun", "LayoutSignature", "LayoutTemplate"]
 
 
 class Project(Base):
@@ -72,7 +44,7 @@ class CrawlRun(Base):
     __table_args__ = (Index(None, "project_id", "started_at"),)
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    project_id: Mapped[uuid.UUID] = _project()
+    project_id: Mapped[uuid.UUID] = of_project()
     spider: Mapped[str]
     jobdir: Mapped[str | None]
     status: Mapped[str] = mapped_column(String(16))
@@ -96,7 +68,7 @@ class Source(Base):
     )
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = _project()
+    project_id: Mapped[uuid.UUID] = of_project()
     page_key: Mapped[bytes] = mapped_column(Key)
     url: Mapped[str]
     domain: Mapped[str]
@@ -117,7 +89,7 @@ class SourceVersion(Base):
     __tablename__ = "source_versions"
     __table_args__ = (Index("ix_source_versions_oldest", "project_id", "fetched_at", "page_key"),)
 
-    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
     fetched_at: Mapped[datetime] = mapped_column(primary_key=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
@@ -134,7 +106,7 @@ class Document(Base):
         Index(None, "project_id", "domain"),
     )
 
-    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
     url: Mapped[str]
     domain: Mapped[str]
@@ -177,7 +149,7 @@ class CrawledUrl(Base):
         Index(None, "project_id", "document_key", sqlite_where=text("document_key <> page_key")),
     )
 
-    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
     url: Mapped[str]
     domain: Mapped[str]
@@ -195,7 +167,7 @@ class Decision(Base):
     __tablename__ = "decisions"
     __table_args__ = (Index("ix_decisions_oldest", "project_id", "decided_at", "page_key", "layer"),)
 
-    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
     layer: Mapped[str] = mapped_column(String(32), primary_key=True)
     run_id: Mapped[uuid.UUID | None]
@@ -217,7 +189,7 @@ class Visit(Base):
     )
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    project_id: Mapped[uuid.UUID] = _project()
+    project_id: Mapped[uuid.UUID] = of_project()
     # NO_RUN outside of one: two NULLs would not be equal.
     run_id: Mapped[uuid.UUID]
     page_key: Mapped[bytes] = mapped_column(Key)
@@ -239,7 +211,7 @@ class Extraction(Base):
     # Covers the question which memos a page has.
     __table_args__ = (Index(None, "project_id", "page_key", "memo_key"),)
 
-    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     memo_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key)
     url: Mapped[str]
@@ -259,7 +231,7 @@ class DomainValidators(Base):
 
     __tablename__ = "domain_validators"
 
-    project_id: Mapped[uuid.UUID] = _project(primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     domain: Mapped[str] = mapped_column(primary_key=True)
     sent: Mapped[int] = mapped_column(BigInteger)
     not_modified: Mapped[int] = mapped_column(BigInteger)
@@ -276,7 +248,7 @@ class DomainBoilerplate(Base):
     __table_args__ = (UniqueConstraint("project_id", "domain", "method"),)
 
     id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
-    project_id: Mapped[uuid.UUID] = _project()
+    project_id: Mapped[uuid.UUID] = of_project()
     domain: Mapped[str]
     method: Mapped[str] = mapped_column(String(16))
     boilerplate_hashes: Mapped[list[str]] = mapped_column(JSON, default=list)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-Method = Literal["html", "text"]
+from scrapy_dedup.store.layout_records import LayoutKnowledge
+
+Method = Literal["template", "html", "text"]
 Field = Literal["html", "content", "item_html", "bare"]
 # Of a page's originals: the response's HTML, an item's text, an item's own HTML, and the HTML of a page without items,
 # which is kept to be compared with later versions alone.
@@ -273,4 +275,5 @@ Record = (
     | DecisionRecord
     | BoilerplateRecord
     | ValidatorRecord
+    | LayoutKnowledge
 )

@@ -5,13 +5,15 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Column, Connection, CursorResult, and_, delete, func, select
+from sqlalchemy import Column, ColumnElement, Connection, CursorResult, and_, delete, func, select
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store import contents, lookups
+from scrapy_dedup.store import contents, lookups, templates
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.layout_batch import template_row
+from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, Project, Source
 from scrapy_dedup.store.records import BARE, BoilerplateRecord, Evidence, Method
 from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
@@ -84,12 +86,18 @@ class SourceRepository:
         self._session = session
 
     def get_domains_for_project(
-        self, project_id: uuid.UUID, source_groups: Collection[str] | None = None
+        self, project_id: uuid.UUID, source_groups: Collection[str] | None = None, *, bare: bool = False
     ) -> list[tuple[str, int]]:
-        """Return (domain, number of pages with items whose content is kept), in the order of domains."""
+        """Return (domain, number of pages whose content is kept), in the order of domains.
+
+        Args:
+            project_id: of this project.
+            source_groups: only pages that were stored under one of these.
+            bare: count pages without items, too.
+        """
         counted = (
             select(Source.domain, func.count())
-            .where(Source.project_id == project_id, Source.content.is_not(None), Source.field != BARE)
+            .where(Source.project_id == project_id, _is_kept(bare=bare))
             .group_by(Source.domain)
             .order_by(by_code_point(Source.domain))
         )
@@ -98,14 +106,20 @@ class SourceRepository:
         return [(domain, pages) for domain, pages in self._session.execute(counted)]
 
     def iterate(
-        self, project_id: uuid.UUID, domain: str, source_groups: Collection[str] | None = None
+        self, project_id: uuid.UUID, domain: str, source_groups: Collection[str] | None = None, *, bare: bool = False
     ) -> Iterator[StoredSource]:
-        """Iterate over the pages of a domain that gave items and whose content is kept, in the order of their keys.
+        """Iterate over the pages of a domain whose content is kept, in the order of their keys.
 
         All keys and a hundred packed pages are in memory at a time. No cursor
         stays open between them, so the session may write while it iterates.
+
+        Args:
+            project_id: of this project.
+            domain: of this domain.
+            source_groups: only pages that were stored under one of these.
+            bare: pages without items, too.
         """
-        kept = and_(Source.content.is_not(None), Source.field != BARE)
+        kept = _is_kept(bare=bare)
         of_domain = select(Source.page_key).where(
             Source.project_id == project_id, Source.domain == column_text(domain), kept
         )
@@ -117,6 +131,10 @@ class SourceRepository:
             some = pages.where(Source.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
             yield from map(read_source, self._session.execute(some).all())
 
+    def http_statuses(self, project_id: uuid.UUID, page_keys: Collection[bytes]) -> dict[bytes, int]:
+        """Return the status of each page's last fetch, of those that had one."""
+        return lookups.find_http_statuses(self._session.connection(), project_id, page_keys)
+
     def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[tuple[bytes, str]]) -> int:
         """Store what is left of pages, given by page_key; return how many were given.
 
@@ -127,9 +145,7 @@ class SourceRepository:
             StoreError: there is no such project.
         """
         connection = self._session.connection()
-        stored_bytes = contents.lock_project(connection, project_id)
-        if stored_bytes is None:
-            raise StoreError(f"there is no project {project_id}; it may have been deleted meanwhile")
+        stored_bytes = _locked(connection, project_id)
         given = 0
         pairs = iter(cleaned)
         while some := {key: column_text(text) for key, text in islice(pairs, _PAGES_AT_ONCE)}:
@@ -137,6 +153,25 @@ class SourceRepository:
             given += len(some)
         contents.count_bytes(connection, project_id, stored_bytes)
         return given
+
+
+class TemplateRepository:
+    """The templates of a project's layouts, written together with what else a session writes."""
+
+    def __init__(self, session: Session, project_id: uuid.UUID) -> None:
+        self._session = session
+        self._project_id = project_id
+
+    def add(self, records: Iterable[TemplateRecord]) -> list[int]:
+        """Add versions, in their order, see `TemplateRecord`; return the number of each.
+
+        Raises:
+            StoreError: there is no such project.
+        """
+        packer, connection = Packer(), self._session.connection()
+        rows = [template_row(record, self._project_id, packer) for record in records]
+        _locked(connection, self._project_id)
+        return [templates.add(connection, row) for row in rows]
 
 
 class ProjectRepository:
@@ -172,6 +207,14 @@ class ProjectRepository:
 _TABLES = {table.name: table for table in reversed(Base.metadata.sorted_tables)}
 
 
+def _locked(connection: Connection, project_id: uuid.UUID) -> int:
+    """Take the project's turn to write; return how many bytes it holds."""
+    stored_bytes = contents.lock_project(connection, project_id)
+    if stored_bytes is None:
+        raise StoreError(f"there is no project {project_id}; it may have been deleted meanwhile")
+    return stored_bytes
+
+
 def _of_project(name: str) -> Column[uuid.UUID]:
     column: Column[uuid.UUID] = _TABLES[name].c["id" if name == Project.__tablename__ else "project_id"]
     return column
@@ -185,6 +228,11 @@ def _count(connection: Connection, name: str, project_id: uuid.UUID) -> int:
 def _rows(result: object) -> int:
     assert isinstance(result, CursorResult)
     return result.rowcount
+
+
+def _is_kept(*, bare: bool) -> ColumnElement[bool]:
+    kept = Source.content.is_not(None)
+    return kept if bare else and_(kept, Source.field != BARE)
 
 
 def _texts(source_groups: Collection[str]) -> list[str]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.store import contents, extractions, lookups, runs, states, validators, visits
+from scrapy_dedup.store import contents, extractions, layouts, lookups, runs, states, validators, visits
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
 from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.history import PageHistory
 from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.known_layouts import KnownLayouts
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
 from scrapy_dedup.store.records import Record, RunStatus
 from scrapy_dedup.store.stored import (
@@ -32,7 +32,7 @@ _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
 
 
-class ProjectStore(PageHistory):
+class ProjectStore(KnownLayouts):
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
     Every method raises StoreError when the database fails.
@@ -81,7 +81,8 @@ class ProjectStore(PageHistory):
     def write(self, records: Iterable[Record]) -> None:
         """Write the records in one transaction; of two with the same keys the later one counts.
 
-        Writing the same records twice equals once, but for ValidatorRecord.
+        Writing the same records twice equals once, but for those that count:
+        ValidatorRecord, LayoutSignatureRecord and LayoutRunRecord.
         Call it from the writer's thread: it compresses, and waits for the lock
         of other processes.
 
@@ -109,6 +110,7 @@ class ProjectStore(PageHistory):
         visits.write(connection, batch, self._visit_bound)
         extractions.write(connection, self.id, batch, self._keep.extractions)
         validators.add(connection, batch)
+        layouts.write(connection, self.id, batch.layouts)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
 
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
@@ -120,18 +122,11 @@ class ProjectStore(PageHistory):
 
     def finished_keys(self, run_id: uuid.UUID) -> Iterator[bytes]:
         """Iterate over the page keys whose documents the run completed."""
-        return (key for key, _ in self._documents(run_id, "completed"))
 
-    def unfinished_urls(self, run_id: uuid.UUID) -> Iterator[tuple[bytes, str]]:
-        """Iterate over (page_key, url) of documents that the run began and did not complete."""
-        return self._documents(run_id, "processing")
+        def some(connection: Connection, last: tuple[datetime, bytes] | None) -> list[tuple[datetime, bytes]]:
+            return lookups.finished_documents(connection, run_id, last, _KEYS_AT_ONCE)
 
-    def _documents(self, run_id: uuid.UUID, status: str) -> Iterator[tuple[bytes, str]]:
-        def some(connection: Connection, last: tuple[datetime, bytes, str] | None) -> list[tuple[datetime, bytes, str]]:
-            after = last[:2] if last else None
-            return lookups.documents_by_status(connection, run_id, status, after, _KEYS_AT_ONCE)
-
-        return ((key, url) for _, key, url in self._stream(some))
+        return (key for _, key in self._stream(some))
 
     def knowledge(self, domain: str) -> dict[str, StoredBoilerplate]:
         """Return what repeats on a domain, by method; empty for a domain that is not known."""

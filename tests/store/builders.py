@@ -4,6 +4,13 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from scrapy_dedup.store.layout_records import (
+    AlarmRecord,
+    LayoutRunRecord,
+    LayoutSignatureRecord,
+    TemplateRecord,
+    TemplateStateRecord,
+)
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CrawledUrlRecord,
@@ -113,6 +120,30 @@ def an_extraction(name: object = 1, content: object = "c", **fields: Any) -> Ext
 
 def a_boilerplate(**fields: Any) -> BoilerplateRecord:
     return BoilerplateRecord(**{"domain": DOMAIN, "method": "html", **fields})
+
+
+def a_signature(signature: int = 7, **fields: Any) -> LayoutSignatureRecord:
+    defaults: dict[str, Any] = {"domain": DOMAIN, "level": 1, "layout": 7, "seen": 1, "at": NOON}
+    return LayoutSignatureRecord(signature_hash=signature, **{**defaults, **fields})
+
+
+def a_layout_count(**fields: Any) -> LayoutRunRecord:
+    return LayoutRunRecord(**{"domain": DOMAIN, "layout": 7, "pages": 1, "url": a_url(), **fields})
+
+
+def a_template(layout: int = 7, **fields: Any) -> TemplateRecord:
+    defaults: dict[str, Any] = {"domain": DOMAIN, "structure": 5, "body": {"keep": ["main"]}, "created_at": NOON}
+    return TemplateRecord(layout=layout, **{**defaults, **fields})
+
+
+def a_state(state: Any, version: int | None = None, **fields: Any) -> TemplateStateRecord:
+    defaults: dict[str, Any] = {"domain": DOMAIN, "layout": 7, "reason": "because", "at": a_time(1)}
+    return TemplateStateRecord(version=version, state=state, **{**defaults, **fields})
+
+
+def an_alarm(**fields: Any) -> AlarmRecord:
+    defaults: dict[str, Any] = {"domain": DOMAIN, "layout": 7, "cause": "content root lost", "raised_at": NOON}
+    return AlarmRecord(**{**defaults, **fields})
 
 
 def source_of(project: ProjectStore, name: object = 1) -> StoredSource:

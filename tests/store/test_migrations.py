@@ -106,6 +106,28 @@ def test_a_store_of_the_first_revision_keeps_its_data(url: URL) -> None:
         assert state_of(project, "done").first_seen_at == NOON
 
 
+def test_a_store_of_the_second_revision_keeps_its_data(url: URL) -> None:
+    with Store.open(url) as store:
+        project = store.project("shop")
+        project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        project.write(everything_about(1))
+        before = dump(store)
+    engine = an_engine(url)
+    with engine.begin() as connection:
+        migrating.downgrade(connection, "0002")
+    assert not [name for name in inspect(engine).get_table_names() if name.startswith("layout_")]
+    engine.dispose()
+
+    with Store.open(url) as store:
+        after = dump(store)
+        assert {name: rows for name, rows in after.items() if rows} == {
+            name: rows for name, rows in before.items() if rows and not name.startswith("layout_")
+        }
+        project = store.project("shop")
+        project.write(everything_about(1))
+        assert len(project.templates(DOMAIN)) == len(project.alarms()) == 1
+
+
 def fill_first_revision(connection: Connection) -> None:
     on_server = connection.dialect.name == "postgresql"
     project, run = (number if on_server else number.hex for number in (uuid.uuid4(), uuid.uuid4()))

@@ -20,10 +20,15 @@ from tests.store.builders import (
     a_decision,
     a_document,
     a_key,
+    a_layout_count,
     a_sight,
+    a_signature,
     a_source,
+    a_state,
+    a_template,
     a_time,
     a_visit,
+    an_alarm,
     an_extraction,
 )
 
@@ -82,6 +87,8 @@ def test_no_write_reads_a_whole_table(store: Store, project: ProjectStore) -> No
             project.write([a_source(hour % 9, content=f"{hour}", fetched_at=a_time(hour)), a_document(1)])
             project.write([a_decision(hour, decided_at=a_time(hour)), a_visit(hour, at=a_time(hour)), a_sight(1)])
             project.write([an_extraction(1, hour, created_at=a_time(hour))])
+            project.write([a_signature(hour), a_layout_count(layout=hour), an_alarm(layout=hour)])
+            project.write([a_template(state="live", body={"turn": hour}), a_state("retired")])
 
     assert len(set(found)) > 5
     assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
@@ -110,6 +117,17 @@ def test_missing_pages_are_found_by_domain(project: ProjectStore) -> None:
 
     assert any("ix_documents_project_id_domain (project_id=? AND domain=?)" in plan for plan in found)
     assert not any(plan.startswith("SCAN d") for plan in found)
+
+
+def test_live_templates_and_open_alarms_are_found_by_their_indexes(project: ProjectStore) -> None:
+    with plans(project._database) as found:
+        project.templates(DOMAIN)
+        project.alarms(DOMAIN, open_only=True)
+        project.write([an_alarm(raised_at=None, cleared_at=NOON)])
+
+    for index in ("ix_layout_templates_live", "ix_layout_alarms_open"):
+        assert any(f"{index} (project_id=? AND domain=?" in plan for plan in found)
+    assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
 
 
 def test_visits_are_read_in_the_order_of_their_indexes(project: ProjectStore) -> None:

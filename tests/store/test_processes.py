@@ -8,6 +8,7 @@ from sqlalchemy import URL, text
 
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.store import Store
+from tests.store.builders import DOMAIN
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -112,7 +113,7 @@ import sys
 from scrapy_dedup.store.records import GoneRecord, ValidatorRecord
 from scrapy_dedup.store.store import Store
 from tests.store.builders import a_boilerplate, a_crawled_url, a_document, a_key, a_sight, a_time, a_visit
-from tests.store.builders import an_extraction
+from tests.store.builders import a_layout_count, a_signature, a_template, an_alarm, an_extraction
 step = int(sys.argv[1])
 with Store.open({spelt(url)!r}) as store:
     project = store.project("shop")
@@ -124,6 +125,8 @@ with Store.open({spelt(url)!r}) as store:
             for record in (
                 a_document(name), a_crawled_url(name), a_boilerplate(domain=str(name)), a_sight(name),
                 a_visit(name), an_extraction(name), ValidatorRecord(str(name), sent=1),
+                a_signature(name), a_layout_count(layout=name), an_alarm(layout=name),
+                a_template(name % 3, state="live", body={{"step": step, "turn": turn}}),
             )
         )
         project.write([GoneRecord(a_key(name), a_time(1)) for name in names])
@@ -133,4 +136,7 @@ with Store.open({spelt(url)!r}) as store:
 
     assert [process.wait(timeout=120) for process in processes] == [0, 0]
     with Store.open(url) as store:
-        assert store.project("shop").validator_counts("7").sent == 2 * 30
+        project = store.project("shop")
+        assert project.validator_counts("7").sent == 2 * 30
+        assert {one.seen_count for one in project.signatures(DOMAIN)} == {2 * 30}
+        assert len(project.templates(DOMAIN)) == 3

@@ -18,7 +18,19 @@ from scrapy_dedup.store.repositories import (
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import DecisionCount, DomainFigures
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, NOON, a_boilerplate, a_decision, a_document, a_key, a_source, a_time, source_of
+from tests.store.builders import (
+    DOMAIN,
+    NOON,
+    a_boilerplate,
+    a_decision,
+    a_document,
+    a_key,
+    a_layout_count,
+    a_signature,
+    a_source,
+    a_time,
+    source_of,
+)
 from tests.store.test_writer import everything_about
 
 STATS: BoilerplateStats = {
@@ -277,6 +289,7 @@ def fill(project: ProjectStore) -> None:
     keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON)
     keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
+    keeper.write([a_signature(), a_layout_count()])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
 
 

@@ -8,7 +8,7 @@ from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import NOON, a_document, a_key, a_time, a_url
+from tests.store.builders import NOON, a_document, a_key, a_time
 
 
 def begin(project: ProjectStore, *, jobdir: str | None = "/jobs/1", spider: str = "site", hours: float = 0) -> Run:
@@ -99,7 +99,7 @@ def test_how_a_run_ended_is_kept(project: ProjectStore) -> None:
     }
 
 
-def test_finished_and_unfinished_documents_of_a_run_are_told_apart(
+def test_finished_documents_of_a_run_are_told_from_others(
     project: ProjectStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("scrapy_dedup.store.writer._KEYS_AT_ONCE", 7)
@@ -110,7 +110,6 @@ def test_finished_and_unfinished_documents_of_a_run_are_told_apart(
     project.write([a_document("failed", status="failed")])
 
     assert sorted(project.finished_keys(run.id)) == sorted(a_key(name) for name in range(60) if name % 3)
-    assert dict(project.unfinished_urls(run.id)) == {a_key(name): a_url(name) for name in range(0, 60, 3)}
     assert list(project.finished_keys(before.id)) == [a_key("before")]
     assert list(project.finished_keys(uuid.uuid4())) == []
 

@@ -23,9 +23,11 @@ from tests.store.builders import (
     a_document,
     a_key,
     a_source,
+    a_template,
     a_time,
     a_url,
     a_visit,
+    an_alarm,
     an_extraction,
     document_of,
     source_of,
@@ -44,6 +46,8 @@ def everything_about(name: object) -> list[Record]:
         a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": Evidence(41, "body>p", "Cookies")}),
         a_visit(name),
         an_extraction(name, items=[{"title": "T"}]),
+        a_template(state="live", overrides=[{"action": "drop", "selector": ".ads"}], selectors={"content": ["main"]}),
+        an_alarm(),
     ]
 
 

@@ -1,0 +1,61 @@
+"""Pages that went out again with another clean text: what is stored of them, changed together."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.store import contents, extractions, states
+from scrapy_dedup.store.batch import pack
+from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
+from scrapy_dedup.store.records import ExtractionRecord
+from scrapy_dedup.store.stored_visits import StoredState
+
+# An upsert of what is held already adds nothing that would have to go: no page has more outcomes than before.
+_NO_BOUND = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Refined:
+    """A page that went out again.
+
+    Attributes:
+        recleaned: what is left of it now.
+        fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
+        extractions: its outcomes with the items of today; one that is not held any more is not brought back.
+    """
+
+    recleaned: Recleaned
+    fetched_at: datetime
+    extractions: tuple[ExtractionRecord, ...] = ()
+
+
+class RefinementRepository:
+    """Brings the store up to date; whoever opened the session commits."""
+
+    def __init__(self, session: Session, project_id: uuid.UUID, *, layer: str, keep_decisions: int) -> None:
+        self._session = session
+        self._project_id = project_id
+        self._recleaning = RecleaningRepository(session, project_id, layer=layer, keep_decisions=keep_decisions)
+
+    def write(self, pages: Sequence[Refined]) -> int:
+        """Store the texts, figures, decisions and outcomes of some pages; return how many still were what they were.
+
+        What a later crawl has learned of a page in the meantime stays.
+        """
+        connection = self._session.connection()
+        contents.lock_project(connection, self._project_id)
+        known = states.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
+        still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
+        self._recleaning.write([page.recleaned for page in still])
+        held = {key for state in known.values() for key in state.memo_keys}
+        outcomes = [one for page in still for one in page.extractions if one.memo_key in held]
+        extractions.write(connection, self._project_id, pack(outcomes, self._project_id, None), _NO_BOUND)
+        return len(still)
+
+
+def is_of_version(state: StoredState | None, fetched_at: datetime) -> bool:
+    """Say whether an original is that of a page's last acknowledged change: of a later one the items never arrived."""
+    return state is not None and state.status == "completed" and state.last_changed_at == fetched_at

@@ -1,0 +1,181 @@
+from datetime import datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.store.layout_models import REST
+from scrapy_dedup.store.layout_records import from_digits, to_digits
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored_layouts import LayoutFigures, StoredSignature
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, NOON, a_layout_count, a_signature, a_template, a_time, a_url, an_alarm
+
+MOST, LEAST = 2**63 - 1, -(2**63)
+
+
+@given(st.integers(LEAST, MOST))
+def test_a_signature_is_read_back_from_its_digits(signature: int) -> None:
+    assert from_digits(to_digits(signature)) == signature
+    assert len(to_digits(signature)) == 16
+
+
+@pytest.mark.parametrize("digits", ["", "x", "-1", "+1", "0x1", "1" * 17, "1_0", "\u0661"])
+def test_what_is_no_signature_is_refused(digits: str) -> None:
+    with pytest.raises(ValueError, match="needs 1 to 16 hexadecimal digits"):
+        from_digits(digits)
+
+
+class TestSignatures:
+    def test_counts_add_up_and_times_widen(self, project: ProjectStore) -> None:
+        project.write([a_signature(seen=2, at=a_time(2)), a_signature(seen=3, at=a_time(1))])
+        project.write([a_signature(seen=4, at=a_time(5)), a_signature(seen=1, at=a_time(3), algorithm_version=2)])
+
+        assert project.signatures(DOMAIN) == [StoredSignature(DOMAIN, 7, 1, 7, 10, a_time(1), a_time(5), 2)]
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_one_that_belongs_to_a_layout_stays_with_it(self, project: ProjectStore, *, at_once: bool) -> None:
+        records = [a_signature(layout=None), a_signature(layout=9), a_signature(layout=None)]
+        for some in [records] if at_once else [[record] for record in records]:
+            project.write(some)
+
+        assert [(one.layout, one.seen_count) for one in project.signatures(DOMAIN)] == [(9, 3)]
+
+    def test_levels_are_told_apart_and_numbers_are_signed(self, project: ProjectStore) -> None:
+        project.write([a_signature(MOST), a_signature(LEAST), a_signature(MOST, level=2), a_signature(domain="other")])
+
+        found = [(one.level, one.signature_hash) for one in project.signatures(DOMAIN)]
+        assert found == [(1, LEAST), (1, MOST), (2, MOST)]
+
+    def test_the_least_recently_seen_are_forgotten(
+        self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("scrapy_dedup.store.layouts.SIGNATURES_KEPT", 10)
+        project.write(a_signature(number, at=a_time(number)) for number in range(10))
+        project.write([a_signature(0, at=a_time(20)), *(a_signature(number, level=2) for number in range(10))])
+        assert len(project.signatures(DOMAIN)) == 20
+
+        project.write([a_signature(10, at=a_time(10))])
+
+        kept = [one.signature_hash for one in project.signatures(DOMAIN) if one.level == 1]
+        assert kept == [0, *range(3, 11)]
+        assert len(project.signatures(DOMAIN)) == 19
+
+
+class TestFigures:
+    def test_a_layout_has_the_sums_of_its_signatures(self, project: ProjectStore) -> None:
+        project.write([a_signature(7, seen=3), a_signature(8, seen=2, at=a_time(4)), a_signature(7, level=2)])
+        project.write(
+            [a_signature(9, layout=None, seen=2), a_signature(10, layout=None), a_signature(7, domain="a.example")]
+        )
+
+        first, *of_domain = project.layouts()
+
+        assert (first.domain, first.pages) == ("a.example", 1)
+        assert [(one.layout, one.signatures, one.pages) for one in of_domain] == [(7, 2, 5), (REST, 2, 3)]
+        assert (of_domain[0].first_seen_at, of_domain[0].last_seen_at) == (NOON, a_time(4))
+        assert project.layouts(DOMAIN) == of_domain
+
+    def test_counts_of_runs_come_in_the_order_in_which_these_began(self, project: ProjectStore) -> None:
+        runs = []
+        for day in (1, 0):
+            runs.append(project.begin_run(spider="site", jobdir=None, started_at=a_time(24 * day)).id)
+            project.write([a_layout_count(pages=10 + day, url=a_url(day)), a_layout_count(layout=8)])
+            project.write([a_layout_count(pages=5, url=a_url("later")), a_layout_count(pages=1)])
+
+        layouts = {one.layout: one for one in project.layouts(DOMAIN)}
+
+        assert [(count.run_id, count.started_at, count.pages) for count in layouts[7].runs] == [
+            (runs[1], NOON, 16),
+            (runs[0], a_time(24), 17),
+        ]
+        assert layouts[7].example_url == a_url(1)
+        assert [count.pages for count in layouts[8].runs] == [1, 1]
+
+    def test_what_was_counted_outside_of_a_run_has_none(self, project: ProjectStore) -> None:
+        project.write([a_layout_count(pages=2)])
+
+        (layout,) = project.layouts()
+
+        assert [(count.run_id, count.started_at, count.pages) for count in layout.runs] == [(None, None, 2)]
+
+    @pytest.mark.parametrize(
+        ("states", "version"),
+        [(["probation"], 1), (["live", "probation"], 1), (["live", "live", "probation"], 2), (["retired"] * 2, 2)],
+    )
+    def test_a_layout_shows_its_live_template_or_the_newest(
+        self, project: ProjectStore, states: list[str], version: int
+    ) -> None:
+        project.write(a_template(state=state, body={"n": number}) for number, state in enumerate(states))
+
+        (layout,) = project.layouts()
+
+        assert layout.template is not None
+        assert layout.template.version == version
+        nothing_met = LayoutFigures(DOMAIN, 7, 0, 0, None, None, (), None, layout.template)
+        assert layout == nothing_met
+
+    def test_the_oldest_counts_are_forgotten(self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scrapy_dedup.store.layouts.RUN_COUNTS_KEPT", 10)
+        for number in range(12):
+            project.write([a_layout_count(layout=number), a_layout_count(domain="other", layout=number // 6)])
+
+        # Nine are left of eleven, and one came after them.
+        assert [one.layout for one in project.layouts(DOMAIN)] == list(range(2, 12))
+        assert len(project.layouts("other")) == 2
+
+
+class TestAlarms:
+    def test_an_alarm_is_read_back(self, project: ProjectStore) -> None:
+        project.write([an_alarm(pages_failed=9, pages_looked=10, first_failed_at=a_time(-1))])
+
+        (alarm,) = project.alarms()
+
+        assert (alarm.domain, alarm.layout, alarm.cause) == (DOMAIN, 7, "content root lost")
+        assert (alarm.pages_failed, alarm.pages_looked, alarm.first_failed_at) == (9, 10, a_time(-1))
+        assert (alarm.raised_at, alarm.cleared_at) == (NOON, None)
+
+    def test_a_second_alarm_of_a_layout_is_the_first_with_new_figures(self, project: ProjectStore) -> None:
+        project.write([an_alarm(pages_failed=3), an_alarm(raised_at=a_time(1), pages_failed=9), an_alarm(layout=8)])
+
+        found = [(one.layout, one.raised_at, one.pages_failed) for one in project.alarms()]
+
+        assert found == [(7, NOON, 9), (8, NOON, 0)]
+
+    def test_an_alarm_that_is_cleared_may_be_raised_anew(self, project: ProjectStore) -> None:
+        cleared = an_alarm(raised_at=None, cleared_at=a_time(1))
+        project.write([cleared, an_alarm(), cleared, an_alarm(raised_at=a_time(2)), an_alarm(layout=8)])
+
+        found: list[tuple[datetime, Any]] = [(one.raised_at, one.cleared_at) for one in project.alarms()]
+
+        assert found == [(a_time(2), None), (NOON, a_time(1)), (NOON, None)]
+        assert [one.raised_at for one in project.alarms(open_only=True)] == [a_time(2), NOON]
+        assert project.alarms("other") == []
+
+    def test_what_is_written_twice_equals_once(self, project: ProjectStore) -> None:
+        batch = [an_alarm(), an_alarm(raised_at=None, cleared_at=a_time(1))]
+        project.write(batch)
+        once = project.alarms()
+
+        project.write(batch)
+
+        assert project.alarms() == once
+
+    def test_the_oldest_are_forgotten(self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("scrapy_dedup.store.layouts.ALARMS_KEPT", 10)
+
+        project.write(an_alarm(layout=number, raised_at=a_time(number)) for number in range(11))
+
+        assert [one.layout for one in project.alarms()] == list(range(10, 1, -1))
+
+
+def test_projects_do_not_share_what_they_know_of_layouts(store: Store, project: ProjectStore) -> None:
+    project.write([a_signature(), a_layout_count(), an_alarm()])
+    other = store.project("other")
+
+    other.write([a_signature(seen=5)])
+
+    assert other.layouts()[0].runs == ()
+    assert other.alarms() == []
+    assert project.signatures(DOMAIN)[0].seen_count == 1
