@@ -13,8 +13,10 @@ from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.runtime import database_url
 from scrapy_dedup.service.explain import UrlError
+from scrapy_dedup.service.policies import keep_policy
 from scrapy_dedup.service.projects import find_project
 from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.store.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -39,6 +41,8 @@ class Call:
     settings: Settings
     project: str
     options: argparse.Namespace
+    source: Mapping[str, Any]
+    """All of Scrapy's settings."""
 
     @contextmanager
     def store(self) -> Iterator[Store]:
@@ -61,6 +65,29 @@ class Call:
         with self.store() as store:
             yield store, find_project(store, self.project)
 
+    @contextmanager
+    def filled(self, *, dry_run: bool) -> Iterator[tuple[Store, ProjectStore]]:
+        """Give the store and the project's part of it, to be filled from files.
+
+        Both are created where they do not exist; for a dry run an empty store in memory stands for them.
+
+        Raises:
+            StoreError: the store cannot be opened.
+        """
+        url = database_url(self.settings)
+        if not dry_run:
+            with Store.open(url, timeout=self.settings.database_timeout) as store:
+                yield store, store.project(self.project, keep_policy(self.settings))
+            return
+        path = file_of(parse_url(url))
+        with Store.open("sqlite://") as nothing:
+            if path is not None and not path.exists():
+                yield nothing, nothing.project(self.project)
+                return
+            with self.store() as store:
+                found = store.find_project(self.project)
+                yield (store, found) if found else (nothing, nothing.project(self.project))
+
 
 def answer(verb: Callable[[Call], int], source: Mapping[str, Any], options: argparse.Namespace) -> int:
     """Run a verb and return the exit code; what goes wrong is told in one line on standard error."""
@@ -70,7 +97,7 @@ def answer(verb: Callable[[Call], int], source: Mapping[str, Any], options: argp
             stream.reconfigure(errors="backslashreplace")
     try:
         settings = Settings.read(source)
-        code = verb(Call(settings, settings.project or source["BOT_NAME"], options))
+        code = verb(Call(settings, settings.project or source["BOT_NAME"], options, source))
         sys.stdout.flush()
     except (SettingError, UrlError, WrongCallError) as error:
         return _told(error, WRONG_CALL)

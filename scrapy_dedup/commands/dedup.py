@@ -18,12 +18,17 @@ VERBS = {
     "analyze": "find what repeats on the stored pages, and store them without it",
     "cache": "look after what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import",
     "changes": "tell which pages were new, changed or removed since a run or a date",
+    "clean": "clean pages of files: JSON lines, WARC, folders of HTML; learns each site first",
     "explain": "tell what is known of a URL, and why its blocks were removed",
+    "layouts": "list the designs from which a domain's pages are built, and how many pages each run met",
+    "mine": "find which kinds of pages are stored, what those of a kind share, and where they differ",
     "projects": "list the projects of the store, or delete one",
+    "refine": "clean the stored pages again by what is known now, and emit those whose text changes",
     "report": "sum up what was kept, as a page of HTML if asked for",
     "runs": "list the last runs, and what each found",
     "seed": "take what earlier crawls saw for seen: items, an HTTP cache, deltafetch",
     "stats": "show how much boilerplate each domain has, worst first",
+    "templates": "look after how layouts are cut: list, show, diff, override, rollback, export, import",
 }
 
 
@@ -48,7 +53,7 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         """Return the line in Scrapy's list of commands."""
-        return "Look into what was crawled: stats, changes, runs, report, explain URL, analyze, cache, seed, projects"
+        return "Clean files; look into crawls: stats, changes, runs, report, explain, analyze, cache, seed, projects"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Let Scrapy's parser take the options before the verb, and leave all else alone."""

@@ -18,8 +18,10 @@ from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.commits import Stay, commit
-from scrapy_dedup.service.crawl import Crawl, Draft
+from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
+from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.store.records import DocumentRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
@@ -203,6 +205,7 @@ class Acknowledgement:
             return None
         draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page)
         draft.of_response = draft.bare = True
+        draft.method = method_of(visit.settings, has_html=True)
         return self._crawl.bare(draft, visit.settings)
 
     def _when_safe(self, visit: Visit, records: list[Record]) -> None:

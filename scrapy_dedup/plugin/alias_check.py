@@ -9,7 +9,7 @@ from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.plugin.intake import Brought
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.store.errors import StoreError
 

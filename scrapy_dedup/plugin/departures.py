@@ -51,7 +51,7 @@ class Departures:
             met: page keys that the run received, as they come.
         """
         self._met = met
-        if self._settings.emit_removed:
+        if self._settings.emit_removed and self._settings.acts("unchanged"):
             connect: Callable[..., None] = self._crawler.signals.connect
             connect(self._idle, signals.spider_idle)
 

@@ -50,7 +50,10 @@ class DedupDownloaderMiddleware:
         if settings is None:
             return None
         if settings.url_enabled and not is_unfiltered(request):
-            self._drop_repeated(request)
+            if settings.shadows("url"):
+                self._count_repeated(request)
+            else:
+                self._drop_repeated(request)
         try:
             return await self._recrawl.before(request, settings)
         except Exception as error:  # noqa: BLE001 - whatever fails in there, the page is asked for
@@ -103,6 +106,13 @@ class DedupDownloaderMiddleware:
             self._runtime.count("url/dropped")
             self._runtime.note_redirects(redirected_from(request), request.url)
             raise _Repeated("dedup: this page was fetched in this run")
+
+    def _count_repeated(self, request: Request) -> None:
+        """Count a request that would have been dropped."""
+        key = page_key(request.url, self._runtime.rules)
+        if key in self._requested:
+            self._runtime.count("shadow/url/requests")
+        self._requested.add(key)
 
     def _settings(self, request: Request) -> Settings | None:
         """Return what holds for a request; None for those that are left alone."""

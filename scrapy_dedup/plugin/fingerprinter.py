@@ -27,7 +27,7 @@ class Fingerprinter:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._settings = settings_of(crawler)
-        self._enabled = self._settings.enabled and self._settings.url_enabled
+        self._enabled = self._settings.enabled and self._settings.acts("url")
         self._rules = url_rules(self._settings)
         former = load_object(self._settings.fallback_request_fingerprinter_class)
         self._former: RequestFingerprinterProtocol = build_from_crawler(former, crawler)
@@ -57,7 +57,7 @@ class Fingerprinter:
         settings = self._settings
         if settings.enabled and "dedup" in request.meta:
             override = with_request(settings, request)
-            return override is not None and override.url_enabled
+            return override is not None and override.acts("url")
         return self._enabled
 
     def _fingerprint_url(self, url: str) -> bytes:

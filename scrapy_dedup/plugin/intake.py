@@ -14,7 +14,8 @@ from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
 
 
@@ -135,9 +136,8 @@ class Intake:
     def _finish(self, draft: Draft, visit: Visit | None, settings: Settings) -> Draft:
         if visit is not None and visit.page_key == draft.page_key:
             draft.judgement = visit.judgement
-        wants_text = settings.boilerplate_method == "text"
-        draft.method = "text" if draft.page is None or wants_text else "html"
-        if isinstance(draft.page, Page) and wants_text:
+        draft.method = method_of(settings, has_html=draft.page is not None)
+        if isinstance(draft.page, Page) and draft.method == "text":
             draft.text = render(draft.page, [True] * len(draft.page.blocks), settings.output, draft.url)
         response = visit.response() if visit is not None else None
         if visit is not None and response is not None:

@@ -14,15 +14,17 @@ from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_dedup.plugin.alias_check import AliasCheck
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
 from scrapy_dedup.plugin.replay import is_replayed
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.aliases import Duplicate
-from scrapy_dedup.service.crawl import Draft
 from scrapy_dedup.service.departures import is_tombstone
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.provenance import provenance
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.records import DecisionRecord
 
 logger = logging.getLogger(__name__)
 
@@ -78,15 +80,19 @@ class DedupPipeline:
             return
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
+        # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
+        compares = compares and not (draft.checked and settings.shadows("canonical"))
         if compares:
             self._aliases.note(draft)
-        learner = await self._learn(draft) if settings.boilerplate_enabled else None
+        learner = await self._learn(draft, settings) if settings.boilerplate_enabled else None
         if draft.cleaned is None:
             runtime.crawl.clean(draft, learner, settings)
         if compares:
             duplicate = await self._aliases.check(brought, learner)
-            if duplicate is not None:
+            if settings.shadows("canonical"):
+                self._note_shadow(draft, duplicate)
+            elif duplicate is not None:
                 self._drop(brought, "canonical", duplicate)
         self._emit(item, adapter, brought)
 
@@ -101,10 +107,20 @@ class DedupPipeline:
         if owner == visit.serial or visit.unfiltered or callback not in ("", visit.callback):
             return
         layer = "canonical" if visit.redirected_from else "url"
-        is_on = brought.settings.canonical_enabled if layer == "canonical" else brought.settings.url_enabled
-        if is_on:
+        if brought.settings.shadows(layer):
+            self._runtime.count(f"shadow/{layer}/items")
+        elif brought.settings.acts(layer):
             reason = "redirect to a page of this run" if visit.redirected_from else "page of this run"
             self._drop(brought, layer, Duplicate(reason, key))
+
+    def _note_shadow(self, draft: Draft, duplicate: Duplicate | None) -> None:
+        """Write down that a page would have been dropped; it goes out as if nobody had looked."""
+        draft.canonical = draft.duplicate = None
+        if duplicate is not None:
+            self._runtime.count("shadow/canonical/items")
+            reason = f"would be dropped: {duplicate.reason}"
+            record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
+            self._runtime.crawl.rows.append(record)
 
     def _drop(self, brought: Brought, layer: str, duplicate: Duplicate) -> None:
         draft, runtime = brought.draft, self._runtime
@@ -115,7 +131,7 @@ class DedupPipeline:
             runtime.crawl.note_drop(draft, layer, duplicate.reason, duplicate.document_key, datetime.now(UTC))
         raise DuplicateItem(f"dedup: {layer}: {duplicate.reason}: {draft.url}")
 
-    async def _learn(self, draft: Draft) -> Learner:
+    async def _learn(self, draft: Draft, settings: Settings) -> Learner:
         """Let the domain learn from the page; wait for its siblings while the domain is unknown."""
         runtime = self._runtime
         crawl = runtime.crawl
@@ -123,7 +139,7 @@ class DedupPipeline:
         if learner is None:
             learner = await self._meet(draft)
         crawl.take_in(draft, learner)
-        if not learner.known:
+        if not learner.known and settings.acts("boilerplate"):
             runtime.count("items/parked")
             parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
             why = await maybe_deferred_to_future(parked)
@@ -137,7 +153,7 @@ class DedupPipeline:
         except StoreError as error:
             self._runtime.count("store/errors")
             logger.warning("The store does not answer, %s is learned anew: %s", draft.domain, error)
-            stored = {}
+            stored = None
         return crawl.learner(draft.domain, draft.method) or crawl.meet(draft.domain, draft.method, stored)
 
     def _emit(self, item: Any, adapter: ItemAdapter, brought: Brought) -> None:
@@ -148,7 +164,10 @@ class DedupPipeline:
         crawl = runtime.crawl
         crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
-        self._fields.put(item, adapter, REPORT, self._report(brought))
+        filled = [name for name in METADATA if adapter.get(name) in (None, "")]
+        for name in filled:
+            self._fields.put(item, adapter, name, getattr(draft.metadata, name))
+        self._fields.put(item, adapter, REPORT, self._report(brought) | {FILLED: filled})
         if brought.visit is None or not brought.stands_for_page:
             runtime.done.hold(draft)
         runtime.count("items/out")

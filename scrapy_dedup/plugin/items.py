@@ -14,6 +14,10 @@ logger = logging.getLogger(__name__)
 
 CONTENT = "cleaned_content"
 REPORT = "dedup"
+METADATA = ("title", "date", "author")
+"""Set where an item has no value of its own."""
+FILLED = "filled"
+"""In the report: which of them were set."""
 SOURCE_GROUP = "source_group"
 """An item may say to which group its page belongs; else the setting does."""
 

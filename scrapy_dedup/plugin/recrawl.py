@@ -57,7 +57,11 @@ class Recrawl:
         word = await self._word(request, domain, known, settings)
         plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
         plan.began = time.monotonic()
-        if WHOLE in request.meta or self._is_wanted_again(request):
+        if settings.shadows("unchanged"):
+            if isinstance(plan.decision, Skip | Revalidate):
+                self._runtime.count(f"shadow/unchanged/{'skipped' if isinstance(plan.decision, Skip) else 'asked_if'}")
+            plan.is_refresh = True
+        elif WHOLE in request.meta or self._is_wanted_again(request):
             plan.is_refresh = True
         elif isinstance(plan.decision, Skip):
             return self._left_alone(request, plan, plan.decision, settings)
@@ -201,6 +205,7 @@ class Recrawl:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
         etag, last_modified = validators_of(response)
         judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
+        judgement.is_shadow = settings.shadows("unchanged")
         visit = self._visit(request, response, settings, judgement, plan)
         if visit is None:
             return
@@ -211,7 +216,7 @@ class Recrawl:
         await self._sitemaps.read(request, response)
         if page is None:
             self._comparing.other(response, judgement)
-        elif settings.soft_404 and await self._error_pages.is_one(response, page, site):
+        elif settings.soft_404 and not judgement.is_shadow and await self._error_pages.is_one(response, page, site):
             self._is_error_page(request, visit)
             return
         else:
@@ -223,6 +228,8 @@ class Recrawl:
         is_cached = "cached" in response.flags
         judgement.bytes_received = 0 if is_cached else received_bytes(response)
         self._check_word(site, plan, judgement, conditional=CONDITIONAL in request.meta and not is_cached)
+        if judgement.is_shadow:
+            runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
         if not judgement.is_unchanged:
             if known.state is not None:
                 await runtime.done.begin(visit)

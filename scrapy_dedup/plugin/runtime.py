@@ -34,7 +34,8 @@ from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
-from scrapy_dedup.service.crawl import Crawl, Draft
+from scrapy_dedup.service.crawl import Crawl
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, keep_policy, parse_limits, repeat_policy, url_rules
 from scrapy_dedup.settings import Settings
@@ -189,7 +190,7 @@ class Runtime:
 
     def note_redirects(self, urls: tuple[str, ...], final_url: str) -> None:
         """Note the addresses that led to a page."""
-        if not urls or not self.settings.canonical_enabled:
+        if not urls or not self.settings.acts("canonical"):
             return
         final_key = page_key(final_url, self.rules)
         for alias in redirect_aliases(urls, final_url, self.rules):

@@ -117,7 +117,7 @@ class DedupSpiderMiddleware:
 
     def _canonical_request(self, response: Response, visit: Visit) -> Request | None:
         """Return a request for the canonical page of a page that gave items: for its links, and to compare."""
-        if not visit.settings.canonical_enabled or not visit.had_items or response.request is None:
+        if not visit.settings.acts("canonical") or not visit.had_items or response.request is None:
             return None
         if visit.judgement is not None and visit.judgement.replays:
             # It was asked for when the callback ran, and is among the requests that are held. This response's request

@@ -9,7 +9,9 @@ from typing import IO, Any
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.store.records import (
+    CleanedRecord,
     CrawledUrlRecord,
+    DecisionRecord,
     DocumentRecord,
     ExtractionRecord,
     GoneRecord,
@@ -18,12 +20,21 @@ from scrapy_dedup.store.records import (
     VisitRecord,
 )
 
-_HELD = (DocumentRecord, SeenRecord, CrawledUrlRecord, VisitRecord, ExtractionRecord, GoneRecord)
+_HELD = (
+    DocumentRecord,
+    SeenRecord,
+    CrawledUrlRecord,
+    VisitRecord,
+    ExtractionRecord,
+    GoneRecord,
+    CleanedRecord,
+    DecisionRecord,
+)
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _HELD}
 _NAMES = {kind: [field.name for field in fields(kind)] for kind in _KINDS.values()}
 _LIMITS = KeepLimits(depth=150, values=5_000_000, characters=500_000_000)
-# So many are held in memory, which is enough for feeds in batches.
-_IN_MEMORY = 2_000
+# So many are held in memory, and written at once: encoding them holds the reactor for some milliseconds.
+_IN_MEMORY = 250
 
 
 class Spool:

@@ -13,11 +13,12 @@ from scrapy.http import HtmlResponse, Response, TextResponse
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.canonical import Alias, Own
+from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 
@@ -75,14 +76,18 @@ class Visit:
     @property
     def forbids_content(self) -> bool:
         """Whether the page asks not to be kept, and the user honours that."""
-        directives = self.judgement.directives if self.judgement is not None else None
+        directives = self._directives()
         return self.settings.robots_directives == "honour" and directives is not None and directives.noindex
 
     @property
     def forbids_links(self) -> bool:
         """Whether the page asks not to follow its links, and the user honours that."""
-        directives = self.judgement.directives if self.judgement is not None else None
+        directives = self._directives()
         return self.settings.robots_directives == "honour" and directives is not None and directives.nofollow
+
+    def _directives(self) -> Directives | None:
+        judgement = self.judgement
+        return judgement.directives if judgement is not None and not judgement.is_shadow else None
 
     def declared_type(self) -> str | None:
         """Return the response's Content-Type with its parameters."""

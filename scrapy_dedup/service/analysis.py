@@ -16,14 +16,18 @@ from scrapy_dedup.core.bounded_counts import BoundedCounts
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.service.cleaning import Cleaned
-from scrapy_dedup.service.learning import SAMPLE_CHARS, Method, Sample
+from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.removals import LAYER, removal_decision
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.site_learning import learn_sample
+from scrapy_dedup.service.site_records import template_record
+from scrapy_dedup.service.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
-from scrapy_dedup.store.records import Evidence
-from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
+from scrapy_dedup.store.records import Evidence, Method
+from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
 from scrapy_dedup.store.stored import StoredSource
 
 PASSES = 2
@@ -37,14 +41,14 @@ class Parameters(TypedDict, total=False):
     """What one analysis does differently from the settings; None and what is left out leave it to them.
 
     source_groups: only pages stored under one of these.
-    method: `html`, `text` or `auto`, as DEDUP_BOILERPLATE_METHOD.
+    method: `template`, `html`, `text` or `auto`, as DEDUP_BOILERPLATE_METHOD.
     dry_run: find out, and write nothing.
     """
 
     threshold_pct: float | None
     min_pages: int | None
     min_block_chars: int | None
-    method: Literal["auto", "html", "text"] | None
+    method: Literal["auto", "template", "html", "text"] | None
     source_groups: Collection[str] | None
     dry_run: bool
     progress: Progress | None
@@ -133,6 +137,8 @@ class _Found:
     """What one method found on a domain."""
 
     boilerplate: Boilerplate[int]
+    site: SiteKnowledge | None = None
+    """What its pages are cut by, by the method `template`."""
     samples: dict[int, Sample] = field(default_factory=dict)
     pages_cleaned: int = 0
     bytes_removed: int = 0
@@ -169,10 +175,15 @@ class _Analysis:
         self._writes = not parameters.get("dry_run")
         self._progress = parameters.get("progress") or _silent
         self._at = datetime.now(UTC)
+        self._sample = SiteSample(settings.learn_pages)
 
     def run(self) -> DomainAnalysisResult:
         counts = self._count()
-        found = {method: _Found(count.boilerplate(self._policy)) for method, count in counts.items()}
+        site = learn_sample(self._domain, self._sample, self._settings) if "template" in counts else None
+        found = {
+            method: _Found(count.boilerplate(self._policy), site if method == "template" else None)
+            for method, count in counts.items()
+        }
         writer = RecleaningRepository(
             self._session, self._project_id, layer=LAYER, keep_decisions=self._settings.keep_decisions
         )
@@ -200,7 +211,9 @@ class _Analysis:
 
     def _count(self) -> dict[Method, BoundedCounts]:
         counts: dict[Method, BoundedCounts] = {}
-        for _, reading in self._pages():
+        for source, reading in self._pages():
+            if reading.method == "template" and reading.page is not None and self._sample.wants(source.page_key):
+                self._sample.add(learned_page(source.page_key, source.url, reading.page), reading.source)
             blocks = reading.blocks(self._policy.min_block_chars)
             counts.setdefault(reading.method, BoundedCounts()).add(block.fingerprint for block in blocks)
         return counts
@@ -210,7 +223,7 @@ class _Analysis:
             by_method = found.get(reading.method)
             if by_method is None:
                 continue  # a crawl stored the first page of this kind just now
-            cleaned = reading.clean(by_method.boilerplate, self._settings)
+            cleaned = reading.clean(by_method.boilerplate, self._settings, by_method.site)
             by_method.note(reading, cleaned, self._policy.min_block_chars)
             yield Recleaned(
                 page_key=source.page_key,
@@ -223,6 +236,8 @@ class _Analysis:
     def _remember(self, found: Mapping[Method, _Found]) -> None:
         repository = DomainBoilerplateRepository(self._session)
         for method, each in sorted(found.items()):
+            if each.site is not None:
+                self._remember_site(each.site)
             evidence = each.evidence()
             pages = each.boilerplate.pages
             repository.upsert(
@@ -239,6 +254,10 @@ class _Analysis:
                 min_block_chars=self._policy.min_block_chars,
                 evidence=evidence,
             )
+
+    def _remember_site(self, site: SiteKnowledge) -> None:
+        records = (template_record(site, layout, self._at) for layout in sorted(site.templates))
+        TemplateRepository(self._session, self._project_id).add(records)
 
 
 def _in_lots(pages: Iterable[Recleaned]) -> Iterator[list[Recleaned]]:

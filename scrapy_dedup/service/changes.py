@@ -179,8 +179,9 @@ def _diff(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tupl
 
 def _repeats(project: ProjectStore, domain: str) -> Repeats:
     """Return what is known of a domain today."""
-    known = project.knowledge(domain).get("html")
-    return Repeats(frozenset(from_hex(digits) for digits in known.boilerplate_hashes)) if known else Repeats()
+    known = project.knowledge(domain)
+    of_html = known.get("template") or known.get("html")
+    return Repeats(frozenset(from_hex(digits) for digits in of_html.boilerplate_hashes)) if of_html else Repeats()
 
 
 def _text(content: str, source: StoredSource, repeats: Repeats, settings: Settings) -> MainText | None:

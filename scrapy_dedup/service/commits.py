@@ -9,7 +9,7 @@ from typing import Any, cast
 from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.recrawl import next_interval
 from scrapy_dedup.core.verdicts import Change, Kind
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.drafts import Draft, source_record
 from scrapy_dedup.service.policies import adaptive_policy
 from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement
 from scrapy_dedup.settings import Settings
@@ -21,7 +21,6 @@ from scrapy_dedup.store.records import (
     ExtractionRecord,
     Record,
     SeenRecord,
-    SourceRecord,
     VisitRecord,
 )
 
@@ -83,7 +82,7 @@ def commit(
     content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
     at_once: list[Record] = []
     if not stands and draft is not None:
-        at_once.append(_source(draft, stay))
+        at_once.append(source_record(draft, stay.at))
     if judgement.diff:
         at_once.append(
             DecisionRecord(stay.page_key, LAYER, "changed", judgement.verdict.reason, at, {"diff": judgement.diff})
@@ -125,22 +124,6 @@ def _content_hash(judgement: Judgement, draft: Draft | None) -> bytes | None:
         return draft.cleaned.content_hash
     # A page that is not to be kept is known by its blocks.
     return sha256(judgement.blocks).digest() if judgement.blocks is not None else None
-
-
-def _source(draft: Draft, stay: Stay) -> SourceRecord:
-    return SourceRecord(
-        page_key=draft.page_key,
-        url=draft.url,
-        domain=draft.domain,
-        field=draft.field,
-        content=draft.source,
-        # By this the document knows its original.
-        fetched_at=stay.at,
-        title=draft.page.title if draft.page else None,
-        content_type=draft.content_type,
-        source_group=draft.source_group or None,
-        cleaned_content=draft.cleaned.content if draft.cleaned and not draft.bare else None,
-    )
 
 
 def _document(

@@ -1,32 +1,34 @@
 """One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal
 
-from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.metadata import metadata_of
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service import cleaning
-from scrapy_dedup.service.aliases import Aliases, Duplicate
+from scrapy_dedup.service.aliases import Aliases
 from scrapy_dedup.service.cleaning import Cleaned
-from scrapy_dedup.service.learning import Learner, Method, Sample, html_samples, knowledge_of, text_samples
+from scrapy_dedup.service.drafts import Draft, source_record
+from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.recrawling import Judgement
-from scrapy_dedup.service.removals import removal_decision
+from scrapy_dedup.service.removals import SHADOW, removal_decision
+from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.records import (
-    BARE,
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
-    Field,
+    Method,
     Record,
-    SourceRecord,
 )
-from scrapy_dedup.store.stored import Run
+from scrapy_dedup.store.stored import Run, StoredBoilerplate
+from scrapy_dedup.store.stored_layouts import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
 Count = Callable[[str, int], None]
@@ -36,50 +38,12 @@ _DOCUMENTS_AT_ONCE = 5_000
 _EARLIER_PART = (-1, "")
 
 
-@dataclass(slots=True)
-class Draft:
-    """A page on its way through the layers; made for the first item that brings it."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store knows of a domain."""
 
-    url: str
-    page_key: bytes
-    domain: str
-    source: str
-    """The original: HTML, or text where *page* is None."""
-    fetched_at: datetime
-    method: Method = "html"
-    """How its blocks are counted."""
-    page: Page | None = None
-    text: str = ""
-    """What the text method works on."""
-    http_status: int | None = None
-    content_type: str | None = None
-    source_group: str | None = None
-    canonical: Address | None = None
-    """The page that this one stands for, where it is another address of it."""
-    sketch: bytes = b""
-    """The blocks by which it is compared with other addresses, packed."""
-    checked: bool = False
-    """It was compared with other addresses, for its first item."""
-    duplicate: Duplicate | None = None
-    """Why all items of the page are dropped."""
-    cleaned: Cleaned | None = None
-    released: str = "known"
-    """What let the page go: that its domain is known, or why its batch ended."""
-    of_response: bool = False
-    """Its HTML is the response's."""
-    bare: bool = False
-    """The page gave no item."""
-    judgement: Judgement | None = None
-    """What the visit comes to that brought it."""
-
-    @property
-    def field(self) -> Field:
-        """What *source* is."""
-        if self.page is None:
-            return "content"
-        if self.bare:
-            return BARE
-        return "html" if self.of_response else "item_html"
+    boilerplate: Mapping[str, StoredBoilerplate] = field(default_factory=dict)
+    templates: Sequence[StoredTemplate] = ()
 
 
 @dataclass(slots=True)
@@ -101,19 +65,24 @@ class Crawl:
         """Return what is known of a domain; None before `load` has asked the store."""
         return self.learners.get((domain, method))
 
-    def load(self, domain: str) -> Mapping[str, Any]:
+    def load(self, domain: str) -> Stored:
         """Ask the store about a domain; blocks, so call it in a thread, and hand the answer to `meet`."""
-        return self.store.knowledge(domain)
+        return Stored(self.store.knowledge(domain), self.store.templates(domain))
 
-    def meet(self, domain: str, method: Method, stored: Mapping[str, Any] | None) -> Learner:
+    def meet(self, domain: str, method: Method, stored: Stored | None) -> Learner:
         """Start to learn a domain, from what the store said of it."""
-        learner = Learner(domain, method, repeat_policy(self.settings), self.settings.learn_pages)
-        if stored and method in stored:
-            learner.recall(knowledge_of(stored[method]))
+        site = SiteLearner(domain, self.settings) if method == "template" else None
+        learner = Learner(domain, method, repeat_policy(self.settings), self.settings.learn_pages, site)
+        if stored and method in stored.boilerplate:
+            learner.recall(knowledge_of(stored.boilerplate[method]))
+        if stored and site is not None and (known := site_of(domain, stored.templates)) is not None:
+            site.recall(known)
         return self.learners.setdefault((domain, method), learner)
 
     def take_in(self, draft: Draft, learner: Learner) -> None:
         """Let the domain learn from a page."""
+        if learner.site is not None and draft.page is not None:
+            learner.site.see(draft.page_key, draft.url, draft.source, draft.page)
         if learner.count(draft.page_key, self._samples(draft)):
             self.learn(learner)
 
@@ -126,14 +95,19 @@ class Crawl:
         """Make verdicts of what a domain has shown so far."""
         if learner.learn():
             self.rows.append(learner.record())
+            if learner.site is not None:
+                at = datetime.now(UTC)
+                learner.site.learn(at)
+                self.rows += learner.site.take_records(at)
 
     def clean(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
         """Cut a page by what is known now."""
-        boilerplate = (learner or _NOTHING_KNOWN).boilerplate
-        if draft.page is None or draft.method == "text":
-            cleaned = cleaning.clean_text(draft.text, boilerplate, settings.min_block_chars)
-        else:
-            cleaned = cleaning.clean_html(draft.page, boilerplate, settings.output, draft.url)
+        if settings.shadows("boilerplate") and learner is not None:
+            # A copy: what the shadow finds out must not show on the item.
+            learner.shadowed.append((replace(draft), settings))
+            self._judge_shadowed(learner)
+            learner = None
+        cleaned = self._cut(draft, learner, settings)
         draft.cleaned = cleaned
         if cleaned.removed:
             self.count("boilerplate/pages", 1)
@@ -141,7 +115,38 @@ class Crawl:
             self.count("boilerplate/chars", cleaned.chars_removed)
         self.count("pages/chars_in", cleaned.chars_in)
         self.count("pages/chars_out", cleaned.chars_out)
+        site = learner.site if learner is not None else None
+        if site is not None and draft.page is not None and draft.cut is not None:
+            self.count(f"pages/by_{draft.cut.how}", 1)
+            site.note(draft.page_key, draft.url, draft.source, draft.page, draft.cut, draft.fetched_at)
         return cleaned
+
+    def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> None:
+        """Find out what would have been removed of pages, once there is something to find it out by."""
+        if not learner.known and len(learner.shadowed) >= self.settings.batch_pages:
+            self.learn(learner)
+        if not (learner.known or at_end or len(learner.shadowed) >= self.settings.batch_pages):
+            return
+        at = datetime.now(UTC)
+        for draft, settings in learner.shadowed:
+            cleaned = self._cut(draft, learner, settings)
+            if cleaned.removed:
+                self.count("shadow/boilerplate/pages", 1)
+                self.count("shadow/boilerplate/blocks", len(cleaned.removed))
+                self.count("shadow/boilerplate/chars", cleaned.chars_removed)
+                self.rows.append(removal_decision(draft.page_key, cleaned, at, SHADOW))
+        learner.shadowed.clear()
+
+    def _cut(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
+        boilerplate = (learner or _NOTHING_KNOWN).boilerplate
+        if draft.page is None or draft.method == "text":
+            return cleaning.clean_text(draft.text, boilerplate, settings.min_block_chars)
+        if learner is None or learner.site is None:
+            draft.metadata = metadata_of(draft.page, draft.url)
+            return cleaning.clean_html(draft.page, boilerplate, settings.output, draft.url)
+        draft.cut = learner.site.cut(draft.url, draft.source, draft.page, settings)
+        draft.metadata = draft.cut.metadata
+        return draft.cut.cleaned
 
     def emit(self, draft: Draft, at: datetime) -> None:
         """Note that a page goes out: its document is in work."""
@@ -151,27 +156,14 @@ class Crawl:
 
     def bare(self, draft: Draft, settings: Settings) -> Draft:
         """Cut a page that gave no item; it is not counted, and nothing is learned from it."""
-        learner = self.learners.get((draft.domain, "html"))
         if draft.page is not None:
-            boilerplate = (learner or _NOTHING_KNOWN).boilerplate
-            draft.cleaned = cleaning.clean_html(draft.page, boilerplate, settings.output, draft.url)
+            # Nobody reads it: it is not worth an extractor's time.
+            settings = replace(settings, fallback="whole")
+            draft.cleaned = self._cut(draft, self.learners.get((draft.domain, draft.method)), settings)
         return draft
 
     def completed(self, draft: Draft, at: datetime) -> tuple[list[Record], list[Record]]:
         """Return what is written of a page that is not compared with its last version: at once, and when it is safe."""
-        cleaned = draft.cleaned
-        source = SourceRecord(
-            page_key=draft.page_key,
-            url=draft.url,
-            domain=draft.domain,
-            field=draft.field,
-            content=draft.source,
-            fetched_at=draft.fetched_at,
-            title=draft.page.title if draft.page else None,
-            content_type=draft.content_type,
-            source_group=draft.source_group or None,
-            cleaned_content=cleaned.content if cleaned else None,
-        )
         url = CrawledUrlRecord(
             page_key=draft.page_key,
             url=draft.url,
@@ -181,7 +173,7 @@ class Crawl:
             http_status=draft.http_status,
             document_key=draft.page_key,
         )
-        return [source], [self._document(draft, "completed", at), url]
+        return [source_record(draft, draft.fetched_at)], [self._document(draft, "completed", at), url]
 
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
@@ -252,8 +244,11 @@ class Crawl:
         """Learn what there is to learn; after a complete run even the smallest domain is known."""
         for learner in self.learners.values():
             self.learn(learner)
+            self._judge_shadowed(learner, at_end=True)
             if complete and not learner.known:
                 self.rows.append(learner.record())
+            if learner.site is not None:
+                self.rows += learner.site.take_records(datetime.now(UTC))
 
     def take_over(self, rules: UrlRules) -> None:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
@@ -274,4 +269,4 @@ _NOTHING_KNOWN = Learner("", "html", repeat_policy(Settings()), 2)
 
 def is_knowledge(record: Record) -> bool:
     """Say whether a record is what a domain has learned; the last thing to lose when the store cannot be written."""
-    return isinstance(record, BoilerplateRecord)
+    return isinstance(record, BoilerplateRecord | TemplateRecord)

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.repeats import Boilerplate, PageCounts, RepeatPolicy, hash_block, split_into_blocks
-from scrapy_dedup.store.records import BoilerplateRecord, Evidence
+from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import BoilerplateRecord, Evidence, Method
 from scrapy_dedup.store.stored import StoredBoilerplate
-
-Method = Literal["html", "text"]
 
 # Verdicts are made anew when this many pages have been counted, and at the end of a run.
 CHECKPOINTS = (16, 32, 60)
@@ -62,7 +62,9 @@ class Learner:
     is learned anew.
     """
 
-    def __init__(self, domain: str, method: Method, policy: RepeatPolicy, learn_pages: int) -> None:
+    def __init__(
+        self, domain: str, method: Method, policy: RepeatPolicy, learn_pages: int, site: SiteLearner | None = None
+    ) -> None:
         self.domain = domain
         self.method = method
         self.policy = policy
@@ -72,6 +74,10 @@ class Learner:
         """Pages of a known domain are never parked."""
         self.counts = PageCounts[int]()
         self.samples: dict[int, Sample] = {}
+        self.site = site
+        """Its layouts, by the method `template`."""
+        self.shadowed: list[tuple[Any, Settings]] = []
+        """Pages of which it is still to be found out what would have been removed."""
         self._counted: set[bytes] = set()
         self._done = False
 

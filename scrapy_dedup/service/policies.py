@@ -8,6 +8,7 @@ from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.core.verdicts import Change, ChangePolicy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.records import Method
 
 
 def url_rules(settings: Settings) -> UrlRules:
@@ -19,6 +20,14 @@ def url_rules(settings: Settings) -> UrlRules:
         trailing_slash=settings.url_trailing_slash,
         index_page=settings.url_index_page,
     )
+
+
+def method_of(settings: Settings, *, has_html: bool) -> Method:
+    """Return how the blocks of a page are judged."""
+    chosen = settings.boilerplate_method
+    if chosen == "text" or not has_html:
+        return "text"
+    return "template" if chosen == "auto" else chosen
 
 
 def repeat_policy(settings: Settings) -> RepeatPolicy:

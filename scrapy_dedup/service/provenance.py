@@ -4,8 +4,8 @@ from typing import Any
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Rule
-from scrapy_dedup.service.cleaning import Removed
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.cleaning import Cleaned, Removed
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.recrawling import Judgement
 
 
@@ -21,20 +21,23 @@ def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
     }
     if draft.canonical is not None:
         report["canonical"] = draft.canonical.url
-    if draft.judgement is not None:
+    if draft.judgement is not None and not draft.judgement.is_shadow:
         report |= verdict_of(draft.judgement)
     cleaned = draft.cleaned
     if cleaned is not None:
-        report |= {
-            "method": draft.method,
-            "released": draft.released,
-            "content_hash": cleaned.content_hash.hex(),
-            "cleaned_hash": cleaned.cleaned_hash.hex(),
-            "chars_in": cleaned.chars_in,
-            "chars_out": cleaned.chars_out,
-            "removed": _removed(cleaned.removed),
-        }
+        report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)
     return report
+
+
+def hashes_and_removed(cleaned: Cleaned) -> dict[str, Any]:
+    """Return what a text is known by, and what was left out of it and why."""
+    return {
+        "content_hash": cleaned.content_hash.hex(),
+        "cleaned_hash": cleaned.cleaned_hash.hex(),
+        "chars_in": cleaned.chars_in,
+        "chars_out": cleaned.chars_out,
+        "removed": _removed(cleaned.removed),
+    }
 
 
 def verdict_of(judgement: Judgement) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from scrapy_dedup.core.fingerprints import from_hex
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.repeats import Boilerplate, hash_block, split_into_blocks
 from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text
-from scrapy_dedup.service.learning import Method
-from scrapy_dedup.service.policies import parse_limits
+from scrapy_dedup.service.policies import method_of, parse_limits
+from scrapy_dedup.service.site_cleaning import cut_page
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import HTML_FIELDS
+from scrapy_dedup.store.records import HTML_FIELDS, Method
 from scrapy_dedup.store.stored import StoredSource
 
 
@@ -31,8 +32,10 @@ class Reading:
     page: Page | None
     """None where the original is no HTML."""
     text: str
-    """What the text method works on; empty by the html method."""
+    """What the text method works on; empty by the others."""
     url: str
+    source: str = ""
+    """The HTML; empty where there is none."""
 
     def blocks(self, min_block_chars: int = 1) -> list[Located]:
         """Return the blocks that are counted, in the order of the page.
@@ -40,16 +43,24 @@ class Reading:
         Args:
             min_block_chars: the text method leaves out shorter ones.
         """
-        if self.method == "html" and self.page is not None:
+        if self.method != "text" and self.page is not None:
             return [Located(block.fingerprint, block.path, block.text) for block in self.page.blocks]
         found = split_into_blocks(self.text, min_block_chars)
         return [Located(from_hex(hash_block(block)), "", block) for block in found]
 
-    def clean(self, boilerplate: Boilerplate[int], settings: Settings) -> Cleaned:
-        """Return the page without its boilerplate, as the crawl would cut it."""
-        if self.method == "html" and self.page is not None:
+    def clean(self, boilerplate: Boilerplate[int], settings: Settings, site: SiteKnowledge | None = None) -> Cleaned:
+        """Return the page without its boilerplate, as the crawl would cut it.
+
+        Args:
+            boilerplate: what repeats on the domain.
+            settings: for the form of the output.
+            site: what the method `template` cuts by; without it what repeats is left out.
+        """
+        if self.method == "text" or self.page is None:
+            return clean_text(self.text, boilerplate, settings.min_block_chars)
+        if site is None:
             return clean_html(self.page, boilerplate, settings.output, self.url)
-        return clean_text(self.text, boilerplate, settings.min_block_chars)
+        return cut_page(self.source, self.page, self.url, site, settings).cleaned
 
     def bytes_removed(self, cleaned: Cleaned) -> int:
         """Return by how many UTF-8 bytes of visible text a cleaned page is shorter."""
@@ -67,15 +78,15 @@ def read_again(source: StoredSource, settings: Settings) -> Reading | None:
     page = parse_page(source.content, parse_limits(settings))
     if isinstance(page, Unparsed):
         return None
-    if settings.boilerplate_method != "text":
-        return Reading("html", page, "", source.url)
-    return Reading("text", page, render(page, [True] * len(page.blocks), settings.output, source.url), source.url)
+    method = method_of(settings, has_html=True)
+    text = render(page, [True] * len(page.blocks), settings.output, source.url) if method == "text" else ""
+    return Reading(method, page, text, source.url, source.content)
 
 
 def other_method(settings: Settings) -> Settings:
-    """Return the settings by which a page of HTML is read by the method that is not chosen now."""
-    method = settings.boilerplate_method
-    return replace(settings, boilerplate_method="html" if method == "text" else "text")
+    """Return the settings by which the blocks of a page of HTML are found otherwise than now."""
+    by_text = settings.boilerplate_method == "text"
+    return replace(settings, boilerplate_method="auto" if by_text else "text")
 
 
 def _bytes(text: str) -> int:

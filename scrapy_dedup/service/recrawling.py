@@ -207,6 +207,8 @@ class Judgement:
     """The callback runs for its requests; items that it yields are left out."""
     gives_stored: bool = False
     """The stored items go out."""
+    is_shadow: bool = False
+    """It is only noted: the page goes out as if nobody had compared it."""
 
     @property
     def state(self) -> StoredState | None:

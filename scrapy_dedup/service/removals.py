@@ -14,6 +14,8 @@ from scrapy_dedup.store.stored import StoredDecision
 
 LAYER = "boilerplate"
 ACTION = "removed"
+SHADOW = "shadow"
+"""The action of decisions about blocks that would have been removed."""
 
 _BLOCKS = re.compile(r"([0-9]+) blocks, ")
 

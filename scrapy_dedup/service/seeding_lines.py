@@ -1,23 +1,16 @@
 """Items of earlier crawls: JSON lines, Scrapy's JSON feeds with an item a line, and plain lists of URLs."""
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, DAMAGED, lines_of, most_line_bytes, unpacking
 from scrapy_dedup.service.seeding_pages import Advance, Found, FoundPage, SeedError, Unreadable, instant
 from scrapy_dedup.settings import Settings
 
-GZIP: Final = b"\x1f\x8b"
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
-# A character of HTML takes up to six bytes in JSON ("\u003c"); an item has other fields, too.
-_BYTES_A_CHARACTER: Final = 6
-_OTHER_FIELDS_BYTES: Final = 4_000_000
 _URL_STARTS: Final = (b"http://", b"https://")
 # What `dedup` in an item of ours says of its page.
 _OURS: Final = ("dedup", "fetched_at")
@@ -45,7 +38,7 @@ class Fields:
 
 
 def read_lines(path: Path, fields: Fields, settings: Settings, latest: datetime, advance: Advance) -> Iterator[Found]:
-    """Iterate over the pages of a file, packed by gzip or not, a line in memory at a time.
+    """Iterate over the pages of a file, packed by gzip or zstd or not, a line in memory at a time.
 
     Without a time of its own an item is as old as its file.
 
@@ -57,54 +50,32 @@ def read_lines(path: Path, fields: Fields, settings: Settings, latest: datetime,
         advance: told of the bytes read.
     """
     at = instant(path.stat().st_mtime, latest)
-    most = _BYTES_A_CHARACTER * settings.max_page_bytes + _OTHER_FIELDS_BYTES
-    with _opened(path) as (file, packed):
+    with _opened(path) as packed:
         told = number = 0
         try:
-            for number, line in enumerate(_lines(file, most), 1):
+            for number, line in enumerate(lines_of(unpacking(packed), most_line_bytes(settings)), 1):
                 found = _found(line, f"{path.name}, line {number}", fields, at, latest)
                 if found is not None:
                     yield found
                 position = packed.tell()
                 advance(position - told)
                 told = position
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            yield Unreadable(f"{path.name}, after line {number}", f"the gzip file is damaged or cut off: {error}")
+        except DAMAGED as error:
+            yield Unreadable(f"{path.name}, after line {number}", f"the packed file is damaged or cut off: {error}")
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """Give a file to read lines from, and the one whose position tells how far we are."""
+def _opened(path: Path) -> BinaryIO:
     try:
-        packed = path.open("rb")
+        return path.open("rb")
     except OSError as error:
         raise SeedError(f"{path}: cannot be opened ({error.strerror})") from error
-    with packed:
-        is_gzip = packed.read(len(GZIP)) == GZIP
-        packed.seek(0)
-        if not is_gzip:
-            yield packed, packed
-            return
-        with gzip.GzipFile(fileobj=packed) as unpacked:
-            yield unpacked, packed  # type: ignore[misc]
-
-
-def _lines(file: BinaryIO, most: int) -> Iterator[bytes | None]:
-    """Yield the lines of a file; None in the place of those that are longer than *most* bytes."""
-    while line := file.readline(most + 1):
-        if len(line) <= most:
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = file.readline(most)
-        yield None
 
 
 def _found(line: bytes | None, where: str, fields: Fields, at: datetime, latest: datetime) -> Found | None:
     """Return the page of a line; None where the line is empty, or a bracket of a JSON feed."""
     if line is None:
         return Unreadable(where, "the line is too long; DEDUP_MAX_PAGE_BYTES bounds a page")
-    text = line.removeprefix(_BYTE_ORDER_MARK).strip().removesuffix(b",").rstrip()
+    text = line.removeprefix(BYTE_ORDER_MARK).strip().removesuffix(b",").rstrip()
     if text in (b"", b"[", b"]"):
         return None
     if text.startswith(_URL_STARTS):

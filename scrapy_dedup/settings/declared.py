@@ -164,11 +164,30 @@ class Settings:
     boilerplate_enabled: bool = setting(
         True, boolean, "Layer `boilerplate`: blocks that repeat across a domain's pages.", allowed=_SWITCH
     )
-    boilerplate_method: Literal["auto", "html", "text"] = setting(
+    boilerplate_method: Literal["auto", "template", "html", "text"] = setting(
         "auto",
-        choice("auto", "html", "text"),
-        "`html` counts (DOM path, text), `text` counts parts between blank lines; `auto`: html where there is HTML.",
-        allowed="auto, html or text",
+        choice("auto", "template", "html", "text"),
+        "`template` learns a verdict for each DOM path and layout; `html` and `text` drop what is on enough pages, by"
+        " (DOM path, text) or by parts between blank lines; `auto`: template where there is HTML, else text.",
+        allowed="auto, template, html or text",
+    )
+    fallback: Literal["extractor", "whole"] = setting(
+        "extractor",
+        choice("extractor", "whole"),
+        "Pages of layouts that are not known yet, method `template`: cut by a page-at-a-time extractor, or left whole.",
+        allowed="extractor or whole",
+    )
+    learn_after: int = setting(
+        5,
+        integer(2, 1000),
+        "Pages of a layout from which on it has a template of its own.",
+        allowed="2 to 1000 pages",
+    )
+    shadow: frozenset[str] = setting(
+        frozenset(),
+        some_of("url", "canonical", "unchanged", "boilerplate"),
+        "Layers that find out what they would do, and do nothing: the report shows it.",
+        allowed="a list of url, canonical, unchanged and boilerplate",
     )
     threshold_pct: float = setting(
         0.7, number(0.1, 1.0), "Share of a domain's pages that makes a block boilerplate.", allowed="0.1 to 1.0"
@@ -239,6 +258,14 @@ class Settings:
         "The fingerprinter behind ours; the add-on sets it to the one that it replaces.",
         allowed="a class or its import path",
     )
+
+    def acts(self, layer: str) -> bool:
+        """Whether a layer is on, and not in the shadow."""
+        return getattr(self, f"{layer}_enabled") and layer not in self.shadow
+
+    def shadows(self, layer: str) -> bool:
+        """Whether a layer is to find out what it would do, and do nothing."""
+        return getattr(self, f"{layer}_enabled") and layer in self.shadow
 
     @classmethod
     def read(cls, source: Mapping[str, Any]) -> Self:

@@ -11,7 +11,7 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_request, a_response
 

@@ -149,7 +149,7 @@ class TestOneDomain:
             ({"threshold_pct": 0.05}, r"threshold_pct=0.05: needs 0.1 to 1.0"),
             ({"min_pages": 1}, "min_pages=1: needs 2 to 100"),
             ({"min_block_chars": 9}, "min_block_chars=9: needs 10 to 500"),
-            ({"method": "magic"}, "needs auto, html or text"),
+            ({"method": "magic"}, "needs auto, template, html or text"),
         ],
     )
     def test_a_parameter_out_of_range_is_refused(
@@ -175,7 +175,8 @@ class TestOneDomain:
         result = analyze(store, project)
 
         assert (result.pages_analyzed, result.pages_cleaned, result.blocks_boilerplate) == (10, 6, 1)
-        assert [(row["method"], row["pages_analyzed"]) for row in stats(store, project)] == [("html", 6), ("text", 4)]
+        found = [(row["method"], row["pages_analyzed"]) for row in stats(store, project)]
+        assert found == [("template", 6), ("text", 4)]
 
     def test_the_text_method_works_on_html_as_it_is_written_out(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(6), BANNER, "Menu")
@@ -193,7 +194,7 @@ class TestOneDomain:
 
         analyze(store, project)
 
-        evidence = project.knowledge(DOMAIN)["html"].evidence or {}
+        evidence = project.knowledge(DOMAIN)["template"].evidence or {}
         assert [tuple(found) for found in evidence.values()] == [(7, "body>header>p", BANNER)]
 
     def test_documents_and_decisions_tell_what_was_removed(self, store: Store, project: ProjectStore) -> None:

@@ -11,7 +11,7 @@ from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.cleaning import clean_html
 from scrapy_dedup.service.commits import Commit, Recorded, Stay, commit, failed_fetch
-from scrapy_dedup.service.crawl import Draft
+from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement, Known
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import (

@@ -103,7 +103,7 @@ class TestRemovedBlocks:
     def test_each_has_layer_rule_and_evidence(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(7), FOOTER, BANNER)
         put_html(project, range(7, 10), FOOTER)
-        analyze(store, project)
+        analyze(store, project, Settings(boilerplate_method="html"))
 
         found = explained(store, 0)
 
@@ -138,7 +138,7 @@ class TestRemovedBlocks:
 
     def test_where_the_original_is_newer_the_domain_remembers(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(5), BANNER)
-        analyze(store, project)
+        analyze(store, project, Settings(boilerplate_method="html"))
         put(project, {a_url(0): html_page(0, "Another banner by now")})
 
         (block,) = explained(store, 0).removed

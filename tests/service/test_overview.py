@@ -117,8 +117,14 @@ class TestReport:
 
         assert (len(block.text), block.chars) == (200, 999)
 
-    @pytest.mark.parametrize("fill", [put_html, put_text])
-    def test_samples_show_what_was_removed_and_why(self, store: Store, project: ProjectStore, fill: object) -> None:
+    @pytest.mark.parametrize(
+        ("fill", "evidence"),
+        [(put_html, "1.00 of its text repeats, on 5 of 5 pages"), (put_text, "on 5 of 5 pages")],
+        ids=["html", "text"],
+    )
+    def test_samples_show_what_was_removed_and_why(
+        self, store: Store, project: ProjectStore, fill: object, evidence: str
+    ) -> None:
         assert callable(fill)
         fill(project, range(5), BANNER)
         analyze(store, project)
@@ -126,7 +132,7 @@ class TestReport:
         sample = report_of(store, project).samples[0]
 
         assert [(block.text, block.kept, block.evidence) for block in sample.blocks] == [
-            (BANNER, False, "on 5 of 5 pages"),
+            (BANNER, False, evidence),
             (sample.blocks[1].text, True, ""),
         ]
         assert sample.cleaned.strip() == sample.blocks[1].text

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,10 +14,16 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as choose
 from hypothesis import strategies as st
 
+from scrapy_dedup.service.packed_files import packed_by
 from scrapy_dedup.service.seeding_lines import Fields, read_lines
 from scrapy_dedup.service.seeding_pages import Found, FoundPage, SeedError, Unreadable
 from scrapy_dedup.settings import Settings
 from tests.service.stored_pages import NOON, a_url
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 NOW = NOON + timedelta(days=100)
 DEFAULT = Fields("url", "html", "content")
@@ -78,6 +85,7 @@ def test_what_is_no_text_is_no_content(tmp_path: Path, value: object) -> None:
         pytest.param(b'[\n{"url": "%s"},\n{"url": "%s"}\n]' % (a_url(1).encode(), a_url(2).encode()), id="json-feed"),
         pytest.param(f"{a_url(1)}\n\n  {a_url(2)}  \n".encode(), id="urls"),
         pytest.param(gzip.compress(lines({"url": a_url(1)})) + gzip.compress(lines({"url": a_url(2)})), id="gzip"),
+        pytest.param(zstd.compress(lines({"url": a_url(1)})) + zstd.compress(lines({"url": a_url(2)})), id="zstd"),
     ],
 )
 def test_every_form_gives_the_same_pages(tmp_path: Path, raw: bytes) -> None:
@@ -186,5 +194,5 @@ def test_no_bytes_end_the_reading(tmp_path: Path, raw: bytes) -> None:
 
     found = read(path)
 
-    if not raw.startswith(b"\x1f\x8b"):
+    if not packed_by(raw):
         assert isinstance(found[-1], FoundPage)

@@ -26,8 +26,7 @@ The exit code is 1 for a URL that has no page, and for damage that was found and
 import argparse
 import math
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,17 +35,12 @@ from typing import Final, Literal
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
 from scrapy_dedup.commands.verbs import cache_reports as reports
 from scrapy_dedup.commands.verbs import cache_tables as tables
-from scrapy_dedup.plugin.runtime import database_url
 from scrapy_dedup.service import cache_upkeep as upkeep
 from scrapy_dedup.service.cache_check import check_cache
 from scrapy_dedup.service.cache_export import count_pages, export_cache
 from scrapy_dedup.service.cache_import import count_files, import_cache
 from scrapy_dedup.service.cache_stats import cache_stats
 from scrapy_dedup.service.explain import keys_of
-from scrapy_dedup.service.policies import keep_policy
-from scrapy_dedup.store.engines import file_of, parse_url
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.writer import ProjectStore
 
 _DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -171,28 +165,10 @@ def _import(call: Call) -> int:
     folder, dry_run = Path(call.options.targets[0]), call.options.dry_run
     if not folder.is_dir():
         raise WrongCallError(f"cache import: {folder} is no folder: name one that `scrapy dedup cache export` wrote")
-    with _importing(call) as (store, project), reports.progress("files", count_files(folder)) as progress:
+    with call.filled(dry_run=dry_run) as (store, project), reports.progress("files", count_files(folder)) as progress:
         done = import_cache(store, project, folder, call.settings, progress, dry_run=dry_run)
     reports.show_import(done, folder, dry_run=dry_run, as_json=call.options.json)
     return DONE
-
-
-@contextmanager
-def _importing(call: Call) -> Iterator[tuple[Store, ProjectStore]]:
-    """Give the project's part of the store, which is created unless it is a dry run."""
-    url, timeout, keep = database_url(call.settings), call.settings.database_timeout, keep_policy(call.settings)
-    if not call.options.dry_run:
-        with Store.open(url, timeout=timeout) as store:
-            yield store, store.project(call.project, keep)
-        return
-    path = file_of(parse_url(url))
-    with Store.open("sqlite://") as nothing:
-        if path is not None and not path.exists():
-            yield nothing, nothing.project(call.project)
-            return
-        with call.store() as store:
-            found = store.find_project(call.project)
-            yield (store, found) if found else (nothing, nothing.project(call.project))
 
 
 def _duration(text: str) -> timedelta:

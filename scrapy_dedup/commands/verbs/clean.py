@@ -1,0 +1,95 @@
+"""`scrapy dedup clean IN... -O OUT.jsonl`: pages from files to clean text, with no crawl.
+
+IN is a file of JSON lines (`url` with `html`, or with `body` in base64 and `content_type`), a folder of HTML files
+with a manifest, or a WARC file, each packed by gzip or zstd or not; - is standard input. OUT has one line a page, in
+the order of the input: url, cleaned_content, title, date, author, dedup. Domains that the project's store does not know
+are learned from their own pages first.
+
+JSON: `dry_run`; `pages`, lines of output; `bad`, records that were passed over; `no_page`, records that are no pages;
+`how` and `flags`, pages by what cut them, and by why they were not cut as they should; `domains`, each with domain,
+pages, sampled, and what became of it: status (known, learned, small, failed), layouts, templates, failure.
+
+The exit code is 1 where no page came out, or --strict met a bad record.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
+from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowledge
+from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
+from scrapy_dedup.commands.verbs.clean_watcher import watching
+from scrapy_dedup.service.cleaning_run import PASSES, CleaningRun
+from scrapy_dedup.service.cleaning_run_output import replacing_alone
+from scrapy_dedup.service.inputs import Inputs
+
+STDOUT: Final = "-"
+_MOST_JOBS: Final = 256
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is read and written, and how."""
+    add = parser.add_argument
+    add("inputs", metavar="IN", nargs="+", help="JSON lines, a folder with a manifest, WARC; - for standard input")
+    add("-O", "--overwrite-output", metavar="OUT", dest="output", help="JSON lines to write; - for standard output")
+    add("--jobs", metavar="N", type=_jobs, default=1, help="processes to use (1); any number gives the same output")
+    add("--strict", action="store_true", help="a bad record ends the call, and nothing is written")
+    add("--dry-run", action="store_true", help="tell what would be learned of each domain, and write nothing")
+    add("--remember", action="store_true", help="keep what was learned in the project's store")
+
+
+def run(call: Call) -> int:
+    """Survey, learn and clean; what was in OUT before stays until all is written."""
+    options = call.options
+    _check(options)
+    outcome = Outcome(options.dry_run)
+    with ExitStack() as stack:
+        enter = stack.enter_context
+        output = None if options.dry_run else enter(_opened(options.output))
+        inputs = enter(Inputs(options.inputs, sys.stdin.buffer))
+        knowledge = enter(opened_knowledge(call, remember=options.remember and not options.dry_run))
+        watcher = enter(watching(PASSES * inputs.total))
+        cleaning = enter(CleaningRun(inputs, call.settings, watcher, jobs=options.jobs, strict=options.strict))
+        _clean(cleaning, knowledge, output, outcome)
+        if options.remember:
+            knowledge.remember(found for one in outcome.learned if (found := cleaning.knowledge(one.domain)))
+    tell(outcome, as_json=options.json, to_stderr=options.output == STDOUT and not options.dry_run)
+    return DONE if outcome.tally.pages or (options.dry_run and outcome.plan.pages) else NOT_DONE
+
+
+def _clean(cleaning: CleaningRun, knowledge: Knowledge, output: BinaryIO | None, outcome: Outcome) -> None:
+    outcome.plan = cleaning.survey(knowledge.of)
+    outcome.learned = list(cleaning.learn())
+    if output is None:
+        return
+    for line in cleaning.lines():
+        output.write(line)
+    outcome.tally = cleaning.tally
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.output is None and not options.dry_run:
+        raise WrongCallError("-O OUT says where the pages go; -O - is standard output, --dry-run writes nothing")
+    if options.output == STDOUT and options.json and not options.dry_run:
+        raise WrongCallError("-O - and --json both want standard output: give OUT a file's name")
+
+
+def _jobs(given: str) -> int:
+    jobs = int(given)
+    if not 1 <= jobs <= _MOST_JOBS:
+        raise argparse.ArgumentTypeError(f"{given}: needs a number of processes, 1 to {_MOST_JOBS}")
+    return jobs
+
+
+@contextmanager
+def _opened(output: str) -> Iterator[BinaryIO]:
+    if output == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with replacing_alone(Path(output)) as file:
+        yield file

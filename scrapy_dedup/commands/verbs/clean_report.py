@@ -1,0 +1,103 @@
+"""What `scrapy dedup clean` says when it is done."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.text import Text
+
+from scrapy_dedup.commands.call import print_json
+from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, shown
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.cleaning_run import Plan, Tally
+from scrapy_dedup.service.cleaning_run_tasks import Learned
+
+_DOMAINS_SHOWN = 200
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a call."""
+
+    dry_run: bool
+    plan: Plan = field(default_factory=Plan)
+    learned: list[Learned] = field(default_factory=list)
+    tally: Tally = field(default_factory=Tally)
+
+    def domains(self) -> Iterator[dict[str, Any]]:
+        """Yield what is known of each domain, by name."""
+        by_name = {one.domain: one for one in self.learned}
+        plan = self.plan
+        for status, domains in (("known", plan.known), ("learned", plan.learned), ("small", plan.small)):
+            for each in domains:
+                learned = by_name.get(each.domain)
+                failed = learned is not None and learned.failure is not None
+                yield {
+                    "domain": each.domain,
+                    "pages": each.pages,
+                    "sampled": each.sampled,
+                    "status": "failed" if failed else status,
+                    "layouts": learned.layouts if learned else 0,
+                    "templates": learned.templates if learned else 0,
+                    "failure": learned.failure if learned else None,
+                }
+
+
+def tell(outcome: Outcome, *, as_json: bool, to_stderr: bool) -> None:
+    """Print the outcome: as JSON, or for a person; to standard error where the pages went to standard output."""
+    domains = sorted(outcome.domains(), key=lambda one: one["domain"])
+    if as_json:
+        tally = outcome.tally
+        figures = {"dry_run": outcome.dry_run, "pages": tally.pages, "bad": tally.bad, "no_page": tally.no_page}
+        print_json({**figures, "how": dict(sorted(tally.hows.items())), "flags": _flags(tally), "domains": domains})
+        return
+    console = errors() if to_stderr else output()
+    for line in _planned(domains) if outcome.dry_run else _done(outcome, domains):
+        console.print(shown(line, 1_000), soft_wrap=True)
+    if outcome.dry_run:
+        _show(domains)
+        console.print(Text("Dry run: nothing was written.", style="bold"))
+
+
+def _flags(tally: Tally) -> dict[str, int]:
+    return dict(sorted(tally.flags.items()))
+
+
+def _planned(domains: list[dict[str, Any]]) -> Iterator[str]:
+    pages = sum(one["pages"] for one in domains)
+    yield f"{count(pages, 'different page')} of {count(len(domains), 'domain')}; {_statuses(domains)}."
+
+
+def _done(outcome: Outcome, domains: list[dict[str, Any]]) -> Iterator[str]:
+    tally = outcome.tally
+    hows = ", ".join(f"{whole(number)} by {how}" for how, number in sorted(tally.hows.items()))
+    parts = [f"{count(tally.pages, 'page')} cleaned" + (f" ({hows})" if hows else "")]
+    if tally.bad:
+        parts.append(f"{count(tally.bad, 'bad record')} passed over")
+    if tally.no_page:
+        parts.append(f"{count(tally.no_page, 'record')} without a page")
+    yield "; ".join([*parts, f"{count(len(domains), 'domain')}: {_statuses(domains)}"]) + "."
+    if tally.flags:
+        yield "Flagged: " + ", ".join(f"{whole(number)} {flag}" for flag, number in sorted(tally.flags.items())) + "."
+    for one in domains:
+        if one["failure"]:
+            yield f"{one['domain']} could not be learned ({one['failure']}); its pages were cut by the fallback."
+
+
+def _statuses(domains: list[dict[str, Any]]) -> str:
+    counts = Counter(one["status"] for one in domains)
+    words = {"known": "known", "learned": "learned", "small": "with too few pages", "failed": "not to be learned"}
+    return ", ".join(f"{whole(counts[status])} {word}" for status, word in words.items() if counts[status]) or "none"
+
+
+def _show(domains: list[dict[str, Any]]) -> None:
+    """Print a table, the largest domains first."""
+    table = a_table("Domain", "Status", "Pages", "Learned from", "Layouts", "Templates", texts=2)
+    largest = sorted(domains, key=lambda one: (-one["pages"], one["domain"]))
+    for one in largest[:_DOMAINS_SHOWN]:
+        figures = (one["pages"], one["sampled"], one["layouts"], one["templates"])
+        table.add_row(shown(one["domain"], 100), one_line(one["status"]), *map(whole, figures))
+    output().print(table)
+    if len(domains) > _DOMAINS_SHOWN:
+        output().print(f"and {whole(len(domains) - _DOMAINS_SHOWN)} more; --json lists them all")

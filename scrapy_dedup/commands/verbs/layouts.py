@@ -1,0 +1,126 @@
+"""`scrapy dedup layouts [DOMAIN]`: from which designs a domain's pages are built, and how that develops.
+
+JSON: `project`; `domains`, by name, each with domain; `runs` that met pages of it, oldest first, each with id (null: in
+no run) and started_at; `layouts`, those with most pages first, each with layout (16 hex digits; 0000000000000000 are
+the pages of no known layout), kind, pages (in all runs), signatures (how many it was met under), first_seen_at,
+last_seen_at, pages_by_run (in the order of runs), url_pattern, example_url, and `template` (null, or version, state,
+reason, confidence, pages: learned from so many, source); `alarms`, where a template does not fit at present, each with
+layout, cause, raised_at, pages_failed, pages_looked.
+
+Times are ISO 8601, in UTC.
+"""
+
+import argparse
+from collections.abc import Iterable
+from typing import Any, Final
+
+from rich.text import Text
+
+from scrapy_dedup.commands.call import DONE, Call, print_json
+from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.report.numbers import whole
+from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
+from scrapy_dedup.store.layout_records import to_digits
+
+_RUNS_SHOWN: Final = 6
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add which domain."""
+    parser.add_argument("domain", nargs="?", metavar="DOMAIN", help="only this one")
+
+
+def run(call: Call) -> int:
+    """Print the layouts."""
+    domain = call.options.domain
+    with call.opened() as (_, project):
+        domains = domain_layouts(project, domain.lower() if domain else None)
+    if call.options.json:
+        print_json({"project": call.project, "domains": [as_json(each) for each in domains]})
+    else:
+        show(domains)
+    return DONE
+
+
+def as_json(domain: DomainLayouts) -> dict[str, Any]:
+    """Return a domain's layouts as JSON has them."""
+    return {
+        "domain": domain.domain,
+        "runs": [
+            {"id": str(each.id) if each.id else None, "started_at": _time(each.started_at)} for each in domain.runs
+        ],
+        "layouts": [_layout_json(each) for each in domain.layouts],
+        "alarms": [
+            {
+                "layout": to_digits(alarm.layout),
+                "cause": alarm.cause,
+                "raised_at": _time(alarm.raised_at),
+                "pages_failed": alarm.pages_failed,
+                "pages_looked": alarm.pages_looked,
+            }
+            for alarm in domain.alarms
+        ],
+    }
+
+
+def _layout_json(layout: DomainLayout) -> dict[str, Any]:
+    figures = layout.figures
+    template = figures.template
+    names = ("version", "state", "reason", "confidence", "pages", "source")
+    return {
+        "layout": to_digits(figures.layout),
+        "kind": template.kind if template else None,
+        "pages": figures.pages,
+        "signatures": figures.signatures,
+        "first_seen_at": _time(figures.first_seen_at),
+        "last_seen_at": _time(figures.last_seen_at),
+        "pages_by_run": list(layout.pages_by_run),
+        "url_pattern": template.url_pattern if template else None,
+        "example_url": figures.example_url,
+        "template": {name: getattr(template, name) for name in names} if template else None,
+    }
+
+
+def _time(at: Any) -> str | None:
+    return at.isoformat() if at else None
+
+
+def show(domains: Iterable[DomainLayouts]) -> None:
+    """Print a table for each domain."""
+    for domain in domains:
+        table = a_table("Layout", "Kind", "Template", "Seen", "Example", "Pages", "In the last runs", texts=5)
+        for each in domain.layouts:
+            figures = each.figures
+            table.add_row(
+                name_of(figures.layout),
+                shown(figures.template.kind if figures.template else "", 30),
+                _template(each),
+                _seen(each),
+                shown(figures.example_url or "", 150),
+                whole(figures.pages),
+                trend(each.pages_by_run),
+            )
+            if figures.template and figures.template.url_pattern:
+                table.add_row("", "", "", "", shown(figures.template.url_pattern, 150, style="dim"), "", "")
+        print_table(f"Layouts of {domain.domain}", table)
+        for alarm in domain.alarms:
+            output().print(shown(f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.cause}", 300, style="red"))
+        output().print()
+    output().print(Text("scrapy dedup templates show DOMAIN LAYOUT tells how its pages are cut.", style="dim"))
+
+
+def _template(layout: DomainLayout) -> str:
+    template = layout.figures.template
+    return f"{template.version} {template.state}, {template.confidence:.2f}" if template else ""
+
+
+def _seen(layout: DomainLayout) -> str:
+    first, last = layout.figures.first_seen_at, layout.figures.last_seen_at
+    if first is None or last is None:
+        return ""
+    return f"{first:%Y-%m-%d}" if first.date() == last.date() else f"{first:%Y-%m-%d} to {last:%Y-%m-%d}"
+
+
+def trend(pages_by_run: tuple[int, ...]) -> str:
+    """Return how many pages each of the last runs met, oldest first: 12 > 40 > 0."""
+    return " > ".join(map(whole, pages_by_run[-_RUNS_SHOWN:]))

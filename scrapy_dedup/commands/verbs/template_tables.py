@@ -1,0 +1,267 @@
+"""What `scrapy dedup templates` shows; the JSON is described in `templates`."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rich.text import Text
+
+from scrapy_dedup.commands.call import print_json
+from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.layout_figures import name_of
+from scrapy_dedup.service.template_diff import TemplateDiff
+from scrapy_dedup.service.template_files import Imported
+from scrapy_dedup.service.template_trial import TemplateTrial
+from scrapy_dedup.service.template_upkeep import Line, ShownTemplate
+from scrapy_dedup.store.layout_records import to_digits
+from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
+
+_LINES_SHOWN: Final = 40
+_EFFECTS_SHOWN: Final = 5
+_TEXTS_SHOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done to a template, or would be.
+
+    Attributes:
+        present: the version that was there.
+        version: the one that is there now; None where a dry run made none.
+        changed: False where all is as it was.
+        trial: of a dry run.
+    """
+
+    present: StoredTemplate
+    version: int | None
+    changed: bool
+    dry_run: bool
+    trial: TemplateTrial | None
+
+
+def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_json: bool) -> None:
+    """Print the present version of each template."""
+    if as_json:
+        rows = [_figures_json(figures) | {"versions": versions} for figures, versions in found]
+        print_json({"project": project, "templates": rows})
+        return
+    table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
+    for figures, versions in found:
+        table.add_row(
+            shown(figures.domain, 100),
+            name_of(figures.layout),
+            shown(figures.kind, 30),
+            shown(figures.state, 20),
+            shown(figures.url_pattern or "", 80),
+            f"{figures.version} of {versions}",
+            f"{figures.confidence:.2f}",
+            whole(figures.pages),
+            whole(len(figures.overrides)) if figures.overrides else "",
+        )
+    print_table(f"Templates of project {project}", table)
+    output().print(Text("\nscrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", style="dim"))
+
+
+def _figures_json(figures: TemplateFigures | StoredTemplate) -> dict[str, Any]:
+    return {
+        "domain": figures.domain,
+        "layout": to_digits(figures.layout),
+        "kind": figures.kind,
+        "version": figures.version,
+        "state": figures.state,
+        "reason": figures.reason,
+        "confidence": figures.confidence,
+        "pages": figures.pages,
+        "url_pattern": figures.url_pattern,
+        "source": figures.source,
+        "overrides": len(figures.overrides),
+        "created_at": figures.created_at.isoformat(),
+        "state_at": figures.state_at.isoformat(),
+    }
+
+
+def show_templates(project: str, found: Sequence[ShownTemplate], *, as_json: bool) -> None:
+    """Print templates as a person reads them."""
+    if as_json:
+        print_json({"project": project, "templates": [_template_json(each) for each in found]})
+        return
+    for each in found:
+        _show_template(each)
+
+
+def _template_json(each: ShownTemplate) -> dict[str, Any]:
+    return {
+        **_figures_json(each.stored),
+        "structure": to_digits(each.stored.structure),
+        "versions": [{"version": version, "state": state} for version, state in each.versions],
+        "content": _lines_json(each.content),
+        "exclude": _lines_json(each.exclude),
+        "fields": {name: list(found) for name, found in each.fields.items()},
+        "overrides": [dict(one) for one in each.stored.overrides],
+    }
+
+
+def _lines_json(lines: Iterable[Line]) -> list[dict[str, str]]:
+    return [{"selector": line.selector, "evidence": line.evidence} for line in lines]
+
+
+def _show_template(each: ShownTemplate) -> None:
+    stored = each.stored
+    _title(f"{stored.domain}, layout {name_of(stored.layout)}: {stored.kind}, version {stored.version}, {stored.state}")
+    facts = f"confidence {stored.confidence:.2f}, learned from {count(stored.pages, 'page')}"
+    _say(f"{facts}, {stored.source}, since {stored.state_at:%Y-%m-%d %H:%M}: {stored.reason or 'no reason noted'}")
+    if stored.url_pattern:
+        _say(f"URLs: {stored.url_pattern}")
+    _show_lines("Content", each.content)
+    _show_lines("Left out", each.exclude)
+    for name, selectors in each.fields.items():
+        _show_lines(name.capitalize(), [Line(one) for one in selectors])
+    decided = [Line(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
+    _show_lines("Decided by a person; of two that meet the later one counts", decided)
+    _say("Versions: " + ", ".join(f"{version} {state}" for version, state in each.versions), style="dim")
+    output().print()
+
+
+def _decided(override: Any) -> str:
+    return " by ".join(str(override[name]) for name in ("at", "by") if override.get(name))
+
+
+def _show_lines(title: str, lines: Sequence[Line]) -> None:
+    if not lines:
+        return
+    output().print(Text(f"\n{title}", style="bold"))
+    for line in lines[:_LINES_SHOWN]:
+        output().print(Text.assemble("  ", shown(line.selector, 300)), soft_wrap=True)
+        if line.evidence:
+            output().print(Text.assemble("      ", shown(line.evidence, 300, style="dim")), soft_wrap=True)
+    if len(lines) > _LINES_SHOWN:
+        _say(f"  and {whole(len(lines) - _LINES_SHOWN)} more; --json lists them all", style="dim")
+
+
+def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
+    """Print how one version differs from another."""
+    if as_json:
+        print_json(_diff_json(diff))
+        return
+    before, after = diff.before, diff.after
+    _title(f"{before.domain}, layout {name_of(before.layout)}: version {after.version} against {before.version}")
+    if diff.is_empty:
+        _say("Both cut alike.")
+    for sign, found, style in (("-", diff.removed, "red"), ("+", diff.added, "green")):
+        for name, selectors in found.items():
+            for selector in selectors:
+                _say(f"{sign} {name}: {selector}", style=style)
+    for sign, decisions, style in (("-", diff.undecided, "red"), ("+", diff.decided, "green")):
+        for action, selector in decisions:
+            _say(f"{sign} decided: {action} {selector}", style=style)
+    if diff.verdicts:
+        table = a_table("Path", "Before", "After", "Evidence", texts=4)
+        for change in diff.verdicts[:_LINES_SHOWN]:
+            words = (change.before or "unknown", change.after or "unknown")
+            table.add_row(shown(change.path, 200), *map(shown, words), shown(change.evidence))
+        output().print(table)
+    if len(diff.verdicts) > _LINES_SHOWN:
+        _say(f"and {whole(len(diff.verdicts) - _LINES_SHOWN)} more paths; --json lists them all", style="dim")
+
+
+def _diff_json(diff: TemplateDiff) -> dict[str, Any]:
+    return {
+        "domain": diff.before.domain,
+        "layout": to_digits(diff.before.layout),
+        "before": diff.before.version,
+        "after": diff.after.version,
+        "added": {name: list(found) for name, found in diff.added.items()},
+        "removed": {name: list(found) for name, found in diff.removed.items()},
+        "verdicts": [
+            {"path": one.path, "before": one.before, "after": one.after, "evidence": one.evidence}
+            for one in diff.verdicts
+        ],
+        "decided": [{"action": action, "selector": selector} for action, selector in diff.decided],
+        "undecided": [{"action": action, "selector": selector} for action, selector in diff.undecided],
+    }
+
+
+def show_override(change: Change, *, as_json: bool) -> None:
+    """Print what became of a decision."""
+    if as_json:
+        print_json(_change_json(change))
+        return
+    if not change.changed:
+        _say("That is decided already: nothing was changed.")
+    elif change.trial is not None:
+        _show_trial(change.trial)
+    else:
+        state = f"; it is {change.present.state}" if change.present.state != "live" else ""
+        _say(f"Version {change.version} of layout {name_of(change.present.layout)} has the decision{state}.")
+        _say("Pages that come from now on are cut by it.", style="dim")
+
+
+def show_rollback(change: Change, *, as_json: bool) -> None:
+    """Print what became of going back."""
+    if as_json:
+        print_json(_change_json(change))
+    elif change.trial is not None:
+        _say(f"Version {change.version} would be live, in place of version {change.present.version}.")
+        _show_trial(change.trial)
+    else:
+        _say(f"Version {change.version} of layout {name_of(change.present.layout)} is live again, as it was.")
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "domain": change.present.domain,
+        "layout": to_digits(change.present.layout),
+        "version": change.version,
+        "changed": change.changed,
+        "dry_run": change.dry_run,
+    }
+    if change.trial is not None:
+        effects = [{"url": one.url, "gone": list(one.gone), "back": list(one.back)} for one in change.trial.effects]
+        found |= {"pages": change.trial.pages, "effects": effects}
+    return found
+
+
+def _show_trial(trial: TemplateTrial) -> None:
+    if not trial.pages:
+        _say("No stored page is of this layout, so what would change cannot be shown.")
+    else:
+        _say(f"Of {count(trial.pages, 'stored page')} of this layout, {whole(len(trial.effects))} would change.")
+    for effect in trial.effects[:_EFFECTS_SHOWN]:
+        _say(effect.url, style="bold")
+        for sign, texts, style in (("-", effect.gone, "red"), ("+", effect.back, "green")):
+            for text in texts[:_TEXTS_SHOWN]:
+                _say(f"  {sign} {text}", style=style)
+            if len(texts) > _TEXTS_SHOWN:
+                _say(f"  {sign} and {whole(len(texts) - _TEXTS_SHOWN)} more", style="dim")
+    output().print(Text("Dry run: nothing was written.", style="bold"))
+
+
+def show_export(file: Path, templates: int, *, as_json: bool) -> None:
+    """Print what was written."""
+    if as_json:
+        print_json({"file": str(file), "templates": templates})
+    else:
+        _say(f"{count(templates, 'template')} written to {file}.")
+
+
+def show_import(file: Path, done: Imported, *, as_json: bool) -> None:
+    """Print what was stored."""
+    if as_json:
+        figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
+        print_json({"file": str(file), "dry_run": not done.done, **figures})
+        return
+    verb = "stored" if done.done else "would be stored"
+    domains = f"of {count(len(done.domains), 'domain')} {verb}"
+    _say(f"{count(done.added, 'template')} {domains}, {whole(done.unchanged)} there already.")
+    if not done.done:
+        output().print(Text("Dry run: nothing was written.", style="bold"))
+
+
+def _title(text: str) -> None:
+    output().print(shown(text, 300, style="bold"), soft_wrap=True)
+
+
+def _say(text: str, style: str = "") -> None:
+    output().print(shown(text, 500, style=style), soft_wrap=True)

@@ -1,0 +1,136 @@
+"""What goes out of a page whose clean text is another one now."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from itemadapter import ItemAdapter
+
+from scrapy_dedup.core.keeping import Unkeepable
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
+from scrapy_dedup.plugin.outcomes import OutcomeError, item_entry, kept_items
+from scrapy_dedup.plugin.replay import REPLAYED
+from scrapy_dedup.service.provenance import hashes_and_removed
+from scrapy_dedup.service.refined_outcomes import Entry, records_of, renewed, without_items
+from scrapy_dedup.service.refining import Refinement
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import ExtractionRecord, Record
+
+logger = logging.getLogger(__name__)
+
+REFINED: Final = "refined"
+_OF_THE_LAST_TIME: Final = ("diff", REPLAYED)
+REASON: Final = "the page did not change; it was cleaned again by what is known now"
+
+
+@dataclass(slots=True, eq=False)
+class Outgoing:
+    """A page on its way out: its items, and what became of each."""
+
+    refinement: Refinement
+    items: list[Any]
+    is_made_anew: bool = False
+    """Its callback's items are not held, or cannot be made again: a dict stands for them."""
+    waits_for: set[Any] = field(default_factory=set)
+    """What must happen before its items are safe."""
+    failed: bool = False
+    """A pipeline failed: the page comes again."""
+    entries: dict[int, Entry | Unkeepable | None] = field(default_factory=dict)
+    """Number of an item to its form when it had passed all pipelines; None where one dropped it."""
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all items have left."""
+        return len(self.entries) == len(self.items)
+
+    def left(self, number: int, item: Any | None) -> None:
+        """Note how an item left; None: it was dropped, or a pipeline failed."""
+        self.entries[number] = None if item is None else item_entry(item)
+
+    def records(self, at: datetime) -> list[Record]:
+        """Return what is written of the page once its items are safe."""
+        refinement = self.refinement
+        outcomes = [without_items(one) for one in refinement.older if one.items]
+        if refinement.outcome is not None and refinement.places:
+            outcomes.append(self._outcome())
+        return records_of(refinement.source, refinement.cleaned, outcomes, at)
+
+    def _outcome(self) -> ExtractionRecord:
+        assert self.refinement.outcome is not None
+        entries: dict[int, Entry | None] = {}
+        for number, place in enumerate(self.refinement.places):
+            entry = self.entries.get(number)
+            if self.is_made_anew or isinstance(entry, Unkeepable):
+                return renewed(self.refinement.outcome, None)
+            entries[place] = entry
+        return renewed(self.refinement.outcome, entries)
+
+
+class Renewer:
+    """Makes the items of refined pages."""
+
+    def __init__(self, settings: Settings, project: str) -> None:
+        self._settings = settings
+        self._project = project
+        self._fields = Fields()
+
+    def outgoing(self, refinement: Refinement) -> Outgoing:
+        """Return the items that the page's callback made, with today's text; where they are not held, a dict."""
+        outcome = refinement.outcome
+        if outcome is not None and refinement.places:
+            held = outcome.items or ()
+            try:
+                items = kept_items([held[place] for place in refinement.places])
+                if self._renew(items, refinement):
+                    return Outgoing(refinement, items)
+            except OutcomeError:
+                pass
+            except Exception as error:  # noqa: BLE001 - the item's own class may be what fails
+                logger.warning("An item of %s cannot take its new text: %r", refinement.source.url, error)
+        return Outgoing(refinement, [self._anew(refinement)], is_made_anew=True)
+
+    def _renew(self, items: Iterable[Any], refinement: Refinement) -> bool:
+        """Give items today's text; say whether all of them could take it."""
+        for item in items:
+            adapter = ItemAdapter(item)
+            if not self._fields.can_take_content(item, adapter):
+                return False
+            adapter[CONTENT] = refinement.cleaned.content
+            old = adapter.get(REPORT)
+            filled = old.get(FILLED, ()) if isinstance(old, dict) else ()
+            for name in METADATA:
+                if name in filled or adapter.get(name) in (None, ""):
+                    self._fields.put(item, adapter, name, getattr(refinement.metadata, name))
+            report = old if isinstance(old, dict) else self._origin(refinement)
+            kept = {name: value for name, value in report.items() if name not in _OF_THE_LAST_TIME}
+            self._fields.put(item, adapter, REPORT, kept | _renewed_report(refinement))
+        return True
+
+    def _anew(self, refinement: Refinement) -> dict[str, Any]:
+        metadata = {name: getattr(refinement.metadata, name) for name in METADATA}
+        report = self._origin(refinement) | {FILLED: list(METADATA)} | _renewed_report(refinement)
+        url = {self._settings.url_field: refinement.source.url}
+        return url | {CONTENT: refinement.cleaned.content} | metadata | {REPORT: report}
+
+    def _origin(self, refinement: Refinement) -> dict[str, Any]:
+        source = refinement.source
+        return {
+            "project": self._project,
+            "domain": source.domain,
+            "url": source.url,
+            "page_key": source.page_key.hex(),
+            "fetched_at": source.fetched_at.isoformat(),
+        }
+
+
+def _renewed_report(refinement: Refinement) -> dict[str, Any]:
+    return {
+        "method": refinement.method,
+        "verdict": "changed",
+        "change": "none",
+        "reason": REASON,
+        "previous_hash": refinement.before.digits,
+        REFINED: True,
+    } | hashes_and_removed(refinement.cleaned)

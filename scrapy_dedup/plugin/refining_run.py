@@ -1,0 +1,84 @@
+"""The Scrapy run by which refined pages go out: of all that a crawl has, it has no requests."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final, Self
+
+from scrapy import Spider
+from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+
+from scrapy_dedup.plugin.marks import is_known_component
+from scrapy_dedup.plugin.refining import Emission
+
+SPIDER: Final = "dedup-refine"
+
+# Nothing is to be fetched, nothing of a crawl to be resumed, and this is no crawl of ours to be recorded. What others
+# put around requests may make some of its own when a spider starts: a shared queue, a login.
+_OF_THE_RUN: Final[Mapping[str, Any]] = {
+    "DEDUP_ENABLED": False,
+    "JOBDIR": None,
+    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
+    "SPIDER_MIDDLEWARES": {},
+    "DOWNLOADER_MIDDLEWARES": {},
+    "TELNETCONSOLE_ENABLED": False,
+}
+_REACTOR: Final = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+
+
+class RefiningSpider(Spider):
+    """Gives items that are there already."""
+
+    name = SPIDER
+    emission: Emission
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Make it, and let its emission follow the crawler's signals."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider.emission.watch(crawler)
+        return spider
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Yield the items of refined pages."""
+        async for item in self.emission.items():
+            yield item
+
+
+def emit(emission: Emission, settings: Settings) -> None:
+    """Run to the end with the project's settings; blocks, and can be done once in a process."""
+    process = _process(settings)
+    process.crawl(RefiningSpider, emission=emission)
+    process.start()
+
+
+def _process(settings: Settings) -> AsyncCrawlerProcess | CrawlerProcess:
+    """Return what runs crawls, chosen as `scrapy crawl` chooses it."""
+    chosen = settings.copy()
+    for name, value in _OF_THE_RUN.items():
+        chosen.set(name, value, priority="cmdline")
+    # A command is silent, but what goes wrong in a pipeline has to be seen.
+    if (chosen.getpriority("LOG_ENABLED") or 0) <= SETTINGS_PRIORITIES["command"]:
+        chosen.set("LOG_ENABLED", True, priority="cmdline")
+        chosen.set("LOG_LEVEL", "WARNING", priority="cmdline")
+    has_reactor = chosen.getbool("TWISTED_REACTOR_ENABLED", True)
+    is_plain = has_reactor and (chosen["TWISTED_REACTOR"] != _REACTOR or chosen.getbool("FORCE_CRAWLER_PROCESS"))
+    return CrawlerProcess(chosen) if is_plain else AsyncCrawlerProcess(chosen)
+
+
+def leads_nowhere(settings: Settings) -> bool:
+    """Say whether a project has nothing that would take an item: no feed, no pipeline, and no part that may be one."""
+    if settings.get("FEEDS") or settings.get("FEED_URI"):
+        return False
+    names = ("ITEM_PIPELINES", "EXTENSIONS", "ADDONS")
+    return all(_is_ours(component) for name in names for component in _components(settings, name))
+
+
+def _components(settings: Settings, name: str) -> list[Any]:
+    return [component for component, order in settings.getdict(name).items() if order is not None]
+
+
+def _is_ours(component: Any) -> bool:
+    if isinstance(component, str):
+        return component.startswith(("scrapy.", "scrapy_dedup."))
+    return is_known_component(component)

@@ -1,0 +1,230 @@
+"""Pages from files to cleaned pages, without a crawl: survey the domains, learn each, cut every page."""
+
+import dataclasses
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final, Protocol, Self
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.service.cleaning_run_samples import DomainPages, Samples
+from scrapy_dedup.service.cleaning_run_shelf import Shelf
+from scrapy_dedup.service.cleaning_run_tasks import Learned, Line, Surroundings, clean_records, learn_domain
+from scrapy_dedup.service.cleaning_run_workers import Workers
+from scrapy_dedup.service.inputs import Inputs
+from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.settings import Settings
+
+PASSES: Final = 2
+"""So often `Watcher.advance` is told of all bytes: while domains are surveyed, and while pages are cut."""
+
+_LOT_BYTES: Final = 1_000_000
+_LOT_RECORDS: Final = 64
+# Of a lot that a bad record stands in.
+_SMALL: Final = 200
+
+
+class BadInputError(DedupError):
+    """A record is bad, and the run was to be strict."""
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def phase(self, name: str) -> None:
+        """Take note of what is done from now on."""
+
+    def advance(self, some: int) -> None:
+        """Take note of so many bytes more."""
+
+    def complain(self, bad: BadRecord) -> None:
+        """Take note of a record that is passed over."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of what was read.
+
+    Attributes:
+        bad: records that were passed over.
+        no_page: records that are no pages.
+        hows: cleaned pages by what cut them.
+        flags: cleaned pages by why they were not cut as they should.
+    """
+
+    pages: int = 0
+    bad: int = 0
+    no_page: int = 0
+    hows: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be learned.
+
+    Attributes:
+        known: domains that the store knows; they are cut by what it knows.
+        learned: domains that are learned from their own pages.
+        small: domains with too few pages; they are cut by the fallback.
+    """
+
+    known: list[DomainPages] = field(default_factory=list)
+    learned: list[DomainPages] = field(default_factory=list)
+    small: list[DomainPages] = field(default_factory=list)
+
+    @property
+    def pages(self) -> int:
+        """How many pages all domains have."""
+        return sum(one.pages for one in chain(self.known, self.learned, self.small))
+
+
+class CleaningRun:
+    """One run: `survey`, then `learn`, then `lines`. Closing it removes what it kept on disk.
+
+    Memory does not grow with the pages or the domains: what is chosen to be learned from waits on disk, one domain of
+    it is in memory for each process.
+    """
+
+    def __init__(
+        self, inputs: Inputs, settings: Settings, watcher: Watcher, *, jobs: int = 1, strict: bool = False
+    ) -> None:
+        """Begin; so many processes do the work, or this one."""
+        self.tally = Tally()
+        self._inputs = inputs
+        self._watcher = watcher
+        self._strict = strict
+        self._end = ExitStack()
+        self._samples = self._end.enter_context(Samples())
+        folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
+        # A class of the user's might not find its way to other processes, and nobody asks for it there.
+        self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
+        self._around = Surroundings(self._settings, Shelf(folder))
+        self._workers = self._end.enter_context(Workers(jobs))
+
+    def survey(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
+        """Read all records, and choose what each domain is learned from.
+
+        Args:
+            known: what the store knows of a domain; None where that is nothing to cut pages by.
+
+        Raises:
+            BadInputError: there is a bad record, and the run is strict.
+        """
+        self._watcher.phase("surveying")
+        rules = url_rules(self._settings)
+        for place, record in enumerate(self._records()):
+            url = self._url(record)
+            domain = extract_domain(url, self._settings.domain_scope) if url is not None else None
+            if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
+                self._samples.add(domain, page_key(url, rules), place, record.size)
+        return self._plan(known)
+
+    def learn(self) -> Iterator[Learned]:
+        """Learn the domains that were chosen, by name; yield what became of each."""
+        self._watcher.phase("learning")
+        self._set_aside()
+        lots = (
+            (sum(len(html) for _, html in pages), (self._around, domain, pages))
+            for domain, pages in self._samples.sources()
+        )
+        yield from self._workers.in_order(learn_domain, lots)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield one line a page, in the order of the input, and count them.
+
+        Raises:
+            BadInputError: there is a bad record, and the run is strict.
+        """
+        self._watcher.phase("cleaning")
+        lots = ((size, (self._around, lot)) for size, lot in _in_lots(self._records()))
+        for result in chain.from_iterable(self._workers.in_order(clean_records, lots)):
+            if isinstance(result, Line):
+                self.tally.pages += 1
+                self.tally.hows[result.how] += 1
+                if result.flag is not None:
+                    self.tally.flags[result.flag] += 1
+                yield result.json
+            elif isinstance(result, NoPage):
+                self.tally.no_page += 1
+            else:
+                self._refuse_if_strict(result)
+                self.tally.bad += 1
+                self._watcher.complain(result)
+
+    def knowledge(self, domain: str) -> SiteKnowledge | None:
+        """Return what was learned of a domain."""
+        return self._around.shelf.get(domain)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._end.close()
+
+    def _records(self) -> Iterator[Found]:
+        return self._inputs.records(self._settings, self._watcher.advance)
+
+    def _url(self, record: Found) -> str | None:
+        """Return a record's URL, None where it has no page."""
+        if isinstance(record, BadRecord | NoPage):
+            self._refuse_if_strict(record)
+            return None
+        url = record.url(self._settings)
+        if url is None and self._strict:
+            self._refuse_if_strict(record.page(self._settings))
+        return url
+
+    def _refuse_if_strict(self, found: InputPage | BadRecord | NoPage) -> None:
+        if self._strict and isinstance(found, BadRecord):
+            raise BadInputError(f"{found.where}: {found.reason}")
+
+    def _plan(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
+        plan = Plan()
+        for one in self._samples.domains():
+            knowledge = known(one.domain)
+            if knowledge is not None:
+                self._around.shelf.put(knowledge)
+                plan.known.append(one)
+            elif one.pages < self._settings.min_pages:
+                plan.small.append(one)
+            else:
+                sampled = self._samples.choose(one.domain, self._settings.learn_pages)
+                plan.learned.append(dataclasses.replace(one, sampled=sampled))
+        return plan
+
+    def _set_aside(self) -> None:
+        """Put the sources of the chosen pages where they can be read domain by domain."""
+        chosen = self._samples.chosen()
+        following = next(chosen, None)
+        if following is None:
+            return
+        for place, record in enumerate(self._inputs.records(self._settings, lambda _: None)):
+            if place != following[0]:
+                continue
+            page = record if isinstance(record, BadRecord | NoPage) else record.page(self._settings)
+            if isinstance(page, InputPage):
+                self._samples.put(following[1], following[2], page.url, page.html)
+            following = next(chosen, None)
+            if following is None:
+                return
+
+
+def _in_lots(records: Iterable[Found]) -> Iterator[tuple[int, list[Found]]]:
+    """Yield the records in lots of a megabyte, or of one that is larger, each with its size."""
+    lot: list[Found] = []
+    size = 0
+    for record in records:
+        lot.append(record)
+        size += _SMALL if isinstance(record, BadRecord | NoPage) else record.size
+        if size >= _LOT_BYTES or len(lot) >= _LOT_RECORDS:
+            yield size, lot
+            lot, size = [], 0
+    if lot:
+        yield size, lot

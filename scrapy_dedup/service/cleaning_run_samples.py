@@ -1,0 +1,101 @@
+"""Which pages each domain is learned from: found on disk, so that neither pages nor domains fill the memory."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Final, Self
+
+_ROWS_AT_ONCE: Final = 1_000
+MOST_SAMPLE_BYTES: Final = 64_000_000
+"""Of the pages that one domain is learned from; beyond it the sample is smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainPages:
+    """How many pages a domain has (each counted once), and of how many it is learned."""
+
+    domain: str
+    pages: int
+    sampled: int = 0
+
+
+class Samples:
+    """The pages of all domains, in a temporary database that is gone when it is closed.
+
+    Of each domain those with the smallest page keys are chosen: keys are hashes, so that the sample is evenly spread,
+    and the same in whatever order the pages come.
+    """
+
+    def __init__(self) -> None:
+        # Without a name SQLite keeps it in its cache, beyond that in a file that nobody else sees.
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._database.execute("PRAGMA journal_mode = OFF")
+        for table, columns in (
+            ("pages", "domain TEXT, key BLOB, place INTEGER, size INTEGER, PRIMARY KEY (domain, key)"),
+            ("chosen", "place INTEGER PRIMARY KEY, domain TEXT, rank INTEGER"),
+            ("sources", "domain TEXT, rank INTEGER, url BLOB, html BLOB, PRIMARY KEY (domain, rank)"),
+        ):
+            self._database.execute(f"CREATE TABLE {table} ({columns}) WITHOUT ROWID")
+        self._rows: list[tuple[str, bytes, int, int]] = []
+
+    def add(self, domain: str, key: bytes, place: int, size: int) -> None:
+        """Take in a page.
+
+        Args:
+            domain: that it belongs to.
+            key: its page_key; a second page with it does not count.
+            place: of its record among all.
+            size: bytes of its record.
+        """
+        self._rows.append((domain, key, place, size))
+        if len(self._rows) >= _ROWS_AT_ONCE:
+            self._write()
+
+    def domains(self) -> list[DomainPages]:
+        """Return all domains by name."""
+        self._write()
+        rows = self._database.execute("SELECT domain, count(*) FROM pages GROUP BY domain ORDER BY domain")
+        return [DomainPages(domain, pages) for domain, pages in rows]
+
+    def choose(self, domain: str, most: int) -> int:
+        """Choose at most so many pages of a domain, and return how many."""
+        self._write()
+        done = self._database.execute(
+            "INSERT INTO chosen SELECT place, domain, rank FROM ("
+            " SELECT place, domain, row_number() OVER by_key AS rank, sum(size) OVER by_key AS bytes FROM pages"
+            " WHERE domain = ? WINDOW by_key AS (ORDER BY key)"
+            ") WHERE rank <= ? AND (bytes <= ? OR rank = 1)",
+            (domain, most, MOST_SAMPLE_BYTES),
+        )
+        return done.rowcount
+
+    def chosen(self) -> Iterator[tuple[int, str, int]]:
+        """Iterate over (place, domain, rank) of the chosen pages, by place."""
+        yield from self._database.execute("SELECT place, domain, rank FROM chosen ORDER BY place")
+
+    def put(self, domain: str, rank: int, url: str, html: str) -> None:
+        """Keep the source of a chosen page."""
+        source = (domain, rank, url.encode("utf-8", "surrogatepass"), html.encode("utf-8", "surrogatepass"))
+        self._database.execute("INSERT INTO sources VALUES (?, ?, ?, ?)", source)
+
+    def sources(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Iterate over the domains by name, each with URL and HTML of its chosen pages, by rank."""
+        rows = self._database.execute("SELECT domain, url, html FROM sources ORDER BY domain, rank")
+        for domain, pages in groupby(rows, itemgetter(0)):
+            yield domain, [(_text(url), _text(html)) for _, url, html in pages]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._database.close()
+
+    def _write(self) -> None:
+        self._database.executemany("INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", self._rows)
+        self._rows.clear()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogatepass")

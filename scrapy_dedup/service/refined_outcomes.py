@@ -1,0 +1,165 @@
+"""What is held of a page whose text is another one now: which of its items are concerned, and what is written of them.
+
+An outcome may have items of other pages, too, and items that brought HTML of their own: those stay as they are.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any, Final
+
+from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.removals import LAYER, removal_decision
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.recleaning import Recleaned
+from scrapy_dedup.store.records import CleanedRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
+from scrapy_dedup.store.refinements import Refined, RefinementRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import StoredSource
+from scrapy_dedup.store.stored_visits import StoredExtraction
+from scrapy_dedup.store.writer import ProjectStore
+
+# As the pipeline names them.
+_CONTENT: Final = "cleaned_content"
+_REPORT: Final = "dedup"
+_FIELDS: Final = tuple(field.name for field in fields(ExtractionRecord))
+
+Entry = Mapping[str, Any]
+"""An item as it is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A text that went out; digits are those of its hash."""
+
+    digits: str
+    text: str
+
+
+def own_places(items: Sequence[Entry], source: StoredSource, cleaned: Cleaned, url_field: str) -> list[int]:
+    """Return where those of a page's kept items stand that were cut from its stored original.
+
+    Args:
+        items: that the page's callback gave.
+        source: the original.
+        cleaned: what is left of it now.
+        url_field: of an item, with its URL.
+    """
+    reported = [place for place, entry in enumerate(items) if _report(entry).get("url") == source.url]
+    exact = [place for place in reported if _report(items[place]).get("chars_in") == cleaned.chars_in]
+    # One item alone is the page's, also where characters are counted otherwise today.
+    own = exact if exact or len(reported) != 1 else reported
+    plain = (place for place, entry in enumerate(items) if not _report(entry))
+    return sorted([*own, *(place for place in plain if _is_plainly_own(items[place], source, url_field, len(items)))])
+
+
+def _is_plainly_own(entry: Entry, source: StoredSource, url_field: str, items: int) -> bool:
+    """Say so of an item that carries no report: by its URL and its text."""
+    values = _values(entry)
+    text = values.get(_CONTENT)
+    is_text = text is not None and text == source.cleaned_content
+    named = values.get(url_field)
+    return is_text or (named in (None, source.url) and (text is None or items == 1))
+
+
+def sent_otherwise(items: Sequence[Entry], places: Iterable[int], cleaned: Cleaned) -> Sent | None:
+    """Return the text of the first of these items that went out with another one than the page has now."""
+    for place in places:
+        digits, text = _report(items[place]).get("content_hash"), _values(items[place]).get(_CONTENT)
+        if isinstance(digits, str) and digits != cleaned.content_hash.hex():
+            return Sent(digits, text if isinstance(text, str) else "")
+    return None
+
+
+def _values(entry: Entry) -> Mapping[str, Any]:
+    found = entry.get("fields")
+    return found if isinstance(found, dict) else {}
+
+
+def _report(entry: Entry) -> Mapping[str, Any]:
+    found = _values(entry).get(_REPORT)
+    return found if isinstance(found, dict) and "content_hash" in found else {}
+
+
+def renewed(outcome: StoredExtraction, entries: Mapping[int, Entry | None] | None) -> ExtractionRecord:
+    """Return an outcome with today's form of some items.
+
+    Args:
+        outcome: as it is held.
+        entries: by place; None in place of an item that a pipeline dropped. None for all: they cannot be kept.
+    """
+    record = _record(outcome)
+    if entries is None:
+        return replace(record, items=None)
+    items = (entries.get(place, entry) for place, entry in enumerate(outcome.items or ()))
+    return replace(record, items=[entry for entry in items if entry is not None])
+
+
+def without_items(outcome: StoredExtraction) -> ExtractionRecord:
+    """Return an outcome whose items have an earlier text: the callback makes them anew where they are asked for."""
+    return replace(_record(outcome), items=None)
+
+
+def _record(outcome: StoredExtraction) -> ExtractionRecord:
+    return ExtractionRecord(**{name: getattr(outcome, name) for name in _FIELDS})
+
+
+def records_of(
+    source: StoredSource, cleaned: Cleaned, outcomes: Sequence[ExtractionRecord], at: datetime
+) -> list[Record]:
+    """Return what is to be written of a page once its items are safe; `written` reads it back.
+
+    The document is not written as it stands: it says of which page, and of which original, the others are.
+    """
+    document = DocumentRecord(
+        page_key=source.page_key,
+        url=source.url,
+        domain=source.domain,
+        status="completed",
+        updated_at=at,
+        chars_in=cleaned.chars_in,
+        chars_out=cleaned.chars_out,
+        last_changed_at=source.fetched_at,
+    )
+    decision = [removal_decision(source.page_key, cleaned, at)] if cleaned.removed else []
+    return [document, CleanedRecord(source.page_key, cleaned.content), *decision, *outcomes]
+
+
+def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
+    """Bring the store up to date, all in one transaction; return how many pages still were those that were cleaned.
+
+    Raises:
+        StoreError: the store failed; nothing was written.
+    """
+    pages = list(_pages(records))
+    with store.session() as session:
+        repository = RefinementRepository(session, project.id, layer=LAYER, keep_decisions=settings.keep_decisions)
+        written = repository.write(pages)
+        session.commit()
+    return written
+
+
+def _pages(records: Iterable[Record]) -> Iterator[Refined]:
+    group: list[Record] = []
+    for record in records:
+        if isinstance(record, DocumentRecord) and group:
+            yield _page(group)
+            group = []
+        group.append(record)
+    if group:
+        yield _page(group)
+
+
+def _page(group: Sequence[Record]) -> Refined:
+    document = group[0]
+    assert isinstance(document, DocumentRecord)
+    assert document.last_changed_at is not None
+    recleaned = Recleaned(
+        page_key=document.page_key,
+        cleaned_content=next((one.cleaned_content for one in group if isinstance(one, CleanedRecord)), None),
+        chars_in=document.chars_in or 0,
+        chars_out=document.chars_out or 0,
+        decision=next((one for one in group if isinstance(one, DecisionRecord)), None),
+    )
+    outcomes = tuple(one for one in group if isinstance(one, ExtractionRecord))
+    return Refined(recleaned, document.last_changed_at, outcomes)

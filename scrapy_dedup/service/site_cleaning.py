@@ -1,0 +1,120 @@
+"""One page to its clean text, title, date and author, by what is known of its site, or by the fallback."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from scrapy_dedup.core.blocks import Block, Page
+from scrapy_dedup.core.fallback import fall_back
+from scrapy_dedup.core.layouts import skeleton_of
+from scrapy_dedup.core.marking import marked_blocks
+from scrapy_dedup.core.metadata import Metadata, metadata_of
+from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.core.templates import Cut, Why, cut
+from scrapy_dedup.service.cleaning import Cleaned, without
+from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
+from scrapy_dedup.settings import Settings
+
+# Of a page's text on paths that the template knows; below, it was not made for such pages.
+MIN_FIT: Final = 0.5
+
+ROOT_LOST: Final = "content root lost"
+UNKNOWN_PATHS: Final = "unknown paths"
+NO_LAYOUT: Final = "no layout known"
+
+
+class How(StrEnum):
+    """What cut a page."""
+
+    TEMPLATE = "template"
+    FALLBACK = "fallback"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteCut:
+    """A page, cut."""
+
+    cleaned: Cleaned
+    metadata: Metadata
+    how: How
+    layout: int = REST
+    misfit: str = ""
+    """Why the template of the page's layout was not used."""
+
+
+def cut_page(html: str, page: Page, url: str, knowledge: SiteKnowledge | None, settings: Settings) -> SiteCut:
+    """Return a page without what its site repeats; never raises for any page.
+
+    The template of the page's layout cuts it; where there is none that is live, or it does not fit, the fallback.
+    """
+    layout, chosen = REST, None
+    if knowledge is not None:
+        layout = knowledge.layout_of(skeleton_of(page))
+        chosen = knowledge.template_for(layout, url)
+    misfit = "" if knowledge is None or not knowledge.templates else NO_LAYOUT
+    if chosen is not None:
+        found = cut(page, chosen.template)
+        misfit = _misfit(page, chosen, found)
+        if not misfit:
+            removals = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
+            metadata = metadata_of(page, url, chosen.locators)
+            return SiteCut(without(page, removals, settings.output, url), metadata, How.TEMPLATE, layout)
+    return _fallen_back(html, page, url, layout, misfit, settings)
+
+
+def _fallen_back(html: str, page: Page, url: str, layout: int, misfit: str, settings: Settings) -> SiteCut:
+    metadata = metadata_of(page, url)
+    if settings.fallback == "whole":
+        nothing: list[Removal | None] = [None] * len(page.blocks)
+        return SiteCut(without(page, nothing, settings.output, url), metadata, How.WHOLE, layout, misfit)
+    found = fall_back(html, page, url)
+    extractor = f"{found.extractor} {found.version}"
+    removals = [
+        None if keep else Removal(block.fingerprint, _by_fallback(str(reason), extractor))
+        for keep, reason, block in zip(found.keep, found.reasons, page.blocks, strict=True)
+    ]
+    how = How.FALLBACK if any(removals) else How.WHOLE
+    return SiteCut(without(page, removals, settings.output, url), metadata, how, layout, misfit)
+
+
+def _misfit(page: Page, chosen: LayoutTemplate, found: Cut) -> str:
+    """Say what does not fit; empty where all does."""
+    if found.fit >= MIN_FIT:
+        return ""
+    standing = chosen.template.lookup.standing
+    return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
+
+
+def _removals(blocks: Sequence[Block], found: Cut) -> list[Removal | None]:
+    return [
+        None if why is None else Removal(block.fingerprint, _rule(why))
+        for why, block in zip(found.removed, blocks, strict=True)
+    ]
+
+
+@lru_cache(maxsize=8_192)
+def _rule(why: Why) -> Rule:
+    return Rule(f"template: {why.reason}", why.evidence, path=why.path)
+
+
+@lru_cache(maxsize=64)
+def _by_fallback(reason: str, extractor: str) -> Rule:
+    return Rule(f"fallback: {reason}", f"layout not known yet; {extractor} and the page's structure")
+
+
+def _overridden(
+    removals: list[Removal | None], html: str, page: Page, overrides: Sequence[Override]
+) -> list[Removal | None]:
+    """Return the removals with what a person decided; of two decisions about a block the later one counts."""
+    if not overrides:
+        return removals
+    marks = marked_blocks(html, page, [one.selector for one in overrides])
+    for place, (marked, block) in enumerate(zip(marks, page.blocks, strict=True)):
+        if marked:
+            decided = overrides[max(marked)]
+            rule = Rule("a person's rule", f"drop {decided.selector}", path=decided.selector)
+            removals[place] = Removal(block.fingerprint, rule) if decided.action == "drop" else None
+    return removals

@@ -1,0 +1,123 @@
+"""One domain's layouts in one crawl: learned while it goes on, watched, and counted."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.drift import Drift, DriftWatch
+from scrapy_dedup.core.layouts import VERSION, skeleton_of
+from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
+from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
+from scrapy_dedup.service.site_learning import learn_sample
+from scrapy_dedup.service.site_records import template_record
+from scrapy_dedup.service.site_sample import SiteSample, learned_page
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.layout_records import (
+    AlarmRecord,
+    LayoutKnowledge,
+    LayoutRunRecord,
+    LayoutSignatureRecord,
+)
+
+# Pages that nothing fits are learned from when there are so many of them.
+_FRESH_AT: Final = (5, 8, 16, 32)
+
+
+class SiteLearner:
+    """Learns from the first pages of a domain, and later from pages that no template fits."""
+
+    def __init__(self, domain: str, settings: Settings) -> None:
+        self.domain = domain
+        self.knowledge: SiteKnowledge | None = None
+        self.alarms: list[Drift] = []
+        """Of this run, in order."""
+        self._settings = settings
+        self._sample = SiteSample(settings.learn_pages)
+        self._fresh = SiteSample(settings.learn_pages)
+        self._watch = DriftWatch()
+        self._records: list[LayoutKnowledge] = []
+        self._pages: Counter[int] = Counter()
+        self._signatures: Counter[tuple[int, int, int]] = Counter()
+        self._examples: dict[int, str] = {}
+
+    def recall(self, knowledge: SiteKnowledge) -> None:
+        """Start from what was learned before."""
+        self.knowledge = knowledge
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing more is learned from pages that fit; they cost no memory."""
+        return self.knowledge is not None and self.knowledge.pages >= self._settings.learn_pages
+
+    def see(self, page_key: bytes, url: str, html: str, page: Page) -> None:
+        """Take in a page before it is cut."""
+        if not self.is_settled and len(self._sample) < self._sample.most and self._sample.wants(page_key):
+            self._sample.add(learned_page(page_key, url, page), html)
+
+    def learn(self, at: datetime) -> bool:
+        """Make templates of what was seen, unless more is known already; return whether there are new ones."""
+        known = self.knowledge
+        if len(self._sample) < self._settings.min_pages or (known and known.pages > len(self._sample)):
+            return False
+        self._keep(learn_sample(self.domain, self._sample, self._settings), at)
+        if self.is_settled:
+            self._sample = SiteSample(self._settings.learn_pages)
+        return True
+
+    def cut(self, url: str, html: str, page: Page, settings: Settings) -> SiteCut:
+        """Cut a page by what is known now."""
+        return cut_page(html, page, url, self.knowledge, settings)
+
+    def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> None:
+        """Count a page that was cut, and watch whether the templates still fit."""
+        skeleton = skeleton_of(page)
+        self._pages[found.layout] += 1
+        self._signatures[skeleton.l1, skeleton.l2, found.layout] += 1
+        self._examples.setdefault(found.layout, url)
+        if self.knowledge is None or not self.knowledge.templates:
+            return
+        drift = self._watch.note(found.layout, found.misfit, at)
+        if drift is not None:
+            self.alarms.append(drift)
+            self._records.append(_raised(self.domain, drift, at))
+        if found.misfit and self._fresh.wants(page_key):
+            self._fresh.add(learned_page(page_key, url, page), html)
+            self._learn_fresh(at, drifted=self._watch.raised)
+        elif self._watch.cleared():
+            self._records.append(AlarmRecord(self.domain, self.alarms[-1].layout, cleared_at=at))
+
+    def _learn_fresh(self, at: datetime, *, drifted: bool) -> None:
+        known = self.knowledge
+        if known is None or len(self._fresh) not in (*_FRESH_AT, self._fresh.most):
+            return
+        newer = learn_sample(self.domain, self._fresh, self._settings)
+        if newer.templates:
+            self._keep(known.merged(newer, replaces_rest=drifted), at)
+            self._watch.relearned()
+
+    def _keep(self, newer: SiteKnowledge, at: datetime) -> None:
+        older = self.knowledge
+        self.knowledge = newer.with_overrides_of(older)
+        before = older.templates if older else {}
+        self._records += [
+            template_record(self.knowledge, layout, at)
+            for layout, one in sorted(self.knowledge.templates.items())
+            if before.get(layout) is not one
+        ]
+
+    def take_records(self, at: datetime) -> Iterator[LayoutKnowledge]:
+        """Take what is to be remembered since the last call."""
+        yield from self._records
+        for (l1, l2, layout), seen in sorted(self._signatures.items()):
+            named = layout if layout != REST else None
+            yield LayoutSignatureRecord(self.domain, l1, 1, named, seen, at, VERSION)
+            yield LayoutSignatureRecord(self.domain, l2, 2, None, seen, at, VERSION)
+        for layout, pages in sorted(self._pages.items()):
+            yield LayoutRunRecord(self.domain, layout, pages, self._examples[layout])
+        self._records, self._signatures, self._pages = [], Counter(), Counter()
+
+
+def _raised(domain: str, drift: Drift, at: datetime) -> AlarmRecord:
+    return AlarmRecord(domain, drift.layout, drift.cause, drift.failed, drift.looked, drift.since, raised_at=at)

@@ -1,0 +1,197 @@
+"""Templates in a file, to be kept, read, edited, and taken to another project."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.locators import Locators
+from scrapy_dedup.core.marking import check_selector
+from scrapy_dedup.core.templates import Template
+from scrapy_dedup.service.template_upkeep import list_templates
+from scrapy_dedup.store.layout_records import STATES, TemplateRecord, from_digits, to_digits
+from scrapy_dedup.store.repositories import TemplateRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.writer import ProjectStore
+
+FORMAT: Final = "scrapy_dedup templates"
+VERSION: Final = 1
+_MOST_CHARS: Final = 10_000
+# What `core.url_patterns` writes, and a person may: nothing in it repeats what repeats, or looks back or ahead, so that
+# no URL takes exponential time.
+_PATTERN: Final = re.compile(
+    r"""(?: [^\\.^$*+?{}\[\]|()]\?? | \\[^\w\s]\?? | \\d\+ | \[\^/\][+*] | \[A-Z\] | \.[+*]
+        | \(\?: | \)\?? | [|^$] )*""",
+    re.VERBOSE,
+)
+_MOST_OF_ANYTHING: Final = 3
+_TEXTS: Final = ("domain", "kind", "reason")
+
+
+class TemplateFileError(DedupError):
+    """A file that cannot be imported; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, or would do: so many layouts have a new version, so many had it already."""
+
+    added: int
+    unchanged: int
+    domains: tuple[str, ...]
+    done: bool
+
+
+def export_templates(project: ProjectStore, domain: str | None = None) -> dict[str, Any]:
+    """Return the present version of each template, as plain JSON; equal templates give equal JSON.
+
+    Raises:
+        UnknownLayoutError: there is none.
+        StoreError: the store failed.
+    """
+    wanted = {(one.domain, one.layout, one.version) for one, _ in list_templates(project, domain)}
+    domains = sorted({name for name, _, _ in wanted})
+    stored = (one for name in domains for one in project.templates(name, live_only=False))
+    rows = [_as_json(one) for one in stored if (one.domain, one.layout, one.version) in wanted]
+    return {"format": FORMAT, "version": VERSION, "templates": rows}
+
+
+def _as_json(one: StoredTemplate) -> dict[str, Any]:
+    return {
+        "domain": one.domain,
+        "layout": to_digits(one.layout),
+        "structure": to_digits(one.structure),
+        "state": one.state,
+        "kind": one.kind,
+        "url_pattern": one.url_pattern,
+        "confidence": one.confidence,
+        "pages": one.pages,
+        "reason": one.reason,
+        "algorithm_version": one.algorithm_version,
+        "selectors": dict(one.selectors),
+        "overrides": list(one.overrides),
+        "paths": list(one.paths),
+        "body": dict(one.body),
+    }
+
+
+def read_templates(text: str, at: datetime) -> list[TemplateRecord]:
+    """Return the templates of a file that `export_templates` wrote, each checked; a person may have edited it.
+
+    Raises:
+        TemplateFileError: it is no such file, or a template in it could not be used.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise TemplateFileError(f"it is no JSON ({error})") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise TemplateFileError("it is no file that `scrapy dedup templates export` wrote")
+    if found.get("version") != VERSION:
+        raise TemplateFileError(
+            f"it is of version {found.get('version')!r}, and this program reads version {VERSION}: export it again"
+        )
+    rows = found.get("templates")
+    if not isinstance(rows, list):
+        raise TemplateFileError("its `templates` are no list")
+    return [_checked(row, number, at) for number, row in enumerate(rows, 1)]
+
+
+def _checked(row: Any, number: int, at: datetime) -> TemplateRecord:
+    try:
+        return _record(row, at)
+    except (DedupError, LookupError, TypeError, ValueError, AttributeError) as error:
+        told = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"
+        raise TemplateFileError(f"template {number} cannot be used ({told}); nothing was imported") from error
+
+
+def _record(row: Mapping[str, Any], at: datetime) -> TemplateRecord:
+    body, overrides = dict(row["body"]), [dict(one) for one in row["overrides"]]
+    Template.from_json(body["template"])
+    Locators.from_json(body["locators"])
+    for one in overrides:
+        if one["action"] not in ("keep", "drop"):
+            raise ValueError(f"{one['action']!r} is no action: write keep or drop")
+        check_selector(_text(one["selector"]))
+    pattern = None if row["url_pattern"] is None else checked_pattern(_text(row["url_pattern"]))
+    if row["state"] not in STATES:
+        raise ValueError(f"{row['state']!r} is no state: write {', '.join(STATES)}")
+    return TemplateRecord(
+        **{name: _text(row[name]) for name in _TEXTS},
+        layout=from_digits(row["layout"]),
+        structure=from_digits(row["structure"]),
+        body=body,
+        created_at=at,
+        state=row["state"],
+        url_pattern=pattern,
+        selectors=dict(row["selectors"]),
+        overrides=overrides,
+        paths=[_text(path) for path in row["paths"]],
+        confidence=_share(row["confidence"]),
+        pages=int(row["pages"]),
+        source="import",
+        algorithm_version=int(row["algorithm_version"]),
+    )
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or len(value) > _MOST_CHARS:
+        raise TypeError(f"{str(value)[:50]!r} is no text of at most {_MOST_CHARS} characters")
+    return value
+
+
+def checked_pattern(text: str) -> str:
+    """Return an expression for URLs if it is one that may be used.
+
+    Raises:
+        ValueError: it is none, or could take too long.
+    """
+    forms = text.split("|")
+    if (
+        not _PATTERN.fullmatch(text)
+        or max(len(re.findall(r"(?<!\\)\.[+*]", form)) for form in forms) > _MOST_OF_ANYTHING
+    ):
+        raise ValueError(
+            f"{text[:100]!r} is no expression for URLs: write words, \\d+, [^/]+, [A-Z][^/]*, .+ at most "
+            f"{_MOST_OF_ANYTHING} times, (?:a|b) and (?:a)?"
+        )
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"{text[:100]!r} is no expression for URLs: {error}") from error
+    return text
+
+
+def _share(value: Any) -> float:
+    share = float(value)
+    if not (math.isfinite(share) and 0 <= share <= 1):
+        raise ValueError(f"{value!r} is no share between 0 and 1")
+    return share
+
+
+def import_templates(
+    store: Store, project: ProjectStore, records: Iterable[TemplateRecord], *, dry_run: bool
+) -> Imported:
+    """Store templates, all or none; those that equal the newest version of their layout change nothing.
+
+    Raises:
+        StoreError: the store failed; nothing was written.
+    """
+    rows = list(records)
+    before = _newest(project)
+    with store.session(read_only=False) as session:
+        numbers = TemplateRepository(session, project.id).add(rows)
+        if not dry_run:
+            session.commit()
+    added = sum(1 for row, number in zip(rows, numbers, strict=True) if number != before.get((row.domain, row.layout)))
+    domains = tuple(sorted({row.domain for row in rows}))
+    return Imported(added, len(rows) - added, domains, done=not dry_run)
+
+
+def _newest(project: ProjectStore) -> dict[tuple[str, int], int]:
+    return {(one.domain, one.layout): one.version for one in project.template_figures()}

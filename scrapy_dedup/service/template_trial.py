@@ -1,0 +1,75 @@
+"""What another template would change on the stored pages of its layout."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Final
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.service.policies import parse_limits
+from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
+from scrapy_dedup.service.site_records import site_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import HTML_FIELDS
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.writer import ProjectStore
+
+PAGES: Final = 20
+# Pages of a rare layout are not looked for among all pages.
+_MOST_READ: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What changes on one page: texts that would go, and texts that would come back."""
+
+    url: str
+    gone: tuple[str, ...]
+    back: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateTrial:
+    """So many stored pages of the layout were cut both ways; effects are those of pages that differ."""
+
+    pages: int
+    effects: tuple[Effect, ...]
+
+
+def try_template(
+    store: Store, project: ProjectStore, before: StoredTemplate, after: StoredTemplate, settings: Settings
+) -> TemplateTrial:
+    """Cut stored pages of a layout by two templates, as if each were live; up to PAGES of them.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    others = [one for one in project.templates(before.domain) if one.layout != before.layout]
+    old, new = (site_of(before.domain, [*others, replace(one, state="live")]) for one in (before, after))
+    if old is None or new is None:
+        return TemplateTrial(0, ())
+    pages, effects = 0, []
+    with store.session(read_only=True) as session:
+        for number, source in enumerate(SourceRepository(session).iterate(project.id, before.domain, bare=True)):
+            if pages == PAGES or number == _MOST_READ:
+                break
+            html = source.content if source.field in HTML_FIELDS else None
+            page = parse_page(html, parse_limits(settings)) if html is not None else None
+            if html is None or not isinstance(page, Page):
+                continue
+            was = cut_page(html, page, source.url, old, settings)
+            if was.layout != before.layout:
+                continue
+            pages += 1
+            effect = _effect(source.url, was, cut_page(html, page, source.url, new, settings))
+            if effect.gone or effect.back:
+                effects.append(effect)
+    return TemplateTrial(pages, tuple(effects))
+
+
+def _effect(url: str, was: SiteCut, is_now: SiteCut) -> Effect:
+    old, new = (Counter((one.path, one.text) for one in found.cleaned.removed) for found in (was, is_now))
+    return Effect(
+        url, tuple(text for _, text in (new - old).elements()), tuple(text for _, text in (old - new).elements())
+    )

@@ -1,0 +1,257 @@
+"""`scrapy dedup clean` as a user calls it."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.running import Outcome, Shop, at_a_terminal, scrapy
+from tests.service.test_cleaning_run import SITE, a_page, a_row, as_lines
+from tests.service.warc_files import an_answer
+
+KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
+# Of the whole command, Scrapy's start included, on a machine that may be busy: a page that stalls takes far longer.
+SECONDS = 20
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with eight pages of one site."""
+    (tmp_path / "in.jsonl").write_bytes(as_lines([a_row(number) for number in range(8)]))
+    return tmp_path
+
+
+def clean(folder: Path, *arguments: str) -> Outcome:
+    return scrapy("dedup", "clean", *arguments, folder=folder)
+
+
+def rows_of(raw: str | bytes) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in raw.splitlines()]
+
+
+def written(folder: Path, name: str = "out.jsonl") -> list[dict[str, Any]]:
+    return rows_of((folder / name).read_bytes())
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_pages_come_out_clean_in_their_order(folder: Path) -> None:
+    told = clean(folder, "in.jsonl", "-O", "out.jsonl")
+
+    rows = written(folder)
+    assert (told.code, told.err) == (0, "")
+    assert told.out == "8 pages cleaned (8 by template); 1 domain: 1 learned.\n"
+    assert [row["url"] for row in rows] == [f"{SITE}{number}" for number in range(8)]
+    assert all(row.keys() == KEYS for row in rows)
+    assert not any("Home Products" in row["cleaned_content"] for row in rows)
+    assert names(folder) == ["in.jsonl", "out.jsonl"]
+
+
+def test_every_kind_of_input_and_standard_output(folder: Path) -> None:
+    site = folder / "site"
+    site.mkdir()
+    (site / "manifest.csv").write_text(f"url,file\n{SITE}folder,a.html\n")
+    (site / "a.html").write_text(a_page(91))
+    (folder / "a.warc.gz").write_bytes(gzip.compress(an_answer(f"{SITE}warc", a_page(92).encode())))
+
+    told = clean(folder, "site", "in.jsonl", "a.warc.gz", "-O", "-")
+
+    assert [row["url"] for row in rows_of(told.out)] == [
+        f"{SITE}folder", *(f"{SITE}{number}" for number in range(8)), f"{SITE}warc"
+    ]  # fmt: skip
+    assert told.err == "10 pages cleaned (10 by template); 1 domain: 1 learned.\n"
+
+
+def test_settings_count(folder: Path) -> None:
+    (folder / "in.jsonl").write_bytes(as_lines([{"link": SITE, "html": "<h1>Tea"}]))
+
+    clean(folder, "in.jsonl", "-O", "md", "-s", "DEDUP_URL_FIELD=link")
+    clean(folder, "in.jsonl", "-O", "text", "-s", "DEDUP_URL_FIELD=link", "-s", "DEDUP_OUTPUT=text")
+
+    assert [written(folder, name)[0]["cleaned_content"].strip() for name in ("md", "text")] == ["# Tea", "Tea"]
+
+
+def test_bad_records_are_told_with_their_place(folder: Path) -> None:
+    (folder / "in.jsonl").write_bytes(as_lines([a_row(1), b"\x1b[2J", a_row(2)]))
+
+    told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--json")
+
+    assert told.code == 0
+    assert told.err.startswith("scrapy dedup: passed over: in.jsonl, line 2: no JSON")
+    assert "\x1b" not in told.err
+    assert (told.json["pages"], told.json["bad"], told.json["no_page"]) == (2, 1, 0)
+    assert told.json["domains"][0]["status"] == "small"
+
+
+class TestExit:
+    def test_is_1_where_no_page_came_out(self, folder: Path) -> None:
+        (folder / "in.jsonl").write_text("{")
+
+        told = clean(folder, "in.jsonl", "-O", "out.jsonl")
+
+        assert (told.code, written(folder)) == (1, [])
+        assert told.out == "0 pages cleaned; 1 bad record passed over; 0 domains: none.\n"
+
+    def test_is_1_where_a_strict_call_met_a_bad_record(self, folder: Path) -> None:
+        (folder / "in.jsonl").write_bytes(as_lines([a_row(1), b"{"]))
+
+        told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--strict")
+
+        assert told.code == 1
+        assert told.err.startswith("scrapy dedup: in.jsonl, line 2: no JSON")
+        assert names(folder) == ["in.jsonl"]
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "says"),
+        [
+            pytest.param(["in.jsonl"], 2, "-O OUT says where", id="no-output"),
+            pytest.param(["-O", "out"], 2, "IN", id="no-input"),
+            pytest.param(["in.jsonl", "-O", "-", "--json"], 2, "both want standard output", id="two-outputs"),
+            pytest.param(["in.jsonl", "-O", "out", "--jobs", "0"], 2, "1 to 256", id="no-jobs"),
+            pytest.param(["in.jsonl", "-O", "out", "--jobs", "x"], 2, "--jobs", id="jobs-are-a-word"),
+            pytest.param(["nothing", "-O", "out"], 1, "no such file or folder", id="missing-input"),
+            pytest.param([".", "-O", "out"], 1, "manifest.json", id="folder-without-manifest"),
+            pytest.param(["in.jsonl", "-O", "."], 1, "is a folder", id="output-is-a-folder"),
+            pytest.param(["in.jsonl", "-O", "no/out"], 1, "cannot be written", id="no-such-folder"),
+            pytest.param(["in.jsonl", "-O", "out", "-s", "DEDUP_OUTPT=text"], 2, "DEDUP_OUTPUT", id="setting"),
+        ],
+    )
+    def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:
+        told = clean(folder, *arguments)
+
+        assert told.code == code
+        assert says in told.err
+        assert told.err.count("\n") == 1
+        assert names(folder) == ["in.jsonl"]
+
+
+def test_a_dry_run_tells_what_would_be_learned_and_writes_nothing(folder: Path) -> None:
+    told = clean(folder, "in.jsonl", "--dry-run")
+    as_json = clean(folder, "in.jsonl", "--dry-run", "--json").json
+
+    assert told.code == 0
+    assert told.out.splitlines()[0] == "8 different pages of 1 domain; 1 learned."
+    assert "Dry run: nothing was written." in told.out
+    assert [(one["domain"], one["pages"], one["sampled"]) for one in as_json["domains"]] == [("shop.example", 8, 8)]
+    assert names(folder) == ["in.jsonl"]
+
+
+class TestStore:
+    def test_is_not_made_where_there_is_none(self, folder: Path) -> None:
+        clean(folder, "in.jsonl", "-O", "out.jsonl")
+
+        assert not (folder / ".scrapy").exists()
+
+    def test_remembers_when_it_is_told_to(self, folder: Path) -> None:
+        shop = Shop(folder)
+        (folder / "few.jsonl").write_bytes(as_lines([a_row(99)]))
+
+        first = shop.run("clean", "in.jsonl", "-O", "out.jsonl", "--remember", "--json")
+        second = shop.run("clean", "few.jsonl", "-O", "few.out", "--json")
+
+        assert first.json["domains"][0]["status"] == "learned"
+        assert second.json["domains"][0]["status"] == "known"
+        assert "Home Products" not in written(folder, "few.out")[0]["cleaned_content"]
+
+    def test_is_only_read_otherwise(self, folder: Path) -> None:
+        shop = Shop(folder)
+        shop.open().close()
+        before = shop.file.read_bytes()
+
+        shop.run("clean", "in.jsonl", "-O", "out.jsonl")
+
+        assert shop.file.read_bytes() == before
+
+
+def test_a_terminal_shows_a_bar_and_nothing_else_does(folder: Path) -> None:
+    shown = at_a_terminal("dedup", "clean", "in.jsonl", "-O", "out.jsonl", folder=folder).out
+
+    assert "cleaning" in shown
+    assert "8 pages cleaned" in shown
+
+
+def begun(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Start a call that takes a while, and wait until it writes."""
+    (folder / "many.jsonl").write_bytes(as_lines([a_row(number) for number in range(5_000)]))
+    # Where these tests run in the background, processes are born with the signal ignored.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{listening}; from scrapy.cmdline import execute; execute()"
+    command = [sys.executable, "-c", program, "dedup", "clean", "many.jsonl", "-O", "out.jsonl", *arguments]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    run = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    part = folder / "out.jsonl.part"
+    until = time.monotonic() + 60
+    while not (part.exists() and part.stat().st_size) and time.monotonic() < until and run.poll() is None:
+        time.sleep(0.02)
+    assert run.poll() is None
+    return run
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_and_run_again_it_gives_the_same_file(folder: Path, jobs: str) -> None:
+    with begun(folder, "--jobs", jobs) as killed:
+        killed.kill()
+    assert not (folder / "out.jsonl").exists()
+    assert (folder / "out.jsonl.part").exists()
+
+    clean(folder, "many.jsonl", "-O", "out.jsonl", "--jobs", jobs)
+    clean(folder, "many.jsonl", "-O", "undisturbed.jsonl")
+
+    assert (folder / "out.jsonl").read_bytes() == (folder / "undisturbed.jsonl").read_bytes()
+    assert not (folder / "out.jsonl.part").exists()
+
+
+def test_a_second_run_at_once_is_refused_and_an_interrupt_leaves_nothing(folder: Path) -> None:
+    with begun(folder) as first:
+        second = clean(folder, "in.jsonl", "-O", "out.jsonl")
+        first.send_signal(signal.SIGINT)
+        told, _ = first.communicate(timeout=60)
+
+    assert (second.code, second.err.count("\n")) == (1, 1)
+    assert "another process is writing it just now" in second.err
+    assert (first.returncode, told.count(b"\n")) == (130, 1)
+    assert names(folder) == ["in.jsonl", "many.jsonl"]
+
+
+HOSTILE = {
+    "nested": "<div>" * 100_000 + "tea" + "</div>" * 100_000,
+    "nested-inline": "<b>" * 100_000 + "tea",
+    "one-text": "<p>" + "tea " * 2_500_000,
+    "empty-divs": "<p>tea</p>" + "<div></div>" * 1_000_000,
+    "forms-and-tables": "<form><table><tr><td>tea" * 20_000,
+    "attributes": "<p " + "a " * 100_000 + ">tea",
+    "nothing": "",
+    "nul": "\0<p>tea\0",
+    "json-ld": '<script type="application/ld+json">' + "[" * 100_000 + "</script><p>tea",
+    "surrogates": "<p>tea \ud800\udfff",
+}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_hostile_pages_come_out_among_the_others(folder: Path, jobs: str) -> None:
+    rows: list[Any] = [a_row(number) for number in range(8)]
+    rows += [{"url": f"{SITE}{name}", "html": html} for name, html in HOSTILE.items()]
+    invalid = b'{"url": "' + SITE.encode() + b'invalid", "body": "PHA+dGVhIP/+gOn//3A="}'
+    (folder / "in.jsonl").write_bytes(as_lines([*rows, invalid, a_row(9)]))
+
+    begin = time.monotonic()
+    told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--json", "--jobs", jobs)
+
+    out = {row["url"].removeprefix(SITE): row for row in written(folder)}
+    assert time.monotonic() - begin < SECONDS
+    assert (told.code, told.json["bad"]) == (0, 0)
+    assert list(out) == [*map(str, range(8)), *HOSTILE, "invalid", "9"]
+    assert all(
+        "tea" in row["cleaned_content"] for name, row in out.items() if name in {*HOSTILE, "invalid"} - {"nothing"}
+    )
+    assert {name for name, row in out.items() if row["dedup"].get("flag")} >= {"nested", "one-text", "empty-divs"}
+    assert "Tea number 9 grows" in out["9"]["cleaned_content"]

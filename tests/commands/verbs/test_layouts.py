@@ -1,0 +1,94 @@
+import pytest
+
+from scrapy_dedup.commands.verbs.layouts import trend
+from scrapy_dedup.store.layout_records import to_digits
+from tests.commands.learned import learned_shop
+from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.service.stored_pages import DOMAIN, NOON
+
+__all__ = ["learned_shop"]
+
+Learned = tuple[Shop, dict[str, int]]
+
+
+def test_json_is_as_documented(learned_shop: Learned) -> None:
+    shop, layouts = learned_shop
+
+    found = shop.run("layouts", DOMAIN.upper(), "--json").json
+
+    assert found["project"] == "shop"
+    (domain,) = found["domains"]
+    assert [run["started_at"] for run in domain["runs"]] == [NOON.isoformat(), NOON.replace(day=2).isoformat()]
+    article, listing = (
+        next(one for one in domain["layouts"] if one["layout"] == to_digits(layouts[kind]))
+        for kind in ("article", "listing")
+    )
+    template = article.pop("template")
+    example_url = article.pop("example_url")
+    assert article == {
+        "layout": to_digits(layouts["article"]),
+        "kind": "article",
+        "pages": 4,
+        "signatures": 1,
+        "first_seen_at": NOON.isoformat(),
+        "last_seen_at": NOON.isoformat(),
+        "pages_by_run": [4, 12],
+        "url_pattern": "^/posts/[^/]+/?$",
+    }
+    assert example_url.startswith(f"https://{DOMAIN}/")
+    assert (template["version"], template["state"], template["pages"], template["source"]) == (1, "live", 12, "static")
+    assert listing["pages_by_run"] == [4, 0]
+    (alarm,) = domain["alarms"]
+    assert (alarm["layout"], alarm["pages_failed"], alarm["pages_looked"]) == (to_digits(layouts["listing"]), 9, 10)
+
+
+def test_a_person_reads_a_table_and_what_is_wrong(learned_shop: Learned) -> None:
+    shop, layouts = learned_shop
+
+    out = shop.run("layouts").out
+
+    row = next(line for line in out.splitlines() if to_digits(layouts["listing"]) in line)
+    assert row.split()[1:4] == ["listing", "1", "live,"]
+    assert row.rstrip().endswith("4 > 0")
+    assert "Alarm since 2026-03-01 12:00: content root lost ⟨U+001B⟩[2J⟨U+202E⟩" in out
+    assert any(line.split()[:1] == ["rest"] for line in out.splitlines())
+
+
+def test_nothing_that_a_site_says_acts_on_the_terminal(learned_shop: Learned) -> None:
+    shop, _ = learned_shop
+
+    out = at_a_terminal("dedup", "layouts", *shop.settings, folder=shop.folder).out
+
+    assert "\x1b[2J" not in out
+    assert "\u202e" not in out
+
+
+@pytest.mark.parametrize(
+    ("domain", "message"),
+    [("other.example", f"knows no layouts of 'other.example': it knows those of {DOMAIN}"), ("\x1b[2J", "⟨U+001B⟩")],
+)
+def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop: Learned, domain: str, message: str) -> None:
+    told = learned_shop[0].run("layouts", domain)
+
+    assert (told.code, told.out) == (1, "")
+    assert message in told.err or "\\x1b" in told.err
+    assert told.err.count("\n") == 1
+    assert told.err[:-1].isprintable()
+
+
+def test_a_project_without_layouts_says_what_to_do(learned_shop: Learned) -> None:
+    shop, _ = learned_shop
+    with shop.open() as store:
+        store.project("empty")
+
+    told = scrapy("dedup", "layouts", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
+
+    assert (told.code, told.out) == (1, "")
+    assert "knows no layouts: run a crawl" in told.err
+
+
+@pytest.mark.parametrize(
+    ("pages", "shown"), [((), ""), ((12,), "12"), ((1, 2, 3, 4, 5, 0, 7_000), "2 > 3 > 4 > 5 > 0 > 7,000")]
+)
+def test_a_trend_shows_the_last_runs(pages: tuple[int, ...], shown: str) -> None:
+    assert trend(pages) == shown

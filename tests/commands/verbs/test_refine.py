@@ -1,0 +1,366 @@
+"""`scrapy dedup refine` after real crawls: pages that were cut before their site was known go out again, once."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.running import Outcome, at_a_terminal, scrapy
+from tests.end_to_end.crawling import ADDON, BASE, ROOT, Lines, Project, lines_of
+from tests.end_to_end.recrawl_site import copied, rows
+from tests.refining_site import PROMOTION, publish
+from tests.server import WebServer, serving
+
+pytestmark = pytest.mark.crawl
+
+PAGES = 12
+STORAGE = BASE["ITEM_PIPELINES"]
+PIPELINES = "tests.end_to_end.refine_pipelines"
+KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        publish(running, PAGES)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project that has crawled a site in one batch, too small to be sure of anything, and learned the rest later."""
+    project = Project(tmp_path_factory.mktemp("crawled") / "project", dict(ADDON))
+    for pages in (3, PAGES):
+        start = publish(server, pages)[0]
+        project.crawl("walker", "-a", f"start={start}")
+    return project
+
+
+@pytest.fixture
+def project(crawled: Project, tmp_path: Path) -> Project:
+    """A copy of its own for a test, without what the crawls emitted."""
+    project = copied(crawled, tmp_path / "project")
+    for name in ("feed", "stored"):
+        (project.folder / f"{name}.jsonl").unlink()
+    return project
+
+
+def configure(project: Project, **settings: Any) -> None:
+    lines = [f"{name} = {value!r}" for name, value in {**BASE, **project.settings, **settings}.items()]
+    (project.folder / "project_settings.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def dedup(project: Project, *arguments: str, **settings: Any) -> Outcome:
+    configure(project, **settings)
+    return scrapy("dedup", *arguments, folder=project.folder, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
+
+
+def refine(project: Project, *arguments: str, **settings: Any) -> dict[str, Any]:
+    """Return what a call says that went well."""
+    told = dedup(project, "refine", "--json", *arguments, **settings)
+    assert (told.code, told.err) == (0, "")
+    found: dict[str, Any] = told.json
+    return found
+
+
+def changes(project: Project) -> int:
+    """Return how many texts would change now."""
+    return sum(domain["changed"] for domain in refine(project, "--dry-run")["domains"])
+
+
+def emitted(project: Project, file: str = "feed.jsonl") -> Lines:
+    return sorted(lines_of(project.folder / file), key=lambda item: str(item["url"]))
+
+
+def texts(project: Project) -> list[str]:
+    """Return the clean texts in the store, in the order of URLs."""
+    return [text for (text,) in rows(project, "SELECT cleaned_content FROM sources ORDER BY url")]
+
+
+def test_dry_run_tells_the_churn_and_writes_nothing(project: Project, server: WebServer) -> None:
+    before = texts(project)
+
+    told = refine(project, "--dry-run")
+
+    domain = told["domains"][0]
+    assert told.keys() == {"project", "dry_run", "domains"}
+    assert (domain["domain"], domain["pages"], domain["changed"]) == (server.origins[0][7:], PAGES, PAGES)
+    assert domain["chars_before"] - domain["chars_after"] >= PAGES * len(PROMOTION)
+    assert domain["example"].startswith(server.origins[0])
+    assert (domain["passed_over"], domain["not_kept"]) == ({}, 0)
+    assert texts(project) == before
+    assert emitted(project) == emitted(project, "stored.jsonl") == []
+
+
+def test_pages_go_out_through_pipelines_and_feeds_and_only_once(project: Project, server: WebServer) -> None:
+    runs = rows(project, "SELECT count(*) FROM crawl_runs")
+    versions = rows(project, "SELECT page_key, content_hash FROM documents ORDER BY page_key")
+    server.requests.clear()
+    model = {"tests.end_to_end.recrawl_pipelines.Model": 900}
+
+    told = refine(project, ITEM_PIPELINES=STORAGE | model)
+
+    items = emitted(project)
+    assert told["emitted"] == {
+        "pages": PAGES, "items": PAGES, "made_anew": 0, "dropped": 0, "failed": 0, "stored": PAGES, "reason": "finished"
+    }  # fmt: skip
+    assert [item["url"] for item in items] == sorted(publish(server, PAGES))
+    assert not any(PROMOTION in item["cleaned_content"] for item in items)
+    assert all(item["dedup"]["refined"] and "replayed" not in item["dedup"] for item in items)
+    assert all(item["summary"] for item in items), "pipelines work on the new text"
+    assert len(lines_of(project.folder / "stored.jsonl")) == PAGES
+    assert texts(project) == [item["cleaned_content"] for item in items]
+    assert server.requests == []
+    assert rows(project, "SELECT count(*) FROM crawl_runs") == runs
+    assert rows(project, "SELECT page_key, content_hash FROM documents ORDER BY page_key") == versions
+    assert refine(project)["emitted"]["pages"] == 0
+    assert len(emitted(project)) == PAGES
+
+
+def test_next_crawl_finds_pages_unchanged_and_gives_the_new_text(project: Project, server: WebServer) -> None:
+    refine(project)
+    (project.folder / "feed.jsonl").unlink()
+    (project.folder / "stored.jsonl").unlink()
+
+    again = project.crawl("walker", "-a", f"start={server.origins[0]}/p0", DEDUP_UNCHANGED="replay")
+
+    assert again.yielded == []
+    assert len(again.fed) == PAGES
+    assert not any(PROMOTION in item["cleaned_content"] for item in again.fed)
+    assert dedup(project, "cache", "verify", "--json").json["damaged"] == {}
+
+
+def test_previous_hash_is_that_of_the_text_that_went_out(crawled: Project, project: Project) -> None:
+    before = {item["url"]: item["dedup"]["content_hash"] for item in lines_of(crawled.folder / "feed.jsonl")}
+
+    refine(project)
+
+    assert {item["url"]: item["dedup"]["previous_hash"] for item in emitted(project)} == before
+
+
+def test_file_has_the_same_items_as_the_run(project: Project, tmp_path: Path) -> None:
+    other = copied(project, tmp_path / "other")
+
+    told = refine(project, "-O", "refined.jsonl")
+
+    refine(other)
+    assert told["output"] == "refined.jsonl"
+    assert emitted(project, "refined.jsonl") == emitted(other)
+    assert emitted(project) == emitted(project, "stored.jsonl") == []
+    assert texts(project) == texts(other)
+    assert changes(project) == 0
+
+
+@pytest.mark.parametrize("old", ['{"url": "a"}\n', '{"url": "a"}'], ids=["whole", "broken-off"])
+def test_file_is_replaced_or_added_to(project: Project, tmp_path: Path, old: str) -> None:
+    other = copied(project, tmp_path / "other")
+    for one in (project, other):
+        (one.folder / "refined.jsonl").write_text(old)
+
+    refine(project, "-o", "refined.jsonl")
+    refine(other, "-O", "refined.jsonl")
+
+    assert [len(emitted(one, "refined.jsonl")) for one in (project, other)] == [PAGES + 1, PAGES]
+
+
+def test_file_that_cannot_be_written_leaves_the_store_as_it_was(project: Project) -> None:
+    told = dedup(project, "refine", "-O", ".")
+
+    assert told.code == 1
+    assert "is a folder" in told.err
+    assert changes(project) == PAGES
+
+
+def test_outside_of_a_project_a_file_is_needed(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    store = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{project.folder}/.scrapy/dedup.db"]
+
+    refused = scrapy("dedup", "refine", *store, folder=tmp_path / "elsewhere")
+    told = scrapy("dedup", "refine", "-O", "out.jsonl", "--json", *store, folder=tmp_path / "elsewhere")
+
+    assert refused.code == 2
+    assert "name a file by -O" in refused.err
+    assert (told.code, told.json["emitted"]["pages"]) == (0, PAGES)
+
+
+def test_project_that_would_lose_the_items_is_refused(project: Project) -> None:
+    told = dedup(project, "refine", FEEDS={}, ITEM_PIPELINES={}, EXTENSIONS={})
+
+    assert told.code == 2
+    assert "no feeds and no pipelines" in told.err
+    assert changes(project) == PAGES
+
+
+def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> None:
+    refine(project)
+    domain = server.origins[0].removeprefix("http://")
+    for one in dedup(project, "templates", "list", domain, "--json").json["templates"]:
+        layout = one["layout"] if one["layout"].strip("0") else "rest"
+        assert dedup(project, "templates", "override", domain, layout, "--drop", "h1").code == 0
+    (project.folder / "feed.jsonl").unlink()
+
+    refine(project)
+
+    assert len(emitted(project)) == PAGES
+    assert not any("# On p" in item["cleaned_content"] for item in emitted(project))
+
+
+def test_what_an_analysis_has_cleaned_goes_out_too(project: Project) -> None:
+    """The analysis changes the store, and nobody else hears of it."""
+    dedup(project, "analyze")
+    assert not any(PROMOTION in text for text in texts(project))
+
+    refine(project)
+
+    assert len(emitted(project)) == PAGES
+    assert changes(project) == 0
+
+
+def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
+    unknown = dedup(project, "refine", "--domain", "nowhere.example")
+
+    assert unknown.code == 1
+    assert "has no pages of 'nowhere.example'" in unknown.err
+    domain = server.origins[0].removeprefix("http://")
+    assert refine(project, "--domain", domain.upper())["emitted"]["pages"] == PAGES
+
+
+class TestSafety:
+    """The store has a new text only when the items are safe."""
+
+    def test_page_whose_item_a_pipeline_fails_on_comes_again(self, project: Project) -> None:
+        failing = {"tests.end_to_end.recrawl_pipelines.Failing": 600}
+
+        told = dedup(project, "refine", "--json", ITEM_PIPELINES=STORAGE | failing, FAILS=["p2", "p5"])
+
+        assert told.code == 1
+        assert "the database is full" in told.err
+        assert (told.json["emitted"]["pages"], told.json["emitted"]["failed"]) == (PAGES - 2, 2)
+        assert refine(project)["emitted"]["pages"] == 2
+
+    def test_pages_whose_feed_was_not_stored_come_again(self, project: Project) -> None:
+        storages = {"broken": "tests.end_to_end.recrawl_pipelines.BrokenStorage"}
+        feeds = {"broken:all": {"format": "jsonlines"}}
+
+        told = dedup(project, "refine", "--json", FEEDS=feeds, FEED_STORAGES=storages)
+
+        assert (told.json["emitted"]["pages"], told.json["emitted"]["stored"]) == (PAGES, 0)
+        assert refine(project)["emitted"]["stored"] == PAGES
+
+    def test_dropped_items_are_done(self, project: Project) -> None:
+        told = refine(project, ITEM_PIPELINES=STORAGE | {f"{PIPELINES}.Dropping": 600})
+
+        assert (told["emitted"]["dropped"], told["emitted"]["stored"]) == (PAGES, PAGES)
+        assert changes(project) == 0
+
+    @pytest.mark.parametrize("kind", ["Converting", "Anonymous"])
+    def test_items_may_leave_as_other_objects(self, project: Project, kind: str) -> None:
+        told = refine(project, ITEM_PIPELINES={f"{PIPELINES}.{kind}": 600})
+
+        assert told["emitted"]["stored"] == PAGES
+        assert changes(project) == 0
+
+    def test_killed_call_emits_again_what_was_not_safe(self, project: Project) -> None:
+        configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=2)
+        killed = start(project)
+        wait_for_lines(project.folder / "stored.jsonl", 3)
+        killed.kill()
+        killed.wait()
+        first = len(lines_of(project.folder / "stored.jsonl"))
+
+        refine(project, FEEDS={})
+
+        stored = [line["id"] for line in lines_of(project.folder / "stored.jsonl")]
+        assert 3 <= first < PAGES
+        assert len(set(stored)) == PAGES
+        assert changes(project) == 0
+
+    def test_interrupted_call_ends_well_and_the_next_goes_on(self, project: Project) -> None:
+        configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=2)
+        stopped = start(project)
+        wait_for_lines(project.folder / "stored.jsonl", 3)
+        stopped.send_signal(signal.SIGINT)
+
+        code = stopped.wait(60)
+
+        first = len(lines_of(project.folder / "stored.jsonl"))
+        assert code == 130
+        assert refine(project, FEEDS={})["emitted"]["pages"] == PAGES - first
+
+
+def start(project: Project) -> "subprocess.Popen[bytes]":
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "dedup", "refine"],
+        cwd=project.folder,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+
+
+def wait_for_lines(path: Path, lines: int) -> None:
+    until = time.monotonic() + 60
+    while len(lines_of(path)) < lines:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_text_method(server: WebServer, tmp_path: Path) -> None:
+    settings = {"DEDUP_BOILERPLATE_METHOD": "text"}
+    project = Project(tmp_path / "project", ADDON | settings)
+    for pages in (3, PAGES):
+        project.crawl("walker", "-a", f"start={publish(server, pages)[0]}")
+    first = [item for item in lines_of(project.folder / "feed.jsonl") if PROMOTION in item["cleaned_content"]]
+    (project.folder / "feed.jsonl").unlink()
+
+    refine(project)
+
+    assert 0 < len(first) < PAGES
+    assert {item["url"] for item in first} >= {item["url"] for item in emitted(project)} != set()
+    assert not any(PROMOTION in text for text in texts(project))
+    assert changes(project) == 0
+
+
+def test_page_without_held_items_goes_out_as_a_dict(project: Project) -> None:
+    assert dedup(project, "cache", "invalidate", "--all", "--yes").code == 0
+
+    told = refine(project)
+
+    assert told["emitted"]["made_anew"] == PAGES
+    assert all(item.keys() == KEYS for item in emitted(project))
+    assert {item["title"] for item in emitted(project)} == {f"On p{number}" for number in range(PAGES)}
+    assert changes(project) == 0
+
+
+def test_pages_whose_originals_are_not_kept_are_counted(server: WebServer, tmp_path: Path) -> None:
+    project = Project(tmp_path / "project", ADDON | {"DEDUP_KEEP_PAGES": "none"})
+    project.crawl("walker", "-a", f"start={publish(server, PAGES)[0]}")
+
+    told = dedup(project, "refine", "--dry-run")
+
+    assert told.code == 0
+    assert f"Not to be cleaned again: {PAGES} pages whose original is not kept" in told.out
+
+
+def test_people_see_a_table_and_a_terminal_a_bar(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    configure(project)
+
+    shown = dedup(project, "refine", "--dry-run").out
+    told = at_a_terminal("dedup", "refine", "-O", "out.jsonl", folder=project.folder)
+
+    assert f"The clean text of {PAGES} of {PAGES} pages would change." in shown
+    assert shown.endswith("Dry run: nothing was written.\n")
+    assert told.code == 0
+    assert f"{PAGES}/{PAGES}" in told.out
+    assert f"Emitted: {PAGES} pages with {PAGES} items, to out.jsonl." in told.out
+    assert json.loads((project.folder / "out.jsonl").read_text().splitlines()[0])["dedup"]["refined"]

@@ -1,0 +1,203 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.store.layout_records import to_digits
+from tests.commands.learned import learned_shop
+from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.service.learned_site import ADVERT
+from tests.service.stored_pages import DOMAIN, a_url
+
+__all__ = ["learned_shop"]
+
+Learned = tuple[Shop, dict[str, int]]
+
+
+@pytest.fixture
+def site(learned_shop: Learned, tmp_path: Path) -> tuple[Shop, str]:
+    """A copy of its own, and the layout of articles."""
+    shutil.copytree(learned_shop[0].folder, tmp_path, dirs_exist_ok=True)
+    return Shop(tmp_path), to_digits(learned_shop[1]["article"])
+
+
+def states(shop: Shop, layout: str) -> list[tuple[int, str]]:
+    (shown,) = shop.run("templates", "show", DOMAIN, layout, "--json").json["templates"]
+    return [(one["version"], one["state"]) for one in shown["versions"]]
+
+
+class TestLooking:
+    def test_list_is_as_documented(self, learned_shop: Learned) -> None:
+        shop, layouts = learned_shop
+
+        found = shop.run("templates", "list", "--json").json
+
+        assert found["project"] == "shop"
+        by_layout = {one["layout"]: one for one in found["templates"]}
+        assert set(by_layout) == {"0" * 16, *map(to_digits, layouts.values())}
+        one = by_layout[to_digits(layouts["article"])]
+        assert (one["domain"], one["kind"], one["version"], one["state"], one["versions"]) == (
+            DOMAIN,
+            "article",
+            1,
+            "live",
+            1,
+        )
+        assert (one["pages"], one["url_pattern"], one["overrides"]) == (12, "^/posts/[^/]+/?$", 0)
+
+    def test_a_person_reads_a_list(self, learned_shop: Learned) -> None:
+        out = learned_shop[0].run("templates", "list", DOMAIN.upper()).out
+
+        row = next(line for line in out.splitlines() if "^/posts/" in line).split()
+        assert row[:1] + row[2:8] == [DOMAIN, "article", "live", "^/posts/[^/]+/?$", "1", "of", "1"]
+
+    def test_show_tells_selectors_with_their_evidence(self, site: tuple[Shop, str]) -> None:
+        shop, layout = site
+
+        (found,) = shop.run("templates", "show", DOMAIN, layout[:5], "--json").json["templates"]
+
+        assert found["content"][0]["selector"] == "body > main.post > article > div.text"
+        footer = next(one for one in found["exclude"] if one["selector"] == "body > footer.end")
+        assert footer["evidence"].endswith("on 20 of 20 pages")
+        out = shop.run("templates", "show", DOMAIN, layout).out
+        assert f"{DOMAIN}, layout {layout}: article, version 1, live" in out
+        assert "Left out\n" in out
+        assert footer["evidence"] in out
+
+    def test_without_a_layout_all_are_shown(self, site: tuple[Shop, str]) -> None:
+        out = site[0].run("templates", "show", DOMAIN).out
+
+        assert out.count("learned from") == 3
+        assert "layout rest" in out
+
+
+class TestDeciding:
+    def test_a_dry_run_shows_what_would_change_on_stored_pages(self, site: tuple[Shop, str]) -> None:
+        shop, layout = site
+        call = ["templates", "override", DOMAIN, layout, "--drop", ".byline", "--keep", "aside.bar", "--dry-run"]
+
+        found = shop.run(*call, "--json").json
+
+        assert (found["version"], found["changed"], found["dry_run"], found["pages"]) == (None, True, True, 12)
+        effect = next(one for one in found["effects"] if one["url"] == a_url("posts/hemp"))
+        assert (effect["gone"], effect["back"]) == (["Seen by 4 readers of hemp"], [ADVERT])
+        assert states(shop, layout) == [(1, "live")]
+        out = shop.run(*call).out
+        assert "Of 12 stored pages of this layout, 12 would change." in out
+        assert out.endswith("Dry run: nothing was written.\n")
+
+    def test_a_decision_is_kept_compared_and_taken_back(self, site: tuple[Shop, str]) -> None:
+        shop, layout = site
+
+        told = shop.run("templates", "override", DOMAIN, layout, "--drop", ".byline")
+        assert (told.code, told.err) == (0, "")
+        assert f"Version 2 of layout {layout} has the decision." in told.out
+        assert states(shop, layout) == [(2, "live"), (1, "retired")]
+
+        diff = shop.run("templates", "diff", DOMAIN, layout, "1", "2", "--json").json
+        assert diff["decided"] == [{"action": "drop", "selector": ".byline"}]
+        assert (diff["before"], diff["after"], diff["verdicts"]) == (1, 2, [])
+        assert "+ decided: drop .byline" in shop.run("templates", "diff", DOMAIN, layout, "1", "2").out
+        assert "drop .byline" in shop.run("templates", "show", DOMAIN, layout).out
+
+        again = shop.run("templates", "override", DOMAIN, layout, "--drop", ".byline")
+        assert "decided already: nothing was changed" in again.out
+
+        dry = shop.run("templates", "rollback", DOMAIN, layout, "--dry-run", "--json").json
+        assert (dry["version"], dry["dry_run"], dry["pages"], len(dry["effects"])) == (1, True, 12, 12)
+        assert "Version 1 would be live" in shop.run("templates", "rollback", DOMAIN, layout, "--dry-run").out
+        assert "is live again, as it was" in shop.run("templates", "rollback", DOMAIN, layout).out
+        assert states(shop, layout) == [(2, "retired"), (1, "live")]
+
+    def test_a_version_may_be_named(self, site: tuple[Shop, str]) -> None:
+        shop, layout = site
+        shop.run("templates", "override", DOMAIN, layout, "--drop", "h1")
+        shop.run("templates", "override", DOMAIN, layout, "--forget", "h1")
+
+        found = shop.run("templates", "rollback", DOMAIN, layout, "1", "--json").json
+
+        assert (found["version"], found["changed"], found["dry_run"]) == (1, True, False)
+        assert states(shop, layout) == [(3, "retired"), (2, "retired"), (1, "live")]
+
+    def test_a_selector_that_is_hostile_does_not_act_on_the_terminal(self, site: tuple[Shop, str]) -> None:
+        shop, layout = site
+        shop.run("templates", "override", DOMAIN, layout, "--drop", '[title="\x1b[2J\u202e"]')
+
+        for call in (["show", DOMAIN, layout], ["diff", DOMAIN, layout, "1", "2"]):
+            out = at_a_terminal("dedup", "templates", *call, *shop.settings, folder=shop.folder).out
+            assert "⟨U+001B⟩[2J⟨U+202E⟩" in out
+            assert "\x1b[2J" not in out
+
+
+class TestFiles:
+    def test_what_is_exported_is_imported_into_a_new_store(self, site: tuple[Shop, str], tmp_path: Path) -> None:
+        shop, layout = site
+        shop.run("templates", "override", DOMAIN, layout, "--drop", ".byline")
+        told = shop.run("templates", "export", "templates.json")
+        assert told.out == "3 templates written to templates.json.\n"
+        other = Shop(tmp_path / "other")
+        other.folder.mkdir()
+        file = str(shop.folder / "templates.json")
+
+        dry = other.run("templates", "import", file, "--dry-run", "--json").json
+        assert (dry["added"], dry["unchanged"], dry["dry_run"], dry["domains"]) == (3, 0, True, [DOMAIN])
+        assert not other.file.exists()
+        assert "3 templates of 1 domain stored, 0 there already." in other.run("templates", "import", file).out
+        assert "0 templates of 1 domain stored, 3 there already." in other.run("templates", "import", file).out
+        assert other.run("templates", "export").out == (shop.folder / "templates.json").read_text()
+
+    def test_a_file_that_is_none_is_told_in_one_line(self, site: tuple[Shop, str]) -> None:
+        shop, _ = site
+        file = shop.folder / "templates.json"
+        exported = shop.run("templates", "export", "--domain", DOMAIN).json
+        exported["templates"][0]["overrides"] = [{"action": "drop", "selector": "\x1b[2J["}]
+        file.write_text(json.dumps(exported))
+
+        told = shop.run("templates", "import", str(file))
+
+        assert (told.code, told.out) == (1, "")
+        assert "template 1 cannot be used" in told.err
+        assert told.err.count("\n") == 1
+        assert told.err[:-1].isprintable()
+        file.write_bytes(b"\xff")
+        assert "templates.json" in shop.run("templates", "import", str(file)).err
+        assert shop.run("templates", "import", "no such file").code == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        pytest.param([], 2, "needs an action: list, show, diff", id="no-action"),
+        pytest.param(["burn"], 2, "invalid choice: 'burn'", id="no-such-action"),
+        pytest.param(["show"], 2, "show takes DOMAIN [LAYOUT]; 0 words were given", id="too-few"),
+        pytest.param(["list", "a", "b"], 2, "list takes [DOMAIN]; 2 words were given", id="too-many"),
+        pytest.param(["list", "--dry-run"], 2, "list takes no --dry-run", id="option"),
+        pytest.param(["show", DOMAIN, "--version", "1"], 2, "needs the layout", id="version-of-which"),
+        pytest.param(["show", DOMAIN, "zz"], 1, "'zz' is no layout of", id="no-layout"),
+        pytest.param(["show", "no.example"], 1, f"it has those of {DOMAIN}", id="no-domain"),
+        pytest.param(["diff", DOMAIN, "rest", "1", "x"], 2, "'x' is no number of a version", id="no-number"),
+        pytest.param(["diff", DOMAIN, "rest", "1", "7"], 1, "no version 7 of layout rest: it has 1", id="no-version"),
+        pytest.param(["override", DOMAIN, "rest"], 2, "needs --keep CSS, --drop CSS or --forget CSS", id="undecided"),
+        pytest.param(["override", DOMAIN, "rest", "--drop", "p["], 1, "is no CSS selector", id="no-selector"),
+        pytest.param(["override", DOMAIN, "rest", "--forget", "p"], 1, "nothing was decided about", id="unknown"),
+        pytest.param(["rollback", DOMAIN, "rest"], 1, "no version before 1 that was live", id="no-former-one"),
+    ],
+)
+def test_a_wrong_call_is_told_in_one_line(learned_shop: Learned, words: list[str], code: int, message: str) -> None:
+    told = learned_shop[0].run("templates", *words)
+
+    assert (told.code, told.out) == (code, "")
+    assert message in told.err
+    assert told.err.count("\n") == 1
+
+
+def test_a_project_without_templates_says_what_to_do(learned_shop: Learned) -> None:
+    shop, _ = learned_shop
+    with shop.open() as store:
+        store.project("empty")
+
+    told = scrapy("dedup", "templates", "list", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
+
+    assert (told.code, told.out) == (1, "")
+    assert "has no templates: run a crawl" in told.err
