@@ -1,7 +1,7 @@
 """What a template says of the path of any block, known or not."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from scrapy_dedup.core.blocks import Block
@@ -25,6 +25,9 @@ class Why:
     evidence: str
     is_sitewide: bool = True
     """Whether at least half of the learning pages have it."""
+    on_pages: int = field(default=0, compare=False)
+    """Learning pages with the element, or with the block's text; 0 where no learning page had it."""
+    of_pages: int = field(default=0, compare=False)
 
 
 class Standing(NamedTuple):
@@ -60,7 +63,13 @@ class PathLookup:
         """Return why a long block is dropped that stands on a path which is kept."""
         return self._why(
             (block.path, on_pages),
-            lambda: Why(DropReason.REPEATS, block.path, f"the same text on {on_pages} of {self.pages} pages"),
+            lambda: Why(
+                DropReason.REPEATS,
+                block.path,
+                f"the same text on {on_pages} of {self.pages} pages",
+                on_pages=on_pages,
+                of_pages=self.pages,
+            ),
         )
 
     def _find(self, steps: list[str]) -> Standing:
@@ -83,7 +92,9 @@ class PathLookup:
     def _dropped(self, path: str, verdict: PathVerdict) -> Why:
         assert verdict.reason is not None
         reason, sitewide = verdict.reason, 2 * verdict.pages >= verdict.of_pages
-        return self._why((path, 0), lambda: Why(reason, path, verdict.evidence, sitewide))
+        return self._why(
+            (path, 0), lambda: Why(reason, path, verdict.evidence, sitewide, verdict.pages, verdict.of_pages)
+        )
 
     def _by_names(self, steps: list[str], known_steps: int) -> Why | None:
         for number in range(known_steps, len(steps)):

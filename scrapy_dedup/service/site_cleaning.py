@@ -97,7 +97,7 @@ def _removals(blocks: Sequence[Block], found: Cut) -> list[Removal | None]:
 
 @lru_cache(maxsize=8_192)
 def _rule(why: Why) -> Rule:
-    return Rule(f"template: {why.reason}", why.evidence, path=why.path)
+    return Rule(f"template: {why.reason}", why.evidence, why.on_pages, why.of_pages, why.path)
 
 
 @lru_cache(maxsize=64)

@@ -15,6 +15,9 @@ State = Literal["probation", "live", "retired"]
 REST: Final = 0
 """The layout of the pages that are of no known one; no signature has this value but by chance in 2⁶⁴."""
 
+BY_HAND: Final = "taken back by hand"
+"""So begins the reason of a version that a person made live again: learning does not take its place."""
+
 
 class StoredKnowledgeError(DedupError):
     """What was stored of a site cannot be read by this version."""
@@ -26,6 +29,13 @@ class Override:
 
     action: Literal["keep", "drop"]
     selector: str
+    at: str = field(default="", compare=False)
+    """When, in ISO 8601, and by whom: notes for people."""
+    by: str = field(default="", compare=False)
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as it is stored."""
+        return {"action": self.action, "selector": self.selector, "at": self.at, "by": self.by}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +104,8 @@ class SiteKnowledge:
             index.add(layout.skeleton, layout.pages)
         return SiteKnowledge(self.domain, max(self.pages, newer.pages), index, templates)
 
-    def with_overrides_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
-        """Return it with what a person decided before it was learned."""
+    def with_decisions_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
+        """Return it with what a person decided before it was learned: overrides, and versions taken back."""
         if older is None:
             return self
         decided = {layout: one.overrides for layout, one in older.templates.items() if one.overrides}
@@ -103,6 +113,7 @@ class SiteKnowledge:
             layout: replace(one, overrides=decided[layout]) if layout in decided else one
             for layout, one in self.templates.items()
         }
+        templates |= {layout: one for layout, one in older.templates.items() if one.reason.startswith(BY_HAND)}
         return SiteKnowledge(self.domain, self.pages, self.index, templates)
 
     def to_json(self) -> dict[str, Any]:
@@ -131,7 +142,7 @@ class SiteKnowledge:
 
 def _template_json(one: LayoutTemplate) -> dict[str, Any]:
     names = "layout structure kind url_pattern pages confidence state reason source version".split()
-    overrides = [{"action": each.action, "selector": each.selector} for each in one.overrides]
+    overrides = [each.to_json() for each in one.overrides]
     values = {name: getattr(one, name) for name in names}
     return values | one.to_json() | {"paths": list(one.paths), "overrides": overrides}
 
@@ -149,4 +160,6 @@ def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
 
 def overrides_of(stored: Sequence[Mapping[str, Any]]) -> tuple[Override, ...]:
     """Return what a person decided, as it was stored."""
-    return tuple(Override(one["action"], one["selector"]) for one in stored)
+    return tuple(
+        Override(one["action"], one["selector"], str(one.get("at", "")), str(one.get("by", ""))) for one in stored
+    )

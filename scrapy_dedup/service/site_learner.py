@@ -19,14 +19,19 @@ from scrapy_dedup.store.layout_records import (
     LayoutKnowledge,
     LayoutRunRecord,
     LayoutSignatureRecord,
+    TemplateStateRecord,
 )
 
-# Pages that nothing fits are learned from when there are so many of them.
+# Pages of a new design, or that no template fits, are learned from when there are so many of them.
 _FRESH_AT: Final = (5, 8, 16, 32)
 
 
 class SiteLearner:
-    """Learns from the first pages of a domain, and later from pages that no template fits."""
+    """Learns from the first pages of a domain, and later from pages that no template fits.
+
+    Where these are few they are of layouts that the first pages did not have. Where they are most pages of late, the
+    site was redesigned: an alarm is raised, and from then on it is learned anew, from those pages and all that follow.
+    """
 
     def __init__(self, domain: str, settings: Settings) -> None:
         self.domain = domain
@@ -35,7 +40,14 @@ class SiteLearner:
         """Of this run, in order."""
         self._settings = settings
         self._sample = SiteSample(settings.learn_pages)
+        self._strays = SiteSample(settings.learn_pages)
+        """Pages that no template fits, met at any time."""
         self._fresh = SiteSample(settings.learn_pages)
+        """Those of late; after a redesign all pages."""
+        self._former: SiteKnowledge | None = None
+        """What was known before a redesign, while the new design is learned."""
+        self._fitting = 0
+        """Pages that fitted since the last that did not."""
         self._watch = DriftWatch()
         self._records: list[LayoutKnowledge] = []
         self._pages: Counter[int] = Counter()
@@ -79,27 +91,50 @@ class SiteLearner:
         if self.knowledge is None or not self.knowledge.templates:
             return
         drift = self._watch.note(found.layout, found.misfit, at)
+        self._fitting = 0 if found.misfit else self._fitting + 1
         if drift is not None:
             self.alarms.append(drift)
             self._records.append(_raised(self.domain, drift, at))
-        if found.misfit and self._fresh.wants(page_key):
-            self._fresh.add(learned_page(page_key, url, page), html)
-            self._learn_fresh(at, drifted=self._watch.raised)
-        elif self._watch.cleared():
+            self._former = self._former or self.knowledge
+            self._sample = SiteSample(self._settings.learn_pages)
+        if self._former is None and self._fitting >= WINDOW and len(self._fresh):
+            self._fresh = SiteSample(self._settings.learn_pages)
+        if found.misfit or self._former is not None:
+            self._take_in(learned_page(page_key, url, page), html, at, is_misfit=bool(found.misfit))
+        if self._watch.cleared():
+            self._watch.relearned()
             self._records.append(AlarmRecord(self.domain, self.alarms[-1].layout, cleared_at=at))
 
-    def _learn_fresh(self, at: datetime, *, drifted: bool) -> None:
-        known = self.knowledge
-        if known is None or len(self._fresh) not in (*_FRESH_AT, self._fresh.most):
-            return
+    def _take_in(self, page: LearnedPage, html: str, at: datetime, *, is_misfit: bool) -> None:
+        """Learn from a page after the site was learned."""
+        if self._fresh.wants(page.page_key):
+            self._fresh.add(page, html)
+        if self._former is not None:
+            if len(self._fresh) in (*_FRESH_AT, self._fresh.most):
+                self._renew(self._former, at)
+        elif is_misfit and self._strays.wants(page.page_key):
+            self._strays.add(page, html)
+            if len(self._strays) in (*_FRESH_AT, self._strays.most):
+                self._learn_strays(at)
+
+    def _renew(self, former: SiteKnowledge, at: datetime) -> None:
         newer = learn_sample(self.domain, self._fresh, self._settings)
         if newer.templates:
-            self._keep(known.merged(newer, replaces_rest=drifted), at)
-            self._watch.relearned()
+            self._keep(former.merged(newer, replaces_rest=True), at)
+        if len(self._fresh) >= self._fresh.most:
+            self._former = None
+            self._fresh = SiteSample(self._settings.learn_pages)
+
+    def _learn_strays(self, at: datetime) -> None:
+        newer = learn_sample(self.domain, self._strays, self._settings)
+        if self.knowledge is not None and newer.templates:
+            self._keep(self.knowledge.merged(newer, replaces_rest=False), at)
+        if len(self._strays) >= self._strays.most:
+            self._strays = SiteSample(self._settings.learn_pages)
 
     def _keep(self, newer: SiteKnowledge, at: datetime) -> None:
         older = self.knowledge
-        self.knowledge = newer.with_overrides_of(older)
+        self.knowledge = newer.with_decisions_of(older)
         before = older.templates if older else {}
         self._records += [
             template_record(self.knowledge, layout, at)

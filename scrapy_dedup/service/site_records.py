@@ -31,7 +31,7 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
         kind=one.kind,
         url_pattern=one.url_pattern,
         selectors=readable(one),
-        overrides=[{"action": each.action, "selector": each.selector} for each in one.overrides],
+        overrides=[each.to_json() for each in one.overrides],
         paths=one.paths,
         confidence=one.confidence,
         pages=one.pages,

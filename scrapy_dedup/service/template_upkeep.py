@@ -13,6 +13,7 @@ from scrapy_dedup.core.path_verdicts import PathVerdict
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.service.layout_figures import UnknownLayoutError, find_layout, name_of
+from scrapy_dedup.service.site_knowledge import BY_HAND
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
@@ -235,7 +236,7 @@ def roll_back(project: ProjectStore, chosen: StoredTemplate, present: StoredTemp
     Raises:
         StoreError: the store failed; nothing was changed.
     """
-    reason = f"taken back by hand, from version {present.version}"
+    reason = f"{BY_HAND}, from version {present.version}"
     project.set_template_state(TemplateStateRecord(chosen.domain, chosen.layout, chosen.version, "live", reason, at))
 
 

@@ -331,7 +331,7 @@ def test_text_method(server: WebServer, tmp_path: Path) -> None:
 
 
 def test_page_without_held_items_goes_out_as_a_dict(project: Project) -> None:
-    assert dedup(project, "cache", "invalidate", "--all", "--yes").code == 0
+    assert dedup(project, "cache", "invalidate", "--all").code == 0
 
     told = refine(project)
 
