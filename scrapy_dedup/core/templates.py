@@ -190,7 +190,7 @@ class Cut:
     removed: list[Why | None]
     """One value a block, None where it stays."""
     fit: float
-    """Share of the page's text that stands on paths the template knows, 0 to 1."""
+    """Share of the page's text that stands on paths the template knows, or anywhere in its main column, 0 to 1."""
     mild: bool
     """The page guard put back what the verdicts would drop."""
 
@@ -210,7 +210,7 @@ def cut(page: Page, template: Template) -> Cut:
             why = _why_repeated(block, pages, template, inside=is_inside)
         removed.append(why)
         total += chars
-        if not is_known:
+        if not (is_known or is_inside):
             unknown += chars
         if is_inside:
             inside[_kind(why)] += chars

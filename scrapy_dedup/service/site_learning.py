@@ -10,7 +10,8 @@ from scrapy_dedup.core.fallback import fall_back
 from scrapy_dedup.core.layouts import LayoutIndex, cluster
 from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
-from scrapy_dedup.core.path_verdicts import learn
+from scrapy_dedup.core.path_verdicts import DropReason, learn
+from scrapy_dedup.core.template_paths import Why
 from scrapy_dedup.core.templates import Template, cut, part_of, template_of
 from scrapy_dedup.core.trial import Trial, try_out
 from scrapy_dedup.core.urls import page_key
@@ -114,9 +115,17 @@ class _Trials:
     def _try(self, page: LearnedPage, html: str) -> Trial:
         parsed = parse_page(html, self._limits)
         assert isinstance(parsed, Page)
-        ours = [removed is None for removed in cut(parsed, self._template).removed]
-        theirs = fall_back(html, parsed, page.url).keep
-        return try_out(parsed.blocks, ours, theirs, self._template.repeated, self._pages)
+        found = zip(
+            parsed.blocks, cut(parsed, self._template).removed, fall_back(html, parsed, page.url).keep, strict=True
+        )
+        # Extractors keep some comments and leave others: what readers wrote below a page is not what is tried here.
+        judged = [(block, why is None, kept) for block, why, kept in found if not _is_comment(why)]
+        blocks, our, their = zip(*judged, strict=True) if judged else ((), (), ())
+        return try_out(blocks, our, their, self._template.repeated, self._pages)
+
+
+def _is_comment(why: Why | None) -> bool:
+    return why is not None and why.reason is DropReason.COMMENTS
 
 
 def _mined(page: LearnedPage) -> MinedPage:
