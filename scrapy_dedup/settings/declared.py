@@ -1,13 +1,11 @@
 """Every DEDUP_ setting: name, default, parser and meaning, declared once; docs/settings.md is made from this."""
 
 import dataclasses
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Self
 
-from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings.parsers import (
     FreshFor,
     boolean,
@@ -25,12 +23,9 @@ from scrapy_dedup.settings.parsers import (
     text,
     words,
 )
+from scrapy_dedup.settings.refusals import parsed, unknown
 
 PREFIX = "DEDUP_"
-
-
-class SettingError(DedupError):
-    """A setting is not known, or its value is none that it can have."""
 
 
 _SWITCH = "True or False"
@@ -278,8 +273,8 @@ class Settings:
         fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
         for name in given:
             if name != name.upper() or name.removeprefix(PREFIX).lower() not in FIELDS:
-                raise SettingError(_unknown(PREFIX, name.removeprefix(PREFIX)))
-        return cls(**{name: _parse(name, value, PREFIX + name.upper()) for name, value in fields.items()})
+                raise unknown(PREFIX, name.removeprefix(PREFIX), FIELDS, upper=True)
+        return cls(**{name: parsed(FIELDS[name], value, PREFIX + name.upper()) for name, value in fields.items()})
 
     def override(self, fields: Mapping[str, Any], origin: str) -> Self:
         """Return these settings with some fields changed.
@@ -295,25 +290,9 @@ class Settings:
             return self
         for name in fields:
             if name not in FIELDS:
-                raise SettingError(_unknown(origin, name))
-        changed = {name: _parse(name, value, origin + name) for name, value in fields.items()}
+                raise unknown(origin, name, FIELDS)
+        changed = {name: parsed(FIELDS[name], value, origin + name) for name, value in fields.items()}
         return dataclasses.replace(self, **changed)
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
-
-
-def _parse(name: str, value: Any, shown: str) -> Any:
-    metadata = FIELDS[name].metadata
-    try:
-        return metadata["parse"](value)
-    except (ValueError, TypeError, KeyError):
-        raise SettingError(f"{shown}={value!r}: needs {metadata['allowed']}") from None
-
-
-def _unknown(prefix: str, name: str) -> str:
-    # Without the prefix, which makes all names alike.
-    near = difflib.get_close_matches(name.lower(), FIELDS, n=1)
-    meant = [prefix + (field.upper() if prefix == PREFIX else field) for field in near]
-    hint = f"did you mean {meant[0]}?" if meant else "docs/settings.md lists the names"
-    return f"{prefix}{name} is not a setting of scrapy_dedup: {hint}"

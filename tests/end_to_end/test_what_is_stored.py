@@ -78,4 +78,4 @@ def test_run_is_finished_and_has_its_stats(crawled_project: Project) -> None:
 
 
 def test_even_a_small_domain_is_known_after_a_complete_run(crawled_project: Project) -> None:
-    assert rows(crawled_project, "SELECT method, pages_analyzed FROM domain_boilerplate") == [("html", 3)]
+    assert rows(crawled_project, "SELECT method, pages_analyzed FROM domain_boilerplate") == [("template", 3)]

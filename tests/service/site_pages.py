@@ -3,7 +3,9 @@
 from scrapy_dedup.core.blocks import Page, parse_page
 
 DOMAIN = "site.example"
-_WORDS = "harbour copper meadow signal lantern orbit pepper velvet quarry ribbon anchor cobalt ember fjord glacier".split()
+_WORDS = (
+    "harbour copper meadow signal lantern orbit pepper velvet quarry ribbon anchor cobalt ember fjord glacier".split()
+)
 
 
 def words(number: int, count: int) -> str:
@@ -16,10 +18,10 @@ def _around(content: str, number: int, kind: str) -> str:
     related = "".join(f'<li><a href="/a/{number + step}">{words(number + step, 4)}</a></li>' for step in range(1, 5))
     return (
         f'<html lang="en"><head><title>{words(number, 3)} | The Site</title></head><body class="{kind}">'
-        '<div class="consent"><p>We use cookies to give you the best experience on our site.</p><button>Fine</button></div>'
+        '<div class="consent"><p>We use cookies to give you the best experience on our site.</p></div>'
         f'<header><nav class="menu"><ul>{menu}</ul></nav></header><div class="page">{content}'
         f'<div class="side"><h3>Related</h3><ul>{related}</ul></div></div>'
-        '<footer><p>All rights reserved by the site and its makers.</p></footer></body></html>'
+        "<footer><p>All rights reserved by the site and its makers.</p></footer></body></html>"
     )
 
 
