@@ -1,0 +1,79 @@
+import pytest
+
+from scrapy_dedup.service.page_cleaning import clean_page
+from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
+from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.settings import Settings
+from tests.service.site_pages import DOMAIN, article, listing, own_text, pages, url_of
+
+TEXT = Settings(output="text")
+
+
+@pytest.fixture(scope="module")
+def known() -> SiteKnowledge:
+    return learn_site(DOMAIN, pages(20, 8), TEXT)
+
+
+class TestLayouts:
+    def test_each_has_a_template_beside_that_of_the_rest(self, known: SiteKnowledge) -> None:
+        own = [one for layout, one in known.templates.items() if layout != REST]
+
+        assert sorted((one.kind, one.pages, one.state) for one in own) == [
+            ("article", 20, "live"),
+            ("listing", 8, "live"),
+        ]
+        assert known.templates[REST].pages == 28
+
+    def test_each_has_an_expression_for_its_urls(self, known: SiteKnowledge) -> None:
+        patterns = {one.kind: one.url_pattern for one in known.templates.values()}
+
+        assert patterns == {"article": r"^/a/\d+/?$", "listing": r"^/list/\d+/?$", "page": None}
+
+    def test_a_layout_of_few_pages_has_none(self) -> None:
+        known = learn_site(DOMAIN, pages(20, 8), Settings(learn_after=9))
+
+        assert sorted(one.pages for one in known.templates.values()) == [20, 28]
+
+    def test_it_is_live_because_of_pages_that_it_did_not_learn_from(self, known: SiteKnowledge) -> None:
+        assert all("held-back page" in one.reason for one in known.templates.values())
+
+    def test_order_of_pages_does_not_matter(self, known: SiteKnowledge) -> None:
+        assert learn_site(DOMAIN, reversed(pages(20, 8)), TEXT).to_json() == known.to_json()
+
+
+class TestTooFew:
+    def test_nothing_is_learned_from_four_pages(self) -> None:
+        known = learn_site(DOMAIN, pages(4), TEXT)
+
+        assert known.templates == {}
+        assert known.pages == 4
+
+    def test_pages_that_cannot_be_parsed_teach_nothing(self) -> None:
+        hostile = [(url_of("x", number), "<b>" * 200_000) for number in range(5)]
+
+        assert learn_site(DOMAIN, hostile + pages(4), TEXT).templates == {}
+
+    def test_no_more_than_the_settings_say_is_learned_from(self) -> None:
+        assert learn_site(DOMAIN, pages(30), Settings(learn_pages=10)).pages == 10
+
+
+class TestKnowledge:
+    def test_comes_back_from_json_and_cuts_alike(self, known: SiteKnowledge) -> None:
+        back = SiteKnowledge.from_json(known.to_json())
+
+        assert back.to_json() == known.to_json()
+        for url, html in [(url_of("a", 99), article(99)), (url_of("list", 99), listing(99))]:
+            assert clean_page(html, url, back, TEXT) == clean_page(html, url, known, TEXT)
+
+    def test_a_page_it_never_saw_keeps_its_own_text_alone(self, known: SiteKnowledge) -> None:
+        found = clean_page(article(99), url_of("a", 99), known, TEXT)
+
+        assert found.how == "template"
+        assert found.cleaned.content.split("\n\n")[1:] == own_text(99)
+
+    def test_title_is_found(self, known: SiteKnowledge) -> None:
+        found = clean_page(article(99), url_of("a", 99), known, TEXT)
+
+        assert found.title is not None
+        assert found.title in article(99)
+        assert "The Site" not in found.title
