@@ -5,7 +5,9 @@ answer is taken as it is where a page says that it is an article; elsewhere it i
 is kept, and what it leaves out is dropped where the page's structure says so, too.
 """
 
+import logging
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -176,11 +178,26 @@ def _refuse(html: str, page: Page) -> RefusedReason | None:
 
 
 def _trafilatura(html: str, url: str | None) -> str | None:
-    from trafilatura import extract  # noqa: PLC0415 - takes a quarter of a second, which a known site never needs
-
+    extract = _trafilatura_extract()
     # Lone surrogates are no text to lxml.
     text = html.encode("utf-8", "replace").decode()
-    return extract(text, url=url, include_comments=False, include_tables=True)
+    log = logging.getLogger(EXTRACTOR)
+    level = log.level
+    # It reports odd pages as errors of the crawl; here they are cut by their structure, and that is said on the item.
+    log.setLevel(logging.CRITICAL)
+    try:
+        return extract(text, url=url, include_comments=False, include_tables=True)
+    finally:
+        log.setLevel(level)
+
+
+@cache
+def _trafilatura_extract() -> Callable[..., str | None]:
+    with warnings.catch_warnings():
+        # On import it looks at its ways into the network, of which none is used here.
+        warnings.simplefilter("ignore")
+        from trafilatura import extract  # noqa: PLC0415 - takes a quarter of a second, which a known site never needs
+    return extract
 
 
 @cache
