@@ -11,6 +11,7 @@ from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse
 from scrapy_dedup.core.metadata_declared import Declared, read_declared, read_marks
 from scrapy_dedup.core.places import Place
 from scrapy_dedup.core.tags import Tag
+from scrapy_dedup.core.walk import Walk
 
 __all__ = ["Block", "Page", "Unparsed", "parse_page"]
 
@@ -20,10 +21,8 @@ class Page:
     """What is kept of a parsed page. Its tree is gone; blocks and skeleton are enough to draw it again."""
 
     blocks: list[Block] = field(default_factory=list)
-    skeleton: list[int | Tag] = field(default_factory=list)
-    """In document order: structural tags, pictures without text, and indexes into *blocks*."""
-    places: tuple[Place, ...] = field(default=(), compare=False, repr=False)
-    """Where its block-level elements stand, each place once, in order of first appearance."""
+    walk: Walk = field(default_factory=Walk)
+    """The way through its elements, from which skeleton and places are told."""
     body_classes: str = ""
     """The raw `class` of body."""
     title: str | None = None
@@ -39,6 +38,16 @@ class Page:
     """The `content` of each `meta name=robots` in head."""
     declared: Declared = field(default_factory=Declared)
     """What it says about itself: title, dates, authors, kind."""
+
+    @property
+    def skeleton(self) -> list[int | Tag]:
+        """In document order: structural tags, pictures without text, and indexes into *blocks*."""
+        return self.walk.skeleton
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where its block-level elements stand, each place once, in order of first appearance."""
+        return self.walk.places
 
     @property
     def fingerprints(self) -> list[int]:
@@ -67,8 +76,11 @@ def parse_tree(html: str) -> LexborHTMLParser:
     return LexborHTMLParser(html, scripting=True, options=LexborDocumentOptions.WO_EVENTS)
 
 
-def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
-    """Parse HTML once. Any text parses; what would take too long is refused before it is parsed."""
+def parse_page(html: str, limits: ParseLimits | None = None, *, with_links: bool = True) -> Page | Unparsed:
+    """Parse HTML once. Any text parses; what would take too long is refused before it is parsed.
+
+    Without links, which few need, a page takes a tenth less.
+    """
     limits = limits or ParseLimits()
     reason = refuse(html, limits)
     if reason is not None:
@@ -79,7 +91,8 @@ def parse_page(html: str, limits: ParseLimits | None = None) -> Page | Unparsed:
     _read_head(tree.head.iter() if tree.head else (), page)
     page.declared = read_declared(tree, html)
     if tree.body is not None:
-        page.links = _links(tree.body)
+        if with_links:
+            page.links = _links(tree.body)
         page.body_classes = tree.body.attributes.get("class") or ""
         source = tree.body.inner_html or ""
         if not _gather(source, page, limits):
@@ -103,7 +116,7 @@ def _gather(source: str, page: Page, limits: ParseLimits) -> bool:
         return False
     gatherer = Gatherer()
     gatherer.over(source)
-    page.blocks, page.skeleton, page.places = gatherer.blocks, gatherer.skeleton, tuple(gatherer.met)
+    page.blocks, page.walk = gatherer.blocks, Walk(gatherer.walk)
     return True
 
 
@@ -134,7 +147,7 @@ def _draw_without_scripts(source: str, page: Page, limits: ParseLimits) -> None:
         _gather(_NOSCRIPT.sub(drawn, source, count=_MOST_NOSCRIPTS), whole, limits)
         and whole.chars > _MORE_WITHOUT_SCRIPTS * page.chars
     ):
-        page.blocks, page.skeleton, page.places = whole.blocks, whole.skeleton, whole.places
+        page.blocks, page.walk = whole.blocks, whole.walk
         page.links += tuple(links)
         page.declared = replace(page.declared, times=tuple(times), marks=tuple(marks))
 

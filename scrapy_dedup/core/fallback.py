@@ -5,7 +5,6 @@ answer is taken as it is where a page says that it is an article; elsewhere it i
 is kept, and what it leaves out is dropped where the page's structure says so, too.
 """
 
-import logging
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -178,17 +177,9 @@ def _refuse(html: str, page: Page) -> RefusedReason | None:
 
 
 def _trafilatura(html: str, url: str | None) -> str | None:
-    extract = _trafilatura_extract()
     # Lone surrogates are no text to lxml.
     text = html.encode("utf-8", "replace").decode()
-    log = logging.getLogger(EXTRACTOR)
-    level = log.level
-    # It reports odd pages as errors of the crawl; here they are cut by their structure, and that is said on the item.
-    log.setLevel(logging.CRITICAL)
-    try:
-        return extract(text, url=url, include_comments=False, include_tables=True)
-    finally:
-        log.setLevel(level)
+    return _trafilatura_extract()(text, url=url, include_comments=False, include_tables=True)
 
 
 @cache

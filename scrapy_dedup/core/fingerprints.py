@@ -52,6 +52,15 @@ def content_hash(content: str) -> bytes:
     return sha256(" ".join(content.split()).encode("utf-8", "surrogatepass")).digest()
 
 
+def both_hashes(content: str) -> tuple[bytes, bytes]:
+    """Return content hash and text hash of one text, folded once."""
+    folded = " ".join(content.split())
+    return (
+        sha256(folded.encode("utf-8", "surrogatepass")).digest(),
+        blake2b(folded.lower().encode("utf-8", "surrogatepass"), digest_size=TEXT_BYTES).digest(),
+    )
+
+
 def to_hex(fingerprint: int) -> str:
     """Return a block's fingerprint as 16 hexadecimal digits, the form in which it is stored and shown."""
     return f"{fingerprint:016x}"

@@ -1,41 +1,49 @@
 """The blocks of one body, gathered from serialised HTML in one pass."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import NamedTuple
+from itertools import dropwhile, groupby
+from operator import itemgetter
+from typing import Any
 
-from scrapy_dedup.core.places import BODY, Place, known_place
-from scrapy_dedup.core.tables import TABLE_PARTS, Table
-from scrapy_dedup.core.tags import LONG_TAG, Role, Tag, Token, known_tag, plain, read_tag
+from scrapy_dedup.core.block import MOST_MARKS, NO_MARKS, TAGS, Block, FoundBlock, Marks, inline_token
+from scrapy_dedup.core.places import BODY, Place, forget_many
+from scrapy_dedup.core.tags import INLINE, LITERAL, RAW, VOID, Role, Tag, plain, read_tag
 
-# An element that spans blocks is drawn in each of them; a page has this many at once, and this many characters of them.
-_MOST_MARKS = 8
+__all__ = ["Block", "Gatherer"]
+
+# What elements that span blocks add to a page, in characters.
 _MOST_REPEATED_CHARS = 1_000_000
+# Beyond so many characters of tags (a picture inside its address) a block's source is not kept.
+_LONG_SOURCE = 2_000
 # The text of `<br>`; no other text is this object.
 _LINE_END = "\r\n"
-_BR = Tag("br")
-_GONE = Tag("")
+# Stands where a comment or an element that is not seen stood within a text: tags that mean nothing.
+_NOTHING = "<></>"
 
 
-class Block(NamedTuple):
-    """The smallest piece of visible text with a DOM path."""
-
-    path: str
-    """Steps from body, as `body>div#page>ul.menu>li`; volatile classes and digits are masked."""
-    text: str
-    """White space folded, except within `pre`."""
-    fingerprint: int
-    """64 bits of path and text."""
-    link_chars: int
-    """How many characters of *text* stand in links."""
-    pieces: tuple[str | Tag, ...]
-    """The text as it stood, escaped for HTML, between its inline tags."""
+def _either(names: Iterable[str]) -> str:
+    """Return a pattern for names, by first letter: each is tried at every tag of a page."""
+    letters = groupby(sorted(names), itemgetter(0))
+    return "|".join(f"{letter}(?:{'|'.join(name[1:] for name in group)})" for letter, group in letters)
 
 
-# Looked up once: the loop below runs for every tag of every page.
-_PASS, _BLOCK, _BLOCK_END, _VOID = int(Role.PASS), int(Role.BLOCK), int(Role.BLOCK_END), int(Role.VOID)
-_MARK, _MARK_END, _BREAK = int(Role.MARK), int(Role.MARK_END), int(Role.BREAK)
-_UNSEEN, _RAW = int(Role.UNSEEN), int(Role.RAW)
+def _up_to_end_tag(name: str) -> str:
+    return rf"{name}(?: [^>]*+)?+>(?:[^<]++|<(?!/{name}>))*+(?:</{name}(?=>)|\Z)"
+
+
+# Divides a serialised body at all tags but inline ones: text, tag, text, ..., tag, text. Comments, scripts and the like
+# are one tag each, that is None. Possessive throughout: no character is looked at more than a few times.
+_BOUNDARIES = re.compile(
+    r"<(?:!--(?:[^-]++|-(?!->))*+(?:-->|\Z)|(?:"
+    + "|".join(map(_up_to_end_tag, sorted(RAW - LITERAL)))
+    + rf")(?:>|\Z)|(?!/?(?:{_either(INLINE)})[ />])("
+    + "|".join(map(_up_to_end_tag, sorted(LITERAL)))
+    + r"|[^>]*+)(?:>|\Z))"
+)
+_LONE = re.compile(rf"<({_either(INLINE & VOID)})[ />]")
+_BLANK_LINE = re.compile(r"<br(?: [^>]*+)?+>(?:\s++|&nbsp;|<(?!br[ >])[^>]*+>)*+<br[ >]")
 
 
 class Gatherer:
@@ -46,213 +54,163 @@ class Gatherer:
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self.skeleton: list[int | Tag] = []
-        self.places = [BODY]
-        self.met: dict[Place, None] = {BODY: None}
-        """Each place once, in order of first appearance."""
-        self.pieces: list[str | Tag] = []
-        self.texts: list[str] = []
+        self.walk: list[Place | int | Tag] = [BODY]
+        """Where each boundary led, in order; between them indexes into *blocks*, and pictures without text."""
+        # Parts of a text before what is not seen.
+        self.held: list[str] = []
         self.open_marks: list[Tag] = []
-        self.linked = False
+        # Other inline elements that are open.
+        self.others = 0
         self.repeated_chars = 0
-        self.tables: list[Table] = []
-        self.has_gone = False
 
     def over(self, source: str) -> None:
         """Take in the whole body."""
-        texts, pieces = self.texts, self.pieces
-        parts = iter(source.split("<"))
-        text = next(parts)
-        while True:
-            if text and (texts or not text.isspace()):
-                pieces.append(text)
-                texts.append(text)
-            part = next(parts, None)
-            if part is None:
-                break
-            name, _, text = part.partition(">")
-            token = known_tag(name) if len(name) < LONG_TAG else read_tag(name)
-            role = token[0]
-            if _PASS < role <= _VOID:
-                if pieces:
-                    self._flush()
-                if role == _BLOCK:
-                    self._open(name, token)
-                elif role == _BLOCK_END:
-                    self._close()
-            elif role >= _UNSEEN:
-                text = self._pass_over(token, part, text, parts)
-            elif role:
-                self._inline(role, token[1])
-        self._flush()
-        while len(self.places) > 1:
-            self._close()
-        if self.has_gone:
-            self.skeleton[:] = [event for event in self.skeleton if event is not _GONE]
+        forget_many()
+        walk, held = self.walk, self.held
+        here = BODY
+        bits = iter(_BOUNDARIES.split(source))
+        text = next(bits)
+        pairs = zip(bits, bits, strict=True)
+        for tag, behind in pairs:
+            place = here.after.get(tag) or (here.past(tag) if tag else None)
+            if place is None:
+                if text and (held or not text.isspace()):
+                    held.append(text)
+                text = self._behind(here, tag, behind, pairs) if tag else behind
+                continue
+            if held or (text and not text.isspace()):
+                self._take(here, text)
+            walk.append(place)
+            here = place
+            text = behind
+        self._take(here, text)
 
-    def _inline(self, role: int, tag: Tag) -> None:
-        """Take in a tag within a block."""
-        if role == _BREAK:
-            if not self.places[-1].in_pre and self._ends_in_break():
-                # A blank line in a text ends a paragraph.
-                self._flush()
+    def _behind(self, here: Place, tag: str, behind: str, pairs: Iterator[tuple[Any, ...]]) -> str:
+        """Return the text after a tag that is no boundary, or after an element that is not seen."""
+        start, is_literal, text = tag.partition(">")
+        token = read_tag(start)
+        if is_literal:
+            self._take(here, "")
+            literal = here.child(token._replace(tag=Tag("pre"), drawn=True))
+            self.walk.append(literal)
+            self._take(literal, escape(text.removesuffix(f"</{token.tag.name}"), quote=False))
+            self.walk.append(here)
+            return behind
+        # A control's label is no text to read, except where a heading is one, as accordions have it.
+        if token.role is not Role.UNSEEN or (token.tag.name == "button" and here.in_heading):
+            return behind
+        return _after_element(token.tag.name, pairs)
+
+    def _take(self, here: Place, text: str) -> None:
+        """Take in what stands between two boundaries: one block or none; blank lines divide it into several."""
+        if self.held:
+            text = _NOTHING.join([*self.held, text])
+            self.held.clear()
+        if "<" in text:
+            raw = None if self.open_marks or self.others else _without_tags(text, in_pre=here.in_pre)
+            if raw is None:
+                self._by_tags(here, text)
                 return
-            self.texts.append("\n" if self.places[-1].in_pre else _LINE_END)
-        elif role == _MARK:
+        else:
+            raw = text
+        self._add(here, plain(raw) if "&" in raw else raw, text, self._marks() if self.open_marks else NO_MARKS)
+
+    def _add(self, here: Place, raw: str, source: str, marks: Marks) -> None:
+        """Add a block, where there is text."""
+        text = " ".join(raw.split())
+        if text:
+            self.walk.append(len(self.blocks))
+            block = FoundBlock(here, raw.strip("\r\n") if here.in_pre else text, source, marks)
+            self.blocks.append(block)
+            if len(source) > len(raw) + _LONG_SOURCE:
+                block.forget_source()
+        elif "<img" in source:
+            tokens = (inline_token(tag) for tag in TAGS.findall(source))
+            self.walk += [token.tag for token in tokens if token.role is Role.IMAGE]
+
+    def _by_tags(self, here: Place, text: str) -> None:
+        """Take in a text with blank lines, or with elements that do not both begin and end in it."""
+        bits = TAGS.split(text)
+        begin, marks = 0, self._marks()
+        raw: list[str] = []
+        for place, bit in enumerate(bits):
+            if place % 2 == 0:
+                if bit and (raw or not bit.isspace()):
+                    raw.append(bit)
+            elif inline_token(bit).role is not Role.BREAK:
+                self._mark(bit)
+            elif here.in_pre:
+                raw.append("\n")
+            elif _ends_in_break(raw):
+                self._add(here, plain("".join(raw)), _source(bits, begin, place), marks)
+                begin, marks = place + 1, self._marks()
+                raw.clear()
+            else:
+                raw.append(_LINE_END)
+        self._add(here, plain("".join(raw)), _source(bits, begin, len(bits)), marks)
+
+    def _mark(self, source: str) -> None:
+        """Keep account of which inline elements are open."""
+        role, tag, *_ = inline_token(source)
+        if role is Role.MARK:
             self.open_marks.append(tag)
-            self.linked = self.linked or tag.name == "a"
-            if len(self.open_marks) > _MOST_MARKS:
-                return
-        elif role == _MARK_END:
-            if not self.open_marks:
-                return
-            self.open_marks.pop()
-            if len(self.open_marks) >= _MOST_MARKS:
-                return
-        self.pieces.append(tag)
+        elif role is Role.MARK_END:
+            del self.open_marks[-1:]
+        elif tag.name in INLINE and tag.name not in VOID:
+            self.others = max(0, self.others + (-1 if tag.closing else 1))
 
-    def _ends_in_break(self) -> bool:
-        for text in reversed(self.texts):
-            if text is _LINE_END:
-                return True
-            if plain(text).strip():
-                break
-        return False
-
-    def _open(self, source: str, token: Token) -> None:
-        outer = self.places[-1]
-        place = known_place(outer, source) if len(source) < LONG_TAG else outer.child(token)
-        self._enter(place)
-
-    def _enter(self, place: Place) -> None:
-        self.places.append(place)
-        self.met[place] = None
-        start = place.start
-        if start is None:
-            return
-        name = start.name
-        if name in ("table", "pre"):
-            if self.tables:
-                self.tables[-1].is_layout = True
-            if name == "table":
-                self.tables.append(Table())
-        if self.tables and name in TABLE_PARTS:
-            self.tables[-1].open(start, self.skeleton)
-        else:
-            self.skeleton.append(start)
-
-    def _close(self) -> None:
-        if len(self.places) == 1:
-            return
-        place = self.places.pop()
-        if place.end is None:
-            return
-        name = place.end.name
-        if not (self.tables and name in TABLE_PARTS):
-            self.skeleton.append(place.end)
-            return
-        self.tables[-1].close(place.end, self.skeleton)
-        if name == "table":
-            table = self.tables.pop()
-            if not table.is_drawn:
-                self.has_gone = True
-                for at in table.places:
-                    self.skeleton[at] = _GONE
-
-    def _pass_over(self, token: Token, part: str, text: str, parts: Iterator[str]) -> str:
-        """Return the text after a comment, or after an element that is not seen."""
-        role, tag = token[0], token[1]
-        if role == _RAW:
-            raw, after = _raw_text(tag.name, text, parts)
-            if tag.name in ("xmp", "plaintext"):
-                self._literal(token, raw)
-            return after
-        if role == _UNSEEN:
-            # A control's label is no text to read, except where a heading is one, as accordions have it.
-            return text if tag.name == "button" and self.places[-1].in_heading else _after_element(tag.name, parts)
-        while "-->" not in part:
-            part = next(parts, "-->")
-        return part.partition("-->")[2]
-
-    def _literal(self, token: Token, raw: str) -> None:
-        """Take in text in which tags are text."""
-        self._flush()
-        self._enter(self.places[-1].child(token._replace(tag=Tag("pre"), drawn=True)))
-        self.texts.append(escape(raw, quote=False))
-        self.pieces.extend(self.texts)
-        self._flush()
-        self._close()
-
-    def _flush(self) -> None:
-        """End the block that was being gathered, where it has text."""
-        if not self.pieces:
-            return
-        raw = self.texts[0] if len(self.texts) == 1 else "".join(self.texts)
-        if "&" in raw:
-            raw = plain(raw)
-        folded = " ".join(raw.split())
-        if folded:
-            while self.pieces[-1] == _BR:
-                self.pieces.pop()
-            place = self.places[-1]
-            self.skeleton.append(len(self.blocks))
-            self.blocks.append(
-                Block(
-                    place.path,
-                    raw.strip("\r\n") if place.in_pre else folded,
-                    place.fingerprints.of(folded),
-                    _link_chars(self.pieces, folded) if self.linked else 0,
-                    tuple(self.pieces),
-                )
-            )
-        else:
-            self.skeleton += [piece for piece in self.pieces if type(piece) is Tag and piece.name == "img"]
-        # `<a><div>one</div><div>two</div></a>`: an inline element that spans blocks is open in each of them.
-        self.pieces[:] = self._repeated_marks() if self.open_marks else ()
-        self.linked = bool(self.open_marks)
-        self.texts.clear()
-
-    def _repeated_marks(self) -> list[str | Tag]:
-        marks = self.open_marks[:_MOST_MARKS]
+    def _marks(self) -> Marks:
+        """Return the elements that span blocks: each is drawn in all of them, `<a><p>one</p><p>two</p></a>`."""
+        if not self.open_marks:
+            return NO_MARKS
+        marks = tuple(self.open_marks[:MOST_MARKS])
         self.repeated_chars += sum(len(value) for mark in marks for _, value in mark.attributes)
-        return list(marks) if self.repeated_chars < _MOST_REPEATED_CHARS else []
+        return Marks(marks if self.repeated_chars < _MOST_REPEATED_CHARS else (), len(self.open_marks))
 
 
-def _link_chars(pieces: list[str | Tag], folded: str) -> int:
-    """Return how many of a block's characters stand between the tags of links."""
-    if len(pieces) == 3 and type(pieces[0]) is Tag and pieces[0].name == "a":
-        return len(folded)
-    inside = False
-    texts: list[str] = []
-    for piece in pieces:
-        if type(piece) is str:
-            if inside:
-                texts.append(piece)
-        elif piece[0] == "a":
-            inside = not piece[2]
-    return len(" ".join(plain("".join(texts)).split()))
+def _without_tags(source: str, *, in_pre: bool) -> str | None:
+    """Return a text without its tags; None where it must be looked at tag by tag.
+
+    Where no inline element is open before it, as many end tags as start tags leave none open: what lexbor serialises is
+    a tree.
+    """
+    if lone := source.count("<") - 2 * source.count("</"):
+        names = _LONE.findall(source)
+        if len(names) != lone or ("br" in names and (in_pre or _BLANK_LINE.search(source))):
+            return None
+        source = source.replace("<br", " <br")
+    if not in_pre:
+        return TAGS.sub("", source)
+    # White space before the first word of code is its indentation only where no tag stands between.
+    return "".join(dropwhile(_is_blank, TAGS.split(source)[::2]))
 
 
-def _raw_text(name: str, text: str, parts: Iterator[str]) -> tuple[str, str]:
-    """Return the text up to an element's end tag, whatever it holds, and the text after it."""
-    end = f"/{name}>"
-    raw = [text]
-    for part in parts:
-        if part.startswith(end):
-            return "<".join(raw), part.removeprefix(end)
-        raw.append(part)
-    return "<".join(raw), ""
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
 
 
-def _after_element(name: str, parts: Iterator[str]) -> str:
+def _ends_in_break(texts: list[str]) -> bool:
+    for text in reversed(texts):
+        if text is _LINE_END:
+            return True
+        if plain(text).strip():
+            break
+    return False
+
+
+def _source(bits: list[str], begin: int, end: int) -> str:
+    """Return texts and tags as they stood; *begin* is the place of a text."""
+    return "".join(bit if place % 2 == 0 else f"<{bit}>" for place, bit in enumerate(bits[begin:end]))
+
+
+def _after_element(name: str, pairs: Iterator[tuple[Any, ...]]) -> str:
     """Return the text after an element; elements of its name within it are counted."""
-    depth = 1
-    for part in parts:
-        source, _, text = part.partition(">")
-        if source == f"/{name}":
+    start, end, depth = f"{name} ", f"/{name}", 1
+    for tag, text in pairs:
+        if tag == end:
             depth -= 1
             if not depth:
-                return text
-        elif source == name or source.startswith(f"{name} "):
+                return str(text)
+        elif tag and (tag == name or tag.startswith(start)):
             depth += 1
     return ""

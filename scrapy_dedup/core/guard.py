@@ -93,7 +93,11 @@ def _may_have_attributes(html: str, most: int) -> bool:
         return False
     quoted_ends = len(_QUOTED_END.findall(html))
     if not quoted_ends:
-        return sum(_attributes(tag) ** 2 for tag in _LONG_TAG.findall(html)) > most**2
+        tags = _LONG_TAG.findall(html)
+        # Most tags are too short to be looked into.
+        if sum((len(tag) // 2) ** 2 for tag in tags) <= most**2:
+            return False
+        return sum(_attributes(tag) ** 2 for tag in tags) > most**2
     in_long_parts = sum(map(_attributes, _LONG_PART.findall(f">{html}")))
     return in_long_parts + quoted_ends * _LONG // 2 > most
 

@@ -9,8 +9,7 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from scrapy_dedup.core.blocks import Page, parse_tree
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.gather import Gatherer
-from scrapy_dedup.core.places import Place
-from scrapy_dedup.core.tags import Token
+from scrapy_dedup.core.places import BODY, Place
 
 
 class SelectorError(DedupError):
@@ -45,10 +44,17 @@ def marked_blocks(html: str, page: Page, selectors: Sequence[str]) -> list[froze
     body = tree.body
     if body is None:
         return [frozenset()] * len(page.blocks)
-    gatherer = _MarkingGatherer(attribute, body.attributes.get(attribute) or "")
+    gatherer = Gatherer()
     gatherer.over(body.inner_html or "")
+    marks = _Marks(attribute, body.attributes.get(attribute) or "")
+    found, here = [], BODY
+    for step in gatherer.walk:
+        if isinstance(step, Place):
+            here = step
+        elif isinstance(step, int):
+            found.append(marks.of(here))
     # A page so odd that the attributes changed how it reads has no marks: nothing is guessed.
-    return gatherer.marks if len(gatherer.marks) == len(page.blocks) else [frozenset()] * len(page.blocks)
+    return found if len(found) == len(page.blocks) else [frozenset()] * len(page.blocks)
 
 
 def _unused_name(html: str) -> str:
@@ -56,34 +62,23 @@ def _unused_name(html: str) -> str:
     return next(name for number in count() if (name := f"data-dedup-mark-{number}") not in folded)
 
 
-class _MarkingGatherer(Gatherer):
-    """Gathers blocks, and for each the numbers that an attribute of the elements around it holds."""
+class _Marks:
+    """The numbers that an attribute of the elements around a place holds; each place is looked at once."""
 
     def __init__(self, attribute: str, of_body: str) -> None:
-        super().__init__()
-        self.marks: list[frozenset[int]] = []
         self._attribute = re.compile(rf' {attribute}="([\d ]+)"')
-        self._open_marks = [_numbers(of_body)]
+        self._known: dict[Place, frozenset[int]] = {BODY: _numbers(of_body)}
 
-    def _open(self, source: str, token: Token) -> None:
-        found = self._attribute.search(source)
-        self._found = _numbers(found[1]) if found else frozenset()
-        super()._open(source, token)
-
-    def _enter(self, place: Place) -> None:
-        super()._enter(place)
-        self._open_marks.append(self._open_marks[-1] | self._found)
-        self._found = frozenset()
-
-    _found: frozenset[int] = frozenset()
-
-    def _close(self) -> None:
-        super()._close()
-        del self._open_marks[len(self.places) :]
-
-    def _flush(self) -> None:
-        super()._flush()
-        self.marks += [self._open_marks[-1]] * (len(self.blocks) - len(self.marks))
+    def of(self, place: Place) -> frozenset[int]:
+        unknown = []
+        while place not in self._known and place.outer is not None:
+            unknown.append(place)
+            place = place.outer
+        marks = self._known[place]
+        for inner in reversed(unknown):
+            found = self._attribute.search(inner.source)
+            marks = self._known[inner] = marks | _numbers(found[1]) if found else marks
+        return marks
 
 
 def _numbers(text: str) -> frozenset[int]:

@@ -1,9 +1,7 @@
 """Where an element of a page stands: its DOM path, and whether and as what it is drawn."""
 
-from functools import lru_cache
-
 from scrapy_dedup.core.fingerprints import PathFingerprints
-from scrapy_dedup.core.tags import Tag, Token, known_tag
+from scrapy_dedup.core.tags import LONG_TAG, Role, Tag, Token, known_tag, read_tag
 
 # Structure is drawn to this depth, and a little deeper within what began above it: converters recurse, and each level
 # indents every line.
@@ -25,6 +23,7 @@ class Place:
     """Where an open element stands. Elements of one kind in one place are alike, on all pages of a site."""
 
     __slots__ = (
+        "after",
         "depth",
         "end",
         "fingerprints",
@@ -36,13 +35,18 @@ class Place:
         "mark",
         "outer",
         "path",
+        "source",
         "start",
         "tags",
     )
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.source = ""
+        """The element's start tag without angle brackets."""
         self.outer: Place | None = None
+        self.after: dict[str, Place] = {}
+        """Which place a tag leads to, for the tags met so far; those of inline elements lead nowhere."""
         self.is_prose = False
         self.tags = ""
         """Of a container: the tags from body to it, as `body/div/nav`; else empty."""
@@ -57,6 +61,27 @@ class Place:
         self.start: Tag | None = None
         """As it is drawn; None for an element that is only a boundary."""
         self.end: Tag | None = None
+
+    def past(self, tag: str) -> "Place | None":
+        """Return the place behind a tag, given without angle brackets; None where the tag is no boundary of blocks."""
+        if ">" in tag:
+            # An element whose text is literal is one tag with it.
+            return None
+        token = known_tag(tag) if len(tag) < LONG_TAG else read_tag(tag)
+        if token.role is Role.BLOCK:
+            place = self.child(token)
+            place.source = tag
+        elif token.role is Role.BLOCK_END:
+            # End tags need not match start tags: foreign elements can hold text that is read as tags.
+            place = self.outer or self
+        elif token.role is Role.VOID:
+            place = self
+        else:
+            return None
+        if len(tag) < LONG_TAG:
+            self.after[tag] = place
+            _known.append(self)
+        return place
 
     def child(self, token: Token) -> "Place":
         """Return the place of an element in this one."""
@@ -94,11 +119,18 @@ class Place:
         self.end = Tag(name, (), closing=True)
 
 
-@lru_cache(maxsize=8_192)
-def known_place(outer: Place, source: str) -> Place:
-    """Return the place of an element, given by its start tag without angle brackets, in another."""
-    return outer.child(known_tag(source))
-
-
 BODY = Place("body")
 BODY.tags = "body"
+
+
+# So many steps from place to place are known from page to page; a site needs some hundreds.
+_MOST_KNOWN = 16_384
+_known: list[Place] = []
+
+
+def forget_many() -> None:
+    """Forget all places, where they have become many; only between pages, for one page has each place once."""
+    if len(_known) > _MOST_KNOWN:
+        for place in _known:
+            place.after.clear()
+        _known.clear()

@@ -14,6 +14,8 @@ UNSEEN = frozenset(
 )
 # Their text is no markup and is not escaped where it is serialised.
 RAW = frozenset("script style noscript iframe noembed noframes xmp plaintext".split())
+# Of these, the ones whose text is read as it is.
+LITERAL = frozenset({"xmp", "plaintext"})
 INLINE = frozenset(
     "a abbr acronym b bdi bdo big br cite code data del dfn em font i img ins kbd label link mark math meta mi "
     "mn mo mrow msub msup mtext nobr output picture q rp rt ruby s samp small source span strike strong sub sup time "
@@ -70,8 +72,7 @@ class Role(IntEnum):
     BREAK = 6
     IMAGE = 7
     UNSEEN = 8
-    RAW = 9
-    COMMENT = 10
+    LITERAL = 9
 
 
 class Token(NamedTuple):
@@ -94,7 +95,7 @@ def read_tag(source: str) -> Token:
     """Return what a tag of serialised HTML means, given without its angle brackets."""
     match = _NAME.match(source)
     if match is None or source[0] in "!?":
-        return Token(Role.COMMENT if source.startswith("!--") else Role.PASS, Tag(""))
+        return Token(Role.PASS, Tag(""))
     name = match.group(1)
     if source[0] == "/":
         return Token(_END_ROLES.get(name, Role.BLOCK_END), Tag(name, (), closing=True))
@@ -106,7 +107,7 @@ def read_tag(source: str) -> Token:
     if attributes and (wanted := _DRAWN_ATTRIBUTES.get(name)):
         values = [(key, _drawn_value(key, plain(attributes.get(key, "")))) for key in wanted]
         shown = tuple(pair for pair in values if pair[1])
-    if role is not Role.BLOCK and role is not Role.RAW:
+    if role is not Role.BLOCK and role is not Role.LITERAL:
         return Token(role, Tag(name, shown))
     classes = plain(attributes.get("class", ""))
     step = element_key(name, classes, plain(attributes.get("id", "")))
@@ -124,7 +125,7 @@ def plain(source: str) -> str:
 
 known_tag = lru_cache(maxsize=16_384)(read_tag)
 
-_ROLES = dict.fromkeys(UNSEEN, Role.UNSEEN) | dict.fromkeys(RAW, Role.RAW)
+_ROLES = dict.fromkeys(UNSEEN, Role.UNSEEN) | dict.fromkeys(LITERAL, Role.LITERAL)
 _ROLES |= dict.fromkeys(INLINE, Role.PASS) | dict.fromkeys(MARKED, Role.MARK) | dict.fromkeys(VOID - INLINE, Role.VOID)
 _ROLES |= {"br": Role.BREAK, "img": Role.IMAGE}
 _END_ROLES = dict.fromkeys(_ROLES, Role.PASS) | dict.fromkeys(MARKED, Role.MARK_END)

@@ -203,10 +203,10 @@ def cut(page: Page, template: Template) -> Cut:
     total = unknown = 0
     inside = [0] * 4
     for block in page.blocks:
-        path, text = block[0], block[1]
+        path, text = block.path, block.text
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
-        if why is None and chars >= _LONG_BLOCK and (pages := repeated.get(block[2], 0)):
+        if why is None and chars >= _LONG_BLOCK and (pages := repeated.get(block.fingerprint, 0)):
             why = _why_repeated(block, pages, template, inside=is_inside)
         removed.append(why)
         total += chars

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.fingerprints import content_hash, from_hex, text_hash, to_hex
+from scrapy_dedup.core.fingerprints import both_hashes, content_hash, from_hex, text_hash, to_hex
 from scrapy_dedup.core.render import Output, render
 from scrapy_dedup.core.repeats import (
     REPEATED_TEXT,
@@ -62,13 +62,16 @@ def without(page: Page, removals: Sequence[Removal | None], output: Output, base
     kept = [block.text for removal, block in zip(removals, page.blocks, strict=True) if removal is None]
     chars_out = sum(map(len, kept))
     content = render(page, [removal is None for removal in removals], output, base_url)
+    own_text = "\n".join(kept)
+    # As text, what goes out has the same words.
+    hashes = both_hashes(own_text) if output == "text" else (content_hash(content), text_hash(own_text))
     return Cleaned(
         content=content,
         chars_in=chars_out + sum(len(one.text) for one in removed),
         chars_out=chars_out,
         removed=removed,
-        content_hash=content_hash(content),
-        cleaned_hash=text_hash("\n".join(kept)),
+        content_hash=hashes[0],
+        cleaned_hash=hashes[1],
     )
 
 

@@ -61,7 +61,7 @@ class CleanedPage:
 def clean_page(html: str, url: str, knowledge: SiteKnowledge | None, settings: Settings) -> CleanedPage:
     """Return a page without what its site repeats; what must not be parsed comes back as it came, and flagged."""
     key, domain = page_key(url, url_rules(settings)), extract_domain(url, settings.domain_scope)
-    page = parse_page(html, parse_limits(settings))
+    page = parse_page(html, parse_limits(settings), with_links=False)
     if isinstance(page, Unparsed):
         return CleanedPage(url, key, domain, _as_it_came(html), Metadata(), How.WHOLE, flag=str(page.reason))
     found = cut_page(html, page, url, knowledge, settings)

@@ -1,5 +1,6 @@
 """One page to its clean text, title, date and author, by what is known of its site, or by the fallback."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -7,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 from scrapy_dedup.core.blocks import Block, Page
-from scrapy_dedup.core.fallback import fall_back
+from scrapy_dedup.core.fallback import EXTRACTOR, Fallback, fall_back
 from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.marking import marked_blocks
 from scrapy_dedup.core.metadata import Metadata, metadata_of
@@ -23,6 +24,9 @@ MIN_FIT: Final = 0.5
 ROOT_LOST: Final = "content root lost"
 UNKNOWN_PATHS: Final = "unknown paths"
 NO_LAYOUT: Final = "no layout known"
+NOTHING_LEFT: Final = "next to nothing left"
+# Of a page's text: no page is only its site's.
+_NEXT_TO_NOTHING: Final = 0.01
 
 
 class How(StrEnum):
@@ -70,7 +74,7 @@ def _fallen_back(html: str, page: Page, url: str, layout: int, misfit: str, sett
     if settings.fallback == "whole":
         nothing: list[Removal | None] = [None] * len(page.blocks)
         return SiteCut(without(page, nothing, settings.output, url), metadata, How.WHOLE, layout, misfit)
-    found = fall_back(html, page, url)
+    found = quietly(html, page, url)
     extractor = f"{found.extractor} {found.version}"
     removals = [
         None if keep else Removal(block.fingerprint, _by_fallback(str(reason), extractor))
@@ -80,12 +84,27 @@ def _fallen_back(html: str, page: Page, url: str, layout: int, misfit: str, sett
     return SiteCut(without(page, removals, settings.output, url), metadata, how, layout, misfit)
 
 
+def quietly(html: str, page: Page, url: str) -> Fallback:
+    """Return what to keep of a page of no known layout.
+
+    The extractor reports odd pages as errors of the crawl; they are cut by their structure, which is said on the item.
+    """
+    log = logging.getLogger(EXTRACTOR)
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        return fall_back(html, page, url)
+    finally:
+        log.setLevel(level)
+
+
 def _misfit(page: Page, chosen: LayoutTemplate, found: Cut) -> str:
     """Say what does not fit; empty where all does."""
-    if found.fit >= MIN_FIT:
-        return ""
-    standing = chosen.template.lookup.standing
-    return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
+    if found.fit < MIN_FIT:
+        standing = chosen.template.lookup.standing
+        return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
+    kept = sum(len(block.text) for why, block in zip(found.removed, page.blocks, strict=True) if why is None)
+    return NOTHING_LEFT if kept < _NEXT_TO_NOTHING * page.chars else ""
 
 
 def _removals(blocks: Sequence[Block], found: Cut) -> list[Removal | None]:

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.fallback import fall_back
 from scrapy_dedup.core.layouts import LayoutIndex, cluster
 from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
@@ -116,7 +115,7 @@ class _Trials:
         parsed = parse_page(html, self._limits)
         assert isinstance(parsed, Page)
         found = zip(
-            parsed.blocks, cut(parsed, self._template).removed, fall_back(html, parsed, page.url).keep, strict=True
+            parsed.blocks, cut(parsed, self._template).removed, quietly(html, parsed, page.url).keep, strict=True
         )
         # Extractors keep some comments and leave others: what readers wrote below a page is not what is tried here.
         judged = [(block, why is None, kept) for block, why, kept in found if not _is_comment(why)]

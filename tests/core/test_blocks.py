@@ -194,6 +194,16 @@ def test_page_knows_its_size() -> None:
     assert page.fingerprints == [block.fingerprint for block in page.blocks]
 
 
+def test_links_are_read_where_they_are_wanted() -> None:
+    html = "<p><a href=x>one</a></p>"
+
+    page = parse_page(html, with_links=False)
+
+    assert isinstance(page, Page)
+    assert (page.links, parsed(html).links) == ((), ("x",))
+    assert page.blocks == parsed(html).blocks
+
+
 def test_a_page_beyond_its_limits_is_left_as_it_came() -> None:
     assert parse_page("x" * 11, ParseLimits(characters=10)) == Unparsed(UnparsedReason.TOO_LARGE)
 

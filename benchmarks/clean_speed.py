@@ -1,0 +1,167 @@
+"""How fast is a page of a known site cleaned, beside the bare parse and page-at-a-time extractors?
+
+CPU time of one process on the same pages; in each round all are run in turn, and the figures are medians of the rounds'
+ratios. What is not installed is left out.
+"""
+
+import argparse
+import contextlib
+import statistics
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser
+
+from benchmarks import corpus, results
+from scrapy_dedup.core.blocks import Unparsed, parse_page
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.page_cleaning import CleanedPage, clean_page
+from scrapy_dedup.service.site_cleaning import How
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.settings import Settings
+
+OURS, PARSE, BLOCKS, FINGERPRINTS = "scrapy_dedup", "bare parse", "blocks", "blocks, fingerprints"
+SETTINGS = Settings(output="text")
+
+Page = tuple[str, str]
+Extract = Callable[[str, str], object]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--pages", type=int, default=4, help="of each site")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    known: dict[str, SiteKnowledge] = {}
+    measured: list[tuple[str, Page]] = []
+    learning: list[float] = []
+    for manifest, folder in corpus.sites(args.corpus):
+        site, sample = manifest["domain"], sample_of(list(corpus.pages(manifest, folder)))
+        known[site], ratio = learned(site, sample)
+        learning.append(ratio)
+        measured += [(site, page) for page in sample[: args.pages]]
+    sites = {page[0]: site for site, page in measured}
+    pages = [page for _, page in measured]
+    clean = ours(known, sites)
+    ways = {PARSE: bare, BLOCKS: blocks, FINGERPRINTS: fingerprints, OURS: clean, **peers()}
+    of_known_layouts = [page for page in pages if clean(*page).how is How.TEMPLATE]
+    found = {
+        name: report(name, some, rounds(ways, some, args.rounds))
+        for name, some in (("all pages", pages), ("pages of known layouts", of_known_layouts))
+    }
+    learn = statistics.median(learning)
+    print(f"learning a page costs {learn:.2f} times cutting it ({min(learning):.2f} to {max(learning):.2f} by site)")
+    results.write(args.json, {**found, "learning_over_cutting": learning})
+
+
+def sample_of(pages: list[Page]) -> list[Page]:
+    """Return the pages that a site is learned from, in the order of their keys."""
+    return sorted(pages, key=lambda page: page_key(page[0]))[: SETTINGS.learn_pages]
+
+
+def learned(site: str, sample: list[Page]) -> tuple[SiteKnowledge, float]:
+    """Return what a site teaches, and how much longer that took than cutting the same pages by it."""
+    begin = process_time()
+    knowledge = learn_site(site, sample, SETTINGS)
+    middle = process_time()
+    for url, html in sample:
+        clean_page(html, url, knowledge, SETTINGS)
+    return knowledge, (middle - begin) / (process_time() - middle)
+
+
+def bare(_url: str, html: str) -> object:
+    return LexborHTMLParser(html)
+
+
+def blocks(_url: str, html: str) -> object:
+    return parse_page(html)
+
+
+def fingerprints(_url: str, html: str) -> object:
+    """Return what a crawl needs of every page."""
+    page = parse_page(html)
+    return None if isinstance(page, Unparsed) else page.fingerprints
+
+
+def ours(known: dict[str, SiteKnowledge], sites: dict[str, str]) -> Callable[[str, str], CleanedPage]:
+    return lambda url, html: clean_page(html, url, known[sites[url]], SETTINGS)
+
+
+def peers() -> dict[str, Extract]:
+    """Return the extractors that are installed."""
+    found: dict[str, Extract] = {}
+    for name, make in _PEERS.items():
+        with contextlib.suppress(ImportError):
+            found[name] = make()
+    return found
+
+
+def _trafilatura() -> Extract:
+    extract: Any = import_module("trafilatura").extract
+    return lambda _url, html: extract(html, include_comments=False, include_tables=True)
+
+
+def _resiliparse() -> Extract:
+    extract: Any = import_module("resiliparse.extract.html2text").extract_plain_text
+    return lambda _url, html: extract(html, main_content=True, links=False)
+
+
+def _readability() -> Extract:
+    document: Any = import_module("readability").Document
+    tree: Any = import_module("lxml.html").fromstring
+    return lambda _url, html: tree(document(html).summary()).text_content()
+
+
+def _justext() -> Extract:
+    justext: Any = import_module("justext")
+    words = justext.get_stoplist("English")
+    return lambda _url, html: [one.text for one in justext.justext(html, words) if not one.is_boilerplate]
+
+
+_PEERS = {
+    "trafilatura": _trafilatura,
+    "resiliparse": _resiliparse,
+    "readability-lxml": _readability,
+    "jusText": _justext,
+}
+
+
+def rounds(ways: dict[str, Extract], pages: list[Page], count: int) -> dict[str, list[float]]:
+    """Return the CPU seconds of each way in each round, after one that warms up."""
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(count + 1):
+        for name, extract in ways.items():
+            begin = process_time()
+            for url, html in pages:
+                # A peer that fails on a page has extracted nothing.
+                with contextlib.suppress(Exception):
+                    extract(url, html)
+            if number:
+                seconds[name].append(process_time() - begin)
+    return seconds
+
+
+def report(title: str, pages: list[Page], seconds: dict[str, list[float]]) -> dict[str, Any]:
+    """Print and return what each way costs, and how much faster ours is."""
+    chars = sum(len(html) for _, html in pages)
+    print(f"{title}: {len(pages)} of {chars / len(pages) / 1_000:.1f} thousand characters each")
+    print(f"{'':22}{'ms a page':>10}{'pages/s':>10}{'ours is faster by (range of the rounds)':>44}")
+    figures: dict[str, Any] = {}
+    for name, each in seconds.items():
+        ratios = [other / own for other, own in zip(each, seconds[OURS], strict=True)]
+        one = statistics.median(each) / len(pages)
+        figures[name] = {"ms_a_page": 1_000 * one, "pages_a_second": 1 / one, "times_ours": statistics.median(ratios)}
+        print(f"{name:22}{1_000 * one:10.2f}{1 / one:10.0f}{results.spread(ratios):>44}")
+    over = 1 / figures[PARSE]["times_ours"]
+    print(f"ours costs {over:.2f} times the bare parse")
+    return {"pages": len(pages), "ways": figures, "over_bare_parse": over}
+
+
+if __name__ == "__main__":
+    main()
