@@ -115,11 +115,19 @@ class Crawl:
             self.count("boilerplate/chars", cleaned.chars_removed)
         self.count("pages/chars_in", cleaned.chars_in)
         self.count("pages/chars_out", cleaned.chars_out)
-        site = learner.site if learner is not None else None
-        if site is not None and draft.page is not None and draft.cut is not None:
+        if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)
-            site.note(draft.page_key, draft.url, draft.source, draft.page, draft.cut, draft.fetched_at)
+            self._note(draft, learner)
         return cleaned
+
+    def _note(self, draft: Draft, learner: Learner) -> None:
+        """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
+        if learner.site is not None and draft.page is not None and draft.cut is not None:
+            is_alarm = learner.site.note(
+                draft.page_key, draft.url, draft.source, draft.page, draft.cut, draft.fetched_at
+            )
+            if is_alarm:
+                self.count("drift/alarms", 1)
 
     def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> None:
         """Find out what would have been removed of pages, once there is something to find it out by."""
@@ -130,6 +138,7 @@ class Crawl:
         at = datetime.now(UTC)
         for draft, settings in learner.shadowed:
             cleaned = self._cut(draft, learner, settings)
+            self._note(draft, learner)
             if cleaned.removed:
                 self.count("shadow/boilerplate/pages", 1)
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))

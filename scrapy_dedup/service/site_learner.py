@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.drift import Drift, DriftWatch
+from scrapy_dedup.core.drift import ENOUGH, Drift, DriftWatch
 from scrapy_dedup.core.layouts import VERSION, skeleton_of
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_records import template_record
-from scrapy_dedup.service.site_sample import SiteSample, learned_page
+from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import (
     AlarmRecord,
@@ -43,7 +43,7 @@ class SiteLearner:
         self._strays = SiteSample(settings.learn_pages)
         """Pages that no template fits, met at any time."""
         self._fresh = SiteSample(settings.learn_pages)
-        """Those of late; after a redesign all pages."""
+        """Those of late, since ENOUGH pages fitted; after a redesign all pages."""
         self._former: SiteKnowledge | None = None
         """What was known before a redesign, while the new design is learned."""
         self._fitting = 0
@@ -60,8 +60,9 @@ class SiteLearner:
 
     @property
     def is_settled(self) -> bool:
-        """Nothing more is learned from pages that fit; they cost no memory."""
-        return self.knowledge is not None and self.knowledge.pages >= self._settings.learn_pages
+        """The first pages are over: nothing more is learned from pages that fit, and they cost no memory."""
+        known = self.knowledge
+        return known is not None and (known.pages >= self._settings.learn_pages or bool(self.alarms))
 
     def see(self, page_key: bytes, url: str, html: str, page: Page) -> None:
         """Take in a page before it is cut."""
@@ -82,42 +83,55 @@ class SiteLearner:
         """Cut a page by what is known now."""
         return cut_page(html, page, url, self.knowledge, settings)
 
-    def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> None:
-        """Count a page that was cut, and watch whether the templates still fit."""
+    def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> bool:
+        """Count a page that was cut, and watch whether the templates still fit; return whether it raised an alarm."""
         skeleton = skeleton_of(page)
         self._pages[found.layout] += 1
         self._signatures[skeleton.l1, skeleton.l2, found.layout] += 1
         self._examples.setdefault(found.layout, url)
         if self.knowledge is None or not self.knowledge.templates:
-            return
+            return False
         drift = self._watch.note(found.layout, found.misfit, at)
-        self._fitting = 0 if found.misfit else self._fitting + 1
+        if drift is not None and self._learn_more(at):
+            self._watch, drift = DriftWatch(), None
         if drift is not None:
-            self.alarms.append(drift)
-            self._records.append(_raised(self.domain, drift, at))
-            self._former = self._former or self.knowledge
-            self._sample = SiteSample(self._settings.learn_pages)
-        if self._former is None and self._fitting >= WINDOW and len(self._fresh):
+            self._begin_anew(drift, at)
+        self._fitting = 0 if found.misfit else self._fitting + 1
+        if self._former is not None or found.misfit:
+            self._take_in(learned_page(page_key, url, page), html, at, is_first=drift is not None)
+        elif self._fitting == ENOUGH:
             self._fresh = SiteSample(self._settings.learn_pages)
-        if found.misfit or self._former is not None:
-            self._take_in(learned_page(page_key, url, page), html, at, is_misfit=bool(found.misfit))
         if self._watch.cleared():
             self._watch.relearned()
             self._records.append(AlarmRecord(self.domain, self.alarms[-1].layout, cleared_at=at))
+        return drift is not None
 
-    def _take_in(self, page: LearnedPage, html: str, at: datetime, *, is_misfit: bool) -> None:
-        """Learn from a page after the site was learned."""
-        if self._fresh.wants(page.page_key):
-            self._fresh.add(page, html)
+    def _learn_more(self, at: datetime) -> bool:
+        """Learn earlier than planned, where it goes on: that pages do not fit what few pages taught is no wonder."""
         if self._former is not None:
-            if len(self._fresh) in (*_FRESH_AT, self._fresh.most):
-                self._renew(self._former, at)
-        elif is_misfit and self._strays.wants(page.page_key):
-            self._strays.add(page, html)
-            if len(self._strays) in (*_FRESH_AT, self._strays.most):
-                self._learn_strays(at)
+            self._learn_anew(self._former, at)
+            return True
+        return self.knowledge is not None and len(self._sample) > self.knowledge.pages and self.learn(at)
 
-    def _renew(self, former: SiteKnowledge, at: datetime) -> None:
+    def _begin_anew(self, drift: Drift, at: datetime) -> None:
+        self.alarms.append(drift)
+        self._records.append(_raised(self.domain, drift, at))
+        self._former = self._former or self.knowledge
+        self._sample = SiteSample(self._settings.learn_pages)
+
+    def _take_in(self, page: LearnedPage, html: str, at: datetime, *, is_first: bool) -> None:
+        """Learn from a page that comes after the site was learned."""
+        is_new = _added(self._fresh, page, html)
+        if self._former is not None:
+            if is_first or (is_new and self._is_time(self._fresh)):
+                self._learn_anew(self._former, at)
+        elif _added(self._strays, page, html) and self._is_time(self._strays):
+            self._learn_strays(at)
+
+    def _is_time(self, sample: SiteSample) -> bool:
+        return len(sample) in (*_FRESH_AT, sample.most)
+
+    def _learn_anew(self, former: SiteKnowledge, at: datetime) -> None:
         newer = learn_sample(self.domain, self._fresh, self._settings)
         if newer.templates:
             self._keep(former.merged(newer, replaces_rest=True), at)
@@ -141,6 +155,10 @@ class SiteLearner:
             for layout, one in sorted(self.knowledge.templates.items())
             if before.get(layout) is not one
         ]
+        self._records += [
+            TemplateStateRecord(self.domain, layout, None, "retired", "pages of this layout are now of another one", at)
+            for layout in sorted(set(before) - set(self.knowledge.templates))
+        ]
 
     def take_records(self, at: datetime) -> Iterator[LayoutKnowledge]:
         """Take what is to be remembered since the last call."""
@@ -152,6 +170,14 @@ class SiteLearner:
         for layout, pages in sorted(self._pages.items()):
             yield LayoutRunRecord(self.domain, layout, pages, self._examples[layout])
         self._records, self._signatures, self._pages = [], Counter(), Counter()
+
+
+def _added(sample: SiteSample, page: LearnedPage, html: str) -> bool:
+    """Take a page into a sample; return whether that has grown by it."""
+    before = len(sample)
+    if sample.wants(page.page_key):
+        sample.add(page, html)
+    return len(sample) > before
 
 
 def _raised(domain: str, drift: Drift, at: datetime) -> AlarmRecord:

@@ -47,7 +47,7 @@ def test_item_has_the_page_without_its_boilerplate(crawled: Crawled, kind: str, 
 def test_item_tells_what_was_removed_and_why(crawled: Crawled, kind: str) -> None:
     report = crawled.items[f"{kind} p3"]["dedup"]
 
-    assert report["method"] == "html"
+    assert report["method"] == "template"
     assert "8 of 8 pages" in str(report["removed"])
 
 

@@ -1,0 +1,188 @@
+"""Crawls that learn templates, cut by them, keep them, and obey what a person decided about them."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.commands.running import Outcome, scrapy
+from tests.end_to_end.crawling import ADDON, Crawled, Lines, Project
+from tests.end_to_end.recrawl_site import rows
+from tests.server import Answer, Site, WebServer, redirect, serving
+from tests.service.learned_site import ADVERT, FOOTER, WORDS, listing, post
+
+pytestmark = pytest.mark.crawl
+
+POSTS, LISTINGS = [f"{word}-{number}" for word in WORDS for number in (1, 2)][:24], WORDS[:8]
+BYLINE = "Seen by"
+
+
+def site(origins: list[str]) -> Site:
+    posts: Site = {f"{origins[0]}/posts/{name}": Answer(post(name)) for name in POSTS}
+    return posts | {f"{origins[0]}/tools/{name}": Answer(listing(name)) for name in LISTINGS}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, site) as running:
+        yield running
+
+
+def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
+    """Ask for the pages of the site one after the other."""
+    return project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **settings)
+
+
+@pytest.fixture
+def always(project: Project) -> Project:
+    """A project that gives all items in each crawl."""
+    project.settings["DEDUP_UNCHANGED_ENABLED"] = False
+    return project
+
+
+def texts(crawled: Crawled) -> dict[str, str]:
+    return {line["id"]: line["cleaned"] for line in crawled.stored}
+
+
+def posts_of(crawled: Crawled) -> list[str]:
+    return [text for url, text in texts(crawled).items() if "/posts/" in url]
+
+
+class TestTemplates:
+    def test_are_learned_by_the_first_crawl_and_used_by_the_next(self, always: Project, server: WebServer) -> None:
+        first, second = crawl(always, server), crawl(always, server)
+
+        assert first.count("items/parked") > 0
+        assert second.count("items/parked") == 0
+        assert second.count("pages/by_template") == len(POSTS) + len(LISTINGS)
+        assert second.count("pages/by_fallback") == 0
+        states = rows(always, "SELECT layout, state FROM layout_templates WHERE state = 'live' AND layout != 0")
+        assert len(states) == 2
+        for text in texts(second).values():
+            assert FOOTER not in text
+            assert "About us" not in text
+        assert all(ADVERT not in text and "are what a rope maker works with" in text for text in posts_of(second))
+
+    def test_every_removed_block_has_a_rule_in_words(self, always: Project, server: WebServer) -> None:
+        crawl(always, server)
+
+        reports = crawl(always, server).reports
+
+        removed = [block for report in reports.values() for block in report["removed"]]
+        assert {block["reason"].split(":")[0] for block in removed} == {"template"}
+        assert not [block for block in removed if not block["path"].startswith("body")]
+
+    def test_nothing_is_an_alarm_on_a_site_that_stays_as_it_is(self, always: Project, server: WebServer) -> None:
+        crawled = [crawl(always, server), crawl(always, server)]
+
+        assert [one.count("drift/alarms") for one in crawled] == [0, 0]
+        assert rows(always, "SELECT * FROM layout_alarms") == []
+
+
+def comparable(lines: Lines) -> list[str]:
+    """Return a feed without what tells one run from another: items that waited together leave in any order."""
+    return sorted(json.dumps({**line, "dedup": _timeless(line["dedup"])}) for line in lines)
+
+
+def _timeless(report: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in report.items() if name not in ("run", "fetched_at", "previous_seen_at")}
+
+
+class TestShadow:
+    @pytest.fixture
+    def odd(self, server: WebServer) -> Iterator[WebServer]:
+        """The site with a page that names another one as canonical, one under two spellings, and one that moved."""
+        origin = server.origins[0]
+        page = f"{origin}/posts/{POSTS[0]}"
+        alias = post(POSTS[0]).replace("<head>", f'<head><link rel="canonical" href="{page}">')
+        more: Site = {f"{origin}/print": Answer(alias), f"{page}?utm_source=x": Answer(post(POSTS[0]))}
+        before = dict(server.site)
+        # Last: where a redirect leads to a page that was asked for, Scrapy drops it, and the spider ends.
+        server.site = {**dict(list(before.items())[16:]), page: before[page], **more, f"{origin}/old": redirect(page)}
+        yield server
+        server.site = before
+
+    @pytest.mark.parametrize(
+        ("layer", "would"),
+        [
+            pytest.param("boilerplate", "shadow/boilerplate/blocks", id="boilerplate"),
+            pytest.param("url", "shadow/url/", id="url"),
+            pytest.param("canonical", "shadow/canonical/items", id="canonical"),
+            pytest.param("unchanged", "shadow/unchanged/unchanged", id="unchanged"),
+        ],
+    )
+    def test_feeds_are_those_of_the_layer_switched_off(
+        self, layer: str, would: str, odd: WebServer, make_project: Callable[..., Project]
+    ) -> None:
+        shadowed = make_project("shadowed", **ADDON, DEDUP_SHADOW=[layer])
+        off = make_project("off", **ADDON, **{f"DEDUP_{layer.upper()}_ENABLED": False})
+
+        seen = 0
+        for number in (1, 2):
+            there, here = crawl(shadowed, odd), crawl(off, odd)
+            seen += there.sum(would)
+
+            assert comparable(there.fed) == comparable(here.fed), f"crawl {number}"
+            assert here.sum("shadow/") == 0
+        assert seen > 0
+
+    def test_the_decisions_tell_what_would_have_been_removed(
+        self, project: Project, server: WebServer, make_project: Callable[..., Project]
+    ) -> None:
+        crawled = crawl(project, server, DEDUP_SHADOW=["boilerplate"])
+        acting = crawl(make_project("acting", **ADDON), server)
+
+        assert crawled.count("boilerplate/blocks") == 0
+        assert all(FOOTER in text for text in texts(crawled).values())
+        assert crawled.count("shadow/boilerplate/pages") >= len(POSTS)
+        for what in ("pages", "blocks", "chars"):
+            assert crawled.count(f"shadow/boilerplate/{what}") == acting.count(f"boilerplate/{what}")
+        query = "SELECT page_key, reason, detail FROM decisions WHERE layer = 'boilerplate' ORDER BY page_key"
+        assert rows(project, query) == rows(Project(project.folder.parent / "acting"), query)
+
+
+class TestDecisions:
+    """What a person decides acts in the next crawl, and is taken back as if it had never been."""
+
+    @pytest.fixture
+    def learned(self, always: Project, server: WebServer) -> tuple[Project, dict[str, str]]:
+        """A project, with the texts that it gives once the site is known."""
+        crawl(always, server)
+        return always, texts(crawl(always, server))
+
+    def templates(self, project: Project, server: WebServer, verb: str, *options: str) -> Outcome:
+        domain = server.origins[0].removeprefix("http://")
+        listed = scrapy("dedup", "templates", "list", domain, "--json", folder=project.folder)
+        assert listed.code == 0, listed.err
+        (layout,) = [
+            one["layout"] for one in listed.json["templates"] if one["url_pattern"] and "posts" in one["url_pattern"]
+        ]
+        told = scrapy("dedup", "templates", verb, domain, layout, *options, folder=project.folder)
+        assert told.code == 0, told.err
+        return told
+
+    def test_drop_and_keep_act_in_the_next_crawl(
+        self, learned: tuple[Project, dict[str, str]], server: WebServer
+    ) -> None:
+        project, before = learned
+        self.templates(project, server, "override", "--drop", "p.byline", "--keep", "aside.bar")
+
+        after = crawl(project, server)
+
+        assert all(BYLINE in text for url, text in before.items() if "/posts/" in url)
+        assert all(BYLINE not in text and ADVERT in text for text in posts_of(after))
+        listings = {url: text for url, text in before.items() if "/tools/" in url}
+        assert listings.items() <= texts(after).items()
+
+    def test_rollback_restores_the_old_cut_byte_for_byte(
+        self, learned: tuple[Project, dict[str, str]], server: WebServer
+    ) -> None:
+        project, before = learned
+        self.templates(project, server, "override", "--drop", "p.byline", "--keep", "aside.bar")
+        assert texts(crawl(project, server)) != before
+
+        self.templates(project, server, "rollback")
+
+        assert texts(crawl(project, server)) == before
+        assert texts(crawl(project, server)) == before
