@@ -9,10 +9,11 @@ PROMOTION = "Members of the harbour club sail for free every first Sunday of the
 def page(name: str, links: list[str]) -> str:
     """Return a page with a promotion between two paragraphs of its own."""
     paragraphs = [f"<p>{prose((name, part), sentences=6)}</p>" for part in range(4)]
+    offer = f"<div class='offer'><p>{PROMOTION}</p></div>"
     anchors = "".join(f'<li><a href="{link}">More about {link.rpartition("/")[2]}</a></li>' for link in links)
     return (
         f"<!doctype html><html lang='en'><head><title>On {name}</title></head><body>{MENU}<main><h1>On {name}</h1>"
-        f"{paragraphs[0]}{paragraphs[1]}<div class='offer'><p>{PROMOTION}</p></div>{paragraphs[2]}{paragraphs[3]}</main>"
+        f"{paragraphs[0]}{paragraphs[1]}{offer}{paragraphs[2]}{paragraphs[3]}</main>"
         f"<ul class='more'>{anchors}</ul>{FOOTER}</body></html>"
     )
 

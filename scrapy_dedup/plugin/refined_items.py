@@ -45,6 +45,11 @@ class Outgoing:
         """Whether all items have left."""
         return len(self.entries) == len(self.items)
 
+    @property
+    def scraped(self) -> int:
+        """How many items passed all pipelines."""
+        return sum(entry is not None for entry in self.entries.values())
+
     def left(self, number: int, item: Any | None) -> None:
         """Note how an item left; None: it was dropped, or a pipeline failed."""
         self.entries[number] = None if item is None else item_entry(item)

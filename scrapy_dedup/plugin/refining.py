@@ -1,5 +1,6 @@
 """Refined pages on their way through a project's pipelines and feeds, and into the store once they are safe."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,8 +13,10 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.items import REPORT
 from scrapy_dedup.plugin.refined_items import Outgoing, Renewer
+from scrapy_dedup.plugin.runtime import on_acknowledged
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.service.refined_outcomes import write_refined
 from scrapy_dedup.service.refining import Refinement
@@ -44,6 +47,8 @@ class Emitted:
     """Pages whose items a pipeline failed on, or that could not be written: they come again."""
     stored: int = 0
     """Pages of which the store has the new text: their items are safe."""
+    complete: bool = False
+    """Whether all that change were emitted."""
     reason: str = ""
     """Why the run ended, as Scrapy says it; empty where it did not begin."""
     errors: list[StoreError] = field(default_factory=list)
@@ -89,45 +94,54 @@ class Emission:
         self._strays: list[tuple[Any, set[Any]]] = []
         """Items that passed all pipelines as other objects, of pages that they do not name; and their feeds."""
         self._safe: list[Record] = []
+        self._words: Counter[str] = Counter()
+        """Items that the user called safe, by their page's URL."""
+        self._unsaid: dict[str, tuple[int, list[Record]]] = {}
+        """Pages that are through but for the user's word: how many items they gave, and what is to be written."""
         self._waiting: Deferred[None] | None = None
-        self._most = 1
+        self._crawler: Crawler | None = None
 
     def watch(self, crawler: Crawler) -> None:
         """Begin to follow what becomes of the items."""
-        self._most = max(1, crawler.settings.getint("CONCURRENT_ITEMS"))
         self._crawler = crawler
-        self._safety = Safety(crawler, follows_feeds=self._ack != "item_scraped", count=self._count)
+        self._safety = Safety(crawler, follows_feeds=self._ack == "auto", count=self._count)
         connect: Callable[..., None] = crawler.signals.connect
         connect(self._scraped, signals.item_scraped)
         connect(self._dropped, signals.item_dropped)
         connect(self._failed, signals.item_error)
         connect(self._closed, signals.spider_closed)
         connect(self._stopped, signals.engine_stopped)
+        if self._ack == "manual":
+            on_acknowledged(crawler, self._said)
 
     def _count(self, what: str, n: int) -> None:
+        assert self._crawler is not None
         self._crawler.stats.inc_value(f"dedup/{what}", n)
 
     async def items(self) -> AsyncIterator[Any]:
-        """Yield the items of all pages; as many are in the pipelines at a time as the project allows."""
+        """Yield the items of all pages, as fast as they are taken; end early where the crawler is told to stop."""
+        assert self._crawler is not None
+        state = EngineState(self._crawler)
         try:
             while (lot := await run_in_thread(next, self._lots, None)) is not None:
                 for refinement in lot:
                     page = self._renewer.outgoing(refinement)
                     for number, item in enumerate(page.items):
-                        await self._until_fewer_than(self._most)
+                        if state.closing():
+                            return
                         self._under_way[id(item)] = _UnderWay(page, number, item)
                         yield item
-                await self._until_fewer_than(1)
+                await self._all_left()
                 await self._write()
+            self._emitted.complete = True
         except StoreError as error:
             self._emitted.errors.append(error)
 
-    async def _until_fewer_than(self, most: int) -> None:
-        while len(self._under_way) - len(self._strays) >= most:
+    async def _all_left(self) -> None:
+        while len(self._under_way) > len(self._strays):
             self._waiting = Deferred()
             await maybe_deferred_to_future(self._waiting)
-        if most == 1:
-            self._settle_strays()
+        self._settle_strays()
 
     def _scraped(self, item: Any) -> None:
         feeds = self._safety.feeds_of(item)
@@ -155,8 +169,7 @@ class Emission:
 
     def _named_by(self, item: Any) -> _UnderWay | None:
         """Return the item that a pipeline has put another object in place of, by the page that both name."""
-        report = ItemAdapter(item).get(REPORT) if ItemAdapter.is_item(item) else None
-        url = report.get("url") if isinstance(report, dict) else None
+        url = _url_of(item)
         same = (key for key, one in self._under_way.items() if one.page.refinement.source.url == url)
         key = next(same, None) if url else None
         return self._under_way.pop(key) if key is not None else None
@@ -182,7 +195,23 @@ class Emission:
         self._emitted.pages += 1
         self._emitted.made_anew += page.is_made_anew
         self._count("refine/pages", 1)
-        self._safety.put(page.records(datetime.now(UTC)), page.waits_for, self._safe.extend)
+        records, url = page.records(datetime.now(UTC)), page.refinement.source.url
+        if self._ack != "manual":
+            self._safety.put(records, page.waits_for, self._safe.extend)
+        elif self._words[url] >= page.scraped:
+            self._safe += records
+        else:
+            self._unsaid[url] = (page.scraped, records)
+
+    def _said(self, item: Any) -> None:
+        """Note the user's word that an item is safe, be it still in the pipelines or through."""
+        found = self._under_way.get(id(item))
+        url = found.page.refinement.source.url if found is not None else _url_of(item)
+        if url is None:
+            return
+        self._words[url] += 1
+        if url in self._unsaid and self._words[url] >= self._unsaid[url][0]:
+            self._safe += self._unsaid.pop(url)[1]
 
     def _go_on(self) -> None:
         waiting, self._waiting = self._waiting, None
@@ -209,6 +238,13 @@ class Emission:
         except StoreError as error:
             self._emitted.errors.append(error)
         self._safety.end()
+
+
+def _url_of(item: Any) -> str | None:
+    """Return the URL of the page that an item was made from, as it says itself."""
+    report = ItemAdapter(item).get(REPORT) if ItemAdapter.is_item(item) else None
+    url = report.get("url") if isinstance(report, dict) else None
+    return url if isinstance(url, str) else None
 
 
 def by_pages(records: Iterable[Record]) -> Iterator[list[Record]]:

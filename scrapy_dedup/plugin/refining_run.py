@@ -1,10 +1,11 @@
-"""The Scrapy run by which refined pages go out: of all that a crawl has, it has no requests."""
+"""The Scrapy run by which refined pages go out: one that asks nobody for anything."""
 
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final, Self
 
-from scrapy import Spider
+from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess, Crawler, CrawlerProcess
+from scrapy.http import Response
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from scrapy_dedup.plugin.marks import is_known_component
@@ -39,7 +40,15 @@ class RefiningSpider(Spider):
         spider.emission.watch(crawler)
         return spider
 
-    async def start(self) -> AsyncIterator[Any]:
+    async def start(self) -> AsyncIterator[Request]:
+        """Ask for an empty page of our own.
+
+        Items could be yielded here. But a crawler that is told to stop while such items are in the pipelines waits
+        without end (Scrapy 2.19), and nothing would hold back the others until these are through.
+        """
+        yield Request("data:,", callback=self.refined, dont_filter=True)
+
+    async def refined(self, response: Response) -> AsyncIterator[Any]:  # noqa: ARG002 (Scrapy's signature)
         """Yield the items of refined pages."""
         async for item in self.emission.items():
             yield item

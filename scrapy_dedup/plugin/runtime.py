@@ -50,6 +50,7 @@ _RELEASED_AT_ONCE = 5_000
 _REDIRECTS_REMEMBERED = 1_000
 
 _runtimes: WeakKeyDictionary[Crawler, "Runtime"] = WeakKeyDictionary()
+_hearing: WeakKeyDictionary[Crawler, Callable[[Any], None]] = WeakKeyDictionary()
 
 
 class Runtime:
@@ -262,9 +263,15 @@ def acknowledge(crawler: Crawler, *items: Any) -> None:
     Items that are never acknowledged come again in the next crawl.
     """
     runtime = Runtime.of_open(crawler)
-    if runtime is not None:
+    hear = runtime.done.said if runtime is not None else _hearing.get(crawler)
+    if hear is not None:
         for item in items:
-            runtime.done.said(item)
+            hear(item)
+
+
+def on_acknowledged(crawler: Crawler, hear: Callable[[Any], None]) -> None:
+    """Tell the user's words to somebody else, in a run that has no runtime."""
+    _hearing[crawler] = hear
 
 
 def _is_our_fingerprinter(given: Any) -> bool:

@@ -9,7 +9,7 @@ from scrapy_dedup.core.repeats import Removal
 from scrapy_dedup.core.urls import extract_domain, normalize_url, page_key
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.reading import Located, other_method, read_again
-from scrapy_dedup.service.removals import LAYER, removals_in
+from scrapy_dedup.service.removals import ACTION, LAYER, removals_in
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import HTML_FIELDS
 from scrapy_dedup.store.store import Store
@@ -164,7 +164,9 @@ def _removed(
     decisions: Iterable[StoredDecision],
     settings: Settings,
 ) -> list[RemovedBlock]:
-    decision = next((each for each in decisions if each.layer == LAYER and each.page_key == document_key), None)
+    own = (each for each in decisions if each.page_key == document_key)
+    # What a layer in the shadow would remove is a decision, but nothing that was removed.
+    decision = next((each for each in own if (each.layer, each.action) == (LAYER, ACTION)), None)
     removals = removals_in(decision)
     if not removals:
         return []

@@ -9,11 +9,12 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.report import values
-from scrapy_dedup.service.explain import JudgedBlock, judged_blocks
 from scrapy_dedup.service.findings import findings
+from scrapy_dedup.service.layout_overview import open_alarms, shown_layouts
 from scrapy_dedup.service.learning import SAMPLE_CHARS
 from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.removals import ACTION, LAYER, blocks_in, removals_in
+from scrapy_dedup.service.removals import ACTION, LAYER, blocks_in
+from scrapy_dedup.service.shadow_overview import sample_page, shadowed_layers
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.reads import Reads
@@ -105,6 +106,9 @@ def make_report(
         repeated=tuple(repeated),
         samples=tuple(_samples(project, settings, keys)),
         recrawl=findings(store, project, settings, last) if last else None,
+        alarms=open_alarms(project),
+        layouts=shown_layouts(store, project, run.id if run is not None else None),
+        shadowed=shadowed_layers(store, project, settings, runs, run),
     )
 
 
@@ -166,18 +170,4 @@ def _samples(project: ProjectStore, settings: Settings, keys: Iterable[bytes]) -
         source = page.source if page else None
         if source is None:
             continue  # a crawl dropped the original just now
-        decision = next((each for each in project.decisions(key) if each.layer == LAYER), None)
-        blocks = judged_blocks(source, removals_in(decision), settings)
-        yield values.SamplePage(
-            url=source.url,
-            title=source.title or "",
-            blocks=tuple(_block(block) for block in blocks),
-            cleaned=source.cleaned_content or "",
-        )
-
-
-def _block(block: JudgedBlock) -> values.SampleBlock:
-    if block.removal is None:
-        return values.SampleBlock(block.text, kept=True)
-    rule = block.removal.rule
-    return values.SampleBlock(block.text, kept=False, layer=LAYER, rule=rule.name, evidence=rule.evidence)
+        yield sample_page(project, settings, source, ACTION)

@@ -124,7 +124,7 @@ def _shown(versions: Sequence[StoredTemplate], version: int | None) -> ShownTemp
         content, exclude = ([Line(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude"))
     else:
         content = [Line(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers]
-        exclude = [Line(_of_path(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
+        exclude = [Line(name_of_path(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
     return ShownTemplate(
         stored,
         tuple((each.version, each.state) for each in versions),
@@ -142,7 +142,8 @@ def template_in(stored: StoredTemplate) -> Template | None:
         return None
 
 
-def _of_path(path: str) -> str:
+def name_of_path(path: str) -> str:
+    """Return what a template says of a path as a person reads it: CSS, or the text beside an element's children."""
     own = path.endswith(f">{OWN_TEXT}")
     return f"text in {selector(path.removesuffix(f'>{OWN_TEXT}'))} itself" if own else selector(path)
 

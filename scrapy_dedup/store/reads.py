@@ -54,6 +54,26 @@ class Reads:
         )
         return self._session.execute(found.execution_options(yield_per=_ROWS_AT_ONCE)).scalars()
 
+    def decided(self, layer: str, action: str, limit: int) -> list[tuple[bytes, str, str]]:
+        """Return (page key, reason, URL) of some decisions of a layer, in the order of page keys.
+
+        Keys are hashes, so that these are spread evenly; pages whose URL is not known are left out.
+        """
+        same_page = (CrawledUrl.project_id == Decision.project_id) & (CrawledUrl.page_key == Decision.page_key)
+        chosen = (Decision.project_id == self._project_id, Decision.layer == layer, Decision.action == action)
+        found = select(Decision.page_key, Decision.reason, CrawledUrl.url).join(CrawledUrl, same_page).where(*chosen)
+        if self._run_id is not None:
+            found = found.where(Decision.run_id == self._run_id)
+        return [
+            (key, reason, url)
+            for key, reason, url in self._session.execute(found.order_by(Decision.page_key).limit(limit))
+        ]
+
+    def some_urls(self, domain: str, limit: int) -> list[str]:
+        """Return the URLs of some completed documents of a domain, spread evenly, in the order of page keys."""
+        found = select(Document.url).where(*self._completed(), Document.domain == domain)
+        return list(self._session.scalars(found.order_by(Document.page_key).limit(limit)))
+
     def pages_by_share(self, positions: int) -> list[bytes]:
         """Return the keys of some pages whose originals are kept, evenly spread, most text removed first.
 

@@ -16,6 +16,7 @@ CALLS = {
     "layouts": ["layouts"],
     "mine": ["mine"],
     "projects": ["projects", "list"],
+    "refine": ["refine", "--dry-run"],
     "report": ["report"],
     "runs": ["runs"],
     "stats": ["stats"],

@@ -4,14 +4,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrapy_dedup.report.values import (
+    Alarm,
     ChangedPage,
     DomainFigures,
+    DomainLayouts,
     LayerFigures,
+    LayoutFigures,
     Recrawl,
     RepeatedBlock,
     Report,
+    Rule,
     SampleBlock,
     SamplePage,
+    ShadowedLayer,
+    ShadowedPage,
+    TemplateFigures,
 )
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -88,6 +95,75 @@ def a_recrawl(**other: Any) -> Recrawl:
     return Recrawl(**(values | other))
 
 
+def an_alarm(cause: str = "content root lost on 9 of 10 pages since 14:02", **other: Any) -> Alarm:
+    values: dict[str, Any] = {"domain": "shop.example", "layout": "05b8c1d2e3f40718", "raised_at": NOON}
+    return Alarm(cause=cause, **(values | other))
+
+
+def a_template(**other: Any) -> TemplateFigures:
+    values: dict[str, Any] = {
+        "version": 3,
+        "state": "live",
+        "confidence": 0.94,
+        "pages": 60,
+        "reason": "at least as good as the fallback on 12 pages",
+        "content": (Rule("main > div.text", "0.91 of a page's own text, on 44 of 44 pages"),),
+        "left_out": (
+            Rule("nav.menu", "is navigation by its name, on 44 of 44 pages", "Home"),
+            Rule("footer > p", "1.00 of its text repeats, on 44 of 44 pages", "All rights reserved"),
+        ),
+        "rules": 2,
+        "fields": {"title": "h1", "date": "time.published"},
+    }
+    return TemplateFigures(**(values | other))
+
+
+def a_layout(**other: Any) -> LayoutFigures:
+    values: dict[str, Any] = {
+        "layout": "05b8c1d2e3f40718",
+        "kind": "article",
+        "pages": 440,
+        "pages_by_run": (40, 60, 140, 0, 200),
+        "examples": ("https://shop.example/notes/green-tea", "https://shop.example/notes/oolong"),
+        "url_pattern": r"/notes/[^/]+",
+        "template": a_template(),
+    }
+    return LayoutFigures(**(values | other))
+
+
+def a_site(*layouts: LayoutFigures, **other: Any) -> DomainLayouts:
+    shown = layouts or (a_layout(), a_layout(layout="rest", kind="", pages=60, url_pattern=None, template=None))
+    pages = sum(each.pages for each in shown)
+    values: dict[str, Any] = {"domain": "shop.example", "pages": pages, "all_layouts": len(shown)}
+    return DomainLayouts(layouts=shown, **(values | other))
+
+
+def a_shadowed_layer(**other: Any) -> ShadowedLayer:
+    values: dict[str, Any] = {
+        "layer": "boilerplate",
+        "counts": {"blocks": 320, "chars": 41_000, "pages": 40},
+        "samples": (a_sample(),),
+    }
+    return ShadowedLayer(**(values | other))
+
+
+def shadowed_pages(*pages: tuple[str, str]) -> ShadowedLayer:
+    return ShadowedLayer("canonical", {"items": len(pages)}, pages=tuple(ShadowedPage(*page) for page in pages))
+
+
+def a_full_report() -> Report:
+    """Every section that there is."""
+    return a_report(
+        recrawl=a_recrawl(),
+        alarms=(an_alarm(),),
+        layouts=(a_site(),),
+        shadowed=(
+            shadowed_pages(("https://shop.example/tea?print=1", "would be dropped: canonical link")),
+            a_shadowed_layer(),
+        ),
+    )
+
+
 def a_report(**other: Any) -> Report:
     values: dict[str, Any] = {
         "project": "shop",
@@ -117,7 +193,25 @@ def a_large_report() -> Report:
     menu = tuple(removed(f"Menu entry {number}") for number in range(40))
     blocks = (*menu, kept("word" * 400), removed("Buy\nnow", "on 12 of 40 pages"), kept("Some prose. " * 200))
     paths = "body>div.wrapper.outer-most-wrapper>div#page>" + "div.inner>" * 30 + "p"
+    rules = tuple(Rule("body > div.wrap " * 40, "e" * 300, "word" * 100) for _ in range(30))
+    template = a_template(left_out=rules, content=rules, rules=400, reason="r" * 500, fields={"title": "h1" * 200})
+    layouts = tuple(
+        a_layout(
+            layout=f"{number:016x}",
+            pages_by_run=tuple(range(1, 60)),
+            url_pattern="x" * 500,
+            examples=("https://shop.example/" + "y" * 500,) * 5,
+            template=template,
+        )
+        for number in range(30)
+    )
     return a_report(
+        alarms=tuple(an_alarm("c" * 400, domain="d" * 300) for _ in range(40)),
+        layouts=tuple(a_site(*layouts, domain=f"shop-{number}.example", all_layouts=90) for number in range(20)),
+        shadowed=(
+            shadowed_pages(*(("https://shop.example/" + "z" * 300, "r" * 300) for _ in range(50))),
+            a_shadowed_layer(samples=tuple(a_sample(blocks=blocks, title="T" * 300) for _ in range(20))),
+        ),
         pages_fetched=48_211,
         domains=domains,
         repeated=tuple(a_repeated_block("Terms " * 40, path=paths, on_pages=40 - n) for n in range(10)),

@@ -9,13 +9,14 @@ from playwright.sync_api import Browser
 
 from scrapy_dedup.report.page import render_report
 from tests.browser import Scheme, chromium, opened
-from tests.report.builders import a_large_report, a_recrawl, a_report, a_sample, removed
+from tests.report.builders import a_full_report, a_large_report, a_recrawl, a_report, a_sample, removed
 from tests.report.hostile import HOSTILE, a_hostile_report
 
 pytestmark = pytest.mark.browser
 
+LAYOUTS = (".cause", ".alarms .meta", ".badge.live", ".kind code", ".rules .note", ".would .reason", ".shadow .lead")
 DIFF = (".was del", ".was mark", ".was .sign", ".now ins", ".now mark", ".now .sign")
-REPORTS = {"plain": a_report, "large": a_large_report, "hostile": a_hostile_report}
+REPORTS = {"plain": a_report, "full": a_full_report, "large": a_large_report, "hostile": a_hostile_report}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_before_and_after_stand_side_by_side_where_there_is_room(
     browser: Browser, report_url: str, width: int, columns: int
 ) -> None:
     with opened(browser, report_url, width=width) as shown:
-        before, after = shown.page.locator(".sample").first.locator(".pane").all()
+        before, after = shown.page.locator(".sample .panes").first.locator(".pane").all()
         before_box, after_box = before.bounding_box(), after.bounding_box()
 
         assert before_box
@@ -78,14 +79,14 @@ def test_what_changed_stands_side_by_side_where_there_is_room(
 
 def test_dark_is_dark_and_readable(browser: Browser, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    file.write_text(render_report(a_report(recrawl=a_recrawl())), encoding="utf-8")
+    file.write_text(render_report(a_full_report()), encoding="utf-8")
 
     schemes: tuple[Scheme, ...] = ("light", "dark")
     for scheme in schemes:
         with opened(browser, file.as_uri(), width=390, scheme=scheme) as shown:
             ground = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (_luminance(ground) < 0.2) is (scheme == "dark")
-            for selector in ("body", ".meta", ".reason", ".cut del", "thead th", "h1 em", "a", *DIFF):
+            for selector in ("body", ".meta", ".reason", ".cut del", "thead th", "h1 em", "a", *DIFF, *LAYOUTS):
                 ink, behind = shown.page.evaluate(COLOURS, selector)
                 assert _contrast(ink, behind) >= 4.5, (scheme, selector)
 

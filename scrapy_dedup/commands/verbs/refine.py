@@ -7,7 +7,8 @@ safe, so that a call that was stopped goes on where it was, and a second one emi
 JSON: `project`; `dry_run`; `domains`, each with domain, pages (kept, and looked at), changed, chars_before and
 chars_after (of the clean texts that change), example (URL), passed_over (pages by why they were not cleaned again:
 no_knowledge, unreadable, not_seen, removed, without_items), not_kept (pages whose original is not kept); then, unless
-it is a dry run, `output` (file or null), `emitted` (pages, items, made_anew, dropped, failed, stored, reason).
+it is a dry run, `output` (file or null), `emitted` (pages, items, made_anew, dropped, failed, stored, complete,
+reason).
 
 The exit code is 1 where a page could not be emitted, or the run ended before all were.
 """
@@ -106,6 +107,7 @@ def _to_file(path: Path, lots: Lots, renewer: Renewer, keeper: Keeper, emitted: 
         refined = RefinedFile(file, renewer, emitted)
         for lot in lots:
             refined.add(lot)
+        emitted.complete = True
     for some in by_pages(refined.written.take()):
         keeper.write(some)
     emitted.reason = _FINISHED
@@ -130,8 +132,8 @@ def _ended(call: Call, outcome: Outcome) -> int:
     if not outcome.dry_run and not emitted.reason:
         raise CommandError("the Scrapy run did not begin, and nothing was emitted; -L ERROR shows why")
     tell(call.project, outcome, as_json=call.options.json)
-    if outcome.dry_run or emitted.reason == _FINISHED:
-        return NOT_DONE if emitted.failed else DONE
+    if outcome.dry_run or (emitted.complete and not emitted.failed):
+        return DONE
     return INTERRUPTED if emitted.reason == _SHUTDOWN else NOT_DONE
 
 

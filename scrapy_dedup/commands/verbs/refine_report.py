@@ -114,5 +114,5 @@ def _emitted(outcome: Outcome) -> Iterator[str]:
         yield f"Failed: {count(emitted.failed, 'page')}; the next call emits them again."
     if waiting := emitted.pages - emitted.stored:
         yield f"Not stored: {count(waiting, 'page')} whose feed was not stored, or that changed meanwhile."
-    if emitted.reason != "finished":
+    if not emitted.complete:
         yield f"Ended early ({emitted.reason}): the next call emits the rest."

@@ -69,6 +69,8 @@ def as_json(report: Report) -> dict[str, Any]:
     found["generated_at"] = report.generated_at.isoformat()
     if report.recrawl is not None:
         found["recrawl"]["began_at"] = report.recrawl.began_at.isoformat()
+    for alarm in found["alarms"]:
+        alarm["raised_at"] = alarm["raised_at"].isoformat()
     return found
 
 
@@ -83,8 +85,12 @@ def show(report: Report, file: Path | None) -> None:
         f"{whole(report.pages_fetched)} pages fetched, {removed} of their text removed "
         f"({short(chars_in)} characters in, {short(chars_out)} kept).\n"
     )
+    for alarm in report.alarms:
+        told = f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.domain}: {alarm.cause}"
+        console.print(shown(told, 400, style="red"), soft_wrap=True)
     _show_recrawl(report)
     _show_layers(report)
+    _show_shadow(report)
     _show_repeated(report)
     if file is not None:
         console.print(Text(f"\nReport: {file}"), soft_wrap=True)
@@ -109,6 +115,13 @@ def _show_layers(report: Report) -> None:
         table.add_row(each.layer, each.prevents, whole(each.pages), whole(each.blocks), short(each.chars))
     print_table("Dropped, by layer", table)
     output().print()
+
+
+def _show_shadow(report: Report) -> None:
+    for each in report.shadowed:
+        counts = ", ".join(f"{whole(number)} {name.replace('_', ' ')}" for name, number in each.counts.items())
+        told = f"In the shadow, {each.layer}: {counts}; nothing of it was dropped."
+        output().print(shown(told, 400), soft_wrap=True)
 
 
 def _show_repeated(report: Report) -> None:

@@ -109,8 +109,15 @@ def test_pages_go_out_through_pipelines_and_feeds_and_only_once(project: Project
 
     items = emitted(project)
     assert told["emitted"] == {
-        "pages": PAGES, "items": PAGES, "made_anew": 0, "dropped": 0, "failed": 0, "stored": PAGES, "reason": "finished"
-    }  # fmt: skip
+        "pages": PAGES,
+        "items": PAGES,
+        "made_anew": 0,
+        "dropped": 0,
+        "failed": 0,
+        "stored": PAGES,
+        "complete": True,
+        "reason": "finished",
+    }
     assert [item["url"] for item in items] == sorted(publish(server, PAGES))
     assert not any(PROMOTION in item["cleaned_content"] for item in items)
     assert all(item["dedup"]["refined"] and "replayed" not in item["dedup"] for item in items)
@@ -255,7 +262,7 @@ class TestSafety:
         assert refine(project)["emitted"]["stored"] == PAGES
 
     def test_dropped_items_are_done(self, project: Project) -> None:
-        told = refine(project, ITEM_PIPELINES=STORAGE | {f"{PIPELINES}.Dropping": 600})
+        told = dedup(project, "refine", "--json", ITEM_PIPELINES=STORAGE | {f"{PIPELINES}.Dropping": 600}).json
 
         assert (told["emitted"]["dropped"], told["emitted"]["stored"]) == (PAGES, PAGES)
         assert changes(project) == 0
@@ -267,8 +274,20 @@ class TestSafety:
         assert told["emitted"]["stored"] == PAGES
         assert changes(project) == 0
 
+    @pytest.mark.parametrize(("named", "stored"), [(["p1", "p2"], 2), ([], PAGES)], ids=["of-some", "of-all"])
+    @pytest.mark.parametrize("at_the_end", [False, True], ids=["at-once", "at-the-end"])
+    def test_pages_are_safe_by_the_users_word(
+        self, project: Project, named: list[str], stored: int, *, at_the_end: bool
+    ) -> None:
+        confirming = {"tests.end_to_end.recrawl_pipelines.Confirming": 900}
+        settings = {"DEDUP_ACK": "manual", "SAFE": named, "SAFE_AT_THE_END": at_the_end}
+
+        told = refine(project, ITEM_PIPELINES=STORAGE | confirming, **settings)
+
+        assert (told["emitted"]["pages"], told["emitted"]["stored"]) == (PAGES, stored)
+        assert changes(project) == PAGES - stored
+
     def test_killed_call_emits_again_what_was_not_safe(self, project: Project) -> None:
-        configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=2)
         killed = start(project)
         wait_for_lines(project.folder / "stored.jsonl", 3)
         killed.kill()
@@ -283,7 +302,6 @@ class TestSafety:
         assert changes(project) == 0
 
     def test_interrupted_call_ends_well_and_the_next_goes_on(self, project: Project) -> None:
-        configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=2)
         stopped = start(project)
         wait_for_lines(project.folder / "stored.jsonl", 3)
         stopped.send_signal(signal.SIGINT)
@@ -292,18 +310,20 @@ class TestSafety:
 
         first = len(lines_of(project.folder / "stored.jsonl"))
         assert code == 130
+        assert 3 <= first < PAGES
         assert refine(project, FEEDS={})["emitted"]["pages"] == PAGES - first
 
 
 def start(project: Project) -> "subprocess.Popen[bytes]":
+    """Begin to refine one item after the other."""
+    configure(project, FEEDS={}, STORAGE_SECONDS=0.3, CONCURRENT_ITEMS=1)
+    # Where these tests run in the background, processes are born with the signal ignored.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{listening}; from scrapy.cmdline import execute; execute(['scrapy', 'dedup', 'refine'])"
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    quiet = subprocess.DEVNULL
     return subprocess.Popen(
-        [sys.executable, "-m", "scrapy", "dedup", "refine"],
-        cwd=project.folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        [sys.executable, "-c", program], cwd=project.folder, env=environment, stdout=quiet, stderr=quiet
     )
 
 
@@ -319,13 +339,12 @@ def test_text_method(server: WebServer, tmp_path: Path) -> None:
     project = Project(tmp_path / "project", ADDON | settings)
     for pages in (3, PAGES):
         project.crawl("walker", "-a", f"start={publish(server, pages)[0]}")
-    first = [item for item in lines_of(project.folder / "feed.jsonl") if PROMOTION in item["cleaned_content"]]
+    first = {item["url"] for item in lines_of(project.folder / "feed.jsonl") if PROMOTION in item["cleaned_content"]}
     (project.folder / "feed.jsonl").unlink()
 
     refine(project)
 
-    assert 0 < len(first) < PAGES
-    assert {item["url"] for item in first} >= {item["url"] for item in emitted(project)} != set()
+    assert {item["url"] for item in emitted(project)} == first != set()
     assert not any(PROMOTION in text for text in texts(project))
     assert changes(project) == 0
 

@@ -16,6 +16,9 @@ def test_json_is_the_report(finished_shop: Shop) -> None:
         "repeated",
         "samples",
         "recrawl",
+        "alarms",
+        "layouts",
+        "shadowed",
     }
     assert (found["project"], found["pages_fetched"], found["recrawl"]) == ("shop", 12, None)
     assert [each["domain"] for each in found["domains"]] == ["other.example", DOMAIN]

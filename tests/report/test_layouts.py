@@ -1,0 +1,176 @@
+"""The sections about layouts, alarms and layers in the shadow, read back with a parser."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.report.charts import share_bar, trend
+from scrapy_dedup.report.markup import Html
+from scrapy_dedup.report.page import render_report
+from scrapy_dedup.report.values import Report, Rule
+from tests.report.builders import (
+    a_full_report,
+    a_large_report,
+    a_layout,
+    a_report,
+    a_sample,
+    a_shadowed_layer,
+    a_site,
+    a_template,
+    an_alarm,
+    kept,
+    removed,
+    shadowed_pages,
+)
+
+
+def read(report: Report) -> LexborHTMLParser:
+    return LexborHTMLParser(render_report(report))
+
+
+def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
+    return [" ".join(node.text(separator="", strip=False).split()) for node in tree.css(selector)]
+
+
+def test_alarms_come_before_everything_else() -> None:
+    tree = read(a_full_report())
+
+    assert texts(tree, "h2")[:2] == ["1 open alarm", "What the crawl found"]
+    assert texts(tree, ".cause") == ["content root lost on 9 of 10 pages since 14:02"]
+    assert texts(tree, ".alarms li .meta") == ["shop.example, layout 05b8c1d2e3f40718, raised 2026-03-01 12:00 UTC"]
+
+
+def test_sections_that_have_nothing_to_say_are_left_out() -> None:
+    tree = read(a_report())
+
+    assert tree.css(".alarms, .layout, .shadow") == []
+
+
+def test_a_layout_shows_its_share_its_template_and_its_urls() -> None:
+    tree = read(a_report(layouts=(a_site(),)))
+
+    first, rest = tree.css(".layout")
+
+    assert texts(tree, ".site > .meta") == ["2 layouts, 500 pages"]
+    assert " ".join(first.css("h4")[0].text().split()) == "Article 05b8c1d2e3f40718 live"
+    assert "440 pages · 88 %" in " ".join(first.css(".figures")[0].text().split())
+    assert "Template version 3, confidence 0.94, learned from 60 pages: at least as good" in first.text()
+    assert "/notes/[^/]+" in first.text()
+    assert [link.attributes["href"] for link in first.css(".examples a")][1] == "https://shop.example/notes/oolong"
+    assert " ".join(rest.css("h4")[0].text().split()) == "Page rest nothing learned"
+    assert rest.css("details") == []
+
+
+def test_what_is_left_out_is_told_with_evidence_and_example() -> None:
+    tree = read(a_report(layouts=(a_site(a_layout()),)))
+
+    assert texts(tree, ".layout summary") == ["How its pages are cut: 2 things left out"]
+    assert texts(tree, ".layout .pane:last-child li:first-child > *") == [
+        "nav.menu",
+        "Home",
+        "is navigation by its name, on 44 of 44 pages",
+    ]
+    assert texts(tree, ".layout h5") == ["Content", "Title, date, author", "Left out"]
+
+
+def test_a_template_that_leaves_out_nothing_says_so() -> None:
+    template = a_template(left_out=(), rules=0, fields={}, reason="", content=(Rule("main"),))
+
+    tree = read(a_report(layouts=(a_site(a_layout(template=template)),)))
+
+    assert texts(tree, ".layout .pane:last-child .more") == ["Nothing."]
+    assert texts(tree, ".layout h5") == ["Content", "Left out"]
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [("live", "live"), ("probation", "on probation"), ("retired", "retired"), ("odd", "odd")],
+)
+def test_the_state_of_a_template_is_told(state: str, told: str) -> None:
+    tree = read(a_report(layouts=(a_site(a_layout(template=a_template(state=state))),)))
+
+    assert texts(tree, ".badge") == [told]
+
+
+def test_many_layouts_alarms_and_rules_are_cut_and_counted() -> None:
+    tree = read(a_large_report())
+
+    assert len(tree.css(".site")) == 12
+    assert len(tree.css(".site:first-of-type .layout")) == 12
+    assert texts(tree, ".site:first-of-type > .more") == ["… and 78 more layouts"]
+    assert texts(tree, ".alarms > .more") == ["… and 20 more alarms"]
+    assert "… and 380 more" in texts(tree, ".layout .more")
+    assert texts(tree, ".shadowed > .more") == ["… and 30 more pages"]
+    assert len(tree.css(".shadowed .sample")) == 10
+
+
+def test_what_would_go_is_marked_as_still_there() -> None:
+    sample = a_sample(blocks=(removed("Menu"), kept("Steep for two minutes."), *[removed("Entry", "a")] * 6))
+
+    tree = read(a_report(samples=(), shadowed=(a_shadowed_layer(samples=(sample,)),)))
+
+    assert tree.css(".shadow del") == []
+    assert texts(tree, ".shadow .reason")[0] == "Would go: boilerplate · repeated block · on 39 of 40 pages"
+    assert texts(tree, ".shadow summary") == ["2 more blocks"]
+    assert "nothing shown here was removed" in texts(tree, ".shadow .lead")[0]
+    assert "7 of 8 blocks would be removed" in texts(tree, ".shadow .sample .meta")[1]
+    assert texts(tree, ".shadowed > .meta") == ["It found: blocks 320 · characters 41,000 · pages 40"]
+
+
+def test_pages_that_would_go_whole_are_listed_with_why() -> None:
+    layer = shadowed_pages(("https://shop.example/tea?print=1", "would be dropped: canonical link"))
+
+    tree = read(a_report(shadowed=(layer,)))
+
+    assert texts(tree, ".shadowed li") == ["https://shop.example/tea?print=1would be dropped: canonical link"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "heights"),
+    [
+        pytest.param((), [], id="no-run"),
+        pytest.param((7,), [], id="one-run-is-no-trend"),
+        pytest.param((10, 0, 20), ["10.0", "0.0", "20.0"], id="share-of-the-most"),
+        pytest.param((1, 10_000), ["2.0", "20.0"], id="few-are-not-none"),
+        pytest.param((0, 0), ["0.0", "0.0"], id="nothing"),
+        pytest.param(tuple(range(1, 30)), [], id="the-last-twelve"),
+    ],
+)
+def test_trend_draws_a_column_a_run(numbers: tuple[int, ...], heights: list[str]) -> None:
+    columns = LexborHTMLParser(trend(numbers)).css("rect.kept")
+
+    if len(numbers) > 12:
+        assert len(columns) == 12
+    else:
+        assert [column.attributes["height"] for column in columns] == heights
+
+
+def test_trend_is_told_to_who_cannot_see_it() -> None:
+    assert 'aria-label="pages a run, oldest first: 1,200, 0"' in trend((1200, 0))
+
+
+def test_share_bar_is_as_long_as_the_share() -> None:
+    assert 'width="25.00%"' in share_bar(1, 4, Html("a quarter"))
+    assert 'class="kept" width="0.00%"' in share_bar(0, 0, Html("nothing"))
+
+
+@settings(deadline=None)  # the first example pays for the imports
+@given(st.text())
+@pytest.mark.parametrize("place", ["cause", "kind", "url_pattern", "reason", "selector", "shadowed"])
+def test_no_text_adds_an_element_or_an_attribute(place: str, text: str) -> None:
+    """Whatever a page says, the report keeps the shape that harmless words give it."""
+    assert shape(place, text) == shape(place, "harmless words")
+
+
+def shape(place: str, text: str) -> set[tuple[str, ...]]:
+    text = "x" + text  # an empty text is drawn otherwise, rightly
+    template: dict[str, Any] = {"selector": {"left_out": (Rule(text, text, text),)}, "reason": {"reason": text}}
+    layout = {"kind": {"kind": text}, "url_pattern": {"url_pattern": text}}.get(place, {})
+    of_layout = a_layout(template=a_template(**template.get(place, {})), **layout)
+    shadowed = shadowed_pages((text, text)) if place == "shadowed" else a_shadowed_layer()
+    alarm = an_alarm(text) if place == "cause" else an_alarm()
+    tree = read(a_report(alarms=(alarm,), layouts=(a_site(of_layout),), shadowed=(shadowed,)))
+    return {(node.tag or "", *sorted(node.attributes)) for node in tree.css("*")}
