@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from html import escape
 
 from scrapy_dedup.report.markup import Html, attribute, isolated, joined
-from scrapy_dedup.report.numbers import count, percent, short
+from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.values import DomainFigures
 
 LONGEST_LABEL = 80
+LONGEST_TREND = 12
 
 # Drawn once a document; every bar refers to it. The hatching tells removed
 # from kept without colour.
@@ -69,6 +70,35 @@ def domain_chart(domains: Sequence[DomainFigures], *, top: int = 12) -> Html:
     # The bar of all others may be far longer than any domain's; it sets the scale, so that lengths stay honest.
     longest = max((each.chars_in for each in bars), default=0)
     return Html(f'<ol class="chart">\n{joined(_row(each, longest) for each in bars)}\n</ol>')
+
+
+def share_bar(part: int, total: int, label: Html) -> Html:
+    """Return a thin bar, as long as the part is of the total."""
+    return Html(
+        f'<svg class="bar" width="100%" height="6" role="img" aria-label="{label}">'
+        f'<rect class="track" width="100%" height="6" rx="3"/>'
+        f'<rect class="kept" width="{_width(part, total):.2f}%" height="6" rx="3"/></svg>'
+    )
+
+
+def trend(numbers: Sequence[int]) -> Html:
+    """Return the last numbers as small columns, oldest first; empty where there is but one."""
+    shown = numbers[-LONGEST_TREND:]
+    if len(shown) < 2:
+        return Html("")
+    most = max(*shown, 1)
+    columns = []
+    for place, number in enumerate(shown):
+        # None and few must not look alike: what is there is at least two pixels high.
+        height = max(2.0, 20 * number / most) if number else 0.0
+        columns.append(f'<rect class="kept" x="{8 * place}" y="{20 - height:.1f}" width="6" height="{height:.1f}"/>')
+    label = f"pages a run, oldest first: {', '.join(map(whole, shown))}"
+    width = 8 * len(shown) - 2
+    return Html(
+        f'<span class="trend" title="{escape(label)}"><svg width="{width}" height="21" role="img" '
+        f'aria-label="{escape(label)}">'
+        f'<rect class="track" y="20" width="{width}" height="1"/>{"".join(columns)}</svg></span>'
+    )
 
 
 def legend() -> Html:

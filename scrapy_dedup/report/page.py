@@ -8,9 +8,11 @@ from html import escape
 
 from scrapy_dedup.report.charts import HATCHING, bar, domain_chart, legend
 from scrapy_dedup.report.diffs import diff_section
+from scrapy_dedup.report.layouts import alarm_section, layout_section
 from scrapy_dedup.report.markup import Html, attribute, isolated, joined
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.samples import sample_section
+from scrapy_dedup.report.shadow import shadow_section
 from scrapy_dedup.report.style import CSS
 from scrapy_dedup.report.values import DomainFigures, LayerFigures, Recrawl, RepeatedBlock, Report
 
@@ -22,9 +24,12 @@ VERDICTS = ("changed", "unchanged", "new", "removed")
 def render_report(report: Report) -> str:
     """Return the whole document; the same report gives the same bytes."""
     sections = [
+        alarm_section(report.alarms) if report.alarms else Html(""),
         _recrawl(report.recrawl) if report.recrawl else Html(""),
         _domains(report.domains),
+        layout_section(report.layouts) if report.layouts else Html(""),
         _layers(report.layers),
+        shadow_section(report.shadowed) if report.shadowed else Html(""),
         _repeated(report.repeated),
         _samples(report),
     ]

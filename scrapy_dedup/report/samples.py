@@ -52,12 +52,24 @@ def sample_section(sample: SamplePage, number: int) -> Html:
     )
 
 
-def _summary(blocks: Sequence[SampleBlock]) -> Html:
+def would_go_section(sample: SamplePage, heading: str) -> Html:
+    """Return a page as it was handed on, with what a layer in the shadow would remove marked; `heading` is its id."""
+    return Html(
+        f'<article class="sample" aria-labelledby="{heading}">\n'
+        f'<h4 id="{heading}">{isolated(sample.title or sample.url, 160)}</h4>\n'
+        f'<p class="meta">{page_link(sample.url)}</p>\n'
+        f'<p class="meta">{_summary(sample.blocks, "would be removed")}</p>\n'
+        '<div class="scroll" tabindex="0" role="region" aria-label="The page, with what would go">\n'
+        f"{_before(sample.blocks, would_go=True)}\n</div>\n</article>"
+    )
+
+
+def _summary(blocks: Sequence[SampleBlock], done: str = "removed") -> Html:
     removed = [block for block in blocks if not block.kept]
     chars = sum(len(block.text) for block in blocks)
     chars_removed = sum(len(block.text) for block in removed)
     return Html(
-        f"{len(removed)} of {count(len(blocks), 'block')} removed, {escape(percent(chars_removed, chars))} of the text"
+        f"{len(removed)} of {count(len(blocks), 'block')} {done}, {escape(percent(chars_removed, chars))} of the text"
     )
 
 
@@ -69,8 +81,8 @@ def _pane(name: str, content: Html) -> Html:
     )
 
 
-def _before(blocks: Sequence[SampleBlock]) -> Html:
-    parts = [_kept(run) if run.kept else _removed(run) for run in runs(blocks[:MOST_BLOCKS])]
+def _before(blocks: Sequence[SampleBlock], *, would_go: bool = False) -> Html:
+    parts = [_kept(run) if run.kept else _removed(run, would_go=would_go) for run in runs(blocks[:MOST_BLOCKS])]
     if len(blocks) > MOST_BLOCKS:
         parts.append(Html(f'<p class="more">… and {count(len(blocks) - MOST_BLOCKS, "more block")}</p>'))
     return joined(parts) if parts else Html('<p class="more">This page has no text.</p>')
@@ -80,19 +92,24 @@ def _kept(run: Run) -> Html:
     return joined(Html(f"<p>{isolated(block.text, LONGEST_BLOCK)}</p>") for block in run.blocks)
 
 
-def _removed(run: Run) -> Html:
-    """Return the run's blocks struck out, under a label that stays visible without a mouse."""
-    title = attribute(f"Removed: {run.reason}")
-    lines = [Html(f'<p title="{title}"><del>{isolated(block.text, LONGEST_BLOCK)}</del></p>') for block in run.blocks]
+def _removed(run: Run, *, would_go: bool) -> Html:
+    """Return the run's blocks under a label that stays visible without a mouse; struck out if they are gone."""
+    done = "Would go" if would_go else "Removed"
+    element = "span" if would_go else "del"
+    title = attribute(f"{done}: {run.reason}")
+    lines = [
+        Html(f'<p title="{title}"><{element}>{isolated(block.text, LONGEST_BLOCK)}</{element}></p>')
+        for block in run.blocks
+    ]
     shown, folded = lines[:BLOCKS_BEFORE_FOLD], lines[BLOCKS_BEFORE_FOLD:]
     if folded:
         more = count(len(folded), "more block")
         shown.append(Html(f"<details><summary>{more}</summary>\n{joined(folded)}\n</details>"))
     number = f" ({len(run.blocks)} blocks)" if len(run.blocks) > 1 else ""
-    label = f'<p class="reason"><span class="minus" aria-hidden="true">&minus;</span> Removed{number}: '
+    sign = "" if would_go else '<span class="minus" aria-hidden="true">&minus;</span> '
     return Html(
-        f'<div class="cut" title="{title}">\n{label}{isolated(run.reason or "no reason given")}</p>\n'
-        f"{joined(shown)}\n</div>"
+        f'<div class="{"would" if would_go else "cut"}" title="{title}">\n<p class="reason">{sign}{done}{number}: '
+        f"{isolated(run.reason or 'no reason given')}</p>\n{joined(shown)}\n</div>"
     )
 
 

@@ -80,12 +80,15 @@ details > summary { cursor: pointer; color: var(--link); width: fit-content; }
 .pane h4 { margin-bottom: .45rem; }
 .scroll { background: var(--panel); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.2rem;
   max-height: 34rem; overflow: auto; font-size: .92rem; line-height: 1.55; }
-.scroll > p + p, .scroll > p + .cut, .scroll > .cut + p, .cut + .cut { margin-top: .65rem; }
+.scroll > p + p, .scroll > p + div, .scroll > div + p, .scroll > div + div { margin-top: .65rem; }
 .cut { background: var(--cut-ground); border: 1px dashed var(--cut-line); border-left: 4px solid var(--cut);
   border-radius: 5px; padding: .5rem .8rem .6rem; }
 .cut del { color: var(--soft); text-decoration: line-through; text-decoration-color: var(--cut-line); }
 .cut p + p { margin-top: .15rem; }
 .cut summary { font-size: .82rem; color: var(--cut); margin-top: .25rem; }
+.would { border: 1px dashed var(--cut); border-left: 4px double var(--cut); border-radius: 5px;
+  padding: .5rem .8rem .6rem; }
+.would summary { font-size: .82rem; color: var(--cut); margin-top: .25rem; }
 .reason { color: var(--cut); font-size: .8rem; line-height: 1.4; font-weight: 560; margin-bottom: .25rem; }
 .minus { font-weight: 700; }
 .diff { padding: 0; margin-top: .7rem; }
@@ -104,6 +107,34 @@ details > summary { cursor: pointer; color: var(--link); width: fit-content; }
 .now .sign { color: var(--kept); }
 .now mark { background: var(--kept-mark); }
 .hunk .none { display: none; }
+.alarms { border: 1px solid var(--cut-line); border-left: 6px solid var(--cut); border-radius: 8px;
+  background: var(--cut-ground); padding: 1.4rem clamp(1rem, 3vw, 1.75rem); }
+.alarms ul, .rules, .examples { list-style: none; margin: 0; padding: 0; }
+.alarms li + li { margin-top: .9rem; }
+.alarms .lead, .alarms .meta { color: var(--ink); }
+.cause { font-weight: 640; }
+.site { margin-top: 2.25rem; }
+.layout { margin-top: 1.1rem; padding-top: 1.1rem; border-top: 1px solid var(--line); }
+.layout .meta { margin-top: .5rem; }
+.layout .row { align-items: center; margin-bottom: .5rem; }
+.layout .figures { display: inline-flex; align-items: end; gap: .8rem; }
+.layout details { margin-top: .7rem; font-size: .9rem; }
+.kind { font-size: 1rem; letter-spacing: 0; text-transform: none; color: var(--ink); }
+.kind code { font-weight: 400; color: var(--soft); }
+.badge { font-size: .78rem; font-weight: 560; color: var(--soft); border: 1px solid var(--line); border-radius: 99px;
+  padding: .08rem .55rem; }
+.badge.live { color: var(--kept); border-color: var(--kept); }
+.trend { flex: none; }
+.examples { margin-top: .35rem; font-size: .9rem; }
+.rules { display: grid; gap: .6rem; }
+.rules li > .quote { display: block; font-size: .9rem; }
+h5 { font-size: .82rem; margin: 0 0 .5rem; color: var(--soft); }
+.rules + h5 { margin-top: 1.25rem; }
+.shadowed { margin-top: 2rem; }
+.shadowed .rules { margin-top: .75rem; }
+.shadowed h4 { text-transform: none; letter-spacing: 0; font-size: 1rem; color: var(--ink); }
+.shadowed .sample { margin-top: 1.5rem; }
+.shadowed .scroll { margin-top: .7rem; }
 pre { margin: 0; white-space: pre-wrap; font-size: .82rem; line-height: 1.6; tab-size: 2; }
 footer { margin-top: 4.5rem; padding-top: 1.25rem; padding-bottom: 3rem; color: var(--soft); font-size: .88rem; }
 @media (min-width: 56rem) {

@@ -6,7 +6,7 @@ Report, with ISO dates, is the report's JSON form.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 
@@ -129,6 +129,121 @@ class Recrawl:
 
 
 @dataclass(frozen=True, slots=True)
+class Rule:
+    """Where something stands on a layout's pages, as CSS.
+
+    Attributes:
+        evidence: why it is content, or why it is left out; "" where nothing is known of it.
+        example: a text that stands there; "" where none is kept.
+    """
+
+    selector: str
+    evidence: str = ""
+    example: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFigures:
+    """The version of a layout's template that is live, or else the newest.
+
+    Attributes:
+        confidence: 0.0 to 1.0.
+        pages: learned from so many.
+        reason: why it has its state.
+        content, left_out: of a live version; some of them.
+        rules: how many things are left out, those that are not shown included.
+        fields: where title, date and author stand, for pages that do not declare them.
+    """
+
+    version: int
+    state: str
+    confidence: float
+    pages: int
+    reason: str = ""
+    content: tuple[Rule, ...] = ()
+    left_out: tuple[Rule, ...] = ()
+    rules: int = 0
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutFigures:
+    """One design of a domain's pages.
+
+    Attributes:
+        layout: 16 hexadecimal digits, or "rest": the pages of no known layout.
+        kind: what its pages are: "article", "listing" ...; "" where that is not known.
+        pages: with this design, all visits counted.
+        pages_by_run: how many each of the domain's last runs met, oldest first.
+        examples: URLs of some.
+        url_pattern: an expression that fits this layout's URLs and no other's.
+    """
+
+    layout: str
+    kind: str
+    pages: int
+    pages_by_run: tuple[int, ...]
+    examples: tuple[str, ...]
+    url_pattern: str | None
+    template: TemplateFigures | None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainLayouts:
+    """From which designs a domain's pages are built.
+
+    Attributes:
+        pages: of all layouts, all visits counted.
+        layouts: some, those with most pages first.
+        all_layouts: how many there are.
+    """
+
+    domain: str
+    pages: int
+    layouts: tuple[LayoutFigures, ...]
+    all_layouts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A layout's template does not fit its pages at present.
+
+    Attributes:
+        cause: in words, such as "content root lost on 9 of 10 pages since 14:02".
+        raised_at: aware; shown in UTC.
+    """
+
+    domain: str
+    layout: str
+    cause: str
+    raised_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowedPage:
+    """A page that a layer in the shadow would have dropped whole."""
+
+    url: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowedLayer:
+    """What a layer would have dropped that only looks on (DEDUP_SHADOW).
+
+    Attributes:
+        counts: how many pages, blocks, characters, requests ..., by name.
+        pages: some that would have been dropped whole.
+        samples: some that would have lost blocks; those with kept = False would have gone.
+    """
+
+    layer: str
+    counts: Mapping[str, int]
+    pages: tuple[ShadowedPage, ...] = ()
+    samples: tuple[SamplePage, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything that one report shows.
 
@@ -138,6 +253,9 @@ class Report:
         layers: in the order in which they act.
         repeated: most pages first.
         recrawl: of the crawl that is reported on, else of the last one; None where it found nothing but new pages.
+        alarms: that are open, newest first.
+        layouts: of some domains, those with most pages first.
+        shadowed: layers that only look on, in the order in which they act.
     """
 
     project: str
@@ -148,3 +266,6 @@ class Report:
     repeated: tuple[RepeatedBlock, ...]
     samples: tuple[SamplePage, ...]
     recrawl: Recrawl | None = None
+    alarms: tuple[Alarm, ...] = ()
+    layouts: tuple[DomainLayouts, ...] = ()
+    shadowed: tuple[ShadowedLayer, ...] = ()

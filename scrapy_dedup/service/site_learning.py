@@ -15,6 +15,7 @@ from scrapy_dedup.core.templates import Template, cut, part_of, template_of
 from scrapy_dedup.core.trial import Trial, try_out
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.policies import parse_limits, url_rules
+from scrapy_dedup.service.site_cleaning import quietly
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge, State
 from scrapy_dedup.service.site_sample import HELD_BACK, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
