@@ -6,12 +6,14 @@ import pty
 import select
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from tests.warm import start_scrapy
 
 PROJECT = "shop"
 SECONDS = 60
@@ -58,43 +60,36 @@ class Shop:
 
 def scrapy(*arguments: str, folder: Path, **environment: str) -> Outcome:
     """Run Scrapy without a terminal."""
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *arguments],
-        cwd=folder,
-        env=_environment() | environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=SECONDS,
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
+    with tempfile.TemporaryDirectory() as outputs:
+        out, err = Path(outputs, "out"), Path(outputs, "err")
+        process = start_scrapy(arguments, folder, _environment() | environment, stdout=out, stderr=err)
+        try:
+            code = process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return Outcome(code, out.read_bytes().decode(), err.read_bytes().decode())
 
 
 def at_a_terminal(*arguments: str, folder: Path, typed: str = "") -> Outcome:
     """Run Scrapy at a terminal, which shows both outputs as one."""
     ours, theirs = pty.openpty()
     os.write(ours, typed.encode())
-    command = [sys.executable, "-m", "scrapy", *arguments]
-    with subprocess.Popen(command, cwd=folder, env=_environment(), stdin=theirs, stdout=theirs, stderr=theirs) as run:
-        os.close(theirs)
-        seen = bytearray()
-        while _is_readable(ours) and (some := _read(ours)):
-            seen += some
-        code = run.wait(SECONDS)
+    terminal = os.ttyname(theirs)
+    run = start_scrapy(arguments, folder, _environment(), stdin=terminal, stdout=terminal, stderr=terminal)
+    seen = bytearray()
+    # Our own hold on the other end keeps it open until the command has ended.
+    while run.poll() is None or _is_readable(ours, 0):
+        if _is_readable(ours, 0.05):
+            seen += os.read(ours, 65_536)
+    os.close(theirs)
+    code = run.wait(SECONDS)
     os.close(ours)
     return Outcome(code, seen.decode(errors="replace"), "")
 
 
-def _is_readable(descriptor: int) -> bool:
-    return bool(select.select([descriptor], [], [], SECONDS)[0])
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65_536)
-    except OSError:  # Linux says so where nobody holds the other end any more
-        return b""
+def _is_readable(descriptor: int, seconds: float) -> bool:
+    return bool(select.select([descriptor], [], [], seconds)[0])
 
 
 def _environment() -> dict[str, str]:

@@ -5,13 +5,14 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.warm import WarmProcess, start_scrapy
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 60
@@ -119,12 +120,12 @@ class Project:
         lines = [f"{name} = {value!r}" for name, value in {**BASE, **self.settings, **settings}.items()]
         (self.folder / "project_settings.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
         (self.folder / "stats.json").unlink(missing_ok=True)
-        command = [sys.executable, "-m", "scrapy", "crawl", spider, *arguments]
         # Settings change faster than the clock of a file system, by which Python knows that byte code is old.
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
         before = {name: len(lines_of(self.folder / f"{name}.jsonl")) for name in _LEDGERS}
-        with (self.folder / "log.txt").open("wb") as log:
-            process = subprocess.Popen(command, cwd=self.folder, env=environment, stderr=log, stdout=log)
+        log = self.folder / "log.txt"
+        log.unlink(missing_ok=True)
+        process = start_scrapy(["crawl", spider, *arguments], self.folder, environment, stdout=log, stderr=log)
         return Running(self.folder, process, before)
 
 
@@ -136,7 +137,7 @@ class Running:
     """A crawl under way."""
 
     folder: Path
-    process: "subprocess.Popen[bytes]"
+    process: WarmProcess
     before: dict[str, int]
 
     def send_when(self, number: signal.Signals, stored: int) -> None:
