@@ -81,7 +81,9 @@ def _become(call: dict[str, Any]) -> NoReturn:
         opened = os.open(path, flags, 0o600)
         os.dup2(opened, descriptor)
         os.close(opened)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", buffering=1)  # noqa: SIM115
+    coding = os.environ.get("PYTHONIOENCODING")
+    sys.stdin, sys.stdout = open(0, encoding=coding), open(1, "w", encoding=coding)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding=coding, buffering=1)  # noqa: SIM115
     sys.dont_write_bytecode = bool(os.environ.get("PYTHONDONTWRITEBYTECODE"))
     sys.path[0] = call["folder"]
     importlib.invalidate_caches()

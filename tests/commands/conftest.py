@@ -21,7 +21,7 @@ def finished_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
         stats = {"dedup/url/dropped": 9}
         project.end_run(run.id, status="finished", reason="finished", stats=stats, finished_at=NOON)
         with store.session() as session:
-            DomainDedupService(session, Settings(boilerplate_method="html")).analyze_project(project.id)
+            DomainDedupService(session, Settings()).analyze_project(project.id)
     return shop
 
 

@@ -11,10 +11,10 @@ def test_a_person_reads_keys_crawl_and_reasons(finished_shop: Shop) -> None:
         page_key(a_url(3)).hex(),
         "2026-03-01 12:00 UTC: crawled, status 200, by spider site",
         "Page 3",
-        "boilerplate: on 6 of 6 pages",
+        "boilerplate: 1.00 of its text repeats, on 6 of 6 pages",
         "body>header>p",
         BANNER,
-        "Rule: repeated block: the same place and text",
+        "Rule: template: repeats",
     ):
         assert part in out
     assert unique(3) not in out
@@ -60,8 +60,8 @@ def test_json_is_as_documented(finished_shop: Shop) -> None:
     )
     assert {name: value for name, value in removed[0].items() if name != "fingerprint"} == {
         "layer": "boilerplate",
-        "rule": "repeated block: the same place and text",
-        "evidence": "on 6 of 6 pages",
+        "rule": "template: repeats",
+        "evidence": "1.00 of its text repeats, on 6 of 6 pages",
         "on_pages": 6,
         "of_pages": 6,
         "path": "body>header>p",

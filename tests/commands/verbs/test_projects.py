@@ -2,8 +2,16 @@ import pytest
 
 from tests.commands.running import Shop, at_a_terminal, scrapy
 
-ROWS = {"crawl_runs": 1, "crawled_urls": 12, "decisions": 6, "documents": 12, "domain_boilerplate": 2, "projects": 1}
-ROWS |= {"sources": 12}
+ROWS = {
+    "crawl_runs": 1,
+    "crawled_urls": 12,
+    "decisions": 6,
+    "documents": 12,
+    "domain_boilerplate": 2,
+    "layout_templates": 4,
+    "projects": 1,
+    "sources": 12,
+}
 
 
 def names(shop: Shop) -> list[str]:
@@ -28,14 +36,14 @@ def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
 def test_a_dry_run_says_what_would_go_and_deletes_nothing(shop: Shop, more: list[str]) -> None:
     told = scrapy("dedup", "projects", "delete", "shop", "--dry-run", "--json", *more, folder=shop.folder)
 
-    assert told.json == {"project": "shop", "deleted": False, "rows": ROWS, "total": 46}
+    assert told.json == {"project": "shop", "deleted": False, "rows": ROWS, "total": 50}
     assert names(shop) == ["shop"]
 
 
 def test_yes_deletes_without_a_question(shop: Shop) -> None:
     told = scrapy("dedup", "projects", "delete", "shop", "--yes", "--json", folder=shop.folder)
 
-    assert told.json == {"project": "shop", "deleted": True, "rows": ROWS, "total": 46}
+    assert told.json == {"project": "shop", "deleted": True, "rows": ROWS, "total": 50}
     assert names(shop) == []
 
 
@@ -52,7 +60,7 @@ def test_at_a_terminal_it_asks(shop: Shop, typed: str, code: int, left: list[str
 
     assert told.code == code
     assert "Would be deleted: project shop" in told.out
-    assert "Delete project shop with 46 rows? [y/N]" in told.out
+    assert "Delete project shop with 50 rows? [y/N]" in told.out
     assert names(shop) == left
 
 

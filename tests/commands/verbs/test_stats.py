@@ -41,7 +41,7 @@ def test_json_tells_what_was_learned(finished_shop: Shop) -> None:
     del ours["updated_at"]
     assert ours == {
         "domain": DOMAIN,
-        "method": "html",
+        "method": "template",
         "pages_analyzed": 6,
         "blocks_total": 8,
         "blocks_boilerplate": 2,
