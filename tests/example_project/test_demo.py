@@ -110,7 +110,9 @@ def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any) 
 def test_figures_are_shown_and_nothing_of_a_page_reaches_the_terminal(
     tables: Any, made: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    figures = json.loads(json.dumps(dataclasses.asdict(made()), default=str))
+    # What the tables do not show is left out: a hostile report's layouts are hundreds of megabytes of JSON.
+    report = dataclasses.replace(made(), layouts=(), alarms=(), shadowed=())
+    figures = json.loads(json.dumps(dataclasses.asdict(report), default=str))
 
     tables.console.print(tables.first_crawl(figures))
 
