@@ -44,8 +44,6 @@ class SiteSample:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.met = 0
-        """Pages that were offered."""
         self._pages: dict[bytes, LearnedPage] = {}
         self._largest: list[bytes] = []
         """Page keys with all bits turned, so that the heap's first is the largest key."""
@@ -57,7 +55,6 @@ class SiteSample:
 
     def wants(self, page_key: bytes) -> bool:
         """Whether a page would be among those that are learned from; a page that is there already would not."""
-        self.met += 1
         if page_key in self._pages:
             return False
         return len(self._pages) < self.most or page_key < _turned(self._largest[0])
