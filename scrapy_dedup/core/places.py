@@ -79,8 +79,9 @@ class Place:
         else:
             return None
         if len(tag) < LONG_TAG:
-            self.after[tag] = place
             _known.append(self)
+            # Where two threads read pages of one site, the first has made it: a page has each place once.
+            return self.after.setdefault(tag, place)
         return place
 
     def child(self, token: Token) -> "Place":
