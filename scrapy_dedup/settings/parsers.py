@@ -10,6 +10,9 @@ from typing import Any, Literal, cast
 
 from scrapy_dedup.core.recrawl import FreshRule
 
+SWITCH = "True or False"
+DAYS = "days, or a text such as 12h, 30m or 7d"
+
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([smhdw]?)")
 
@@ -161,6 +164,23 @@ def patterns(value: Any) -> tuple[str, ...]:
     """Read URLs, domains and patterns: a list, or text with commas or white space between them."""
     parts: Iterable[Any] = re.split(r"[,\s]+", value) if isinstance(value, str) else value
     return tuple(dict.fromkeys(pattern for part in parts if (pattern := str(part).strip())))
+
+
+def expressions(value: Any) -> tuple[str, ...]:
+    """Read selectors or regular expressions: a list, or text: a JSON list, or one a line, for they hold commas."""
+    if isinstance(value, str):
+        value = json.loads(value) if value.lstrip().startswith('["') else value.splitlines()
+    if not all(isinstance(one, str) for one in value):
+        raise TypeError
+    return tuple(dict.fromkeys(one.strip() for one in value if one.strip()))
+
+
+def languages(value: Any) -> frozenset[str]:
+    """Read language codes of two letters."""
+    found = words(value)
+    if not all(len(code) == 2 and code.isascii() and code.isalpha() for code in found):
+        raise ValueError
+    return found
 
 
 def keep_pages(value: Any) -> Literal["latest", "none"] | int:

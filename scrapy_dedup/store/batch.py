@@ -7,6 +7,9 @@ from datetime import datetime
 
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.layout_batch import LayoutBatch
+from scrapy_dedup.store.layout_records import LayoutKnowledge
+from scrapy_dedup.store.page_batch import PageBatch
+from scrapy_dedup.store.page_records import ChunksRecord, ForgetRecord, PageKnowledge
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CleanedRecord,
@@ -33,6 +36,7 @@ from scrapy_dedup.store.rows import (
     validator_row,
     visit_row,
 )
+from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.upserts import Row
 
 # What a document that is begun again, or failed, takes over; its last good state stays. The sketch is no part of that
@@ -60,6 +64,7 @@ class Batch:
     extractions: dict[bytes, Row] = field(default_factory=dict)
     validators: dict[str, Row] = field(default_factory=dict)
     layouts: LayoutBatch = field(default_factory=LayoutBatch)
+    pages: PageBatch = field(default_factory=PageBatch)
 
     def __bool__(self) -> bool:
         return any(getattr(self, part.name) for part in fields(self))
@@ -90,6 +95,15 @@ class Batch:
         row = seen_row(record, project_id, run_id)
         as_before = {name: earlier.get(name) for name in AS_STORED if row[name] is None}
         self.seen[record.page_key] = row | as_before
+
+    def add_knowledge(
+        self, record: LayoutKnowledge | PageKnowledge, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer
+    ) -> None:
+        """Add what a record says of layouts, or of what pages have in common."""
+        if isinstance(record, SignatureRecord | ChunksRecord | ForgetRecord):
+            self.pages.add(record)
+        else:
+            self.layouts.add(record, project_id, run_id, packer)
 
     def add_validators(self, record: ValidatorRecord, project_id: uuid.UUID) -> None:
         """Add counts to those of the same domain."""
@@ -128,5 +142,5 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
                 row = boilerplate_row(record, project_id, packer)
                 batch.boilerplate[row["domain"], row["method"]] = row
             case _:
-                batch.layouts.add(record, project_id, run_id, packer)
+                batch.add_knowledge(record, project_id, run_id, packer)
     return batch

@@ -20,9 +20,21 @@ from sqlalchemy.orm import Mapped, mapped_column
 from scrapy_dedup.store.base import NO_RUN, Base, of_project
 from scrapy_dedup.store.columns import Key, RowNumber, now
 from scrapy_dedup.store.layout_models import LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
+from scrapy_dedup.store.page_models import DocumentChunk, NearDuplicate, PageSignature, SiteConfig
 
 # What stands in modules of its own; whoever imports this one has all tables.
-__all__ = ["NO_RUN", "Base", "LayoutAlarm", "LayoutRun", "LayoutSignature", "LayoutTemplate"]
+__all__ = [
+    "NO_RUN",
+    "Base",
+    "DocumentChunk",
+    "LayoutAlarm",
+    "LayoutRun",
+    "LayoutSignature",
+    "LayoutTemplate",
+    "NearDuplicate",
+    "PageSignature",
+    "SiteConfig",
+]
 
 
 class Project(Base):
@@ -138,6 +150,8 @@ class Document(Base):
     lastmod: Mapped[datetime | None]
     moved: Mapped[bytes | None] = mapped_column(LargeBinary)
     depth: Mapped[int | None]
+    # Why its text is to be made anew, though the page did not change; NULL for most.
+    stale: Mapped[str | None]
 
 
 class CrawledUrl(Base):

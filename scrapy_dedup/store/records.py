@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
 from scrapy_dedup.store.layout_records import LayoutKnowledge
+from scrapy_dedup.store.page_records import PageKnowledge
 
 Method = Literal["template", "html", "text"]
 Field = Literal["html", "content", "item_html", "bare"]
@@ -276,4 +277,5 @@ Record = (
     | BoilerplateRecord
     | ValidatorRecord
     | LayoutKnowledge
+    | PageKnowledge
 )

@@ -14,7 +14,7 @@ from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.layout_batch import template_row
 from scrapy_dedup.store.layout_records import TemplateRecord
-from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, Project, Source
+from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, NearDuplicate, PageSignature, Project, Source
 from scrapy_dedup.store.records import BARE, BoilerplateRecord, Evidence, Method
 from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.stored import ProjectFigures, StoredBoilerplate, StoredSource
@@ -198,13 +198,16 @@ class ProjectRepository:
     def delete(self, project_id: uuid.UUID) -> dict[str, int]:
         """Delete the project with its rows in all tables; return how many rows that were, by table."""
         return {
-            name: _rows(self._session.execute(delete(table).where(_of_project(name) == project_id)))
+            name: _rows(self._session.execute(delete(table).where(_of_project(name, project_id))))
             for name, table in _TABLES.items()
         }
 
 
 # Every table of the schema, so that a new one cannot be forgotten; those that others refer to come last.
-_TABLES = {table.name: table for table in reversed(Base.metadata.sorted_tables)}
+_BANDS = NearDuplicate.__tablename__
+_TABLES = {_BANDS: Base.metadata.tables[_BANDS]} | {
+    table.name: table for table in reversed(Base.metadata.sorted_tables)
+}
 
 
 def _locked(connection: Connection, project_id: uuid.UUID) -> int:
@@ -215,13 +218,16 @@ def _locked(connection: Connection, project_id: uuid.UUID) -> int:
     return stored_bytes
 
 
-def _of_project(name: str) -> Column[uuid.UUID]:
+def _of_project(name: str, project_id: uuid.UUID) -> ColumnElement[bool]:
+    if name == _BANDS:
+        pages = select(PageSignature.id).where(PageSignature.project_id == project_id)
+        return NearDuplicate.page.in_(pages)
     column: Column[uuid.UUID] = _TABLES[name].c["id" if name == Project.__tablename__ else "project_id"]
-    return column
+    return column == project_id
 
 
 def _count(connection: Connection, name: str, project_id: uuid.UUID) -> int:
-    counted = select(func.count()).select_from(_TABLES[name]).where(_of_project(name) == project_id)
+    counted = select(func.count()).select_from(_TABLES[name]).where(_of_project(name, project_id))
     return connection.scalar(counted) or 0
 
 

@@ -85,6 +85,7 @@ def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUI
         "lastmod": record.lastmod,
         "moved": record.moved,
         "depth": record.depth,
+        "stale": None,
     }
 
 

@@ -76,14 +76,17 @@ def _inspect_tables(connection: sqlite3.Connection, expected: Collection[str]) -
     SQLite itself finds a file that was cut short, from the page count in its
     header. A check of all pages would read the whole file: minutes, on a big one.
     """
-    tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    made = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+    tables = list(made)
     revisions: list[str] = []
     if VERSION_TABLE in tables:
         revisions = [str(revision) for (revision,) in connection.execute(f"SELECT * FROM {VERSION_TABLE} ORDER BY 1")]  # noqa: S608 (a constant)
     found = judge([name for name in tables if not name.startswith("sqlite_")], revisions, expected)
     if found in {Schema.CURRENT, Schema.OLDER}:
         for table in sorted(set(expected) & set(tables)):
-            for order in ("rowid", "rowid DESC"):
+            # The order in which its rows lie; where they have no number, that of their key, which comes first.
+            column = "1" if "WITHOUT ROWID" in made[table] else "rowid"
+            for order in (column, f"{column} DESC"):
                 connection.execute(f'SELECT * FROM "{table}" ORDER BY {order} LIMIT 1').fetchall()  # noqa: S608 (our own names)
     return found
 

@@ -13,7 +13,7 @@ from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.known_layouts import KnownLayouts
+from scrapy_dedup.store.known_pages import KnownPages
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
 from scrapy_dedup.store.records import Record, RunStatus
 from scrapy_dedup.store.stored import (
@@ -32,7 +32,7 @@ _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
 
 
-class ProjectStore(KnownLayouts):
+class ProjectStore(KnownPages):
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
     Every method raises StoreError when the database fails.
@@ -98,6 +98,7 @@ class ProjectStore(KnownLayouts):
     def _write(self, connection: Connection, batch: Batch) -> None:
         stored_bytes = self._lock(connection)
         states.write_documents(connection, self.id, batch)
+        batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
         upsert(
             connection,

@@ -11,6 +11,7 @@ from scrapy_dedup.store.layout_records import (
     TemplateRecord,
     TemplateStateRecord,
 )
+from scrapy_dedup.store.page_records import ChunksRecord, StoredChunk
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CrawledUrlRecord,
@@ -21,6 +22,7 @@ from scrapy_dedup.store.records import (
     SourceRecord,
     VisitRecord,
 )
+from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.stored import StoredDocument, StoredSource, StoredUrl
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
@@ -86,6 +88,29 @@ def a_decision(name: object = 1, **fields: Any) -> DecisionRecord:
         "decided_at": NOON,
     }
     return DecisionRecord(**{**defaults, **fields})
+
+
+def a_text_signature(name: object = 1, **fields: Any) -> SignatureRecord:
+    defaults: dict[str, Any] = {"page_key": a_key(name), "domain": DOMAIN, "text_hash": a_key(("text", name))}
+    return SignatureRecord(**{**defaults, **fields})
+
+
+def a_chunk(position: int = 0, text: str = "A chunk.", **fields: Any) -> StoredChunk:
+    defaults: dict[str, Any] = {
+        "position": position,
+        "chunk_id": f"{position:016x}",
+        "content_hash": a_key(text),
+        "state": "added",
+        "kind": "prose",
+        "chars": len(text),
+        "size": len(text),
+        "sample": text,
+    }
+    return StoredChunk(**{**defaults, **fields})
+
+
+def a_chunks(name: object = 1, *chunks: StoredChunk, most_holders: int = 1) -> ChunksRecord:
+    return ChunksRecord(a_key(name), chunks, most_holders)
 
 
 def a_sight(name: object = 1, **fields: Any) -> SeenRecord:

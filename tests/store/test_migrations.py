@@ -106,6 +106,10 @@ def test_a_store_of_the_first_revision_keeps_its_data(url: URL) -> None:
         assert state_of(project, "done").first_seen_at == NOON
 
 
+LATER = {"page_signatures", "near_duplicates", "document_chunks", "site_config"}
+"""Tables of the fourth revision."""
+
+
 def test_a_store_of_the_second_revision_keeps_its_data(url: URL) -> None:
     with Store.open(url) as store:
         project = store.project("shop")
@@ -121,7 +125,7 @@ def test_a_store_of_the_second_revision_keeps_its_data(url: URL) -> None:
     with Store.open(url) as store:
         after = dump(store)
         assert {name: rows for name, rows in after.items() if rows} == {
-            name: rows for name, rows in before.items() if rows and not name.startswith("layout_")
+            name: rows for name, rows in before.items() if rows and not name.startswith("layout_") and name not in LATER
         }
         project = store.project("shop")
         project.write(everything_about(1))

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text, update
 
+from scrapy_dedup.core.neardup import sketch
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Base, Source
@@ -18,12 +19,15 @@ from tests.store.builders import (
     DOMAIN,
     NOON,
     a_boilerplate,
+    a_chunk,
+    a_chunks,
     a_crawled_url,
     a_decision,
     a_document,
     a_key,
     a_source,
     a_template,
+    a_text_signature,
     a_time,
     a_url,
     a_visit,
@@ -48,13 +52,15 @@ def everything_about(name: object) -> list[Record]:
         an_extraction(name, items=[{"title": "T"}]),
         a_template(state="live", overrides=[{"action": "drop", "selector": ".ads"}], selectors={"content": ["main"]}),
         an_alarm(),
+        a_text_signature(name, sketch=sketch(f"five different words about {name}", b"")),
+        a_chunks(name, a_chunk(0, text=f"about {name}")),
     ]
 
 
 def dump(store: Store) -> dict[str, list[tuple[object, ...]]]:
     with store.session(read_only=True) as session:
         return {
-            table: [tuple(row) for row in session.execute(text(f"SELECT * FROM {table} ORDER BY 1, 2, 3"))]
+            table: sorted((tuple(row) for row in session.execute(text(f"SELECT * FROM {table}"))), key=repr)
             for table in sorted(Base.metadata.tables.keys() - {"domain_boilerplate"})
         }
 

@@ -1,0 +1,77 @@
+"""What a crawl asks of its project's store about other pages with a page's title, text or chunks."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from scrapy_dedup.store import document_chunks, signatures, twins
+from scrapy_dedup.store.known_layouts import KnownLayouts
+from scrapy_dedup.store.page_records import StoredChunk, Twin
+from scrapy_dedup.store.signatures import Candidate
+
+if TYPE_CHECKING:
+    from scrapy_dedup.store.stored import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What of a page others may have, too."""
+
+    page_key: bytes
+    domain: str
+    title_key: bytes | None = None
+    text_hash: bytes | None = None
+    bands: tuple[int, ...] = ()
+    hashes: frozenset[bytes] = frozenset()
+    """Of its chunks."""
+    of_project: bool = False
+    """Pages with the same text count on any domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Who has it."""
+
+    titles: Sequence[Twin] = ()
+    texts: Sequence[bytes] = ()
+    near: Sequence[Candidate] = ()
+    holders: dict[bytes, list[bytes]] = field(default_factory=dict)
+    before: Sequence[StoredChunk] = ()
+    """The page's own chunks, of its last version."""
+
+
+class KnownPages(KnownLayouts):
+    """The part of `ProjectStore` that knows what pages have in common."""
+
+    run: "Run | None" = None
+
+    def others(self, question: Question) -> Answer:
+        """Return who has what a page has; pages that are not completed count only if this run has them in work."""
+        run_id = self.run.id if self.run else None
+        title_key, text_hash = question.title_key, question.text_hash
+        with self._database.transaction() as connection:
+            about = (connection, self.id, run_id)
+            own = question.page_key
+            titles = twins.same_title(*about, question.domain, title_key) if title_key else []
+            domain = None if question.of_project else question.domain
+            texts = twins.same_text(*about, text_hash, domain) if text_hash else []
+            near = signatures.candidates(connection, self.id, question.bands, but=own) if question.bands else []
+            holders = document_chunks.holders(*about, question.hashes, own) if question.hashes else {}
+            before = document_chunks.of_page(connection, self.id, own)
+        return Answer(
+            [twin for twin in titles if twin.page_key != own],
+            [key for key in texts if key != own],
+            near,
+            holders,
+            before,
+        )
+
+    def texts_of(self, keys: Collection[bytes]) -> dict[bytes, str]:
+        """Return the clean texts of those pages that count for others and whose text is kept."""
+        with self._database.transaction() as connection:
+            return twins.texts(connection, self.id, self.run.id if self.run else None, keys)
+
+    def chunks_of(self, page_key: bytes) -> list[StoredChunk]:
+        """Return a page's chunks, in their order."""
+        with self._database.transaction() as connection:
+            return document_chunks.of_page(connection, self.id, page_key)

@@ -1,0 +1,74 @@
+"""What callers hand to the store of a page's chunks, and of all by which other pages are compared with it."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from scrapy_dedup.store.signatures import SignatureRecord
+
+ChunkState = Literal["added", "kept", "due", "removed"]
+GIVEN: Final = ("added", "kept")
+"""States of chunks that went out with their page."""
+HOLDING: Final = (*GIVEN, "due")
+"""States of chunks that other pages leave out: `due` are those that moved here and go out with the next item."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk of a page.
+
+    Attributes:
+        content_hash: first 16 bytes of the SHA-256 of its text.
+        holder: the page that gives it in place of this one.
+        sample: how its text begins.
+    """
+
+    position: int
+    chunk_id: str
+    content_hash: bytes
+    state: ChunkState
+    kind: str
+    chars: int
+    size: int
+    sample: str
+    language: str | None = None
+    layer: str | None = None
+    reason: str | None = None
+    holder: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChunksRecord:
+    """All chunks of a page; they replace those of an earlier version.
+
+    Attributes:
+        most_holders: so many pages may hold one text.
+    """
+
+    page_key: bytes
+    chunks: tuple[StoredChunk, ...]
+    most_holders: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRecord:
+    """A page's text does not count any more: its items failed, or another page stands for it.
+
+    Attributes:
+        most_holders: so many pages may hold one text.
+    """
+
+    page_key: bytes
+    most_holders: int = 1
+
+
+PageKnowledge = SignatureRecord | ChunksRecord | ForgetRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A page that has the title of another."""
+
+    page_key: bytes
+    text_hash: bytes
+    keeper: bytes | None
+    """The page that stands for it, if another does."""
