@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon
+    from scrapy_dedup.plugin.chunk_items import ChunkItem
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
     from scrapy_dedup.plugin.extension import DedupExtension
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Addon": "addon",
+    "ChunkItem": "chunk_items",
     "DedupDownloaderMiddleware": "downloader_middleware",
     "DedupExtension": "extension",
     "DedupPipeline": "item_pipeline",
@@ -32,6 +34,7 @@ _HOMES = {
 
 __all__ = [
     "Addon",
+    "ChunkItem",
     "DedupDownloaderMiddleware",
     "DedupExtension",
     "DedupPipeline",

@@ -246,7 +246,7 @@ def _objections(
         yield OwnReason.HOME
     if is_page_one(target.url, declaration.url):
         yield OwnReason.PAGINATION
-    if _is_translation(declaration, target, rules):
+    if target.page_key in translations(declaration, rules):
         yield OwnReason.LANGUAGE
     if _loops(page_key(declaration.url, rules), target.page_key, evidence.canonical_of):
         yield OwnReason.LOOP
@@ -264,8 +264,8 @@ def _is_home(url: str) -> bool:
     return parts.path == "/" and not parts.query
 
 
-def _is_translation(declaration: Declaration, target: Address, rules: UrlRules) -> bool:
-    """Whether hreflang names the target for a language that is not the page's.
+def translations(declaration: Declaration, rules: UrlRules) -> frozenset[bytes]:
+    """Return the keys of the pages that hreflang names for languages that are not the page's.
 
     The language that hreflang gives the page counts more than the html element's, which templates share.
     """
@@ -274,9 +274,13 @@ def _is_translation(declaration: Declaration, target: Address, rules: UrlRules) 
     for language, href in declaration.alternates[:MAX_ALTERNATES]:
         key = page_key(_joined(base, _stripped(href)), rules)
         languages.setdefault(key, set()).add(_language(language))
-    theirs = languages.get(target.page_key, set()) - {"x-default"}
     ours = languages.get(page_key(declaration.url, rules), set()) - {"x-default"} or {_language(declaration.lang or "")}
-    return bool(theirs) and not any(_same_language(our, their) for our in ours for their in theirs)
+    return frozenset(
+        key
+        for key, tags in languages.items()
+        if (theirs := tags - {"x-default"})
+        and not any(_same_language(our, their) for our in ours for their in theirs)
+    )
 
 
 def _language(tag: str) -> str:

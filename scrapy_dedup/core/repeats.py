@@ -166,6 +166,8 @@ class Rule:
     of_pages: int = 0
     path: str = ""
     """The part of the page that goes as a whole; empty where each block is judged by itself."""
+    layer: str = "boilerplate"
+    """Of the layer that says so; it is stored with the decision, not with the rule."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from scrapy.http import Response
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.urls import UrlRules, page_key
+from scrapy_dedup.plugin.chunk_items import ChunkItem
 from scrapy_dedup.plugin.items import REPORT, url_of
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.replay import forget
@@ -82,7 +83,9 @@ class Acknowledgement:
         if visit is not None:
             visit.scraped += 1
             visit.waits_for |= feeds
-            if visit.recorded is not None and self.recorder is not None:
+            # Chunks are made again from their page's text.
+            is_recorded = visit.recorded is not None and not isinstance(item, ChunkItem)
+            if is_recorded and visit.recorded is not None and self.recorder is not None:
                 self.recorder.item(item, visit.recorded)
         self._item_left(item, visit, feeds)
 

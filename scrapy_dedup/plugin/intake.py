@@ -7,14 +7,20 @@ from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy.http import TextResponse
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
 from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_text
+from scrapy_dedup.service.pdf_reading import Unread, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
 
@@ -26,7 +32,7 @@ class LeftReason(StrEnum):
     DISABLED = "disabled"  # its request, or its spider, asked for it
     NO_URL = "no_url"  # no URL field, and no response whose URL could stand in
     NO_DOMAIN = "no_domain"  # its URL has none
-    NOT_HTML = "not_html"  # its response is an image, a PDF, JSON
+    NOT_HTML = "not_html"  # its response is an image, JSON
     NO_PAGE = "no_page"  # neither HTML nor content, and its URL is not its response's
     NO_FIELD = "no_field"  # its class has no cleaned_content
 
@@ -56,6 +62,7 @@ class Intake:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._reading = DeferredLock()
 
     def of(self, item: Any, adapter: ItemAdapter) -> Brought | Left:
         """Return the page that an item brings, parsed, or why it is left alone."""
@@ -99,6 +106,8 @@ class Intake:
         """Return the draft of a response; all of its items share it."""
         page = visit.page(self._runtime.limits)
         html = visit.html() if not isinstance(page, Unparsed) else ""
+        if visit.pdf is not None:
+            return self._from_pdf(visit, visit.pdf, settings)
         if page is None or html is None:
             return Left(LeftReason.NOT_HTML)
         if isinstance(page, Unparsed):
@@ -107,6 +116,35 @@ class Intake:
             if draft.page is page:
                 return draft
         draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page, of_response=True)
+        visit.keep(draft)
+        return self._finish(draft, visit, settings)
+
+    async def read(self, item: Any, adapter: ItemAdapter) -> None:
+        """Read the PDF file of an item's response, if it is one, so that `of` finds its text."""
+        runtime = self._runtime
+        url = url_of(adapter, runtime.settings)
+        visit = runtime.visits.of_item(item, page_key(url, runtime.rules) if url else None)
+        if visit is None or visit.pdf is not None or not (visit.settings.enabled and visit.settings.pdf_enabled):
+            return
+        if (body := visit.pdf_body()) is None:
+            return
+        # One file at a time: others would wait for it in the threads that the store needs.
+        await maybe_deferred_to_future(self._reading.acquire())
+        try:
+            if visit.pdf is None:
+                visit.pdf = await run_in_thread(read_pdf, body, pdf_limits(visit.settings))
+        finally:
+            self._reading.release()
+
+    def _from_pdf(self, visit: Visit, pdf: PdfText | Unread, settings: Settings) -> Draft | Left:
+        """Return the draft of a PDF file; all of its response's items share it."""
+        if isinstance(pdf, Unread):
+            return Left(f"pdf_{pdf.reason.replace(' ', '_')}", is_defect=True)
+        for draft in visit.drafts:
+            if draft.pdf is pdf:
+                return draft
+        text = pdf_text(pdf, settings)
+        draft = Draft(visit.url, visit.page_key, visit.domain, text, visit.fetched_at, pdf=pdf, text=text)
         visit.keep(draft)
         return self._finish(draft, visit, settings)
 
@@ -142,5 +180,6 @@ class Intake:
         response = visit.response() if visit is not None else None
         if visit is not None and response is not None:
             draft.http_status = visit.http_status
-            draft.content_type = content_type_of(response) if isinstance(response, TextResponse) else None
+            is_text = isinstance(response, TextResponse) or draft.pdf is not None
+            draft.content_type = content_type_of(response) if is_text else None
         return draft

@@ -13,11 +13,14 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 
 from scrapy_dedup.plugin.alias_check import AliasCheck
+from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
+from scrapy_dedup.plugin.likeness_check import LikenessCheck
 from scrapy_dedup.plugin.replay import is_replayed
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.aliases import Duplicate
+from scrapy_dedup.service.crawl_cutting import load
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
@@ -44,6 +47,7 @@ class DedupPipeline:
         self._intake = Intake(self._runtime)
         self._fields = Fields()
         self._aliases = AliasCheck(self._runtime)
+        self._likeness = LikenessCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
 
     @classmethod
@@ -57,6 +61,9 @@ class DedupPipeline:
         Raises:
             DuplicateItem: its page went out before.
         """
+        if isinstance(item, ChunkItem):
+            self._runtime.count("chunks/items")
+            return item
         self._runtime.count("items/in")
         try:
             if ItemAdapter.is_item(item):
@@ -74,6 +81,7 @@ class DedupPipeline:
         if is_replayed(item) or is_tombstone(item):
             runtime.count("items/replayed" if is_replayed(item) else "items/tombstones")
             return
+        await self._intake.read(item, adapter)
         brought = self._intake.of(item, adapter)
         if isinstance(brought, Left):
             self._leave(item, adapter, brought)
@@ -86,6 +94,9 @@ class DedupPipeline:
         if compares:
             self._aliases.note(draft)
         learner = await self._learn(draft, settings) if settings.boilerplate_enabled else None
+        if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
+            await self._meet(draft)
+        compares = compares and not runtime.crawl.keeps(draft)
         if draft.cleaned is None:
             runtime.crawl.clean(draft, learner, settings)
         if compares:
@@ -94,7 +105,13 @@ class DedupPipeline:
                 self._note_shadow(draft, duplicate)
             elif duplicate is not None:
                 self._drop(brought, "canonical", duplicate)
-        self._emit(item, adapter, brought)
+        await self._likeness.check(draft, settings)
+        comparison = draft.comparison
+        if comparison is not None and comparison.dropped and comparison.same is not None:
+            same = comparison.same
+            self._drop(brought, same.layer, Duplicate(same.reason, same.keeper))
+        if self._emit(item, adapter, brought) and settings.emit_chunks:
+            await self._send_chunks(brought)
 
     def _drop_repeated(self, brought: Brought) -> None:
         """Drop an item of a page whose items another response of this run has given."""
@@ -149,18 +166,32 @@ class DedupPipeline:
     async def _meet(self, draft: Draft) -> Learner:
         crawl = self._runtime.crawl
         try:
-            stored = await run_in_thread(crawl.load, draft.domain)
+            stored = await run_in_thread(load, crawl.store, draft.domain)
         except StoreError as error:
             self._runtime.count("store/errors")
             logger.warning("The store does not answer, %s is learned anew: %s", draft.domain, error)
             stored = None
         return crawl.learner(draft.domain, draft.method) or crawl.meet(draft.domain, draft.method, stored)
 
-    def _emit(self, item: Any, adapter: ItemAdapter, brought: Brought) -> None:
+    async def _send_chunks(self, brought: Brought) -> None:
+        """Send the chunks of a page, with the first of its items."""
+        draft, visit = brought.draft, brought.visit
+        if draft.comparison is None or draft.chunks_sent:
+            return
+        draft.chunks_sent = True
+        title = draft.metadata.title
+        items = list(chunk_items(draft.url, draft.page_key, title, draft.comparison.chunks))
+        if visit is not None:
+            for item in items:
+                self._runtime.visits.attach(item, visit)
+        await send(self._runtime.crawler, items, visit.response() if visit is not None else None)
+
+    def _emit(self, item: Any, adapter: ItemAdapter, brought: Brought) -> bool:
+        """Write the clean text into the item; say whether it could take it."""
         runtime, draft = self._runtime, brought.draft
         if not self._fields.can_take_content(item, adapter):
             runtime.count("left/no_field")
-            return
+            return False
         crawl = runtime.crawl
         crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
@@ -171,10 +202,11 @@ class DedupPipeline:
         if brought.visit is None or not brought.stands_for_page:
             runtime.done.hold(draft)
         runtime.count("items/out")
+        return True
 
     def _report(self, brought: Brought) -> dict[str, Any]:
         crawl = self._runtime.crawl
-        report = provenance(brought.draft, crawl.store.name, str(crawl.run.id))
+        report = provenance(brought.draft, crawl.store.name, str(crawl.run.id), brought.settings)
         if brought.visit is not None:
             report["visited"] = brought.visit.page_key.hex()
         return report

@@ -38,6 +38,7 @@ from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, keep_policy, parse_limits, repeat_policy, url_rules
+from scrapy_dedup.service.start_check import check_settings, check_sites
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store
@@ -58,6 +59,7 @@ class Runtime:
 
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self.crawler = crawler
+        check_settings(settings)
         self.settings = settings
         self.rules = url_rules(settings)
         self.limits = parse_limits(settings)
@@ -109,6 +111,7 @@ class Runtime:
     def _begin_run(self) -> Crawl:
         name = self.settings.project or self.crawler.settings["BOT_NAME"]
         project = self.store.project(name, keep_policy(self.settings))
+        check_sites(project, self.settings)
         spider = self.crawler.spider.name if self.crawler.spider else self.crawler.spidercls.name
         tell_of_partial_feeds(self.settings, self.crawler.settings, has_history=project.has_pages())
         run = project.begin_run(spider=spider, jobdir=job_of(self.crawler.settings), started_at=datetime.now(UTC))

@@ -15,10 +15,13 @@ from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.canonical import Alias, Own
 from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
+from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.pdf_drafts import is_pdf
+from scrapy_dedup.service.pdf_reading import Unread
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 
@@ -52,6 +55,8 @@ class Visit:
     noted: bool = False
     """That it gave no item was written down."""
     parsed: Page | Unparsed | None = None
+    pdf: PdfText | Unread | None = None
+    """What was read of a PDF file, once somebody asked."""
     alias: Alias | Own | None = None
     """What became of the page's canonical link, once somebody asked."""
     judgement: Judgement | None = None
@@ -106,6 +111,13 @@ class Visit:
         if isinstance(response, TextResponse) and is_html(response):
             return response.text
         return None
+
+    def pdf_body(self) -> bytes | None:
+        """Return the response's PDF file; None where it is none."""
+        response = self.response()
+        if response is None or not is_pdf(content_type_of(response) or "", response.body):
+            return None
+        return response.body
 
     def page(self, limits: ParseLimits) -> Page | Unparsed | None:
         """Return the response's page, parsed at most once."""

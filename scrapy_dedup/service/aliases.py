@@ -64,8 +64,13 @@ class Aliases:
         self, url: str, page_key: bytes, domain: str, page: Page, policy: CanonicalPolicy, rules: UrlRules
     ) -> Alias | Own:
         """Decide about a page's declaration, and count it."""
+        return self.judge_declaration(declaration_of(url, page), page_key, domain, policy, rules)
+
+    def judge_declaration(
+        self, declaration: Declaration, page_key: bytes, domain: str, policy: CanonicalPolicy, rules: UrlRules
+    ) -> Alias | Own:
+        """Decide about what a page declares, and count it."""
         self.pages[domain] += 1
-        declaration = declaration_of(url, page)
         target = resolve(declaration, rules)
         if isinstance(target, Own):
             return target

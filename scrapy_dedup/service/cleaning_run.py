@@ -7,13 +7,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.service.cleaning_run_others import RunOthers
 from scrapy_dedup.service.cleaning_run_samples import DomainPages, Samples
 from scrapy_dedup.service.cleaning_run_shelf import Shelf
-from scrapy_dedup.service.cleaning_run_tasks import Learned, Line, Surroundings, clean_records, learn_domain
+from scrapy_dedup.service.cleaning_run_tasks import (
+    Learned,
+    Line,
+    Surroundings,
+    as_json,
+    clean_records,
+    learn_domain,
+)
 from scrapy_dedup.service.cleaning_run_workers import Workers
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
@@ -55,6 +63,7 @@ class Tally:
         bad: records that were passed over.
         no_page: records that are no pages.
         hows: cleaned pages by what cut them.
+        counts: what each layer did, by the names of a crawl's stats without `dedup/`.
         flags: cleaned pages by why they were not cut as they should.
     """
 
@@ -62,6 +71,7 @@ class Tally:
     bad: int = 0
     no_page: int = 0
     hows: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     flags: Counter[str] = field(default_factory=Counter)
 
 
@@ -106,6 +116,8 @@ class CleaningRun:
         # A class of the user's might not find its way to other processes, and nobody asks for it there.
         self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
         self._around = Surroundings(self._settings, Shelf(folder))
+        self._others = RunOthers(self._settings, folder)
+        self._end.callback(self._others.close)
         self._workers = self._end.enter_context(Workers(jobs))
 
     def survey(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
@@ -146,17 +158,26 @@ class CleaningRun:
         lots = ((size, (self._around, lot)) for size, lot in _in_lots(self._records()))
         for result in chain.from_iterable(self._workers.in_order(clean_records, lots)):
             if isinstance(result, Line):
-                self.tally.pages += 1
-                self.tally.hows[result.how] += 1
-                if result.flag is not None:
-                    self.tally.flags[result.flag] += 1
-                yield result.json
+                yield from map(as_json, self._placed(result))
             elif isinstance(result, NoPage):
                 self.tally.no_page += 1
             else:
                 self._refuse_if_strict(result)
                 self.tally.bad += 1
                 self._watcher.complain(result)
+
+    def _placed(self, line: Line) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
+        counts = self.tally.counts
+        before = counts["items/out"]
+        yield from self._others.place(line, counts)
+        if counts["items/out"] == before:
+            return
+        counts.update(line.counts)
+        self.tally.pages += 1
+        self.tally.hows[line.how] += 1
+        if line.flag is not None:
+            self.tally.flags[line.flag] += 1
 
     def knowledge(self, domain: str) -> SiteKnowledge | None:
         """Return what was learned of a domain."""
@@ -209,7 +230,7 @@ class CleaningRun:
             if place != following[0]:
                 continue
             page = record if isinstance(record, BadRecord | NoPage) else record.page(self._settings)
-            if isinstance(page, InputPage):
+            if isinstance(page, InputPage) and page.pdf is None:
                 self._samples.put(following[1], following[2], page.url, page.html)
             following = next(chosen, None)
             if following is None:

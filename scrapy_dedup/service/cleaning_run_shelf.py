@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 
 # Some 100 kB each. Pages of one domain mostly stand together.
@@ -34,11 +35,25 @@ class Shelf:
         # Not remembered: of domains that nothing is known of there may be very many.
         return _read(path) if os.path.exists(path) else None  # noqa: PTH110 (many times faster than a Path)
 
-    def _path(self, domain: str) -> str:
+    def put_config(self, domain: str, config: SiteConfig) -> None:
+        """Keep what people decided about a domain."""
+        Path(self._path(domain, "config")).write_text(json.dumps(config.to_json()), encoding="utf-8")
+
+    def config(self, domain: str) -> SiteConfig | None:
+        """Return what people decided about a domain."""
+        path = self._path(domain, "config")
+        return _read_config(path) if os.path.exists(path) else None  # noqa: PTH110 (many times faster than a Path)
+
+    def _path(self, domain: str, kind: str = "json") -> str:
         # A domain's own name could be too long, or one that Windows keeps to itself.
-        return f"{self._folder}/{sha256(domain.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
+        return f"{self._folder}/{sha256(domain.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{kind}"
 
 
 @lru_cache(maxsize=_DOMAINS_IN_MEMORY)
 def _read(path: str) -> SiteKnowledge:
     return SiteKnowledge.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
+
+
+@lru_cache(maxsize=_DOMAINS_IN_MEMORY)
+def _read_config(path: str) -> SiteConfig:
+    return SiteConfig.from_json(json.loads(Path(path).read_text(encoding="utf-8")))

@@ -2,18 +2,26 @@
 
 import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from scrapy_dedup.core.canonical import Declaration
 from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.service.aliases import declaration_of
 from scrapy_dedup.service.cleaning_run_shelf import Shelf
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
-from scrapy_dedup.service.page_cleaning import clean_page
+from scrapy_dedup.service.page_cleaning import clean_page, clean_pdf
+from scrapy_dedup.service.page_facts import Facts, facts_of
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.removals import counts_of
 from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.settings import Settings
 
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+PROJECT: Final = b""
+"""Stands for the one project of a run, whose pages meet nobody else's."""
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -45,14 +53,20 @@ class Line:
     """One page, cleaned.
 
     Attributes:
-        json: the line of output, with its end.
+        row: of the output.
         how: it was cut: by a template, by the fallback, or left whole.
         flag: why it was not cut as it should; None for most.
+        facts: by which it is compared with the other pages; None where it is not.
+        counts: what was left out of it, by the names of a crawl's stats without `dedup/`.
+        canonical: the page that it names as the one whose other address it is.
     """
 
-    json: bytes
+    row: dict[str, Any]
     how: str
     flag: str | None
+    facts: Facts | None = None
+    canonical: Declaration | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 Result: TypeAlias = Line | BadRecord | NoPage
@@ -81,23 +95,31 @@ def clean_records(given: tuple[Surroundings, Sequence[Found]]) -> list[Result]:
 def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Result:
     if not isinstance(page, InputPage):
         return page
-    domain = extract_domain(page.url, around.settings.domain_scope)
+    settings = around.settings
+    domain = extract_domain(page.url, settings.domain_scope) or ""
     try:
-        cleaned = clean_page(page.html, page.url, around.shelf.get(domain) if domain else None, around.settings)
+        patterns = patterns_of(settings, around.shelf.config(domain), domain)
+        if page.pdf is not None:
+            cleaned = clean_pdf(page.pdf, page.url, settings, patterns)
+        else:
+            cleaned = clean_page(page.html, page.url, around.shelf.get(domain) if domain else None, settings, patterns)
+        is_read = cleaned.page is not None or cleaned.pdf is not None
+        facts = facts_of(cleaned, PROJECT, url_rules(settings), settings) if is_read else None
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
         flag = f"error: {_named(error)}"
-        row = _row(page.url, page.html, {"how": "whole", "flag": flag})
-        return Line(_json(row), "whole", flag)
+        return Line(_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
     row = _row(page.url, cleaned.cleaned.content, cleaned.report())
     row |= {"title": cleaned.title, "date": cleaned.date, "author": cleaned.author}
-    return Line(_json(row), str(cleaned.how), cleaned.flag)
+    said = declaration_of(page.url, cleaned.page) if cleaned.page is not None and cleaned.page.canonicals else None
+    return Line(row, str(cleaned.how), cleaned.flag, facts, said, counts_of(cleaned.cleaned))
 
 
 def _row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:
     return {"url": url, "cleaned_content": content, "title": None, "date": None, "author": None, "dedup": report}
 
 
-def _json(row: dict[str, Any]) -> bytes:
+def as_json(row: dict[str, Any]) -> bytes:
+    """Return a row as a line of output, with its end."""
     text = json.dumps(row, ensure_ascii=False) + "\n"
     try:
         return text.encode()

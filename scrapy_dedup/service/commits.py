@@ -140,7 +140,7 @@ def _document(
         status="completed",
         updated_at=at,
         verdict=_word(judgement),
-        title=draft.page.title if draft and draft.page else None,
+        title=draft.head_title if draft else None,
         canonical_url=draft.canonical.url if draft and draft.canonical else None,
         content_hash=content,
         cleaned_hash=cleaned.cleaned_hash if cleaned else None,

@@ -1,20 +1,23 @@
 """One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
-from scrapy_dedup.core.metadata import metadata_of
+from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.service import cleaning
 from scrapy_dedup.service.aliases import Aliases
 from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.comparison import compare, withdraw
+from scrapy_dedup.service.crawl_cutting import Stored, cut_draft
 from scrapy_dedup.service.drafts import Draft, source_record
 from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowledge_of, text_samples
+from scrapy_dedup.service.others import Found, Others
+from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.removals import SHADOW, removal_decision
+from scrapy_dedup.service.removals import SHADOW, counts_of, removal_decision, removal_decisions
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.settings import Settings
@@ -27,8 +30,7 @@ from scrapy_dedup.store.records import (
     Method,
     Record,
 )
-from scrapy_dedup.store.stored import Run, StoredBoilerplate
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
 
 Count = Callable[[str, int], None]
@@ -36,14 +38,6 @@ Count = Callable[[str, int], None]
 _DOCUMENTS_AT_ONCE = 5_000
 # Who owns what an earlier part of a run completed; its callback is not known any more.
 _EARLIER_PART = (-1, "")
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What the store knows of a domain."""
-
-    boilerplate: Mapping[str, StoredBoilerplate] = field(default_factory=dict)
-    templates: Sequence[StoredTemplate] = ()
 
 
 @dataclass(slots=True)
@@ -60,17 +54,21 @@ class Crawl:
     owners: dict[bytes, tuple[int, str]] = field(default_factory=dict)
     """Page key to the visit, and its callback, whose items stand for the page in this run."""
     aliases: Aliases = field(default_factory=Aliases)
+    configs: dict[str, SiteConfig | None] = field(default_factory=dict)
+    """What people decided about the domains that were met."""
+    others: Others = field(init=False)
+    """By their titles, texts and chunks."""
+
+    def __post_init__(self) -> None:
+        self.others = Others(self.store)
 
     def learner(self, domain: str, method: Method) -> Learner | None:
-        """Return what is known of a domain; None before `load` has asked the store."""
+        """Return what is known of a domain; None before the store was asked."""
         return self.learners.get((domain, method))
-
-    def load(self, domain: str) -> Stored:
-        """Ask the store about a domain; blocks, so call it in a thread, and hand the answer to `meet`."""
-        return Stored(self.store.knowledge(domain), self.store.templates(domain))
 
     def meet(self, domain: str, method: Method, stored: Stored | None) -> Learner:
         """Start to learn a domain, from what the store said of it."""
+        self.configs.setdefault(domain, stored.config if stored is not None else None)
         site = SiteLearner(domain, self.settings) if method == "template" else None
         learner = Learner(domain, method, repeat_policy(self.settings), self.settings.learn_pages, site)
         if stored and method in stored.boilerplate:
@@ -78,6 +76,11 @@ class Crawl:
         if stored and site is not None and (known := site_of(domain, stored.templates)) is not None:
             site.recall(known)
         return self.learners.setdefault((domain, method), learner)
+
+    def keeps(self, draft: Draft) -> bool:
+        """Say whether somebody decided that a page stays as it is, whatever a layer says."""
+        config = self.configs.get(draft.domain)
+        return config is not None and draft.page_key.hex() in config.keep_pages
 
     def take_in(self, draft: Draft, learner: Learner) -> None:
         """Let the domain learn from a page."""
@@ -109,12 +112,6 @@ class Crawl:
             learner = None
         cleaned = self._cut(draft, learner, settings)
         draft.cleaned = cleaned
-        if cleaned.removed:
-            self.count("boilerplate/pages", 1)
-            self.count("boilerplate/blocks", len(cleaned.removed))
-            self.count("boilerplate/chars", cleaned.chars_removed)
-        self.count("pages/chars_in", cleaned.chars_in)
-        self.count("pages/chars_out", cleaned.chars_out)
         if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)
             self._note(draft, learner)
@@ -147,21 +144,24 @@ class Crawl:
         learner.shadowed.clear()
 
     def _cut(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
-        boilerplate = (learner or _NOTHING_KNOWN).boilerplate
-        if draft.page is None or draft.method == "text":
-            return cleaning.clean_text(draft.text, boilerplate, settings.min_block_chars)
-        if learner is None or learner.site is None:
-            draft.metadata = metadata_of(draft.page, draft.url)
-            return cleaning.clean_html(draft.page, boilerplate, settings.output, draft.url)
-        draft.cut = learner.site.cut(draft.url, draft.source, draft.page, settings)
-        draft.metadata = draft.cut.metadata
-        return draft.cut.cleaned
+        return cut_draft(draft, learner, self.configs.get(draft.domain), settings)
+
+    def compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings, at: datetime) -> None:
+        """Find out what becomes of a page beside the other pages, and let it count for those that come."""
+        comparison = draft.comparison = compare(self.others, facts, found, settings)
+        self.rows += comparison.records(settings, at)
+        for name, number in comparison.counts().items():
+            self.count(name, number)
 
     def emit(self, draft: Draft, at: datetime) -> None:
         """Note that a page goes out: its document is in work."""
         self.rows.append(self._document(draft, "processing", at))
-        if draft.cleaned and draft.cleaned.removed:
-            self.rows.append(removal_decision(draft.page_key, draft.cleaned, at))
+        if draft.cleaned is not None and not draft.counted:
+            draft.counted = True
+            for name, number in counts_of(draft.cleaned).items():
+                self.count(name, number)
+        if draft.cleaned is not None:
+            self.rows += removal_decisions(draft.page_key, draft.cleaned, at)
 
     def bare(self, draft: Draft, settings: Settings) -> Draft:
         """Cut a page that gave no item; it is not counted, and nothing is learned from it."""
@@ -190,6 +190,8 @@ class Crawl:
         if draft.canonical is not None:
             self.aliases.standing.get(draft.canonical.page_key, {}).pop(draft.page_key, None)
         self.rows.append(self._document(draft, "failed", at, error))
+        if draft.comparison is not None:
+            self.rows.append(withdraw(self.others, draft.page_key, self.settings))
 
     def _document(
         self, draft: Draft, status: Literal["processing", "completed", "failed"], at: datetime, error: str | None = None
@@ -201,7 +203,7 @@ class Crawl:
             domain=draft.domain,
             status=status,
             updated_at=at,
-            title=draft.page.title if draft.page else None,
+            title=draft.head_title,
             canonical_url=draft.canonical.url if draft.canonical else None,
             content_hash=cleaned.content_hash if cleaned else None,
             cleaned_hash=cleaned.cleaned_hash if cleaned else None,
@@ -271,9 +273,6 @@ class Crawl:
                 target = page_key(document.canonical_url, rules) if document.canonical_url else None
                 if target is not None and target not in self.owners and document.sketch:
                     self.aliases.stand(target, key, document.sketch)
-
-
-_NOTHING_KNOWN = Learner("", "html", repeat_policy(Settings()), 2)
 
 
 def is_knowledge(record: Record) -> bool:

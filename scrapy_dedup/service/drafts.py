@@ -6,11 +6,13 @@ from datetime import datetime
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
 from scrapy_dedup.core.metadata import Metadata
+from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.service.aliases import Duplicate
 from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.service.site_cleaning import SiteCut
-from scrapy_dedup.store.records import BARE, Field, Method, SourceRecord
+from scrapy_dedup.store.records import BARE, PDF, Field, Method, SourceRecord
 
 
 @dataclass(slots=True)
@@ -26,6 +28,8 @@ class Draft:
     method: Method = "template"
     """How its blocks are counted."""
     page: Page | None = None
+    pdf: PdfText | None = None
+    """What was read of a PDF file."""
     text: str = ""
     """What the text method works on."""
     http_status: int | None = None
@@ -47,14 +51,29 @@ class Draft:
     """What let the page go: that its domain is known, or why its batch ended."""
     of_response: bool = False
     """Its HTML is the response's."""
+    comparison: Comparison | None = None
+    """What came of it beside the other pages of the project, once somebody asked."""
+    counted: bool = False
+    """What was left out of it is in the stats."""
+    chunks_sent: bool = False
+    """Its chunks left as items of their own."""
     bare: bool = False
     """The page gave no item."""
     judgement: Judgement | None = None
     """What the visit comes to that brought it."""
 
     @property
+    def head_title(self) -> str | None:
+        """What the page or the file is called."""
+        if self.page is not None:
+            return self.page.title
+        return self.pdf.title if self.pdf is not None else None
+
+    @property
     def field(self) -> Field:
         """What *source* is."""
+        if self.pdf is not None:
+            return PDF
         if self.page is None:
             return "content"
         if self.bare:
@@ -71,7 +90,7 @@ def source_record(draft: Draft, fetched_at: datetime) -> SourceRecord:
         field=draft.field,
         content=draft.source,
         fetched_at=fetched_at,
-        title=draft.page.title if draft.page else None,
+        title=draft.head_title,
         content_type=draft.content_type,
         source_group=draft.source_group or None,
         cleaned_content=draft.cleaned.content if draft.cleaned and not draft.bare else None,

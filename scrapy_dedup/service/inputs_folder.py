@@ -15,8 +15,8 @@ from scrapy_dedup.service.inputs_records import (
     InputError,
     InputPage,
     NoPage,
-    decoded,
-    is_html,
+    is_page,
+    page_of,
 )
 from scrapy_dedup.service.packed_files import most_line_bytes, packed_by
 from scrapy_dedup.settings import Settings
@@ -41,18 +41,18 @@ class FileRecord:
 
     def url(self, settings: Settings) -> str | None:  # noqa: ARG002 (of all records)
         """Return the URL that the manifest gives."""
-        return self.address if is_html(self.content_type) else None
+        return self.address if is_page(self.content_type) else None
 
     def page(self, settings: Settings) -> InputPage | BadRecord | NoPage:
         """Read the file, which must lie in the folder."""
-        if not is_html(self.content_type):
-            return NoPage(self.where, f"{self.content_type[:100]!r} is no HTML")
+        if not is_page(self.content_type):
+            return NoPage(self.where, f"{self.content_type[:100]!r} is neither HTML nor PDF")
         try:
             body = _body(Path(self.folder), self.file, most_line_bytes(settings))
         except (InputError, OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return BadRecord(self.where, f"{self.file[:200]!r}: {reason}")
-        return InputPage(self.where, self.address, decoded(body, self.content_type))
+        return page_of(self.where, self.address, body, self.content_type, settings)
 
 
 def manifest_of(folder: Path) -> Path | None:

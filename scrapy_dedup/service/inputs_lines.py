@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from scrapy_dedup.service.inputs_records import Advance, BadRecord, Found, InputPage, NoPage, decoded, is_html
+from scrapy_dedup.service.inputs_records import Advance, BadRecord, Found, InputPage, NoPage, is_page, page_of
 from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, DAMAGED, lines_of, most_line_bytes, unpacking
 from scrapy_dedup.settings import Settings
 
@@ -105,11 +105,11 @@ def _of_body(where: str, url: str, item: Mapping[str, Any], settings: Settings) 
         field = settings.html_field
         return BadRecord(where, f"neither HTML in {field!r} nor base64 in {_BODY!r}; see DEDUP_HTML_FIELD")
     content_type = declared if isinstance(declared, str) else ""
-    if not is_html(content_type):
-        return NoPage(where, f"{content_type[:100]!r} is no HTML")
+    if not is_page(content_type):
+        return NoPage(where, f"{content_type[:100]!r} is neither HTML nor PDF")
     try:
         # MIME breaks base64 into lines.
         raw = b64decode("".join(body.split()), validate=True)
     except (Base64Error, ValueError) as error:
         return BadRecord(where, f"the field {_BODY!r} is no base64: {error}")
-    return InputPage(where, url, decoded(raw, content_type))
+    return page_of(where, url, raw, content_type, settings)

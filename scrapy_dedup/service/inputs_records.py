@@ -8,6 +8,7 @@ from typing import Final, Protocol, TypeAlias
 from w3lib.encoding import html_body_declared_encoding, http_content_type_encoding, read_bom, to_unicode
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.settings import Settings
 
 Advance: TypeAlias = Callable[[int], None]
@@ -16,6 +17,7 @@ Advance: TypeAlias = Callable[[int], None]
 # Python has codecs that are no charsets of pages; punycode takes quadratic time.
 _NO_CHARSETS: Final = frozenset(["idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"])
 _WITHOUT_ORDER: Final = frozenset(["utf-16", "utf-32"])
+_PDF: Final = "application/pdf"
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -29,11 +31,14 @@ class InputPage:
 
     Attributes:
         where: the record that it came from, for a person.
+        html: empty where it is a PDF file.
+        pdf: the file; None where it is none.
     """
 
     where: str
     url: str
     html: str
+    pdf: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +78,21 @@ class Record(Protocol):
 Found: TypeAlias = Record | BadRecord | NoPage
 
 
-def is_html(content_type: str) -> bool:
-    """Say whether a Content-Type is that of HTML; one that is not given counts as HTML."""
+def is_page(content_type: str) -> bool:
+    """Say whether a Content-Type is that of HTML or PDF; one that is not given counts as HTML."""
     media_type = content_type.partition(";")[0].strip().lower()
-    return not media_type or "html" in media_type
+    return not media_type or "html" in media_type or media_type == _PDF
+
+
+def page_of(where: str, url: str, body: bytes, content_type: str, settings: Settings) -> InputPage | NoPage:
+    """Return the page that a body is, or why it is none."""
+    if not is_pdf(content_type, body):
+        if content_type.partition(";")[0].strip().lower() == _PDF:
+            return NoPage(where, f"{url[:200]}: is called a PDF file, and is none")
+        return InputPage(where, url, decoded(body, content_type))
+    if not settings.pdf_enabled:
+        return NoPage(where, f"{url[:200]}: a PDF file, and DEDUP_PDF_ENABLED is off")
+    return InputPage(where, url, "", body)
 
 
 def decoded(body: bytes, content_type: str) -> str:

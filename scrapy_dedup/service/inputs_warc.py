@@ -15,8 +15,8 @@ from scrapy_dedup.service.inputs_records import (
     InputError,
     InputPage,
     NoPage,
-    decoded,
-    is_html,
+    is_page,
+    page_of,
 )
 from scrapy_dedup.service.packed_files import GZIP, ZSTD, most_line_bytes, packed_by
 from scrapy_dedup.settings import Settings
@@ -64,9 +64,9 @@ class AnswerRecord:
                 body = unpacked(body, [self.content_encoding.encode()], most_line_bytes(settings))
             except EncodingError as error:
                 # Many archives hold the body unpacked under the header that it came with.
-                if not body.lstrip().startswith(b"<"):
+                if not body.lstrip().startswith((b"<", b"%PDF-")):
                     return BadRecord(self.where, str(error))
-        return InputPage(self.where, self.address, decoded(body, self.content_type))
+        return page_of(self.where, self.address, body, self.content_type, settings)
 
 
 def read_warc(path: Path, name: str, settings: Settings, advance: Advance) -> Iterator[Found]:
@@ -153,8 +153,8 @@ def _answer(record: "WarcRecord", where: str, url: str) -> Found:
     content_type = _header(record, b"Content-Type")
     if not 200 <= headers.status_code < 300:
         return NoPage(where, f"{url[:200]}: status {headers.status_code}")
-    if not (content_type and is_html(content_type)):
-        return NoPage(where, f"{url[:200]}: no HTML")
+    if not (content_type and is_page(content_type)):
+        return NoPage(where, f"{url[:200]}: neither HTML nor PDF")
     body = record.reader.read(record.content_length)
     if len(body) < record.content_length:
         return BadRecord(where, "the file is cut off in this record")

@@ -3,15 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
-from scrapy_dedup.core.blocks import Unparsed, parse_page
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.metadata import Metadata
+from scrapy_dedup.core.pdf import PdfText
+from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_report, pdf_text
+from scrapy_dedup.service.pdf_reading import Unread, read_pdf
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.provenance import hashes_and_removed
+from scrapy_dedup.service.reading import Reading
 from scrapy_dedup.service.site_cleaning import How, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
+from scrapy_dedup.service.site_patterns import SitePatterns
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import to_digits
 
@@ -30,6 +36,17 @@ class CleanedPage:
     flag: str | None = None
     """Why it is as it came; None for most."""
     misfit: str = ""
+    page: Page | None = None
+    """What was parsed."""
+    pdf: PdfText | None = None
+    """What was read of a PDF file."""
+
+    @property
+    def head_title(self) -> str | None:
+        """What it is called, by its head."""
+        if self.page is not None:
+            return self.page.title
+        return self.pdf.title if self.pdf is not None else None
 
     @property
     def title(self) -> str | None:
@@ -55,17 +72,40 @@ class CleanedPage:
             report["misfit"] = self.misfit
         if self.flag:
             report["flag"] = self.flag
+        if self.pdf is not None:
+            report["pdf"] = pdf_report(self.pdf)
         return report | hashes_and_removed(self.cleaned)
 
 
-def clean_page(html: str, url: str, knowledge: SiteKnowledge | None, settings: Settings) -> CleanedPage:
+def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns) -> CleanedPage:
+    """Return a PDF file without what patterns name; one that gives no text comes back empty, and flagged."""
+    key, domain = page_key(url, url_rules(settings)), extract_domain(url, settings.domain_scope)
+    pdf = read_pdf(body, pdf_limits(settings))
+    if isinstance(pdf, Unread):
+        return CleanedPage(url, key, domain, _as_it_came(""), Metadata(), How.WHOLE, flag=f"pdf: {pdf.reason}")
+    reading = Reading("text", None, pdf_text(pdf, settings), url, is_pdf=True)
+    cleaned = reading.clean(Boilerplate(), settings, patterns=patterns)
+    flag = f"pdf: {', '.join(pdf.flags)}" if pdf.flags else None
+    return CleanedPage(
+        url, key, domain, cleaned, Metadata(pdf.title, pdf.date, pdf.author), How.WHOLE, flag=flag, pdf=pdf
+    )
+
+
+def clean_page(
+    html: str,
+    url: str,
+    knowledge: SiteKnowledge | None,
+    settings: Settings,
+    patterns: SitePatterns | None = None,
+) -> CleanedPage:
     """Return a page without what its site repeats; what must not be parsed comes back as it came, and flagged."""
     key, domain = page_key(url, url_rules(settings)), extract_domain(url, settings.domain_scope)
     page = parse_page(html, parse_limits(settings), with_links=False)
     if isinstance(page, Unparsed):
         return CleanedPage(url, key, domain, _as_it_came(html), Metadata(), How.WHOLE, flag=str(page.reason))
-    found = cut_page(html, page, url, knowledge, settings)
-    return CleanedPage(url, key, domain, found.cleaned, found.metadata, found.how, found.layout, misfit=found.misfit)
+    found = cut_page(html, page, url, knowledge, settings, patterns)
+    made = (found.cleaned, found.metadata, found.how, found.layout)
+    return CleanedPage(url, key, domain, *made, misfit=found.misfit, page=page)
 
 
 def _as_it_came(html: str) -> Cleaned:

@@ -4,12 +4,16 @@ from typing import Any
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Rule
+from scrapy_dedup.service.chunking import chunks_report, makes_chunks
 from scrapy_dedup.service.cleaning import Cleaned, Removed
+from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
+from scrapy_dedup.settings import Settings
 
 
-def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
+def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict[str, Any]:
     """Return where an item's text came from, its hashes, and what was removed and why."""
     report: dict[str, Any] = {
         "project": project,
@@ -26,6 +30,20 @@ def provenance(draft: Draft, project: str, run: str) -> dict[str, Any]:
     cleaned = draft.cleaned
     if cleaned is not None:
         report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)
+    if draft.pdf is not None:
+        report["pdf"] = pdf_report(draft.pdf)
+    if draft.comparison is not None:
+        report |= place_among_others(draft.comparison, settings)
+    return report
+
+
+def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, Any]:
+    """Return which page a near-duplicate is nearly like, and what becomes of the text's chunks."""
+    report: dict[str, Any] = {}
+    if comparison.same is not None:
+        report["near_duplicate"] = {"page_key": comparison.same.keeper.hex(), "jaccard": comparison.same.jaccard}
+    if makes_chunks(settings) and not settings.emit_chunks:
+        report["chunks"] = chunks_report(comparison.chunks)
     return report
 
 
@@ -68,7 +86,7 @@ def _removed(removed: list[Removed]) -> list[dict[str, Any]]:
         group = groups.get(rule)
         if group is None:
             reason = f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence
-            group = groups[rule] = {"layer": "boilerplate", "reason": reason, "chars": 0, "blocks": []}
+            group = groups[rule] = {"layer": rule.layer, "reason": reason, "chars": 0, "blocks": []}
             if rule.path:
                 group["path"] = rule.path
         group["chars"] += len(block.text)

@@ -7,12 +7,14 @@ from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.fingerprints import from_hex
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.repeats import Boilerplate, hash_block, split_into_blocks
+from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text
-from scrapy_dedup.service.policies import method_of, parse_limits
+from scrapy_dedup.service.policies import method_of, parse_limits, url_rules
 from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.site_patterns import SitePatterns, patterns_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import HTML_FIELDS, Method
+from scrapy_dedup.store.records import HTML_FIELDS, PDF, Method
 from scrapy_dedup.store.stored import StoredSource
 
 
@@ -36,6 +38,8 @@ class Reading:
     url: str
     source: str = ""
     """The HTML; empty where there is none."""
+    is_pdf: bool = False
+    """The text is that of a PDF file."""
 
     def blocks(self, min_block_chars: int = 1) -> list[Located]:
         """Return the blocks that are counted, in the order of the page.
@@ -48,19 +52,30 @@ class Reading:
         found = split_into_blocks(self.text, min_block_chars)
         return [Located(from_hex(hash_block(block)), "", block) for block in found]
 
-    def clean(self, boilerplate: Boilerplate[int], settings: Settings, site: SiteKnowledge | None = None) -> Cleaned:
+    def clean(
+        self,
+        boilerplate: Boilerplate[int],
+        settings: Settings,
+        site: SiteKnowledge | None = None,
+        patterns: SitePatterns | None = None,
+    ) -> Cleaned:
         """Return the page without its boilerplate, as the crawl would cut it.
 
         Args:
             boilerplate: what repeats on the domain.
             settings: for the form of the output.
             site: what the method `template` cuts by; without it what repeats is left out.
+            patterns: of the site; None for those of the settings alone.
         """
+        patterns = patterns or patterns_of(settings)
+        if site is not None and self.method != "text" and self.page is not None:
+            return cut_page(self.source, self.page, self.url, site, settings, patterns).cleaned
+        keeps = bool(patterns.keep_pages) and patterns.keeps_page(page_key(self.url, url_rules(settings)))
+        nothing: Boilerplate[int] = Boilerplate()
+        known, rules = (nothing, None) if keeps else (boilerplate, patterns)
         if self.method == "text" or self.page is None:
-            return clean_text(self.text, boilerplate, settings.min_block_chars)
-        if site is None:
-            return clean_html(self.page, boilerplate, settings.output, self.url)
-        return cut_page(self.source, self.page, self.url, site, settings).cleaned
+            return clean_text(self.text, known, settings.min_block_chars, patterns=rules, of_pdf=self.is_pdf)
+        return clean_html(self.page, known, settings.output, self.url, html=self.source, patterns=rules)
 
     def bytes_removed(self, cleaned: Cleaned) -> int:
         """Return by how many UTF-8 bytes of visible text a cleaned page is shorter."""
@@ -74,7 +89,7 @@ def read_again(source: StoredSource, settings: Settings) -> Reading | None:
     if source.content is None:
         return None
     if source.field not in HTML_FIELDS:
-        return Reading("text", None, source.content, source.url)
+        return Reading("text", None, source.content, source.url, is_pdf=source.field == PDF)
     page = parse_page(source.content, parse_limits(settings))
     if isinstance(page, Unparsed):
         return None

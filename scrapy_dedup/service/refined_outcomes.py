@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from scrapy_dedup.service.cleaning import Cleaned
-from scrapy_dedup.service.removals import LAYER, removal_decision
+from scrapy_dedup.service.removals import LAYER, LAYERS, removal_decisions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.recleaning import Recleaned
 from scrapy_dedup.store.records import CleanedRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
@@ -121,8 +121,8 @@ def records_of(
         chars_out=cleaned.chars_out,
         last_changed_at=source.fetched_at,
     )
-    decision = [removal_decision(source.page_key, cleaned, at)] if cleaned.removed else []
-    return [document, CleanedRecord(source.page_key, cleaned.content), *decision, *outcomes]
+    decisions = removal_decisions(source.page_key, cleaned, at)
+    return [document, CleanedRecord(source.page_key, cleaned.content), *decisions, *outcomes]
 
 
 def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
@@ -133,7 +133,7 @@ def write_refined(store: Store, project: ProjectStore, settings: Settings, recor
     """
     pages = list(_pages(records))
     with store.session() as session:
-        repository = RefinementRepository(session, project.id, layer=LAYER, keep_decisions=settings.keep_decisions)
+        repository = RefinementRepository(session, project.id, layer=LAYERS, keep_decisions=settings.keep_decisions)
         written = repository.write(pages)
         session.commit()
     return written
@@ -154,12 +154,14 @@ def _page(group: Sequence[Record]) -> Refined:
     document = group[0]
     assert isinstance(document, DocumentRecord)
     assert document.last_changed_at is not None
+    decisions = [one for one in group if isinstance(one, DecisionRecord)]
     recleaned = Recleaned(
         page_key=document.page_key,
         cleaned_content=next((one.cleaned_content for one in group if isinstance(one, CleanedRecord)), None),
         chars_in=document.chars_in or 0,
         chars_out=document.chars_out or 0,
-        decision=next((one for one in group if isinstance(one, DecisionRecord)), None),
+        decision=next((one for one in decisions if one.layer == LAYER), None),
+        others=tuple(one for one in decisions if one.layer != LAYER),
     )
     outcomes = tuple(one for one in group if isinstance(one, ExtractionRecord))
     return Refined(recleaned, document.last_changed_at, outcomes)

@@ -11,15 +11,19 @@ from typing import Final
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import content_hash
 from scrapy_dedup.core.metadata import Metadata, metadata_of
+from scrapy_dedup.core.patterns_config import get_site_config_with_db_overrides
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.refined_outcomes import Sent, own_places, sent_otherwise
 from scrapy_dedup.service.site_cleaning import cut_page
+from scrapy_dedup.service.site_config import stored_config
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.site_patterns import SitePatterns, patterns_of, project_config
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.errors import DamagedStoreError
 from scrapy_dedup.store.reads import Reads
@@ -107,6 +111,8 @@ class Refiner:
         self._met: dict[str, int] = {}
         self.churns: dict[str, Churn] = {}
         """By domain, in the order in which they were looked through."""
+        self.unchanged: dict[str, list[bytes]] = {}
+        """Keys of the pages that were looked at and stay as they are, of domains that were looked through."""
 
     def domains(self, chosen: Collection[str] | None = None) -> dict[str, int]:
         """Return how many pages are kept of each domain that has pages with items, in the order of domains.
@@ -146,17 +152,36 @@ class Refiner:
         tell = progress or _silent
         for domain in domains:
             churn = self.churns[domain] = Churn(domain)
-            known = _Known.of(self._project, domain, self._settings)
-            completed = 0
+            known = _Known.of(self._store, self._project, domain, self._settings)
+            completed, unchanged = 0, list[bytes]()
             with self._store.session(read_only=True) as session:
                 pages = SourceRepository(session).iterate(self._project.id, domain)
                 while some := list(islice(pages, PAGES_AT_ONCE)):
                     session.rollback()  # what is read next is read as it is then, and the log of writes can end
                     states = self._project.page_states([source.page_key for source in some])
                     completed += sum(state.status == "completed" for state in states.values())
-                    yield [found for source in some if (found := self._look(source, states, known, churn))]
+                    lot = [found for source in some if (found := self._look(source, states, known, churn))]
+                    changing = {found.source.page_key for found in lot}
+                    unchanged += [source.page_key for source in some if source.page_key not in changing]
+                    yield lot
                     tell(domain, len(some))
+            self.unchanged[domain] = unchanged
             churn.not_kept = max(0, self._met.get(domain, 0) - completed)
+
+    def forget_stale(self) -> int:
+        """Note that the pages which stay as they are need no cleaning again; return how many waited for it.
+
+        Call it once all lots were taken and this is no dry run; pages that change are noted as they are written.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        waited = 0
+        for keys in self.unchanged.values():
+            with self._store.session() as session:
+                waited += site_configs.forget_stale(session.connection(), self._project.id, keys)
+                session.commit()
+        return waited
 
     def _look(
         self, source: StoredSource, states: Mapping[bytes, StoredState], known: "_Known", churn: Churn
@@ -224,25 +249,32 @@ class _Known:
     site: SiteKnowledge | None
     boilerplate: Mapping[str, Boilerplate[int]]
     settings: Settings
+    patterns: SitePatterns
+    is_configured: bool
+    """Whether somebody decided something about the site: then pages change also where nothing is learned."""
 
     @classmethod
-    def of(cls, project: ProjectStore, domain: str, settings: Settings) -> "_Known":
+    def of(cls, store: Store, project: ProjectStore, domain: str, settings: Settings) -> "_Known":
+        config = stored_config(store, project, domain)
+        patterns = patterns_of(settings, config, domain)
         boilerplate = {method: knowledge_of(row).boilerplate for method, row in project.knowledge(domain).items()}
-        return cls(site_of(domain, project.templates(domain)), boilerplate, settings)
+        site = site_of(domain, project.templates(domain))
+        is_configured = not get_site_config_with_db_overrides(project_config(settings), config).is_empty
+        return cls(site, boilerplate, settings, patterns, is_configured)
 
     def cut(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:
         """Cut a page as a crawl would; None where nothing is known by which that could be done."""
-        if reading.method == "template":
-            if reading.page is None or self.site is None or not self.site.templates:
+        if reading.method == "template" and reading.page is not None:
+            if not (self.is_configured or (self.site is not None and self.site.templates)):
                 return None
-            found = cut_page(reading.source, reading.page, reading.url, self.site, self.settings)
+            found = cut_page(reading.source, reading.page, reading.url, self.site, self.settings, self.patterns)
             return found.cleaned, found.metadata
         boilerplate = self.boilerplate.get(reading.method)
-        if boilerplate is None:
+        if boilerplate is None and not self.is_configured:
             return None
         is_text = reading.page is None or reading.method == "text"
         metadata = Metadata() if is_text or reading.page is None else metadata_of(reading.page, reading.url)
-        return reading.clean(boilerplate, self.settings), metadata
+        return reading.clean(boilerplate or Boilerplate(), self.settings, patterns=self.patterns), metadata
 
 
 def _silent(_domain: str, _pages: int) -> None:

@@ -1,18 +1,21 @@
 """How the removed blocks of a page are written down, and read back."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import astuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.repeats import Removal, Rule
-from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.cleaning import Cleaned, Removed
 from scrapy_dedup.store.records import DecisionRecord
 from scrapy_dedup.store.stored import StoredDecision
 
 LAYER = "boilerplate"
+PATTERNS = "patterns"
+LAYERS = (LAYER, PATTERNS)
+"""Those that leave out blocks; each has a decision of its own about a page."""
 ACTION = "removed"
 SHADOW = "shadow"
 """The action of decisions about blocks that would have been removed."""
@@ -21,18 +24,60 @@ _BLOCKS = re.compile(r"([0-9]+) blocks, ")
 
 
 def removal_decision(page_key: bytes, cleaned: Cleaned, at: datetime, action: str = ACTION) -> DecisionRecord:
-    """Return the decision about a page that lost at least one block, or would have."""
-    rules = list(dict.fromkeys(one.removal.rule for one in cleaned.removed))
+    """Return the decision of the layer `boilerplate` about a page that lost at least one block, or would have."""
+    own = [one for one in cleaned.removed if one.removal.rule.layer == LAYER]
+    return _decision(page_key, (LAYER, action), own, cleaned.chars_in, at)
+
+
+def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime, action: str = ACTION) -> list[DecisionRecord]:
+    """Return a decision of each layer that left out blocks of a page; where a layer is in the shadow, what it would.
+
+    Args:
+        page_key: of the page.
+        cleaned: what is left of it.
+        at: when it was decided.
+        action: of what was left out; what is shadowed always has the shadow's.
+    """
+    found = []
+    for removed, done in ((cleaned.removed, action), (cleaned.shadowed, SHADOW)):
+        for layer in LAYERS:
+            own = [one for one in removed if one.removal.rule.layer == layer]
+            if own:
+                found.append(_decision(page_key, (layer, done), own, cleaned.chars_in, at))
+    return found
+
+
+def counts_of(cleaned: Cleaned) -> dict[str, int]:
+    """Return by how much a cleaned page adds to the stats, by their names without `dedup/`."""
+    found = {"pages/chars_in": cleaned.chars_in, "pages/chars_out": cleaned.chars_out}
+    for prefix, removed in (("", cleaned.removed), ("shadow/", cleaned.shadowed)):
+        for layer in LAYERS:
+            own = [one for one in removed if one.removal.rule.layer == layer]
+            if own:
+                found |= {
+                    f"{prefix}{layer}/pages": 1,
+                    f"{prefix}{layer}/blocks": len(own),
+                    f"{prefix}{layer}/chars": sum(len(one.text) for one in own),
+                }
+    return found
+
+
+def _decision(
+    page_key: bytes, said: tuple[str, str], removed: Sequence[Removed], chars_in: int, at: datetime
+) -> DecisionRecord:
+    rules = list(dict.fromkeys(one.removal.rule for one in removed))
     places = {rule: place for place, rule in enumerate(rules)}
+    chars = sum(len(one.text) for one in removed)
+    layer, action = said
     return DecisionRecord(
         page_key=page_key,
-        layer=LAYER,
+        layer=layer,
         action=action,
-        reason=f"{len(cleaned.removed)} blocks, {cleaned.chars_removed} of {cleaned.chars_in} characters",
+        reason=f"{len(removed)} blocks, {chars} of {chars_in} characters",
         decided_at=at,
         detail={
-            "rules": [list(astuple(rule)) for rule in rules],
-            "blocks": {to_hex(one.removal.fingerprint): places[one.removal.rule] for one in cleaned.removed},
+            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in rules],
+            "blocks": {to_hex(one.removal.fingerprint): places[one.removal.rule] for one in removed},
         },
     )
 
@@ -44,8 +89,10 @@ def blocks_in(reason: str) -> int:
 
 
 def removals_in(decision: StoredDecision | None) -> dict[int, Removal]:
-    """Return which blocks a decision left out, by fingerprint; none where it belongs to another layer."""
-    detail: Mapping[str, Any] = (decision.detail if decision and decision.layer == LAYER else None) or {}
-    rules = [Rule(*fields) for fields in detail.get("rules", [])]
+    """Return which blocks a decision left out, by fingerprint; none where its layer leaves out none."""
+    if decision is None or decision.layer not in LAYERS:
+        return {}
+    detail: Mapping[str, Any] = decision.detail or {}
+    rules = [replace(Rule(*fields), layer=decision.layer) for fields in detail.get("rules", [])]
     places = {from_hex(digits): place for digits, place in detail.get("blocks", {}).items()}
     return {key: Removal(key, rules[place]) for key, place in places.items()}

@@ -13,9 +13,13 @@ from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.marking import marked_blocks
 from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.core.template_paths import Standing
 from scrapy_dedup.core.templates import Cut, Why, cut
-from scrapy_dedup.service.cleaning import Cleaned, without
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.cleaning import Cleaned, judged, without
+from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
+from scrapy_dedup.service.site_patterns import SitePatterns, patterns_of
 from scrapy_dedup.settings import Settings
 
 # Of a page's text on paths that the template knows; below, it was not made for such pages.
@@ -49,11 +53,31 @@ class SiteCut:
     """Why the template of the page's layout was not used."""
 
 
-def cut_page(html: str, page: Page, url: str, knowledge: SiteKnowledge | None, settings: Settings) -> SiteCut:
-    """Return a page without what its site repeats; never raises for any page.
+def cut_page(
+    html: str,
+    page: Page,
+    url: str,
+    knowledge: SiteKnowledge | None,
+    settings: Settings,
+    patterns: SitePatterns | None = None,
+) -> SiteCut:
+    """Return a page without what its site repeats, and without what selectors and expressions name.
 
     The template of the page's layout cuts it; where there is none that is live, or it does not fit, the fallback.
+    Never raises for any page.
+
+    Args:
+        html: what the page was parsed from.
+        page: the page.
+        url: its address.
+        knowledge: of its site; None for nothing.
+        settings: for the form of the output.
+        patterns: of its site; None for those of the settings alone.
+
+    Raises:
+        PatternError: no patterns are given, and those of the settings cannot be used.
     """
+    patterns = patterns or patterns_of(settings)
     layout, chosen = REST, None
     if knowledge is not None:
         layout = knowledge.layout_of(skeleton_of(page))
@@ -63,25 +87,54 @@ def cut_page(html: str, page: Page, url: str, knowledge: SiteKnowledge | None, s
         found = cut(page, chosen.template)
         misfit = _misfit(page, chosen, found)
         if not misfit:
-            removals = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
-            metadata = metadata_of(page, url, chosen.locators)
-            return SiteCut(without(page, removals, settings.output, url), metadata, How.TEMPLATE, layout)
-    return _fallen_back(html, page, url, layout, misfit, settings)
+            removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
+            standing = chosen.template.lookup.standing
+            protected = [
+                place in decided or _is_judged(standing(block.path)) for place, block in enumerate(page.blocks)
+            ]
+            cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
+            return SiteCut(cleaned, metadata_of(page, url, chosen.locators), How.TEMPLATE, layout)
+    removals, protected, how = _fallen_back(html, page, url, settings)
+    cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
+    return SiteCut(cleaned, metadata_of(page, url), how, layout, misfit)
 
 
-def _fallen_back(html: str, page: Page, url: str, layout: int, misfit: str, settings: Settings) -> SiteCut:
-    metadata = metadata_of(page, url)
+_Verdicts = tuple[list[Removal | None], list[bool]]
+"""What goes, and what no generic selector may take; one value a block."""
+
+
+def _finished(
+    html: str, page: Page, url: str, verdicts: _Verdicts, settings: Settings, patterns: SitePatterns
+) -> Cleaned:
+    """Return a page without what was judged to go, and what patterns add to that."""
+    removals, protected = verdicts
+    if patterns.keep_pages and patterns.keeps_page(page_key(url, url_rules(settings))):
+        return without(page, [None] * len(removals), settings.output, url)
+    found = patterns.judge(html, page, removals, protected)
+    return judged(page, found, settings.output, url, patterns=patterns)
+
+
+def _is_judged(standing: Standing) -> bool:
+    """Whether a template knows better than a selector of all sites.
+
+    It does within the main column, too, where content may be new to it, and of what it left out and put back: without
+    these two, one site in 24 lost 1.6 % of its text.
+    """
+    return standing.known or standing.inside or standing.why is not None
+
+
+def _fallen_back(html: str, page: Page, url: str, settings: Settings) -> tuple[list[Removal | None], list[bool], How]:
     if settings.fallback == "whole":
-        nothing: list[Removal | None] = [None] * len(page.blocks)
-        return SiteCut(without(page, nothing, settings.output, url), metadata, How.WHOLE, layout, misfit)
+        # Who wants pages whole means it of what holds on any site, too; selectors of the site itself are their word.
+        return [None] * len(page.blocks), [True] * len(page.blocks), How.WHOLE
     found = quietly(html, page, url)
     extractor = f"{found.extractor} {found.version}"
     removals = [
         None if keep else Removal(block.fingerprint, _by_fallback(str(reason), extractor))
         for keep, reason, block in zip(found.keep, found.reasons, page.blocks, strict=True)
     ]
-    how = How.FALLBACK if any(removals) else How.WHOLE
-    return SiteCut(without(page, removals, settings.output, url), metadata, how, layout, misfit)
+    # Nor is the extractor protected: on four sets of single pages F1 is higher by 0.001 to 0.003 so.
+    return removals, [False] * len(page.blocks), How.FALLBACK if any(removals) else How.WHOLE
 
 
 def quietly(html: str, page: Page, url: str) -> Fallback:
@@ -126,14 +179,17 @@ def _by_fallback(reason: str, extractor: str) -> Rule:
 
 def _overridden(
     removals: list[Removal | None], html: str, page: Page, overrides: Sequence[Override]
-) -> list[Removal | None]:
-    """Return the removals with what a person decided; of two decisions about a block the later one counts."""
+) -> tuple[list[Removal | None], frozenset[int]]:
+    """Return the removals with what a person decided, and which blocks that was.
+
+    Of two decisions about a block the later one counts.
+    """
     if not overrides:
-        return removals
+        return removals, frozenset()
     marks = marked_blocks(html, page, [one.selector for one in overrides])
     for place, (marked, block) in enumerate(zip(marks, page.blocks, strict=True)):
         if marked:
             decided = overrides[max(marked)]
             rule = Rule("a person's rule", f"drop {decided.selector}", path=decided.selector)
             removals[place] = Removal(block.fingerprint, rule) if decided.action == "drop" else None
-    return removals
+    return removals, frozenset(place for place, marked in enumerate(marks) if marked)

@@ -11,6 +11,7 @@ from scrapy_dedup.core.layouts import VERSION, skeleton_of
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
+from scrapy_dedup.service.site_patterns import SitePatterns
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
@@ -79,9 +80,9 @@ class SiteLearner:
             self._sample = SiteSample(self._settings.learn_pages)
         return True
 
-    def cut(self, url: str, html: str, page: Page, settings: Settings) -> SiteCut:
-        """Cut a page by what is known now."""
-        return cut_page(html, page, url, self.knowledge, settings)
+    def cut(self, url: str, html: str, page: Page, settings: Settings, patterns: SitePatterns) -> SiteCut:
+        """Cut a page by what is known now, and by what people decided."""
+        return cut_page(html, page, url, self.knowledge, settings, patterns)
 
     def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> bool:
         """Count a page that was cut, and watch whether the templates still fit; return whether it raised an alarm."""

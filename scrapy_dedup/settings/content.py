@@ -112,5 +112,8 @@ class ContentSettings(CleaningSettings):
         allowed="light or lingua",
     )
     language_confidence: float = setting(
-        0.8, number(0.0, 1.0), "Chunks of which a detector is less sure stay.", allowed="0.0 to 1.0"
+        0.5,
+        number(0.0, 1.0),
+        "Chunks of which a detector is less sure stay; short ones ask for 0.8 at least.",
+        allowed="0.0 to 1.0",
     )

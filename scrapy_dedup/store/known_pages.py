@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_dedup.store import document_chunks, signatures, twins
+from scrapy_dedup.store import document_chunks, signatures, site_configs, twins
 from scrapy_dedup.store.known_layouts import KnownLayouts
 from scrapy_dedup.store.page_records import StoredChunk, Twin
 from scrapy_dedup.store.signatures import Candidate
+from scrapy_dedup.store.site_configs import StoredSiteConfig
 
 if TYPE_CHECKING:
     from scrapy_dedup.store.stored import Run
@@ -65,6 +66,15 @@ class KnownPages(KnownLayouts):
             holders,
             before,
         )
+
+    def site_config(self, domain: str) -> StoredSiteConfig | None:
+        """Return what people decided about a domain; None where nobody did."""
+        return self._ask(site_configs.get, domain)
+
+    def site_configs(self) -> list[StoredSiteConfig]:
+        """Return what people decided about all domains, in their order."""
+        with self._database.transaction() as connection:
+            return site_configs.of_project(connection, self.id)
 
     def texts_of(self, keys: Collection[bytes]) -> dict[bytes, str]:
         """Return the clean texts of those pages that count for others and whose text is kept."""

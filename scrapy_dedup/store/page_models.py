@@ -36,7 +36,7 @@ class PageSignature(Base):
     language: Mapped[str] = mapped_column(String(16), default="")
     version: Mapped[str] = mapped_column(String(32))
     shingles: Mapped[int]
-    # The layer that found another page with this one's text, that page, and how alike they are.
+    # The layer that dropped it, the page that stands for it, and how alike they are; it may have one and go out.
     layer: Mapped[str | None] = mapped_column(String(16))
     keeper: Mapped[bytes | None] = mapped_column(Key)
     jaccard: Mapped[float | None]

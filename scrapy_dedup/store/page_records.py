@@ -70,5 +70,5 @@ class Twin:
 
     page_key: bytes
     text_hash: bytes
-    keeper: bytes | None
-    """The page that stands for it, if another does."""
+    dropped: bool
+    """Another page stood for it."""

@@ -24,7 +24,8 @@ class Recleaned:
         cleaned_content: None where it is what is stored already.
         chars_in: characters of visible text before.
         chars_out: characters of them that are kept.
-        decision: why blocks are left out; None where none is.
+        decision: why the first layer left out blocks; None where it left out none.
+        others: the decisions of the other layers.
     """
 
     page_key: bytes
@@ -32,15 +33,19 @@ class Recleaned:
     chars_in: int
     chars_out: int
     decision: DecisionRecord | None
+    others: tuple[DecisionRecord, ...] = ()
 
 
 class RecleaningRepository:
     """Writes the outcome of an analysis; whoever opened the session commits."""
 
-    def __init__(self, session: Session, project_id: uuid.UUID, *, layer: str, keep_decisions: int) -> None:
+    def __init__(
+        self, session: Session, project_id: uuid.UUID, *, layer: str | Sequence[str], keep_decisions: int
+    ) -> None:
+        """Take whose decisions are written; what a layer of these no longer says of a page is forgotten."""
         self._session = session
         self._project_id = project_id
-        self._layer = layer
+        self._layers = (layer,) if isinstance(layer, str) else tuple(layer)
         self._bound = decision_bound(project_id, keep_decisions)
         self._packer = Packer()
 
@@ -66,14 +71,16 @@ class RecleaningRepository:
         connection.execute(update(document).where(of_page), rows)
 
     def _set_decisions(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
-        made = [page.decision for page in pages if page.decision is not None]
-        self._forget([page.page_key for page in pages if page.decision is None])
+        made = [one for page in pages for one in (page.decision, *page.others) if one is not None]
+        for layer in self._layers:
+            with_one = {one.page_key for one in made if one.layer == layer}
+            self._forget(layer, [page.page_key for page in pages if page.page_key not in with_one])
         if made and self._bound.keeps:
             rows = [decision_row(decision, self._project_id, None, self._packer) for decision in made]
             upsert(connection, Decision, ("project_id", "page_key", "layer"), rows)
             self._bound.hold(connection, len(rows))
 
-    def _forget(self, keys: Collection[bytes]) -> None:
-        of_layer = (Decision.project_id == self._project_id, Decision.layer == self._layer)
+    def _forget(self, layer: str, keys: Collection[bytes]) -> None:
+        of_layer = (Decision.project_id == self._project_id, Decision.layer == layer)
         for some in chunks(keys):
             self._session.execute(delete(Decision).where(*of_layer, Decision.page_key.in_(some)))

@@ -12,10 +12,12 @@ from scrapy_dedup.store.layout_records import LayoutKnowledge
 from scrapy_dedup.store.page_records import PageKnowledge
 
 Method = Literal["template", "html", "text"]
-Field = Literal["html", "content", "item_html", "bare"]
+Field = Literal["html", "content", "item_html", "bare", "pdf"]
 # Of a page's originals: the response's HTML, an item's text, an item's own HTML, and the HTML of a page without items,
 # which is kept to be compared with later versions alone.
 BARE: Final = "bare"
+# The text of a PDF file.
+PDF: Final = "pdf"
 HTML_FIELDS = frozenset({"html", "item_html", BARE})
 RunStatus = Literal["running", "finished", "stopped", "killed"]
 DocumentStatus = Literal["processing", "completed", "failed"]

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store import contents, extractions, states
+from scrapy_dedup.store import contents, extractions, site_configs, states
 from scrapy_dedup.store.batch import pack
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
 from scrapy_dedup.store.records import ExtractionRecord
@@ -35,7 +35,9 @@ class Refined:
 class RefinementRepository:
     """Brings the store up to date; whoever opened the session commits."""
 
-    def __init__(self, session: Session, project_id: uuid.UUID, *, layer: str, keep_decisions: int) -> None:
+    def __init__(
+        self, session: Session, project_id: uuid.UUID, *, layer: str | Sequence[str], keep_decisions: int
+    ) -> None:
         self._session = session
         self._project_id = project_id
         self._recleaning = RecleaningRepository(session, project_id, layer=layer, keep_decisions=keep_decisions)
@@ -51,6 +53,7 @@ class RefinementRepository:
         still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
         self._recleaning.write([page.recleaned for page in still])
         held = {key for state in known.values() for key in state.memo_keys}
+        site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
         outcomes = [one for page in still for one in page.extractions if one.memo_key in held]
         extractions.write(connection, self._project_id, pack(outcomes, self._project_id, None), _NO_BOUND)
         return len(still)

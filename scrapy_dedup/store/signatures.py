@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Connection, Select, Uuid, bindparam, delete, func, literal, select, union_all
+from sqlalchemy import BigInteger, Connection, Select, Uuid, bindparam, delete, func, literal_column, select, union_all
 
 from scrapy_dedup.core.neardup import VERSION, Sketch
 from scrapy_dedup.store.codec import column_text
@@ -17,6 +17,8 @@ from scrapy_dedup.store.upserts import Row, chunks, insert_into, table_of, upser
 # Of a band that more pages share, the oldest: 50,000 pages of one template, like but not alike enough, are otherwise
 # counted anew for each page that comes.
 PAGES_OF_A_BAND: Final = 48
+# Written out in the statement: twenty more values would cost more than the search.
+_OLDEST: Final = literal_column(str(PAGES_OF_A_BAND), BigInteger)
 _BAND_BYTES: Final = 8
 
 _KEY = ("project_id", "page_key")
@@ -127,7 +129,7 @@ def _question(number: int) -> Select[Any]:
             select(_BANDS.c.page)
             .where(_BANDS.c.band == bindparam(f"band_{at}", type_=BigInteger))
             .order_by(_BANDS.c.page)
-            .limit(literal(PAGES_OF_A_BAND, literal_execute=True))
+            .limit(_OLDEST)
             .subquery()
         )
         for at in range(number)

@@ -20,7 +20,7 @@ def same_title(
 ) -> list[Twin]:
     """Return pages of a domain that have a title, in the order in which they came."""
     asked = (
-        select(PageSignature.page_key, PageSignature.text_hash, PageSignature.keeper)
+        select(PageSignature.page_key, PageSignature.text_hash, PageSignature.layer.is_not(None))
         .join(Document, _its_document())
         .where(
             PageSignature.project_id == project_id,
@@ -45,7 +45,7 @@ def same_text(
         .where(
             PageSignature.project_id == project_id,
             PageSignature.text_hash == text_hash,
-            PageSignature.keeper.is_(None),
+            PageSignature.layer.is_(None),
             *of_domain,
             is_visible(run_id),
         )

@@ -1,0 +1,214 @@
+"""`scrapy dedup config ACTION`: what a person decides about a site: selectors, expressions, and what is to stay.
+
+KEY is boilerplate_css_selectors, boilerplate_text_patterns, pdf_boilerplate_patterns, keep_blocks, keep_pages or
+keep_rules. Each change is tried before it is stored; the domain's pages are then cleaned again, without their
+callbacks, by `scrapy dedup refine` or the next crawl.
+
+JSON of get: `domain` with `version`, `config` (lists of entries by key) and `updated_at`; without DOMAIN `domains`, a
+list of these. set, add, unset, import: `changes`, each with domain, config, version (0 where nothing is left), stale
+(pages that are to be cleaned again), and for a dry run in their place `pages` (stored ones that were looked at, a
+thousand at most), `changed`, `chars_less` and `example`; `dry_run`. test: `url`, `domain`, `patterns`, each with tier
+(1 all sites, 2 the site's selectors, 3 the text's expressions), pattern, blocks, chars and sample; `held`, patterns
+that were not carried out, each with pattern and reason. export writes JSON by itself; with --json and a FILE: `file`,
+`domains` (how many).
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError
+from scrapy_dedup.commands.verbs import config_tables as tables
+from scrapy_dedup.core.blocks import Unparsed, parse_page
+from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, SiteConfigError, checked_key
+from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.service import site_config as configs
+from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.policies import method_of, parse_limits
+from scrapy_dedup.service.reading import Reading, read_again
+from scrapy_dedup.service.site_patterns import check_config
+from scrapy_dedup.store import site_configs
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done, what it takes, and how many of it."""
+
+    run: Callable[[Call], int]
+    takes: str
+    least: int
+    most: int
+    options: frozenset[str] = frozenset()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options; which belong together is checked when it runs."""
+    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
+    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add = parser.add_argument
+    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
+    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
+    add("--html", metavar="FILE", help="test: this file in place of the stored page")
+    add("--dry-run", action="store_true", help="set, add, unset, import: only say how many stored pages would change")
+
+
+def run(call: Call) -> int:
+    """Do what was asked for."""
+    options = call.options
+    if options.action is None:
+        raise WrongCallError(f"config needs an action: {', '.join(ACTIONS)}")
+    action = ACTIONS[options.action]
+    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
+    for name in sorted(given - action.options):
+        raise WrongCallError(f"config {options.action} takes no {_OPTIONS[name]}")
+    if not action.least <= len(options.targets) <= action.most:
+        raise WrongCallError(f"config {options.action} takes {action.takes}; {len(options.targets)} words were given")
+    return action.run(call)
+
+
+def _get(call: Call) -> int:
+    targets = call.options.targets
+    with call.opened() as (store, project):
+        if targets:
+            domain = targets[0].lower()
+            found = configs.read_stored(store, project, domain)
+            tables.show_one(domain, found, as_json=call.options.json)
+            return DONE
+        with store.session(read_only=True) as session:
+            every = site_configs.of_project(session.connection(), project.id)
+    tables.show_all(call.project, every, as_json=call.options.json)
+    return DONE
+
+
+def _set(call: Call) -> int:
+    domain, key, *entries = call.options.targets
+    return _change(call, domain, lambda present: present.changed(_key(key), entries))
+
+
+def _add(call: Call) -> int:
+    domain, key, *entries = call.options.targets
+    return _change(call, domain, lambda present: configs.merged(present, _key(key), entries))
+
+
+def _unset(call: Call) -> int:
+    domain, *keys = call.options.targets
+    return _change(call, domain, lambda present: present.changed(_key(keys[0]), ()) if keys else SiteConfig())
+
+
+def _change(call: Call, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
+    domain = _domain(domain)
+    with call.opened() as (store, project):
+        config = change(configs.stored_config(store, project, domain) or SiteConfig())
+        outcome = _put(call, store, project, domain, config)
+    tables.show_changes([outcome], dry_run=call.options.dry_run, as_json=call.options.json)
+    return DONE
+
+
+def _put(
+    call: Call, store: Store, project: ProjectStore, domain: str, config: SiteConfig
+) -> configs.Changed | tables.Tried:
+    settings = call.settings
+    if call.options.dry_run:
+        return tables.Tried(domain, config, configs.try_config(store, project, domain, config, settings))
+    return configs.put_config(store, project, domain, config, settings, datetime.now(UTC))
+
+
+def _import(call: Call) -> int:
+    name, *domains = call.options.targets
+    file = Path(name)
+    try:
+        text = file.read_text(encoding="utf-8")
+        found = configs.read_configs(text, _domain(domains[0]) if domains else None)
+    except (configs.ConfigFileError, SiteConfigError, UnicodeDecodeError) as error:
+        raise CommandError(f"{file}: {error}") from error
+    with call.filled(dry_run=call.options.dry_run) as (store, project):
+        # All are tried before the first is stored.
+        for domain, config in found.items():
+            check_config(config, domain, allow_slow=call.settings.allow_slow_patterns)
+        outcomes = [_put(call, store, project, domain, config) for domain, config in found.items()]
+    tables.show_changes(outcomes, dry_run=call.options.dry_run, as_json=call.options.json)
+    return DONE if found else NOT_DONE
+
+
+def _export(call: Call) -> int:
+    targets = call.options.targets
+    with call.opened() as (store, project):
+        found = configs.export_configs(store, project)
+    # In ASCII, so that nothing in it acts on a terminal.
+    text = json.dumps(found, indent=1, ensure_ascii=True) + "\n"
+    if not targets:
+        sys.stdout.write(text)
+        return DONE
+    file = Path(targets[0])
+    file.write_text(text, encoding="ascii")
+    tables.show_export(file, len(found["domains"]), as_json=call.options.json)
+    return DONE
+
+
+def _test(call: Call) -> int:
+    url, *domains = call.options.targets
+    keys = keys_of(url, call.settings)
+    domain = _domain(domains[0]) if domains else keys.domain
+    if call.options.html:
+        reading = _read_file(call, Path(call.options.html), url)
+        with call.filled(dry_run=True) as known:
+            tried = configs.try_on_page(known, domain, reading, call.settings)
+    else:
+        with call.opened() as known:
+            page = known[1].page(keys.page_key)
+            source = page.source if page else None
+            if source is None:
+                raise CommandError(f"{url} is not stored: name a file of its HTML by --html FILE")
+            stored = read_again(source, call.settings)
+            if stored is None:
+                raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
+            tried = configs.try_on_page(known, domain, stored, call.settings)
+    tables.show_test(domain, tried, as_json=call.options.json)
+    return DONE
+
+
+def _read_file(call: Call, file: Path, url: str) -> Reading:
+    html = file.read_bytes().decode("utf-8", "replace")
+    page = parse_page(html, parse_limits(call.settings))
+    if isinstance(page, Unparsed):
+        raise CommandError(f"{file} is not parsed: {page.reason}")
+    # Expressions see a page alike, whatever the method; the text method would leave selectors nothing to match.
+    chosen = method_of(call.settings, has_html=True)
+    return Reading("template" if chosen == "text" else chosen, page, "", url, html)
+
+
+def _key(key: str) -> str:
+    try:
+        return checked_key(key)
+    except SiteConfigError as error:
+        raise WrongCallError(str(error)) from error
+
+
+def _domain(given: str) -> str:
+    """Return a domain as the store names it; an address is taken for the domain that it is of."""
+    domain = given.lower()
+    if "/" in domain or not domain.strip():
+        found = extract_domain(given)
+        raise WrongCallError(f"{given!r} is no domain" + (f": did you mean {found}?" if found else ""))
+    return domain
+
+
+_MANY: Final = 1_000_000
+_OPTIONS: Final = {"html": "--html", "dry_run": "--dry-run"}
+_DRY: Final = frozenset({"dry_run"})
+ACTIONS: Final = {
+    "get": Action(_get, "[DOMAIN]", 0, 1),
+    "set": Action(_set, f"DOMAIN KEY ENTRY..., KEY one of {', '.join(KEYS)}", 3, _MANY, _DRY),
+    "add": Action(_add, "DOMAIN KEY ENTRY...", 3, _MANY, _DRY),
+    "unset": Action(_unset, "DOMAIN [KEY]", 1, 2, _DRY),
+    "import": Action(_import, "FILE [DOMAIN]", 1, 2, _DRY),
+    "export": Action(_export, "[FILE]", 0, 1),
+    "test": Action(_test, "URL [DOMAIN]", 1, 2, frozenset({"html"})),
+}

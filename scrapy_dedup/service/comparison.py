@@ -1,0 +1,81 @@
+"""What came of a page beside the other pages of its project."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from scrapy_dedup.core.likeness import Same
+from scrapy_dedup.service.chunking import PageChunks
+from scrapy_dedup.service.others import Found, Others, asked_layers, drops, forget_record, records_of
+from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import DecisionRecord, Record
+
+MARKED = "marked"
+REMOVED = "removed"
+SHADOW = "shadow"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A page's place among the others."""
+
+    facts: Facts
+    same: Same | None = None
+    """The page that stands for it, or, of a near-duplicate that goes out, that it is nearly like."""
+    dropped: bool = False
+    chunks: PageChunks = field(default_factory=PageChunks)
+    shadowed: tuple[Same, ...] = ()
+    """What layers in the shadow would have said."""
+
+    def records(self, settings: Settings, at: datetime) -> list[Record]:
+        """Return what is written of it."""
+        own = records_of(self.facts, self.same, self.chunks, settings, dropped=self.dropped)
+        return [*own, *self._decisions(at)]
+
+    def _decisions(self, at: datetime) -> list[DecisionRecord]:
+        key = self.facts.page_key
+        found = [DecisionRecord(key, one.layer, SHADOW, f"would be dropped: {one.reason}", at) for one in self.shadowed]
+        if self.same is not None and not self.dropped:
+            detail = {"keeper": self.same.keeper.hex(), "jaccard": self.same.jaccard}
+            found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
+        for action, in_shadow in ((REMOVED, False), (SHADOW, True)):
+            for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
+                found.append(DecisionRecord(key, layer, action, f"{chunks} chunks, {chars} characters", at))
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Return by how much a page that goes out adds to the stats, by their names without `dedup/`."""
+        found = {f"shadow/{one.layer}/items": 1 for one in self.shadowed}
+        if self.dropped:
+            return found
+        if self.same is not None:
+            found[f"{self.same.layer}/{MARKED}"] = 1
+        if self.chunks.chunks:
+            found |= {"chunks/in": len(self.chunks.chunks), "chunks/out": len(self.chunks.given)}
+        if self.chunks.gone:
+            found["chunks/gone"] = len(self.chunks.gone)
+        for prefix, in_shadow in (("", False), ("shadow/", True)):
+            for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
+                found |= {f"{prefix}{layer}/chunks": chunks, f"{prefix}{layer}/chars": chars}
+        return found
+
+
+def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> Comparison:
+    """Return what becomes of a page, and let it count for those that come after it."""
+    shadowed: list[Same] = []
+    layers = set(asked_layers(settings))
+    same = others.same(facts, found, settings, layers)
+    while same is not None and settings.shadows(same.layer):
+        shadowed.append(same)
+        layers.discard(same.layer)
+        same = others.same(facts, found, settings, layers)
+    dropped = same is not None and drops(same, settings)
+    chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
+    others.admit(facts, same, chunks, dropped=dropped)
+    return Comparison(facts, same, dropped, chunks, tuple(shadowed))
+
+
+def withdraw(others: Others, page_key: bytes, settings: Settings) -> Record:
+    """Let a page count no more, whose items failed; return what is written of that."""
+    others.forget(page_key)
+    return forget_record(page_key, settings)

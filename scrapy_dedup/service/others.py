@@ -1,0 +1,250 @@
+"""What other pages of the project have of a page: its title, its text, most of it, or some of its chunks.
+
+Asked is the store, and what of this run is on its way there: two pages that come at once must not both go out, nor both
+be left out.
+"""
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE, LikenessPolicy, Same, Text, stands_for
+from scrapy_dedup.core.neardup import promising, shingles
+from scrapy_dedup.core.plain import plain
+from scrapy_dedup.service.chunking import PageChunks, across, chunks_record
+from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.known_pages import Answer, Question
+from scrapy_dedup.store.page_records import HOLDING, ForgetRecord, PageKnowledge
+from scrapy_dedup.store.signatures import SignatureRecord
+from scrapy_dedup.store.writer import ProjectStore
+
+Name = TypeVar("Name")
+
+# As for sketches of aliases: what is on its way to the store is less.
+_RECENT_PAGES: Final = 1_000
+_RECENT_CHARS: Final = 20_000_000
+# Candidates whose texts are read and compared: a page is nearly like two clusters at most, as a rule.
+_MOST_COMPARED: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the store answered about a page."""
+
+    answer: Answer = field(default_factory=Answer)
+    texts: Mapping[bytes, str] = field(default_factory=dict)
+    """Clean texts of pages that may stand for it, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Recent:
+    facts: Facts
+    same: Same | None
+    dropped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    text: Text
+    went_out: bool
+
+
+class Others:
+    """The other pages of one project; `ask` may be called from any thread, the rest from one."""
+
+    def __init__(self, store: ProjectStore) -> None:
+        self._store = store
+        self._recent: OrderedDict[bytes, _Recent] = OrderedDict()
+        self._chars = 0
+        self._titles: defaultdict[tuple[str, bytes], set[bytes]] = defaultdict(set)
+        self._texts: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        self._bands: defaultdict[int, set[bytes]] = defaultdict(set)
+        self._chunks: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        self._holds: dict[bytes, frozenset[bytes]] = {}
+
+    def ask(self, facts: Facts, settings: Settings) -> Found:
+        """Return what the store knows; blocks, so call it in a thread.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        layers = asked_layers(settings)
+        sketch = facts.sketch
+        question = Question(
+            page_key=facts.page_key,
+            domain=facts.domain,
+            title_key=facts.title_key if TITLE in layers else None,
+            text_hash=facts.text_hash if DUPLICATE in layers else None,
+            bands=sketch.bands if sketch is not None and NEAR_DUPLICATE in layers else (),
+            hashes=frozenset(one.key for one in facts.chunks if one.layer is None),
+            of_project=settings.near_duplicate_scope == "project",
+        )
+        answer = self._store.others(question)
+        titles = [twin for twin in answer.titles if not twin.dropped and twin.text_hash != facts.text_hash]
+        wanted = {twin.page_key for twin in titles[: settings.title_common]}
+        if sketch is not None:
+            near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
+            wanted |= {one.page_key for one in near}
+        return Found(answer, self._store.texts_of(wanted) if wanted else {})
+
+    def same(self, facts: Facts, found: Found, settings: Settings, layers: Collection[str]) -> Same | None:
+        """Return which other page stands for this one; None: none does."""
+        known = _stored(facts, found, settings)
+        # What this run says of a page is newer than what the store does.
+        known |= {key: self._of_run(facts, recent) for key, recent in self._alike(facts, settings)}
+        others = [
+            one.text
+            for key, one in sorted(known.items())
+            if one.went_out and key != facts.page_key and key not in facts.siblings
+        ]
+        with_title = {one.text.text_hash for one in known.values() if one.text.same_title} - {facts.text_hash}
+        if not others:
+            return None
+        own = Text(facts.page_key, facts.text_hash, facts.shingles())
+        return stands_for(own, others, len(with_title), _policy(settings), layers)
+
+    def _of_run(self, facts: Facts, recent: _Recent) -> "_Other":
+        theirs = recent.facts
+        same_title = theirs.title_key is not None and theirs.title_key == facts.title_key
+        text = Text(theirs.page_key, theirs.text_hash, theirs.shingles(), same_title and theirs.domain == facts.domain)
+        return _Other(text, went_out=not recent.dropped)
+
+    def _alike(self, facts: Facts, settings: Settings) -> list[tuple[bytes, _Recent]]:
+        """Return pages of this run that have something of a page."""
+        keys: set[bytes] = set()
+        if facts.title_key is not None:
+            keys |= self._titles.get((facts.domain, facts.title_key), set())
+        same_text = self._texts.get(facts.text_hash, set())
+        if settings.near_duplicate_scope == "domain":
+            same_text = {key for key in same_text if self._recent[key].facts.domain == facts.domain}
+        keys |= same_text
+        for band in facts.sketch.bands if facts.sketch is not None else ():
+            keys |= self._bands.get(band, set())
+        return [(key, self._recent[key]) for key in sorted(keys - {facts.page_key})]
+
+    def words_of(self, keys: Collection[bytes], settings: Settings) -> dict[bytes, str]:
+        """Return the words of those of some pages that went out and whose text is known; blocks.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        recent = {key: self._recent[key] for key in keys if key in self._recent}
+        stored = self._store.texts_of(set(keys) - recent.keys())
+        return {key: plain(text, settings.output) for key, text in stored.items()} | {
+            key: one.facts.text for key, one in recent.items() if not one.dropped
+        }
+
+    def chunks(self, facts: Facts, found: Found, settings: Settings) -> PageChunks:
+        """Return what becomes of the page's chunks."""
+        holders: dict[bytes, list[bytes]] = {}
+        for one in facts.chunks:
+            stored = set(found.answer.holders.get(one.key, ()))
+            # Of a page of this run the store may still have the last version.
+            others = {key for key in stored if one.key in self._holds.get(key, {one.key})}
+            others |= self._chunks.get(one.key, set())
+            holders[one.key] = sorted(others - {facts.page_key})
+        return across(facts.chunks, holders, found.answer.before, settings)
+
+    def admit(self, facts: Facts, same: Same | None, chunks: PageChunks, *, dropped: bool) -> None:
+        """Let a page count for those that come; it goes out, or another stands for it."""
+        self.forget(facts.page_key)
+        key = facts.page_key
+        self._recent[key] = _Recent(facts, same, dropped)
+        self._chars += len(facts.text)
+        if facts.title_key is not None:
+            self._titles[facts.domain, facts.title_key].add(key)
+        if not dropped:
+            self._texts[facts.text_hash].add(key)
+            self._holds[key] = frozenset(one.key for one in chunks.chunks if one.state in HOLDING)
+            for held in self._holds[key]:
+                self._chunks[held].add(key)
+            if same is None and facts.sketch is not None:
+                for band in facts.sketch.bands:
+                    self._bands[band].add(key)
+        while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
+            self.forget(next(iter(self._recent)))
+
+    def forget(self, key: bytes) -> None:
+        """Let what this run said of a page not count any more: it is written, or its items failed."""
+        recent = self._recent.pop(key, None)
+        if recent is None:
+            return
+        facts = recent.facts
+        self._chars -= len(facts.text)
+        if facts.title_key is not None:
+            _discard(self._titles, [(facts.domain, facts.title_key)], key)
+        _discard(self._texts, [facts.text_hash], key)
+        _discard(self._bands, facts.sketch.bands if facts.sketch is not None else (), key)
+        _discard(self._chunks, self._holds.pop(key, ()), key)
+
+
+def _stored(facts: Facts, found: Found, settings: Settings) -> dict[bytes, _Other]:
+    """Return the other pages that the store knows of."""
+    answer = found.answer
+    shingled = {key: shingles(plain(text, settings.output)) for key, text in found.texts.items()}
+    others = {key: _Other(Text(key, b"", runs), went_out=True) for key, runs in shingled.items()}
+    for key in answer.texts:
+        others[key] = _Other(Text(key, facts.text_hash, shingled.get(key)), went_out=True)
+    for twin in answer.titles:
+        text = Text(twin.page_key, twin.text_hash, shingled.get(twin.page_key), same_title=True)
+        others[twin.page_key] = _Other(text, went_out=not twin.dropped)
+    return others
+
+
+def _discard(index: defaultdict[Name, set[bytes]], names: Iterable[Name], key: bytes) -> None:
+    for name in names:
+        keys = index.get(name)
+        if keys is not None:
+            keys.discard(key)
+            if not keys:
+                del index[name]
+
+
+def asked_layers(settings: Settings) -> frozenset[str]:
+    """Return which layers look for pages that stand for another."""
+    return frozenset(
+        layer
+        for layer in LAYERS
+        if getattr(settings, f"{layer}_enabled") and (layer != NEAR_DUPLICATE or settings.near_duplicate != "off")
+    )
+
+
+def drops(same: Same, settings: Settings) -> bool:
+    """Say whether a page that another stands for is left out."""
+    return settings.acts(same.layer) and (same.layer != NEAR_DUPLICATE or settings.near_duplicate == "drop")
+
+
+def _policy(settings: Settings) -> LikenessPolicy:
+    return LikenessPolicy(
+        trusts_title=settings.title_trust == "always",
+        title_agreement=settings.title_agreement,
+        title_common=settings.title_common,
+        near_at=settings.near_duplicate_jaccard,
+    )
+
+
+def records_of(
+    facts: Facts, same: Same | None, chunks: PageChunks, settings: Settings, *, dropped: bool
+) -> list[PageKnowledge]:
+    """Return what is written of a page, so that pages that come later are compared with it."""
+    signature = SignatureRecord(
+        page_key=facts.page_key,
+        domain=facts.domain,
+        text_hash=facts.text_hash,
+        title_key=facts.title_key,
+        language=facts.language,
+        sketch=facts.sketch,
+        layer=same.layer if same is not None and dropped else None,
+        keeper=same.keeper if same is not None else None,
+        jaccard=same.jaccard if same is not None else None,
+    )
+    # Of a page that does not go out nobody waits for a chunk: the page that stands for it has them.
+    chunked = chunks_record(facts.page_key, PageChunks() if dropped else chunks, settings)
+    return [signature, chunked]
+
+
+def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
+    """Return what is written of a page that does not count for others any more."""
+    return ForgetRecord(page_key, settings.chunk_min_documents)

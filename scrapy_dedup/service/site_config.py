@@ -1,0 +1,245 @@
+"""What people decide about sites: looked up, changed and tried, and carried in files from store to store."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.patterns import HeldBack
+from scrapy_dedup.core.patterns_config import SiteConfig, SiteConfigError
+from scrapy_dedup.core.repeats import Boilerplate, Rule
+from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.learning import knowledge_of
+from scrapy_dedup.service.reading import Reading, read_again
+from scrapy_dedup.service.site_cleaning import cut_page
+from scrapy_dedup.service.site_patterns import PATTERNS, SitePatterns, check_config, patterns_of
+from scrapy_dedup.service.site_records import site_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store import site_configs
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.site_configs import StoredSiteConfig
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+FORMAT: Final = "scrapy-dedup-config"
+FORMAT_VERSION: Final = 1
+GENERIC_TIER: Final = 1
+SITE_TIER: Final = 2
+TEXT_TIER: Final = 3
+_PAGES_TRIED: Final = 1_000
+
+
+class ConfigFileError(DedupError):
+    """A file holds no configurations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of a change.
+
+    Attributes:
+        version: of the configuration now; 0 where there is none any more.
+        stale: pages that are to be cleaned again for it.
+    """
+
+    domain: str
+    config: SiteConfig
+    version: int
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a configuration would mean for stored pages."""
+
+    pages: int
+    """Pages that were looked at."""
+    changed: int
+    chars_less: int
+    """Characters that all of them together would lose; negative where more come back."""
+    example: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one pattern does on one page."""
+
+    tier: int
+    pattern: str
+    blocks: int
+    chars: int
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What the patterns of a site do on one page."""
+
+    url: str
+    effects: tuple[Effect, ...]
+    held: tuple[HeldBack, ...]
+
+
+def stored_config(store: Store, project: ProjectStore, domain: str) -> SiteConfig | None:
+    """Return what is decided about a domain; None where nothing is.
+
+    Raises:
+        SiteConfigError: what is stored was changed by hand so that it is none.
+        StoreError: the store failed.
+    """
+    found = read_stored(store, project, domain)
+    return _read(dict(found.config), domain) if found else None
+
+
+def read_stored(store: Store, project: ProjectStore, domain: str) -> StoredSiteConfig | None:
+    """Return what is stored of a domain's configuration, with its version.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    with store.session(read_only=True) as session:
+        return site_configs.get(session.connection(), project.id, domain)
+
+
+def put_config(
+    store: Store, project: ProjectStore, domain: str, config: SiteConfig, settings: Settings, at: datetime
+) -> Changed:
+    """Store what is decided about a domain; of an empty configuration nothing is left.
+
+    Raises:
+        PatternError: an entry cannot be used; nothing is written.
+        StoreError: the store failed.
+    """
+    check_config(config, domain, allow_slow=settings.allow_slow_patterns)
+    with store.session() as session:
+        connection = session.connection()
+        if config.is_empty:
+            changed = Changed(domain, config, 0, site_configs.unset(connection, project.id, domain))
+        else:
+            version, stale = site_configs.put(connection, project.id, domain, config.to_json(), at)
+            changed = Changed(domain, config, version, stale)
+        session.commit()
+    return changed
+
+
+def export_configs(store: Store, project: ProjectStore) -> dict[str, Any]:
+    """Return the configurations of all domains, as a file holds them."""
+    with store.session(read_only=True) as session:
+        found = site_configs.of_project(session.connection(), project.id)
+    return {"format": FORMAT, "version": FORMAT_VERSION, "domains": {one.domain: dict(one.config) for one in found}}
+
+
+def read_configs(text: str, domain: str | None = None) -> dict[str, SiteConfig]:
+    """Return the configurations of a file, by domain.
+
+    Args:
+        text: of the file: what `export_configs` gives, or one configuration alone.
+        domain: whose configuration it is where it is one alone.
+
+    Raises:
+        ConfigFileError: it holds none.
+        SiteConfigError: one of them is none; the message names the key.
+    """
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigFileError(f"this is no JSON: {error}") from error
+    if isinstance(given, dict) and "domains" in given:
+        if given.get("format") != FORMAT or given.get("version") != FORMAT_VERSION:
+            raise ConfigFileError(f"this is no file of format {FORMAT}, version {FORMAT_VERSION}")
+        if not isinstance(given["domains"], dict):
+            raise ConfigFileError("its domains are no mapping of domain to configuration")
+        return {str(name).lower(): _read(one, str(name)) for name, one in given["domains"].items()}
+    if domain is None:
+        raise ConfigFileError("this is the configuration of one site: say of which, import FILE DOMAIN")
+    return {domain: _read(given, domain)}
+
+
+def _read(given: Any, domain: str) -> SiteConfig:
+    try:
+        return SiteConfig.from_json(given)
+    except SiteConfigError as error:
+        raise SiteConfigError(f"{domain}: {error}") from error
+
+
+def try_config(store: Store, project: ProjectStore, domain: str, config: SiteConfig, settings: Settings) -> Trial:
+    """Return what a configuration would mean for the stored pages of a domain, of the first thousand.
+
+    Raises:
+        PatternError: an entry cannot be used.
+        StoreError: the store failed.
+    """
+    before = patterns_of(settings, stored_config(store, project, domain), domain)
+    after = patterns_of(settings, config, domain)
+    cutter = _Cutter(project, domain, settings)
+    pages = changed = less = 0
+    example = None
+    with store.session(read_only=True) as session:
+        for source in islice(SourceRepository(session).iterate(project.id, domain), _PAGES_TRIED):
+            reading = read_again(source, settings)
+            if reading is None:
+                continue
+            pages += 1
+            was, would = cutter.cut(reading, before), cutter.cut(reading, after)
+            if was.content != would.content:
+                changed, less = changed + 1, less + was.chars_out - would.chars_out
+                example = example or source.url
+    return Trial(pages, changed, less, example)
+
+
+class _Cutter:
+    """Cuts the pages of one domain by what is learned of it; without a project by what holds for pages not known."""
+
+    def __init__(self, project: ProjectStore | None, domain: str, settings: Settings) -> None:
+        rows = project.knowledge(domain) if project else {}
+        self._boilerplate = {name: knowledge_of(row).boilerplate for name, row in rows.items()}
+        self._site = site_of(domain, project.templates(domain)) if project else None
+        self._settings = settings
+
+    def cut(self, reading: Reading, patterns: SitePatterns) -> Cleaned:
+        """Return what is left of a page."""
+        if reading.method == "template" and reading.page is not None:
+            page, settings = reading.page, self._settings
+            return cut_page(reading.source, page, reading.url, self._site, settings, patterns).cleaned
+        nothing: Boilerplate[int] = Boilerplate()
+        known = self._boilerplate.get(reading.method, nothing)
+        return reading.clean(known, self._settings, patterns=patterns)
+
+
+def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: Reading, settings: Settings) -> Tried:
+    """Return what each pattern of a site does on a page, and what is not carried out and why.
+
+    Args:
+        known: where knowledge and configuration of the site are; None for neither.
+        domain: of the site.
+        reading: the page.
+        settings: of the call.
+
+    Raises:
+        PatternError: an entry cannot be used.
+        StoreError: the store failed.
+    """
+    patterns = patterns_of(settings, stored_config(*known, domain) if known else None, domain)
+    cleaned = _Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
+    return Tried(reading.url, tuple(_effects(cleaned, patterns)), cleaned.held)
+
+
+def _effects(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:
+    """Return what each pattern did, in the order of tiers, what did most first."""
+    tiers = {one.rule: GENERIC_TIER if one.is_generic else SITE_TIER for one in patterns.targets}
+    found: dict[Rule, Effect] = {}
+    for one in (*cleaned.removed, *cleaned.shadowed):
+        rule = one.removal.rule
+        if rule.layer == PATTERNS:
+            tier = tiers.get(rule, TEXT_TIER)
+            so_far = found.get(rule, Effect(tier, rule.path, 0, 0, one.text))
+            found[rule] = replace(so_far, blocks=so_far.blocks + 1, chars=so_far.chars + len(one.text))
+    return sorted(found.values(), key=lambda one: (one.tier, -one.chars, one.pattern))
+
+
+def merged(present: SiteConfig, key: str, entries: Iterable[str]) -> SiteConfig:
+    """Return a configuration with more entries of a key."""
+    return present.changed(key, [*getattr(present, key), *entries])

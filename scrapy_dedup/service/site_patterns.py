@@ -1,0 +1,255 @@
+"""What selectors and expressions leave out of the pages of one site; compiled once, then asked of each page."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.boilerplate_selectors import GENERIC_SELECTORS
+from scrapy_dedup.core.fingerprints import from_hex
+from scrapy_dedup.core.marking import SelectorError, check_any_selector, mark
+from scrapy_dedup.core.patterns import Expressions, Found, Held, HeldBack, PatternError, compile_expressions
+from scrapy_dedup.core.patterns_config import SiteConfig, get_site_config_with_db_overrides
+from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.service.selected_blocks import Choice, Target
+from scrapy_dedup.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+PATTERNS: Final = "patterns"
+# An expression that took too long on so many pages is not run again.
+_MOST_TIMEOUTS: Final = 3
+
+
+class Judged(NamedTuple):
+    """What becomes of a page's blocks."""
+
+    removals: list[Removal | None]
+    shadowed: list[Removal | None]
+    """What would go, were the layer not in the shadow; one value a block."""
+    held: tuple[HeldBack, ...] = ()
+
+
+@dataclass(slots=True)
+class Strikes:
+    """Expressions that took too long, and those that are not run any more."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    off: set[str] = field(default_factory=set)
+
+    def note(self, held: Iterable[HeldBack]) -> None:
+        """Count what took too long; what did so too often is switched off, which is told once."""
+        for pattern, reason in held:
+            if reason is not Held.TIMEOUT:
+                continue
+            self.counts[pattern] += 1
+            if self.counts[pattern] >= _MOST_TIMEOUTS and pattern not in self.off:
+                self.off.add(pattern)
+                logger.warning("The pattern %a took too long on %d pages: it is not run now", pattern, _MOST_TIMEOUTS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SitePatterns:
+    """What is left out of, and kept on, the pages of one site."""
+
+    acts: bool
+    """Whether it is carried out; where neither this nor the next, only what is to be kept counts."""
+    shadows: bool
+    targets: tuple[Target, ...]
+    """The site's own first: of two selectors that match a block the first is its reason."""
+    text: Expressions
+    pdf: Expressions
+    keep_blocks: frozenset[int]
+    keep_pages: frozenset[bytes]
+    keep_rules: frozenset[str]
+    strikes: Strikes = field(default_factory=Strikes)
+
+    def judge(
+        self, html: str, page: Page, removals: Sequence[Removal | None], protected: Sequence[bool] | None = None
+    ) -> Judged:
+        """Return what becomes of a page's blocks.
+
+        Args:
+            html: what the page was parsed from; empty where it is not at hand: then no selector acts.
+            page: the page.
+            removals: what other layers say of each block.
+            protected: for each block whether something better than a generic selector knows that it is content.
+        """
+        kept = [None if self.stays(removal) else removal for removal in removals]
+        nothing: list[Removal | None] = [None] * len(kept)
+        if not html or not (self.acts or self.shadows):
+            return Judged(kept, nothing)
+        more, held = self._selected(html, page, kept, protected or [False] * len(kept))
+        if self.shadows:
+            return Judged(kept, more, held)
+        return Judged([one or other for one, other in zip(kept, more, strict=True)], nothing, held)
+
+    def keeps_page(self, page_key: bytes) -> bool:
+        """Whether nothing may be left out of a page."""
+        return page_key in self.keep_pages
+
+    def find(self, markdown: str) -> Found:
+        """Return what the expressions match in a page's Markdown."""
+        found = self.text.find(markdown, self.strikes.off)
+        self.strikes.note(found.held)
+        return found
+
+    def find_in_pdf(self, text: str) -> Found:
+        """Return what the expressions for PDF files match in the text of one."""
+        found = self.pdf.find(text, self.strikes.off)
+        self.strikes.note(found.held)
+        return found
+
+    def stays(self, removal: Removal | None) -> bool:
+        """Whether a block is kept, although a layer says that it goes."""
+        return removal is not None and (
+            removal.fingerprint in self.keep_blocks or not self.keep_rules.isdisjoint(names_of(removal.rule))
+        )
+
+    def _selected(
+        self, html: str, page: Page, removals: Sequence[Removal | None], protected: Sequence[bool]
+    ) -> tuple[list[Removal | None], tuple[HeldBack, ...]]:
+        left = [place for place, one in enumerate(removals) if one is None]
+        if all(protected[place] or page.blocks[place].fingerprint in self.keep_blocks for place in left):
+            targets = [one for one in self.targets if not one.is_generic]
+        else:
+            targets = list(self.targets)
+        found: list[Removal | None] = [None] * len(removals)
+        if not targets or not left:
+            return found, ()
+        marking = mark(html, page, [one.selector for one in targets])
+        held = [HeldBack(targets[number].selector, Held.TOO_MUCH_WORK) for number in sorted(marking.too_costly)]
+        choice = Choice(page.blocks, left, self.keep_blocks)
+        for number, target in enumerate(targets):
+            matched = [place for place in left if number in marking.blocks[place]]
+            reason = choice.take(target, matched, protected) if matched else None
+            if reason is not None:
+                held.append(HeldBack(target.selector, reason))
+        if choice.leaves_nothing:
+            names = dict.fromkeys(rule.path for rule in choice.taken.values())
+            return found, (*held, *(HeldBack(name, Held.WHOLE_PAGE) for name in names))
+        for place, rule in choice.taken.items():
+            found[place] = Removal(page.blocks[place].fingerprint, rule)
+        return found, tuple(held)
+
+
+def names_of(rule: Rule) -> tuple[str, ...]:
+    """Return by what a rule can be named that is not to be carried out."""
+    return (rule.name, rule.path, f"{rule.name}: {rule.path}") if rule.path else (rule.name,)
+
+
+def patterns_of(settings: Settings, config: SiteConfig | None = None, origin: str = "") -> SitePatterns:
+    """Return what holds for the pages of a site; made once for the same settings and configuration.
+
+    Args:
+        settings: switch the layer, and name what holds for all sites.
+        config: what is stored for the site; None for nothing.
+        origin: the site's domain, for messages.
+
+    Raises:
+        PatternError: a selector or an expression cannot be used; the message names it, its kind and where it stands.
+    """
+    return _compiled(_Switches.of(settings), project_config(settings), config or SiteConfig(), origin)
+
+
+def project_config(settings: Settings) -> SiteConfig:
+    """Return what the settings say for all sites."""
+    return SiteConfig(
+        tuple(settings.boilerplate_css_selectors),
+        tuple(settings.boilerplate_text_patterns),
+        tuple(settings.pdf_boilerplate_patterns),
+    )
+
+
+class _Switches(NamedTuple):
+    acts: bool
+    shadows: bool
+    generic: bool
+    allow_slow: bool
+
+    @classmethod
+    def of(cls, settings: Settings) -> "_Switches":
+        """Return what settings say of the layer."""
+        return cls(
+            settings.acts(PATTERNS),
+            settings.shadows(PATTERNS),
+            settings.generic_selectors,
+            settings.allow_slow_patterns,
+        )
+
+
+@lru_cache(maxsize=1_024)
+def _compiled(switches: _Switches, project: SiteConfig, site: SiteConfig, origin: str) -> SitePatterns:
+    check_config(project, None, allow_slow=switches.allow_slow)
+    check_config(site, origin, allow_slow=switches.allow_slow)
+    config = get_site_config_with_db_overrides(project, site)
+    keep = frozenset(config.keep_rules)
+    return SitePatterns(
+        acts=switches.acts,
+        shadows=switches.shadows,
+        targets=tuple(one for one in _targets(config, generic=switches.generic) if keep.isdisjoint(names_of(one.rule))),
+        text=_expressions(config.boilerplate_text_patterns, keep, allow_slow=switches.allow_slow),
+        pdf=_expressions(config.pdf_boilerplate_patterns, keep, allow_slow=switches.allow_slow),
+        keep_blocks=frozenset(map(from_hex, config.keep_blocks)),
+        keep_pages=frozenset(map(bytes.fromhex, config.keep_pages)),
+        keep_rules=keep,
+    )
+
+
+def _expressions(sources: Iterable[str], keep: frozenset[str], *, allow_slow: bool) -> Expressions:
+    wanted = [one for one in sources if keep.isdisjoint(names_of(text_rule(one)))]
+    return compile_expressions(wanted, allow_slow=allow_slow)
+
+
+def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
+    own = [
+        Target(one, Rule("selector of the site", "somebody said so", path=one, layer=PATTERNS), is_generic=False)
+        for one in config.boilerplate_css_selectors
+    ]
+    if not generic:
+        return own
+    return own + [
+        Target(
+            one.selector,
+            Rule("selector of all sites", one.reason, path=one.selector, layer=PATTERNS),
+            is_generic=True,
+            outside_content=one.outside_content,
+        )
+        for one in GENERIC_SELECTORS
+    ]
+
+
+@lru_cache(maxsize=4_096)
+def text_rule(pattern: str) -> Rule:
+    """Return the rule by which text goes that an expression matches."""
+    return Rule("text pattern", "somebody said so", path=pattern, layer=PATTERNS)
+
+
+def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) -> None:
+    """Raise unless all of a configuration can be used.
+
+    Args:
+        config: to check.
+        domain: where it holds; None for that of the settings.
+        allow_slow: whether expressions may be run that take longer than linear time.
+
+    Raises:
+        PatternError: an entry cannot be used; the message names it, its kind and where it stands.
+    """
+    for selector in config.boilerplate_css_selectors:
+        try:
+            check_any_selector(selector)
+        except SelectorError as error:
+            raise PatternError(f"{_where('boilerplate_css_selectors', domain)}: {error}") from error
+    for key in ("boilerplate_text_patterns", "pdf_boilerplate_patterns"):
+        try:
+            compile_expressions(getattr(config, key), allow_slow=allow_slow)
+        except PatternError as error:
+            raise PatternError(f"{_where(key, domain)}: {error}") from error
+
+
+def _where(key: str, domain: str | None) -> str:
+    return f"DEDUP_{key.upper()}" if domain is None else f"{key} of {domain or 'a site'}"
