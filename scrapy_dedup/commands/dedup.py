@@ -19,6 +19,7 @@ VERBS = {
     "cache": "look after what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import",
     "changes": "tell which pages were new, changed or removed since a run or a date",
     "clean": "clean pages of files: JSON lines, WARC, folders of HTML; learns each site first",
+    "config": "look after what is decided about domains: get, set, add, unset, import, export, test",
     "explain": "tell what is known of a URL, and why its blocks were removed",
     "layouts": "list the designs from which a domain's pages are built, and how many pages each run met",
     "mine": "find which kinds of pages are stored, what those of a kind share, and where they differ",
@@ -29,6 +30,7 @@ VERBS = {
     "seed": "take what earlier crawls saw for seen: items, an HTTP cache, deltafetch",
     "stats": "show how much boilerplate each domain has, worst first",
     "templates": "look after how layouts are cut: list, show, diff, override, rollback, export, import",
+    "undo": "keep what was removed: a block, a page, or all that a rule removes; takes effect with refine",
 }
 
 

@@ -275,21 +275,18 @@ def translations(declaration: Declaration, rules: UrlRules) -> frozenset[bytes]:
         key = page_key(_joined(base, _stripped(href)), rules)
         languages.setdefault(key, set()).add(_language(language))
     ours = languages.get(page_key(declaration.url, rules), set()) - {"x-default"} or {_language(declaration.lang or "")}
-    return frozenset(
-        key
-        for key, tags in languages.items()
-        if (theirs := tags - {"x-default"})
-        and not any(_same_language(our, their) for our in ours for their in theirs)
-    )
+    named = {key: theirs for key, tags in languages.items() if (theirs := tags - {"x-default"})}
+    return frozenset(key for key, theirs in named.items() if not _share(ours, theirs))
 
 
 def _language(tag: str) -> str:
     return tag.strip().lower().replace("_", "-")
 
 
-def _same_language(one: str, other: str) -> bool:
-    """Whether one tag includes the other (RFC 4647, basic filtering): "en" and "en-us", not "en-gb" and "en-us"."""
-    return f"{one}-".startswith(f"{other}-") or f"{other}-".startswith(f"{one}-")
+def _share(ours: Collection[str], theirs: Collection[str]) -> bool:
+    """Whether a tag includes another (RFC 4647, basic filtering): "en" and "en-us", not "en-gb" and "en-us"."""
+    pairs = ((f"{one}-", f"{other}-") for one in ours for other in theirs)
+    return any(one.startswith(other) or other.startswith(one) for one, other in pairs)
 
 
 def _loops(own: bytes, target: bytes, canonical_of: Mapping[bytes, bytes]) -> bool:

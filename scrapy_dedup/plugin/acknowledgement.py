@@ -16,6 +16,7 @@ from scrapy_dedup.plugin.items import REPORT, url_of
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.replay import forget
 from scrapy_dedup.plugin.safety import Safety
+from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.commits import Stay, commit
@@ -55,6 +56,8 @@ class Acknowledgement:
         """Pages that are done but for the user's word: how many items they gave, and what is to be written."""
         self.recorder: Recorder | None = None
         """Set once the spider is there."""
+        self.renewed: StalePages | None = None
+        """Follows the items of unchanged pages that go out again."""
         self.removal_of: Callable[[dict[str, Any]], list[Record]] = lambda _: []
         """What is written of a removed page when its tombstone is safe."""
 
@@ -76,6 +79,8 @@ class Acknowledgement:
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
         """Note that an item passed all pipelines."""
+        if self.renewed is not None and self.renewed.left(item, scraped=True):
+            return
         feeds = self._safety.feeds_of(item)
         if is_tombstone(item):
             self._safety.put(self.removal_of(item), feeds, self._write)
@@ -91,6 +96,8 @@ class Acknowledgement:
 
     def item_dropped(self, item: Any, response: Response | None) -> None:
         """Note that an item was dropped."""
+        if self.renewed is not None and self.renewed.left(item, scraped=False):
+            return
         self._item_left(item, self._visits.of_response(response) if response is not None else None, set())
 
     def _item_left(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
@@ -103,6 +110,8 @@ class Acknowledgement:
 
     def item_failed(self, item: Any, response: Response | None, failure: Any) -> None:
         """Note that a later pipeline failed: the item's page is not done."""
+        if self.renewed is not None and self.renewed.failed(item):
+            return
         forget(item)
         visit = self._visits.of_response(response) if response is not None else None
         draft = self._loose_draft(item) if self._loose else None

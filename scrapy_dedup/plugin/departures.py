@@ -56,12 +56,12 @@ class Departures:
             connect(self._idle, signals.spider_idle)
 
     def _idle(self) -> None:
-        if self._looking is not None or not self._ends_when_idle():
+        if self._looking is not None or not self.ends_when_idle():
             return
         self._looking = deferred_from_coro(self._announce())
         raise DontCloseSpider
 
-    def _ends_when_idle(self) -> bool:
+    def ends_when_idle(self) -> bool:
         """Say whether an idle spider has nothing more to come: others may feed it, or its queue may be shared."""
         scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
         receivers = liveReceivers(getAllReceivers(self._crawler, signals.spider_idle))

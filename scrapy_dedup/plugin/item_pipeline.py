@@ -64,6 +64,9 @@ class DedupPipeline:
         if isinstance(item, ChunkItem):
             self._runtime.count("chunks/items")
             return item
+        if self._runtime.stale.knows(item):
+            self._runtime.count("items/renewed")
+            return item
         self._runtime.count("items/in")
         try:
             if ItemAdapter.is_item(item):

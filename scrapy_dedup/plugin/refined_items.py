@@ -1,7 +1,7 @@
 """What goes out of a page whose clean text is another one now."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -9,14 +9,17 @@ from typing import Any, Final
 from itemadapter import ItemAdapter
 
 from scrapy_dedup.core.keeping import Unkeepable
+from scrapy_dedup.plugin.chunk_items import chunk_items
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
 from scrapy_dedup.plugin.outcomes import OutcomeError, item_entry, kept_items
 from scrapy_dedup.plugin.replay import REPLAYED
-from scrapy_dedup.service.provenance import hashes_and_removed
+from scrapy_dedup.service.others import records_of as records_of_page
+from scrapy_dedup.service.provenance import hashes_and_removed, place_among_others
 from scrapy_dedup.service.refined_outcomes import Entry, records_of, renewed, without_items
 from scrapy_dedup.service.refining import Refinement
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import ExtractionRecord, Record
+from scrapy_dedup.store.page_records import PageKnowledge
+from scrapy_dedup.store.records import PDF, ExtractionRecord, Record
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +38,8 @@ class Outgoing:
     """Its callback's items are not held, or cannot be made again: a dict stands for them."""
     waits_for: set[Any] = field(default_factory=set)
     """What must happen before its items are safe."""
+    compared: Sequence[PageKnowledge] = ()
+    """By what other pages are compared with it from then on."""
     failed: bool = False
     """A pipeline failed: the page comes again."""
     entries: dict[int, Entry | Unkeepable | None] = field(default_factory=dict)
@@ -60,7 +65,7 @@ class Outgoing:
         outcomes = [without_items(one) for one in refinement.older if one.items]
         if refinement.outcome is not None and refinement.places:
             outcomes.append(self._outcome())
-        return records_of(refinement.source, refinement.cleaned, outcomes, at)
+        return records_of(refinement.source, refinement.cleaned, outcomes, self.compared, at)
 
     def _outcome(self) -> ExtractionRecord:
         assert self.refinement.outcome is not None
@@ -83,6 +88,17 @@ class Renewer:
 
     def outgoing(self, refinement: Refinement) -> Outgoing:
         """Return the items that the page's callback made, with today's text; where they are not held, a dict."""
+        outgoing = self._outgoing(refinement)
+        if (found := refinement.comparison) is not None:
+            outgoing.compared = records_of_page(found.facts, found.same, found.chunks, self._settings, dropped=False)
+            if self._settings.emit_chunks:
+                source = refinement.source
+                made = chunk_items(source.url, source.page_key, refinement.metadata.title, found.chunks)
+                # Behind the others, which are known by their number.
+                outgoing.items = [*outgoing.items, *made]
+        return outgoing
+
+    def _outgoing(self, refinement: Refinement) -> Outgoing:
         outcome = refinement.outcome
         if outcome is not None and refinement.places:
             held = outcome.items or ()
@@ -105,17 +121,18 @@ class Renewer:
             adapter[CONTENT] = refinement.cleaned.content
             old = adapter.get(REPORT)
             filled = old.get(FILLED, ()) if isinstance(old, dict) else ()
-            for name in METADATA:
+            # What a PDF file is called stands in the file, which is not kept.
+            for name in () if refinement.source.field == PDF else METADATA:
                 if name in filled or adapter.get(name) in (None, ""):
                     self._fields.put(item, adapter, name, getattr(refinement.metadata, name))
             report = old if isinstance(old, dict) else self._origin(refinement)
             kept = {name: value for name, value in report.items() if name not in _OF_THE_LAST_TIME}
-            self._fields.put(item, adapter, REPORT, kept | _renewed_report(refinement))
+            self._fields.put(item, adapter, REPORT, kept | self._renewed_report(refinement))
         return True
 
     def _anew(self, refinement: Refinement) -> dict[str, Any]:
         metadata = {name: getattr(refinement.metadata, name) for name in METADATA}
-        report = self._origin(refinement) | {FILLED: list(METADATA)} | _renewed_report(refinement)
+        report = self._origin(refinement) | {FILLED: list(METADATA)} | self._renewed_report(refinement)
         url = {self._settings.url_field: refinement.source.url}
         return url | {CONTENT: refinement.cleaned.content} | metadata | {REPORT: report}
 
@@ -129,13 +146,15 @@ class Renewer:
             "fetched_at": source.fetched_at.isoformat(),
         }
 
-
-def _renewed_report(refinement: Refinement) -> dict[str, Any]:
-    return {
-        "method": refinement.method,
-        "verdict": "changed",
-        "change": "none",
-        "reason": REASON,
-        "previous_hash": refinement.before.digits,
-        REFINED: True,
-    } | hashes_and_removed(refinement.cleaned)
+    def _renewed_report(self, refinement: Refinement) -> dict[str, Any]:
+        report = {
+            "method": refinement.method,
+            "verdict": "changed",
+            "change": "none",
+            "reason": REASON,
+            "previous_hash": refinement.before.digits,
+            REFINED: True,
+        } | hashes_and_removed(refinement.cleaned)
+        if refinement.comparison is not None:
+            report |= place_among_others(refinement.comparison, self._settings)
+        return report

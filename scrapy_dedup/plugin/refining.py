@@ -1,10 +1,10 @@
 """Refined pages on their way through a project's pipelines and feeds, and into the store once they are safe."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from itemadapter import ItemAdapter
 from scrapy import signals
@@ -18,15 +18,13 @@ from scrapy_dedup.plugin.items import REPORT
 from scrapy_dedup.plugin.refined_items import Outgoing, Renewer
 from scrapy_dedup.plugin.runtime import on_acknowledged
 from scrapy_dedup.plugin.safety import Safety
-from scrapy_dedup.service.refined_outcomes import write_refined
+from scrapy_dedup.service.refined_outcomes import by_pages, write_refined
 from scrapy_dedup.service.refining import Refinement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.records import DocumentRecord, Record
+from scrapy_dedup.store.records import Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-
-_PAGES_WRITTEN_AT_ONCE: Final = 100
 
 Lots = Iterator[list[Refinement]]
 
@@ -245,17 +243,3 @@ def _url_of(item: Any) -> str | None:
     report = ItemAdapter(item).get(REPORT) if ItemAdapter.is_item(item) else None
     url = report.get("url") if isinstance(report, dict) else None
     return url if isinstance(url, str) else None
-
-
-def by_pages(records: Iterable[Record]) -> Iterator[list[Record]]:
-    """Yield the records of a hundred pages at a time: each page's begin with its document."""
-    some: list[Record] = []
-    pages = 0
-    for record in records:
-        pages += isinstance(record, DocumentRecord)
-        if pages > _PAGES_WRITTEN_AT_ONCE:
-            yield some
-            some, pages = [], 1
-        some.append(record)
-    if some:
-        yield some

@@ -32,6 +32,7 @@ from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
+from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
 from scrapy_dedup.service.crawl import Crawl
@@ -75,6 +76,8 @@ class Runtime:
         self.met: dict[bytes, Kind] = {}
         """Pages that this run has received, or that what is held stands for, and what they were."""
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
+        self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle)
+        self.done.renewed = self.stale
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self._engine = EngineState(crawler)
@@ -144,6 +147,7 @@ class Runtime:
         if self.crawler.spider is not None:
             self.done.recorder = Recorder(self.crawler.spider)
         self.departures.watch(self.met)
+        self.stale.watch(self.met)
         self.done.removal_of = self.departures.records_of
         for call, interval_seconds in ((self._tick, TICK_SECONDS), (self.writer.begin, WRITE_SECONDS)):
             loop = create_looping_call(call)
@@ -232,6 +236,7 @@ class Runtime:
             self.safety.end()
             self.done.end()
             await self.writer.end()
+            await run_in_thread(self.stale.write)
             await run_in_thread(self._end_run)
         except StoreError as error:
             logger.warning("The end of the run could not be written: %s", error)

@@ -2,12 +2,19 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from typing import IO, Any
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
+from scrapy_dedup.store.page_records import (
+    ChunksRecord,
+    chunks_from,
+    chunks_values,
+    signature_from,
+    signature_values,
+)
 from scrapy_dedup.store.records import (
     CleanedRecord,
     CrawledUrlRecord,
@@ -19,6 +26,7 @@ from scrapy_dedup.store.records import (
     SeenRecord,
     VisitRecord,
 )
+from scrapy_dedup.store.signatures import SignatureRecord
 
 _HELD = (
     DocumentRecord,
@@ -30,6 +38,11 @@ _HELD = (
     CleanedRecord,
     DecisionRecord,
 )
+# Those with values in values: to a list of plain ones, and back.
+_NESTED: dict[str, tuple[Callable[[Any], list[Any]], Callable[..., Record]]] = {
+    ChunksRecord.__name__: (chunks_values, chunks_from),
+    SignatureRecord.__name__: (signature_values, signature_from),
+}
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _HELD}
 _NAMES = {kind: [field.name for field in fields(kind)] for kind in _KINDS.values()}
 _LIMITS = KeepLimits(depth=150, values=5_000_000, characters=500_000_000)
@@ -56,8 +69,9 @@ class Spool:
             self._file.seek(0)
             for line in self._file:
                 name, *values = json.loads(line)
+                make = _NESTED[name][1] if name in _NESTED else _KINDS[name]
                 with suppress(DamagedValueError):
-                    yield _KINDS[name](*map(decode, values))
+                    yield make(*map(decode, values))
             self.close()
         records, self._records = self._records, []
         yield from records
@@ -73,7 +87,9 @@ class Spool:
             self._file = tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n")  # noqa: SIM115 (it outlives this call)
         for record in self._records:
             kind = type(record)
-            values = [encode(getattr(record, name), _LIMITS) for name in _NAMES[kind]]
+            nested = _NESTED.get(kind.__name__)
+            plain = nested[0](record) if nested else [getattr(record, name) for name in _NAMES[kind]]
+            values = [encode(value, _LIMITS) for value in plain]
             if any(isinstance(value, Unkeepable) for value in values):
                 # An outcome beyond all bounds: its page comes again.
                 continue

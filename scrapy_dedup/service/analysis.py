@@ -14,17 +14,20 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.bounded_counts import BoundedCounts
 from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import SAMPLE_CHARS, Sample
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.reading import Reading, read_again
-from scrapy_dedup.service.removals import LAYER, removal_decision
+from scrapy_dedup.service.removals import LAYER, LAYERS, removal_decisions
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
+from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.service.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
 from scrapy_dedup.store.records import Evidence, Method
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
@@ -176,6 +179,9 @@ class _Analysis:
         self._progress = parameters.get("progress") or _silent
         self._at = datetime.now(UTC)
         self._sample = SiteSample(settings.learn_pages)
+        config = site_configs.get(session.connection(), project_id, domain)
+        decided = SiteConfig.from_json(config.config) if config is not None else None
+        self._patterns = patterns_of(settings, decided, domain)
 
     def run(self) -> DomainAnalysisResult:
         counts = self._count()
@@ -185,7 +191,7 @@ class _Analysis:
             for method, count in counts.items()
         }
         writer = RecleaningRepository(
-            self._session, self._project_id, layer=LAYER, keep_decisions=self._settings.keep_decisions
+            self._session, self._project_id, layer=LAYERS, keep_decisions=self._settings.keep_decisions
         )
         for pages in _in_lots(self._cut(found)):
             if self._writes:
@@ -223,14 +229,16 @@ class _Analysis:
             by_method = found.get(reading.method)
             if by_method is None:
                 continue  # a crawl stored the first page of this kind just now
-            cleaned = reading.clean(by_method.boilerplate, self._settings, by_method.site)
+            cleaned = reading.clean(by_method.boilerplate, self._settings, by_method.site, self._patterns)
+            decisions = removal_decisions(source.page_key, cleaned, self._at)
             by_method.note(reading, cleaned, self._policy.min_block_chars)
             yield Recleaned(
                 page_key=source.page_key,
                 cleaned_content=None if cleaned.content == source.cleaned_content else cleaned.content,
                 chars_in=cleaned.chars_in,
                 chars_out=cleaned.chars_out,
-                decision=removal_decision(source.page_key, cleaned, self._at) if cleaned.removed else None,
+                decision=next((one for one in decisions if one.layer == LAYER), None),
+                others=tuple(one for one in decisions if one.layer != LAYER),
             )
 
     def _remember(self, found: Mapping[Method, _Found]) -> None:

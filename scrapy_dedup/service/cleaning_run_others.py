@@ -58,6 +58,7 @@ class RunOthers:
             rows = list(self._compared(line, facts, counts))
             yield from rows
         else:
+            self._note_address(line, facts)
             counts[f"{layer}/dropped"] += 1
             counts["items/dropped"] += 1
         if len(self._rows) >= _ROWS_AT_ONCE:
@@ -117,13 +118,18 @@ class RunOthers:
             yield from _chunk_rows(row, facts, comparison.chunks)
         yield row
 
+    def _note_address(self, line: Line, facts: Facts) -> None:
+        """Write down a page's address, so that the page is met only once."""
+        key = facts.page_key
+        self._unwritten.add(key)
+        self._rows.append(CrawledUrlRecord(key, line.row["url"], facts.domain, "crawled", _AT, document_key=key))
+
     def _note(self, line: Line, facts: Facts) -> None:
         """Write down a page, so that later ones meet it."""
         key, url, domain = facts.page_key, line.row["url"], facts.domain
-        self._unwritten.add(key)
+        self._note_address(line, facts)
         self._rows += [
             DocumentRecord(key, url, domain, "completed", _AT),
-            CrawledUrlRecord(key, url, domain, "crawled", _AT, document_key=key),
             SourceRecord(key, url, domain, "html", "", _AT, cleaned_content=line.row["cleaned_content"]),
         ]
 

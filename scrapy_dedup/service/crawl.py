@@ -160,6 +160,8 @@ class Crawl:
             draft.counted = True
             for name, number in counts_of(draft.cleaned).items():
                 self.count(name, number)
+            for _, why in draft.cleaned.held:
+                self.count(f"patterns/held_{why.name.lower()}", 1)
         if draft.cleaned is not None:
             self.rows += removal_decisions(draft.page_key, draft.cleaned, at)
 

@@ -11,9 +11,11 @@ from typing import Any, Final
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.removals import LAYER, LAYERS, removal_decisions
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.page_records import ChunksRecord, PageKnowledge
 from scrapy_dedup.store.recleaning import Recleaned
 from scrapy_dedup.store.records import CleanedRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
 from scrapy_dedup.store.refinements import Refined, RefinementRepository
+from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredSource
 from scrapy_dedup.store.stored_visits import StoredExtraction
@@ -22,6 +24,7 @@ from scrapy_dedup.store.writer import ProjectStore
 # As the pipeline names them.
 _CONTENT: Final = "cleaned_content"
 _REPORT: Final = "dedup"
+_PAGES_WRITTEN_AT_ONCE: Final = 100
 _FIELDS: Final = tuple(field.name for field in fields(ExtractionRecord))
 
 Entry = Mapping[str, Any]
@@ -105,7 +108,11 @@ def _record(outcome: StoredExtraction) -> ExtractionRecord:
 
 
 def records_of(
-    source: StoredSource, cleaned: Cleaned, outcomes: Sequence[ExtractionRecord], at: datetime
+    source: StoredSource,
+    cleaned: Cleaned,
+    outcomes: Sequence[ExtractionRecord],
+    compared: Sequence[PageKnowledge],
+    at: datetime,
 ) -> list[Record]:
     """Return what is to be written of a page once its items are safe; `written` reads it back.
 
@@ -122,7 +129,7 @@ def records_of(
         last_changed_at=source.fetched_at,
     )
     decisions = removal_decisions(source.page_key, cleaned, at)
-    return [document, CleanedRecord(source.page_key, cleaned.content), *decisions, *outcomes]
+    return [document, CleanedRecord(source.page_key, cleaned.content), *decisions, *compared, *outcomes]
 
 
 def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
@@ -163,5 +170,20 @@ def _page(group: Sequence[Record]) -> Refined:
         decision=next((one for one in decisions if one.layer == LAYER), None),
         others=tuple(one for one in decisions if one.layer != LAYER),
     )
+    compared = tuple(one for one in group if isinstance(one, SignatureRecord | ChunksRecord))
     outcomes = tuple(one for one in group if isinstance(one, ExtractionRecord))
-    return Refined(recleaned, document.last_changed_at, outcomes)
+    return Refined(recleaned, document.last_changed_at, outcomes, compared)
+
+
+def by_pages(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """Yield the records of a hundred pages at a time: each page's begin with its document."""
+    some: list[Record] = []
+    pages = 0
+    for record in records:
+        pages += isinstance(record, DocumentRecord)
+        if pages > _PAGES_WRITTEN_AT_ONCE:
+            yield some
+            some, pages = [], 1
+        some.append(record)
+    if some:
+        yield some

@@ -2,29 +2,31 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.fingerprints import content_hash
-from scrapy_dedup.core.metadata import Metadata, metadata_of
-from scrapy_dedup.core.patterns_config import get_site_config_with_db_overrides
-from scrapy_dedup.core.repeats import Boilerplate
+from scrapy_dedup.core.fingerprints import content_hash, text_hash
+from scrapy_dedup.core.likeness import NEAR_DUPLICATE
+from scrapy_dedup.core.metadata import Metadata
+from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.cleaning import Cleaned
-from scrapy_dedup.service.learning import knowledge_of
+from scrapy_dedup.service.comparison import Comparison
+from scrapy_dedup.service.known_site import KnownSite
+from scrapy_dedup.service.others import Others, asked_layers
+from scrapy_dedup.service.page_cleaning import CleanedPage
+from scrapy_dedup.service.page_facts import facts_of
+from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.refined_outcomes import Sent, own_places, sent_otherwise
-from scrapy_dedup.service.site_cleaning import cut_page
-from scrapy_dedup.service.site_config import stored_config
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.site_patterns import SitePatterns, patterns_of, project_config
-from scrapy_dedup.service.site_records import site_of
+from scrapy_dedup.service.site_cleaning import How
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.codec import column_text
+from scrapy_dedup.store.document_chunks import STALE_CHUNK
 from scrapy_dedup.store.errors import DamagedStoreError
 from scrapy_dedup.store.reads import Reads
 from scrapy_dedup.store.records import Method
@@ -72,6 +74,8 @@ class Refinement:
     """What the page's callback made of this content last; None where that is not held."""
     places: tuple[int, ...] = ()
     """Of those of its items that were cut from the page."""
+    comparison: Comparison | None = None
+    """Its place among the other pages; None where nobody asks for that."""
     older: tuple[StoredExtraction, ...] = ()
     """What other callbacks, or earlier versions of it, made of the same content."""
 
@@ -108,6 +112,7 @@ class Refiner:
         self._store = store
         self._project = project
         self._settings = settings
+        self._others = Others(project)
         self._met: dict[str, int] = {}
         self.churns: dict[str, Churn] = {}
         """By domain, in the order in which they were looked through."""
@@ -152,7 +157,7 @@ class Refiner:
         tell = progress or _silent
         for domain in domains:
             churn = self.churns[domain] = Churn(domain)
-            known = _Known.of(self._store, self._project, domain, self._settings)
+            known = KnownSite.of(self._store, self._project, domain, self._settings)
             completed, unchanged = 0, list[bytes]()
             with self._store.session(read_only=True) as session:
                 pages = SourceRepository(session).iterate(self._project.id, domain)
@@ -167,6 +172,25 @@ class Refiner:
                     tell(domain, len(some))
             self.unchanged[domain] = unchanged
             churn.not_kept = max(0, self._met.get(domain, 0) - completed)
+
+    def stale(self, keys: Collection[bytes]) -> Iterator[Refinement]:
+        """Iterate over those of some pages whose text or chunks are others now; blocks, a page at a time.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        known: dict[str, KnownSite] = {}
+        for key in sorted(keys):
+            page = self._project.page(key)
+            if page is None or page.source is None:
+                continue
+            source = page.source
+            if source.domain not in known:
+                known[source.domain] = KnownSite.of(self._store, self._project, source.domain, self._settings)
+            state = self._project.page_states([key]).get(key)
+            found = self._judge(source, state, known[source.domain])
+            if isinstance(found, Refinement):
+                yield found
 
     def forget_stale(self) -> int:
         """Note that the pages which stay as they are need no cleaning again; return how many waited for it.
@@ -184,7 +208,7 @@ class Refiner:
         return waited
 
     def _look(
-        self, source: StoredSource, states: Mapping[bytes, StoredState], known: "_Known", churn: Churn
+        self, source: StoredSource, states: Mapping[bytes, StoredState], known: KnownSite, churn: Churn
     ) -> Refinement | None:
         churn.pages += 1
         found = self._judge(source, states.get(source.page_key), known)
@@ -196,7 +220,7 @@ class Refiner:
         return found
 
     def _judge(
-        self, source: StoredSource, state: StoredState | None, known: "_Known"
+        self, source: StoredSource, state: StoredState | None, known: KnownSite
     ) -> Refinement | PassedOver | None:
         """Return what changes of a page; None where nothing does."""
         if state is None or not is_of_version(state, source.fetched_at):
@@ -212,22 +236,49 @@ class Refiner:
         outcomes = self._outcomes(state)
         if outcomes and outcomes[0].items is not None and not outcomes[0].items:
             return PassedOver.WITHOUT_ITEMS
-        return self._refinement(source, reading.method, cut, outcomes)
+        found = self._refinement(source, reading.method, cut, outcomes, moved=state.stale == STALE_CHUNK)
+        return None if found is None else replace(found, comparison=self._compared(reading, source, cut[0]))
+
+    def _compared(self, reading: Reading, source: StoredSource, cleaned: Cleaned) -> Comparison | None:
+        """Return which chunks of a page go out now; whether it goes out itself was decided when it came."""
+        if not makes_chunks(self._settings):
+            return None
+        page = CleanedPage(
+            source.url, source.page_key, source.domain, cleaned, Metadata(), How.WHOLE, page=reading.page
+        )
+        facts = facts_of(page, self._project.id.bytes, url_rules(self._settings), self._settings)
+        facts = replace(facts, title_key=text_hash(source.title) if source.title else facts.title_key)
+        found = self._others.ask(facts, self._settings)
+        near = {NEAR_DUPLICATE} if self._settings.near_duplicate == "mark" else set[str]()
+        same = self._others.same(facts, found, self._settings, asked_layers(self._settings) & near)
+        chunks = self._others.chunks(facts, found, self._settings)
+        self._others.admit(facts, same, chunks, dropped=False)
+        return Comparison(facts, same, dropped=False, chunks=chunks)
 
     def _refinement(
-        self, source: StoredSource, method: Method, cut: tuple[Cleaned, Metadata], outcomes: Sequence[StoredExtraction]
+        self,
+        source: StoredSource,
+        method: Method,
+        cut: tuple[Cleaned, Metadata],
+        outcomes: Sequence[StoredExtraction],
+        *,
+        moved: bool,
     ) -> Refinement | None:
-        """Return what changes: the stored text, or, where an analysis has changed that, the one that went out."""
+        """Return what changes: the stored text, or, where an analysis has changed that, the one that went out.
+
+        A page to which another page's chunk has moved goes out again with the same text.
+        """
         cleaned, metadata = cut
         newest = outcomes[0] if outcomes else None
         items = (newest.items if newest is not None else None) or ()
         places = own_places(items, source, cleaned, self._settings.url_field)
         sent = sent_otherwise(items, places, cleaned)
         stored = source.cleaned_content or ""
-        if stored == column_text(cleaned.content) and sent is None:
+        if stored == column_text(cleaned.content) and sent is None and not moved:
             return None
         before = sent or Sent(content_hash(stored).hex(), stored)
-        return Refinement(source, method, cleaned, metadata, before, newest, tuple(places), tuple(outcomes[1:]))
+        older = tuple(outcomes[1:])
+        return Refinement(source, method, cleaned, metadata, before, newest, tuple(places), older=older)
 
     def _outcomes(self, state: StoredState) -> list[StoredExtraction]:
         """Return what callbacks made of a page's content, newest first."""
@@ -240,41 +291,6 @@ class Refiner:
             logger.warning("What is held of %s cannot be read: %s", state.url, error)
             return []
         return [one for one in held if one.content_hash == state.content_hash]
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """What is known of one domain."""
-
-    site: SiteKnowledge | None
-    boilerplate: Mapping[str, Boilerplate[int]]
-    settings: Settings
-    patterns: SitePatterns
-    is_configured: bool
-    """Whether somebody decided something about the site: then pages change also where nothing is learned."""
-
-    @classmethod
-    def of(cls, store: Store, project: ProjectStore, domain: str, settings: Settings) -> "_Known":
-        config = stored_config(store, project, domain)
-        patterns = patterns_of(settings, config, domain)
-        boilerplate = {method: knowledge_of(row).boilerplate for method, row in project.knowledge(domain).items()}
-        site = site_of(domain, project.templates(domain))
-        is_configured = not get_site_config_with_db_overrides(project_config(settings), config).is_empty
-        return cls(site, boilerplate, settings, patterns, is_configured)
-
-    def cut(self, reading: Reading) -> tuple[Cleaned, Metadata] | None:
-        """Cut a page as a crawl would; None where nothing is known by which that could be done."""
-        if reading.method == "template" and reading.page is not None:
-            if not (self.is_configured or (self.site is not None and self.site.templates)):
-                return None
-            found = cut_page(reading.source, reading.page, reading.url, self.site, self.settings, self.patterns)
-            return found.cleaned, found.metadata
-        boilerplate = self.boilerplate.get(reading.method)
-        if boilerplate is None and not self.is_configured:
-            return None
-        is_text = reading.page is None or reading.method == "text"
-        metadata = Metadata() if is_text or reading.page is None else metadata_of(reading.page, reading.url)
-        return reading.clean(boilerplate or Boilerplate(), self.settings, patterns=self.patterns), metadata
 
 
 def _silent(_domain: str, _pages: int) -> None:

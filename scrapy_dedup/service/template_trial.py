@@ -5,8 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
+from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import HTML_FIELDS
@@ -49,6 +51,8 @@ def try_template(
     old, new = (site_of(before.domain, [*others, replace(one, state="live")]) for one in (before, after))
     if old is None or new is None:
         return TemplateTrial(0, ())
+    config = project.site_config(before.domain)
+    patterns = patterns_of(settings, SiteConfig.from_json(config.config) if config else None, before.domain)
     pages, effects = 0, []
     with store.session(read_only=True) as session:
         for number, source in enumerate(SourceRepository(session).iterate(project.id, before.domain, bare=True)):
@@ -58,11 +62,11 @@ def try_template(
             page = parse_page(html, parse_limits(settings)) if html is not None else None
             if html is None or not isinstance(page, Page):
                 continue
-            was = cut_page(html, page, source.url, old, settings)
+            was = cut_page(html, page, source.url, old, settings, patterns)
             if was.layout != before.layout:
                 continue
             pages += 1
-            effect = _effect(source.url, was, cut_page(html, page, source.url, new, settings))
+            effect = _effect(source.url, was, cut_page(html, page, source.url, new, settings, patterns))
             if effect.gone or effect.back:
                 effects.append(effect)
     return TemplateTrial(pages, tuple(effects))

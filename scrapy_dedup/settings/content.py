@@ -112,8 +112,8 @@ class ContentSettings(CleaningSettings):
         allowed="light or lingua",
     )
     language_confidence: float = setting(
-        0.5,
+        0.3,
         number(0.0, 1.0),
-        "Chunks of which a detector is less sure stay; short ones ask for 0.8 at least.",
+        "Chunks of which a detector is less sure stay; short ones ask for 0.5 at least.",
         allowed="0.0 to 1.0",
     )

@@ -152,6 +152,12 @@ def mark_stale(connection: Connection, project_id: uuid.UUID, keys: Collection[b
         )
 
 
+def stale_pages(connection: Connection, project_id: uuid.UUID) -> list[bytes]:
+    """Return the keys of completed pages that are stale and not gone, in their order."""
+    waiting = (Document.project_id == project_id, Document.stale.is_not(None), is_visible(None))
+    return list(connection.scalars(select(Document.page_key).where(*waiting).order_by(Document.page_key)))
+
+
 def _row(project_id: uuid.UUID, page_key: bytes, chunk: StoredChunk) -> Row:
     return {
         "project_id": project_id,

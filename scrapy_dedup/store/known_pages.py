@@ -67,6 +67,11 @@ class KnownPages(KnownLayouts):
             before,
         )
 
+    def stale_pages(self) -> list[bytes]:
+        """Return the keys of completed pages whose text is to be made anew, though they did not change, in order."""
+        with self._database.transaction() as connection:
+            return document_chunks.stale_pages(connection, self.id)
+
     def site_config(self, domain: str) -> StoredSiteConfig | None:
         """Return what people decided about a domain; None where nobody did."""
         return self._ask(site_configs.get, domain)

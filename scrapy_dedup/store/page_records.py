@@ -1,8 +1,9 @@
 """What callers hand to the store of a page's chunks, and of all by which other pages are compared with it."""
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Final, Literal
 
+from scrapy_dedup.core.neardup import Sketch
 from scrapy_dedup.store.signatures import SignatureRecord
 
 ChunkState = Literal["added", "kept", "due", "removed"]
@@ -72,3 +73,29 @@ class Twin:
     text_hash: bytes
     dropped: bool
     """Another page stood for it."""
+
+
+def chunks_values(record: ChunksRecord) -> list[Any]:
+    """Return a record as plain values; `chunks_from` reads them back."""
+    return [record.page_key, [list(astuple(one)) for one in record.chunks], record.most_holders]
+
+
+def chunks_from(page_key: bytes, chunks: list[list[Any]], most_holders: int) -> ChunksRecord:
+    """Return the record behind `chunks_values`."""
+    return ChunksRecord(page_key, tuple(StoredChunk(*one) for one in chunks), most_holders)
+
+
+def signature_values(record: SignatureRecord) -> list[Any]:
+    """Return a record as plain values; `signature_from` reads them back."""
+    sketch = record.sketch
+    flat = None if sketch is None else [sketch.shingles, sketch.signature, list(sketch.bands)]
+    return [getattr(record, one.name) if one.name != "sketch" else flat for one in fields(record)]
+
+
+def signature_from(*values: Any) -> SignatureRecord:
+    """Return the record behind `signature_values`."""
+    named = dict(zip([one.name for one in fields(SignatureRecord)], values, strict=True))
+    if named["sketch"] is not None:
+        shingles, signature, bands = named["sketch"]
+        named["sketch"] = Sketch(shingles, signature, tuple(bands))
+    return SignatureRecord(**named)

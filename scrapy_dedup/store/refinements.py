@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store import contents, extractions, site_configs, states
 from scrapy_dedup.store.batch import pack
+from scrapy_dedup.store.page_records import PageKnowledge
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
 from scrapy_dedup.store.records import ExtractionRecord
 from scrapy_dedup.store.stored_visits import StoredState
@@ -24,12 +25,14 @@ class Refined:
     Attributes:
         recleaned: what is left of it now.
         fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
+        compared: by what other pages are compared with it now.
         extractions: its outcomes with the items of today; one that is not held any more is not brought back.
     """
 
     recleaned: Recleaned
     fetched_at: datetime
     extractions: tuple[ExtractionRecord, ...] = ()
+    compared: tuple[PageKnowledge, ...] = ()
 
 
 class RefinementRepository:
@@ -54,6 +57,8 @@ class RefinementRepository:
         self._recleaning.write([page.recleaned for page in still])
         held = {key for state in known.values() for key in state.memo_keys}
         site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
+        pages_now = pack([one for page in still for one in page.compared], self._project_id, None).pages
+        pages_now.write(connection, self._project_id, None, ())
         outcomes = [one for page in still for one in page.extractions if one.memo_key in held]
         extractions.write(connection, self._project_id, pack(outcomes, self._project_id, None), _NO_BOUND)
         return len(still)

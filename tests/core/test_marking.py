@@ -1,7 +1,13 @@
+import time
+
 import pytest
 
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.marking import SelectorError, check_selector, marked_blocks
+from scrapy_dedup.core.marking import SelectorError, check_any_selector, check_selector, mark, marked_blocks
+from scrapy_dedup.core.marking_costs import Form, form_of
+
+SECONDS = 20
+"""Against stalls: what must end within 2 s does so on a busy machine within these."""
 
 HTML = (
     '<body class=x><div class=a><p>one<p class=b>two <b>bold</b></div><div class="a k">three'
@@ -35,6 +41,9 @@ class TestMarks:
 
         assert {text for text, selectors in found.items() if selectors} == texts
 
+    def test_pictures_are_no_blocks(self) -> None:
+        assert marks_of("<div class=a><img src=x><p>one</div>", ".a") == {"one": {".a"}}
+
     def test_a_block_may_have_several(self) -> None:
         assert marks_of(HTML, "div.a", ".b", "nav")["two bold"] == {"div.a", ".b"}
 
@@ -55,3 +64,104 @@ class TestSelectors:
     @pytest.mark.parametrize("selector", ["div.a > p", "div:has(p)", "[role=navigation]", "a, b"])
     def test_selectors_are_accepted(self, selector: str) -> None:
         check_selector(selector)
+
+
+class TestXPath:
+    @pytest.mark.parametrize(
+        ("selector", "texts"),
+        [
+            pytest.param("//div[@class='a k']", {"three", "c", "d"}, id="attribute"),
+            pytest.param("xpath:descendant::td[2]", {"d"}, id="prefix"),
+            pytest.param("(//p)[1]", {"one"}, id="position"),
+            pytest.param("//div[.//td]", {"three", "c", "d"}, id="holds"),
+            pytest.param("//body", {"one", "two bold", "three", "c", "d", "menu", "tail"}, id="whole-page"),
+            pytest.param("/html", {"one", "two bold", "three", "c", "d", "menu", "tail"}, id="root"),
+            pytest.param("//p[contains(., 'none')]", set(), id="nothing"),
+            pytest.param("//comment()", set(), id="no-elements"),
+        ],
+    )
+    def test_blocks_are_found_as_by_css(self, selector: str, texts: set[str]) -> None:
+        check_any_selector(selector)
+
+        assert {text for text, found in marks_of(HTML, selector).items() if found} == texts
+
+    @pytest.mark.parametrize(
+        "selector",
+        [
+            "//p[",
+            "//a/@href",
+            "//a/text()",
+            "(1 + 1)",
+            "//p[$x]",
+            "//p[document('x')]",
+            "//p[re:test(., 'x')]",
+            "//a//b//c//d",
+            "//p[@x='" + "a" * 2_000 + "']",
+            "//p[. = '\x00']",
+        ],
+    )
+    def test_what_is_none_of_xpath_1_or_gives_no_elements_is_refused(self, selector: str) -> None:
+        with pytest.raises(SelectorError, match=r"XPath 1\.0"):
+            check_any_selector(selector)
+
+    def test_css_is_checked_as_ever(self) -> None:
+        check_any_selector("div > p")
+        with pytest.raises(SelectorError, match="CSS"):
+            check_any_selector("div[")
+
+    def test_a_selector_that_fails_on_a_page_matches_nothing(self) -> None:
+        assert marks_of(HTML, "//p[re:test(., 'x')]")["one"] == set()
+
+    @pytest.mark.parametrize(
+        "html", ["", "\x00\x0b", "<p>\ud800", "<frameset>"], ids=["empty", "control", "odd", "frames"]
+    )
+    def test_any_page_is_searched(self, html: str) -> None:
+        assert set().union(*marks_of(html, "//p", "*").values()) <= {"//p", "*"}
+
+
+FLAT = "<p class=a>x</p>" * 4_000
+DEEP = "<div class=a>" * 400 + "<p>x</p>" * 1_000
+
+
+class TestHostile:
+    @pytest.mark.parametrize("html", [FLAT, DEEP], ids=["flat", "deep"])
+    @pytest.mark.parametrize(
+        "selector",
+        [
+            "*",
+            "q ~ p ~ p",
+            "q div div div div p",
+            "p:nth-last-child(2)",
+            "//*//*",
+            "//p[following-sibling::q]",
+            "//p//q//r",
+        ],
+    )
+    def test_no_selector_stalls(self, html: str, selector: str) -> None:
+        page = parse_page(html)
+        assert isinstance(page, Page)
+
+        begin = time.perf_counter()
+        mark(html, page, [selector])
+        assert time.perf_counter() - begin < SECONDS
+
+    def test_what_would_take_too_long_is_told(self) -> None:
+        page = parse_page(FLAT)
+        assert isinstance(page, Page)
+
+        assert mark(FLAT, page, ["p", "q ~ p ~ p", "//*//*//*"]).too_costly == {1, 2}
+
+    def test_a_thousand_selectors_that_match_everything_end_in_time(self) -> None:
+        page = parse_page(FLAT)
+        assert isinstance(page, Page)
+
+        begin = time.perf_counter()
+        found = mark(FLAT, page, ["p"] * 1_000)
+        assert time.perf_counter() - begin < SECONDS
+        assert found.too_costly
+
+    def test_quotes_and_attributes_are_no_steps(self) -> None:
+        assert form_of("a[title='x ~ y'] > b") == Form(0, 0)
+        assert form_of("a b, c") == Form(1, 0)
+        assert form_of("a:has(b) ~ c:nth-child(2)") == Form(1, 2)
+        assert form_of("//a//b") == Form(1, 0)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -73,3 +75,19 @@ def test_other_pages_stay_as_they_are(store: Store, project: ProjectStore) -> No
 
     assert document_of(project, 2).chars_out == 7
     assert len(project.decisions(a_key(2))) == 1
+
+
+def test_each_layer_has_a_decision_of_its_own(store: Store, project: ProjectStore) -> None:
+    project.write([a_source(), a_decision(layer="patterns", reason="old"), a_decision(layer="canonical")])
+    page = a_page(reason="new")
+    patterns = a_decision(1, layer="patterns", reason="more", decided_at=a_time(1))
+
+    for one in (replace(page, others=(patterns,)), page):
+        with store.session() as session:
+            layers = ("boilerplate", "patterns")
+            RecleaningRepository(session, project.id, layer=layers, keep_decisions=9).write([one])
+            session.commit()
+        found = {each.layer: each.reason for each in project.decisions(a_key())}
+        assert found.get("patterns") == ("more" if one.others else None)
+        assert found["boilerplate"] == "new"
+        assert "canonical" in found

@@ -33,9 +33,10 @@ from scrapy_dedup.commands.terminal import errors, one_line
 from scrapy_dedup.commands.verbs.refine_report import Outcome, tell
 from scrapy_dedup.plugin.refined_file import RefinedFile
 from scrapy_dedup.plugin.refined_items import Renewer
-from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots, by_pages
+from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots
 from scrapy_dedup.plugin.refining_run import emit, leads_nowhere
 from scrapy_dedup.service.cleaning_run_output import replacing_alone
+from scrapy_dedup.service.refined_outcomes import by_pages
 from scrapy_dedup.service.refining import Progress, Refiner
 
 _FINISHED = "finished"
@@ -72,6 +73,8 @@ def run(call: Call) -> int:
                     emit(Emission(lots, renewer, keeper, emitted, call.settings.ack), settings)
                 else:
                     _to_file(Path(output), lots, renewer, keeper, emitted, appends=options.overwrite is None)
+                if emitted.complete:
+                    refiner.forget_stale()
     return _ended(call, Outcome(options.dry_run, output, refiner.churns, emitted))
 
 

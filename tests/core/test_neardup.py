@@ -1,0 +1,301 @@
+import time
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.core import neardup
+from scrapy_dedup.core.neardup import (
+    BANDS,
+    MAX_CHARS,
+    Near,
+    Sketch,
+    containment,
+    estimate,
+    jaccard,
+    nearest,
+    promising,
+    resemblance,
+    shingles,
+    sketch,
+    sketch_of,
+    words,
+)
+
+SCOPE = b"project www.example.com en"
+TEXT = " ".join(f"word{number}" for number in range(200))
+# Small, so that texts often share words.
+TEXTS = st.lists(st.sampled_from("a b c d e f 1 2 日 本 é".split()), max_size=30).map(" ".join)
+
+
+def a_sketch(text: str = TEXT, scope: bytes = SCOPE) -> Sketch:
+    found = sketch(text, scope)
+    assert found is not None
+    return found
+
+
+def edited(text: str, changes: int) -> str:
+    """Change so many words, each in another shingle."""
+    parts = text.split()
+    for number in range(changes):
+        parts[number * len(parts) // max(1, changes)] = f"changed{number}"
+    return " ".join(parts)
+
+
+class TestWords:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("", [], id="empty"),
+            pytest.param(" \n\t -- *** ## |", [], id="marks-only"),
+            pytest.param("The **Quick** fox, the [quick] fox!", "the quick fox the quick fox".split(), id="marks"),
+            pytest.param("Price 12.50", ["price", "12", "50"], id="numbers-are-words"),
+            pytest.param("CAFÉ cafe\u0301", ["café", "café"], id="composed-or-not"),
+            pytest.param("Straße İstanbul", ["straße", "i̇stanbul"], id="lower-case"),
+            pytest.param("हिन्दी भाषा", ["हिन्दी", "भाषा"], id="indic-marks-belong-to-words"),
+            pytest.param("日本語です", list("日本語です"), id="japanese"),
+            pytest.param("カタカナ", list("カタカナ"), id="katakana"),
+            pytest.param("ภาษานี้", ["ภ", "า", "ษ", "า", "นี้"], id="thai-with-marks"),
+            pytest.param("한국어 문서", ["한국어", "문서"], id="korean-has-spaces"),
+            pytest.param("Python 3入門 2026年", ["python", "3", "入", "門", "2026", "年"], id="mixed"),
+            pytest.param("\U00020000x\U00020001", ["\U00020000", "x", "\U00020001"], id="beyond-16-bits"),
+            pytest.param("a\x00b \ud800 c", ["a", "b", "c"], id="nul-and-lone-surrogate"),
+            pytest.param("привет, мир", ["привет", "мир"], id="cyrillic"),
+        ],
+    )
+    def test_words_are_what_letters_spell(self, text: str, expected: list[str]) -> None:
+        assert words(text) == expected
+
+
+class TestShingles:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            pytest.param("", set(), id="empty"),
+            pytest.param("One two", {"one two"}, id="short"),
+            pytest.param("a b c d e", {"a b c d e"}, id="just-one"),
+            pytest.param("a b c d e f", {"a b c d e", "b c d e f"}, id="two"),
+            pytest.param("a a a a a a a", {"a a a a a"}, id="repeats-count-once"),
+        ],
+    )
+    def test_a_shingle_is_five_words(self, text: str, expected: set[str]) -> None:
+        assert shingles(text) == expected
+
+    def test_a_text_beyond_the_limit_has_none(self) -> None:
+        text = f"a {' ' * (MAX_CHARS - 2)}"
+
+        assert shingles(text) == {"a"}
+        assert shingles(text + " ") == set()
+        assert sketch(text + " ", SCOPE) is None
+
+
+class TestSketch:
+    def test_it_is_the_same_on_every_machine(self) -> None:
+        """Stored sketches are compared for years: whoever changes them changes VERSION."""
+        found = a_sketch("the quick brown fox jumps over the lazy dog")
+
+        assert neardup.VERSION == "1-2"
+        assert (found.shingles, len(found.signature), len(found.bands)) == (5, 128, BANDS)
+        assert found.signature[:8].hex() == "12d2538431b1dd9c"
+        assert found.bands[:2] == (-2374823282724405301, -2374823901066011334)
+
+    def test_case_space_and_marks_do_not_count(self) -> None:
+        assert a_sketch("The quick brown fox, he jumps.") == a_sketch("the  QUICK\nbrown **fox**: he jumps")
+
+    def test_bands_fit_into_a_column(self) -> None:
+        assert all(-(2**63) <= band < 2**63 for band in a_sketch().bands)
+
+    def test_bands_of_a_scope_lie_side_by_side_in_an_index(self) -> None:
+        found = a_sketch().bands + a_sketch("another text").bands
+
+        assert len({band >> 40 for band in found}) == 1
+        assert found[0] >> 40 != a_sketch(scope=b"another").bands[0] >> 40
+
+    def test_no_two_bands_of_a_page_are_equal(self) -> None:
+        assert len(set(a_sketch("one").bands)) == BANDS
+
+    @pytest.mark.parametrize("text", [TEXT, "short"], ids=["long", "short"])
+    def test_pages_of_other_scopes_never_meet(self, text: str) -> None:
+        assert not set(a_sketch(text).bands) & set(a_sketch(text, b"project www.example.com nl").bands)
+
+    def test_sketches_of_another_version_never_meet(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        old = a_sketch()
+        monkeypatch.setattr(neardup, "VERSION", "2-2")
+
+        assert not set(old.bands) & set(a_sketch().bands)
+
+    @pytest.mark.parametrize("text", ["", " \n", "***", "\ud800"], ids=repr)
+    def test_without_words_there_is_none(self, text: str) -> None:
+        assert sketch(text, SCOPE) is None
+
+    def test_texts_that_are_alike_share_bands(self) -> None:
+        for number in range(150):
+            text = " ".join(f"{number}w{at}" for at in range(100 + number))
+            other = edited(text, (100 + number) // 70)
+            assert 0.85 <= jaccard(text, other) < 1
+
+            assert set(a_sketch(text).bands) & set(a_sketch(other).bands)
+
+    def test_unlike_texts_hardly_ever_share_bands(self) -> None:
+        seen: set[int] = set()
+        for number in range(150):
+            bands = set(a_sketch(" ".join(f"{number}w{at}" for at in range(50))).bands)
+            assert not bands & seen
+            seen |= bands
+
+
+@dataclass(frozen=True)
+class Stored:
+    name: str
+    shingles: int
+    signature: bytes
+
+
+class TestPromising:
+    def stored(self, name: str, text: str) -> Stored:
+        found = a_sketch(text)
+        return Stored(name, found.shingles, found.signature)
+
+    def names(self, threshold: float = 0.8, limit: int = 9) -> list[str]:
+        others = [
+            self.stored("unlike", TEXT.replace("word", "other")),
+            self.stored("half", " ".join(TEXT.split()[:100])),
+            self.stored("alike", edited(TEXT, 3)),
+            self.stored("same", TEXT),
+            self.stored("same too", TEXT),
+        ]
+        return [other.name for other in promising(a_sketch(), others, threshold, limit)]
+
+    def test_most_alike_come_first_and_equals_in_their_order(self) -> None:
+        assert self.names() == ["same", "same too", "alike"]
+
+    def test_no_more_than_the_limit_are_looked_at(self) -> None:
+        assert self.names(limit=2) == ["same", "same too"]
+
+    def test_a_lower_threshold_lets_more_in(self) -> None:
+        assert self.names(threshold=0.4) == ["same", "same too", "alike", "half"]
+
+    @pytest.mark.parametrize("threshold", [0.0, 1.0])
+    def test_the_same_text_is_always_promising(self, threshold: float) -> None:
+        assert promising(a_sketch(), [self.stored("same", TEXT)], threshold, 1)
+
+    def test_texts_just_alike_enough_are_not_left_out(self) -> None:
+        """One in 100,000 may be."""
+        for number in range(150):
+            text = " ".join(f"{number}w{at}" for at in range(60 + number))
+            other = edited(text, 1 + number % 9)
+            alike = jaccard(text, other)
+
+            assert promising(a_sketch(text), [self.stored("it", other)], alike, 1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS)
+def test_a_text_is_wholly_like_itself(text: str) -> None:
+    alike = 1.0 if shingles(text) else 0.0
+
+    assert jaccard(text, text) == containment(text, text) == alike
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, TEXTS)
+def test_likeness_is_mutual_and_a_share(one: str, other: str) -> None:
+    alike = jaccard(one, other)
+
+    assert 0.0 <= alike <= min(1.0, max(containment(one, other), containment(other, one)))
+    assert alike == jaccard(other, one) == resemblance(shingles(one), shingles(other))
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, TEXTS)
+def test_words_of_another_text_added_at_the_end_leave_the_text_contained(one: str, other: str) -> None:
+    if len(words(one)) >= 5:
+        assert containment(one, f"{one} {other}") == 1.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.text())
+def test_any_text_has_a_sketch_or_no_words(text: str) -> None:
+    found = sketch(text, SCOPE)
+
+    assert (found is None) is not bool(words(text))
+    assert found is None or (found == sketch(text, SCOPE) and estimate(found.signature, found.signature) == 1.0)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sets(st.text(min_size=1).filter(str.isascii), min_size=1, max_size=40))
+def test_the_order_of_shingles_does_not_count(found: set[str]) -> None:
+    assert sketch_of(frozenset(sorted(found)), SCOPE) == sketch_of(frozenset(sorted(found, reverse=True)), SCOPE)
+
+
+def test_the_estimate_is_near_the_truth() -> None:
+    errors = []
+    for number in range(100):
+        text = " ".join(f"{number}w{at}" for at in range(300))
+        other = edited(text, number // 2)
+        errors.append(estimate(a_sketch(text).signature, a_sketch(other).signature) - jaccard(text, other))
+
+    assert abs(sum(errors) / len(errors)) < 0.01
+    assert max(map(abs, errors)) < 0.2
+
+
+def test_unlike_signatures_estimate_nothing() -> None:
+    assert estimate(bytes(128), bytes([1] * 128)) == 0.0
+
+
+class TestNearest:
+    def nearest(self, *others: tuple[bytes, str], threshold: float = 0.8) -> Near | None:
+        return nearest(shingles(TEXT), others, threshold)
+
+    def test_the_most_alike_page_counts(self) -> None:
+        found = self.nearest((b"a", edited(TEXT, 3)), (b"b", edited(TEXT, 1)), (b"c", edited(TEXT, 2)))
+
+        assert found == Near(b"b", jaccard(TEXT, edited(TEXT, 1)))
+
+    def test_of_equals_the_smaller_key_counts_whatever_their_order(self) -> None:
+        same = [(b"b", TEXT), (b"a", TEXT.upper()), (b"c", TEXT)]
+
+        assert self.nearest(*same) == self.nearest(*reversed(same)) == Near(b"a", 1.0)
+
+    @pytest.mark.parametrize(
+        ("threshold", "near"),
+        [
+            pytest.param(jaccard(TEXT, edited(TEXT, 3)), True, id="just-alike-enough"),
+            pytest.param(jaccard(TEXT, edited(TEXT, 3)) + 1e-9, False, id="not-quite"),
+        ],
+    )
+    def test_the_threshold_is_reached_when_it_is_equalled(self, threshold: float, *, near: bool) -> None:
+        assert (self.nearest((b"a", edited(TEXT, 3)), threshold=threshold) is not None) is near
+
+    def test_nothing_is_near_nothing(self) -> None:
+        assert self.nearest() is None
+        assert nearest(shingles(""), [(b"a", "")], 0.0) is None
+        assert self.nearest((b"a", "quite another text of more than five words"), threshold=0.0) is None
+
+    def test_pages_that_differ_in_a_number_are_near(self) -> None:
+        """By definition: the layer's default marks, and drops nothing."""
+        assert self.nearest((b"a", TEXT.replace("word100", "2.0.44"))) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a" + "\u0327\u0301" * 250_000, id="marks-out-of-order"),
+        pytest.param("a" * 500_000, id="one-word"),
+        pytest.param("\u0e01\u0e34" * 250_000, id="thai"),
+        pytest.param("\u0915\u094d" * 250_000, id="joined-letters"),
+        pytest.param("\u1100\u1161\u11a8" * 160_000, id="decomposed-korean"),
+        pytest.param("".join(map(chr, range(0x4E00, 0x9F00))) * 10, id="chinese"),
+        pytest.param(" ".join(map(str, range(90_000))), id="many-words"),
+        pytest.param("a\u200d" * 250_000, id="joiners"),
+        pytest.param("\x00\ud800" * 250_000, id="no-letters"),
+    ],
+)
+def test_a_hostile_text_takes_time_as_any_of_its_length(text: str) -> None:
+    """Without a limit to runs of marks the first takes minutes."""
+    start = time.process_time()
+
+    sketch(text, SCOPE)
+
+    assert time.process_time() - start < 5
