@@ -30,6 +30,7 @@ class SkipReason(StrEnum):
     ADAPTIVE = "adaptive"  # its own interval is not over
     LASTMOD = "lastmod"  # the sitemap says that nothing changed
     GONE = "gone"
+    TITLE = "title"  # another page has its title and its text
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ class Entry:
 
     url: str
     lastmod: datetime | None = None
+    title: str | None = None
+    """As news sitemaps and feeds give it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 # Older parsers read a token again from its start with each chunk: chunks that grow keep 50 MB in one token at seconds.
 _FIRST_CHUNK: Final = 65_536
 _MOST_DATE_CHARS: Final = 64
+_MOST_TITLE_CHARS: Final = 1_000
 _W3C: Final = re.compile(
     r"([0-9]{4})(?:-(0[1-9]|1[0-2])(?:-(0[1-9]|[12][0-9]|3[01])"
     r"(?:[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?[ ]?(Z|z|[+-][0-9]{2}:?[0-9]{2})?)?)?)?"
@@ -105,8 +108,11 @@ _CHILD_URLS: Final = frozenset({("sitemap", "loc")})
 _DATES: Final = frozenset(
     {("url", "lastmod"), ("sitemap", "lastmod"), ("item", "pubdate"), ("item", "date"), ("entry", "updated")}
 )
+# An entry's own, and that of a news sitemap, which stands one element deeper.
+_NEWS_TITLE: Final = ("news", "title")
+_TITLES: Final = frozenset({("item", "title"), ("entry", "title"), _NEWS_TITLE})
 _ROOTS: Final = frozenset({"urlset", "sitemapindex", "rss", "rdf", "feed"})
-_TEXTS: Final = _PAGE_URLS | _CHILD_URLS | _DATES
+_TEXTS: Final = _PAGE_URLS | _CHILD_URLS | _DATES | (_TITLES - {_NEWS_TITLE})
 _RECORDS: Final = frozenset(
     {("channel", "item"), ("rdf", "item"), ("feed", "entry")}
     | {(root, local) for root in ("urlset", "sitemapindex") for local in ("url", "sitemap")}
@@ -136,8 +142,11 @@ class _Reader:
     """At which depth an entry is open; what stands deeper than its children belongs to pictures and videos."""
     text: list[str] | None = None
     chars: int = 0
+    depth: int = 0
+    """At which the element is open whose text is gathered."""
     loc: str = ""
     lastmod: datetime | None = None
+    title: str | None = None
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         """Take in a start tag."""
@@ -153,9 +162,11 @@ class _Reader:
         step = (self.stack[-1] if self.stack else "", local)
         self.stack.append(local)
         if step in _RECORDS and not self.record:
-            self.loc, self.lastmod, self.record = "", None, len(self.stack)
-        elif len(self.stack) == self.record + 1 and step in _TEXTS:
-            self.text, self.chars = [], 0
+            self.loc, self.lastmod, self.title, self.record = "", None, None, len(self.stack)
+        elif (len(self.stack) == self.record + 1 and step in _TEXTS) or (
+            self.record and len(self.stack) == self.record + 2 and step == _NEWS_TITLE
+        ):
+            self.text, self.chars, self.depth = [], 0, len(self.stack)
             if step == ("entry", "link") and attributes.get("rel", "alternate") == "alternate":
                 self.loc = self.loc or attributes.get("href", "")
 
@@ -168,22 +179,24 @@ class _Reader:
     def end(self, _name: str) -> None:
         """Take in an end tag."""
         local = self.stack.pop()
-        if len(self.stack) == self.record and self.text is not None:
+        if self.text is not None and len(self.stack) + 1 == self.depth:
             text, self.text = "".join(self.text).strip(), None
             if (self.stack[-1], local) in _DATES:
                 self.lastmod = parse_lastmod(text) or self.lastmod
+            elif (self.stack[-1], local) in _TITLES:
+                self.title = self.title or text[:_MOST_TITLE_CHARS] or None
             else:
                 self.loc = self.loc or text
         elif len(self.stack) + 1 == self.record:
             self.record = 0
-            self.add(self.loc, self.lastmod, self.children if local == "sitemap" else self.pages)
+            self.add(self.loc, self.children if local == "sitemap" else self.pages)
 
     def refuse(self, *_: object) -> None:
         """Entities can be larger than memory, and can name files."""
         raise _RefusedError("declares entities")
 
-    def add(self, loc: str, lastmod: datetime | None, entries: dict[str, Entry]) -> None:
-        """Add an entry, if it is one; of equal URLs the latest date counts."""
+    def add(self, loc: str, entries: dict[str, Entry]) -> None:
+        """Add an entry, if it is one; of equal URLs the latest date counts, and the first title."""
         if not 0 < len(loc) <= self.limits.url_chars:
             return
         try:
@@ -195,8 +208,9 @@ class _Reader:
         known = entries.get(found)
         if known is None and len(self.pages) + len(self.children) >= self.limits.entries:
             raise _FullError
-        dates = [date for date in (lastmod, known.lastmod if known else None) if date]
-        entries[found] = Entry(found, max(dates, default=None))
+        dates = [date for date in (self.lastmod, known.lastmod if known else None) if date]
+        title = known.title if known is not None and known.title else self.title
+        entries[found] = Entry(found, max(dates, default=None), title)
 
     def result(self, *, truncated: bool, error: str | None) -> Sitemap:
         """Return what was gathered."""
@@ -224,7 +238,7 @@ def _read_lines(body: bytes, reader: _Reader) -> None:
         candidate = line.strip()
         if candidate.lower().startswith(("http://", "https://")) and " " not in candidate:
             reader.is_sitemap = True
-            reader.add(candidate, None, reader.pages)
+            reader.add(candidate, reader.pages)
 
 
 def _w3c(match: re.Match[str]) -> datetime:

@@ -177,6 +177,7 @@ class Acknowledgement:
             visit.noted = True
             return []
         visit.judgement.duplicate_of = duplicate.document_key
+        visit.judgement.duplicate_by = duplicate.layer
         for draft in visit.drafts:
             draft.bare = True
         return visit.drafts[-1:]
@@ -188,7 +189,7 @@ class Acknowledgement:
         visit.noted = True
         state = judgement.state
         if judgement.replays and state is not None and state.document_key != visit.page_key:
-            judgement.duplicate_of = state.document_key
+            judgement.duplicate_of, judgement.duplicate_by = state.document_key, state.alias_kind or "canonical"
         draft = drafts[-1] if drafts else self._bare(visit)
         stay = Stay(
             url=visit.url,

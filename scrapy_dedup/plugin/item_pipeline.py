@@ -112,7 +112,7 @@ class DedupPipeline:
         comparison = draft.comparison
         if comparison is not None and comparison.dropped and comparison.same is not None:
             same = comparison.same
-            self._drop(brought, same.layer, Duplicate(same.reason, same.keeper))
+            self._drop(brought, same.layer, Duplicate(same.reason, same.keeper, same.layer))
         if self._emit(item, adapter, brought) and settings.emit_chunks:
             await self._send_chunks(brought)
 

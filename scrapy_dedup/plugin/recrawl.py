@@ -23,6 +23,7 @@ from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.sitemap_dates import SitemapDates
 from scrapy_dedup.plugin.sites import Site
+from scrapy_dedup.plugin.title_check import TitleCheck
 from scrapy_dedup.plugin.visits import Visit, received_bytes
 from scrapy_dedup.service.commits import failed_fetch
 from scrapy_dedup.service.recrawling import SERVER_SAYS_SO, Asked, Judgement, Known, Plan, Word, word_kept
@@ -43,6 +44,7 @@ class Recrawl:
         self._comparing = Comparing(store, runtime.limits, runtime.rules, runtime.count)
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
         self._error_pages = ErrorPages(runtime)
+        self._titles = TitleCheck(runtime, self._sitemaps)
         self._plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
 
     # Before the fetch.
@@ -53,6 +55,7 @@ class Recrawl:
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
         if domain is None or not settings.unchanged_enabled:
             return None
+        key = page_key(request.url, self._runtime.rules)
         known = await self._known(request, request.url, settings)
         word = await self._word(request, domain, known, settings)
         plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
@@ -65,6 +68,10 @@ class Recrawl:
             plan.is_refresh = True
         elif isinstance(plan.decision, Skip):
             return self._left_alone(request, plan, plan.decision, settings)
+        elif (twin := await self._titles.twin(key, domain, known.state, settings)) is not None:
+            if not known.is_kept:
+                return self._titles.left_out(request, key, domain, twin)
+            return self._left_alone(request, plan, Skip(SkipReason.TITLE, datetime.now(UTC)), settings)
         elif isinstance(plan.decision, Revalidate):
             ask_if_changed(request, plan.decision)
         self._plans[request] = plan
@@ -122,7 +129,7 @@ class Recrawl:
         if not self._replay(request, response, judgement):
             self._plans[request] = plan
             return None
-        runtime.count(f"unchanged/{skip.reason}")
+        runtime.count("title/skipped" if skip.reason is SkipReason.TITLE else f"unchanged/{skip.reason}")
         self._visit(request, response, settings, judgement, plan)
         return response
 

@@ -139,9 +139,9 @@ class Runtime:
         connect(self._spider_closed, signals.spider_closed)
         connect(self._engine_stopped, signals.engine_stopped)
 
-    def count(self, what: str, n: int = 1) -> None:
+    def count(self, what: str, n: float = 1) -> None:
         """Add to the stat `dedup/<what>`."""
-        self.crawler.stats.inc_value(f"dedup/{what}", n)
+        self.crawler.stats.inc_value(f"dedup/{what}", n)  # type: ignore[arg-type]  # seconds are counted, too
 
     def _opened(self) -> None:
         if self.crawler.spider is not None:

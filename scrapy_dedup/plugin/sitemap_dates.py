@@ -1,4 +1,4 @@
-"""The dates in a site's sitemaps, and whether they could be read to their end."""
+"""The dates and titles in a site's sitemaps, and whether they could be read to their end."""
 
 import logging
 import re
@@ -10,6 +10,7 @@ from scrapy.http import Response
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.gz import gunzip, gzip_magic_number
 
+from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.marks import callback_name
@@ -32,13 +33,19 @@ class SitemapDates:
     def __init__(self, sites: Sites, settings: Settings, rules: UrlRules, count: Callable[[str, int], None]) -> None:
         self._sites = sites
         self._scope = settings.domain_scope
+        self._keeps_titles = settings.acts("title") and settings.title_trust == "always"
         self._rules = rules
         self._count = count
         self._dates: dict[bytes, datetime] = {}
+        self._titles: dict[bytes, bytes] = {}
 
     def of(self, key: bytes) -> datetime | None:
         """Return what a sitemap of this run says of a page."""
         return self._dates.get(key)
+
+    def title_of(self, key: bytes) -> bytes | None:
+        """Return the hash of the title that a sitemap of this run gives a page."""
+        return self._titles.get(key)
 
     def is_wanted(self, request: Request) -> bool:
         """Say whether a request is for a sitemap, as far as it shows before the answer."""
@@ -65,6 +72,8 @@ class SitemapDates:
         for entry in sitemap.pages:
             if entry.lastmod is not None and len(self._dates) < _MOST_DATES:
                 self._dates[page_key(entry.url, self._rules)] = entry.lastmod
+            if entry.title and self._keeps_titles and len(self._titles) < _MOST_DATES:
+                self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
 
     def _is_sitemap(self, request: Request, response: Response) -> bool:
         return self.is_wanted(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))

@@ -32,6 +32,7 @@ class Duplicate:
 
     reason: str
     document_key: bytes
+    layer: str = "canonical"
 
 
 @dataclass(slots=True)

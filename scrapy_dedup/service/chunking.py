@@ -11,6 +11,7 @@ from scrapy_dedup.core.chunks import Chunk, ChunkPolicy, once, split_into_chunks
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.language import LanguagePolicy, LanguageVerdict, judge_languages
 from scrapy_dedup.core.language_detectors import careful, light
+from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import GIVEN, HOLDING, ChunksRecord, ChunkState, StoredChunk
 
@@ -78,7 +79,9 @@ def makes_chunks(settings: Settings) -> bool:
     return settings.chunk_enabled or (settings.language_enabled and bool(settings.languages))
 
 
-def divide(content: str, page_key: bytes, declared: str | None, settings: Settings) -> list[JudgedChunk]:
+def divide(
+    content: str, page_key: bytes, declared: str | None, settings: Settings, watch: Stopwatch
+) -> list[JudgedChunk]:
     """Return the chunks of a clean text, judged by what the page alone shows: repeats, and languages.
 
     Args:
@@ -86,10 +89,13 @@ def divide(content: str, page_key: bytes, declared: str | None, settings: Settin
         page_key: of the page, which names its chunks.
         declared: the language that it says it is in.
         settings: of its request.
+        watch: counts how long it takes.
     """
-    chunks = split_into_chunks(content, page_key, _policy(settings), measure_of(settings.chunk_tokenizer))
+    with watch.on(CHUNK):
+        chunks = split_into_chunks(content, page_key, _policy(settings), measure_of(settings.chunk_tokenizer))
     first = {one.position: place for one, place in once(chunks) if place is not None} if settings.chunk_enabled else {}
-    spoken = _languages(chunks, declared, settings)
+    with watch.on(LANGUAGE):
+        spoken = _languages(chunks, declared, settings)
     return [_judged(one, one.position in first, verdict, settings) for one, verdict in zip(chunks, spoken, strict=True)]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.recrawl import next_interval
@@ -14,6 +14,7 @@ from scrapy_dedup.service.policies import adaptive_policy
 from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import (
+    AliasKind,
     ChangeClass,
     CrawledUrlRecord,
     DecisionRecord,
@@ -98,6 +99,11 @@ def commit(
     return Commit(at_once, when_safe)
 
 
+def alias_kind(layer: str) -> AliasKind | None:
+    """Return as what a URL is remembered that a layer dropped for another page."""
+    return cast("AliasKind", layer) if layer in get_args(AliasKind) else None
+
+
 def failed_fetch(url: str, page_key: bytes, domain: str, http_status: int | None, at: datetime) -> CrawledUrlRecord:
     """Return the note of a fetch that gave no page: what was known of it stays."""
     return CrawledUrlRecord(page_key, url, domain, "failed", at, http_status, page_key)
@@ -113,7 +119,7 @@ def _url(stay: Stay, judgement: Judgement) -> CrawledUrlRecord:
         last_crawled_at=stay.at,
         http_status=stay.http_status,
         document_key=other or stay.page_key,
-        alias_kind=None if other is None else "canonical",
+        alias_kind=None if other is None else alias_kind(judgement.duplicate_by),
     )
 
 

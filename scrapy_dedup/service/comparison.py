@@ -43,9 +43,10 @@ class Comparison:
                 found.append(DecisionRecord(key, layer, action, f"{chunks} chunks, {chars} characters", at))
         return found
 
-    def counts(self) -> dict[str, int]:
-        """Return by how much a page that goes out adds to the stats, by their names without `dedup/`."""
-        found = {f"shadow/{one.layer}/items": 1 for one in self.shadowed}
+    def counts(self) -> dict[str, float]:
+        """Return by how much a page adds to the stats, by their names without `dedup/`."""
+        found: dict[str, float] = {f"shadow/{one.layer}/items": 1 for one in self.shadowed}
+        found |= self.facts.watch.counts()
         if self.dropped:
             return found
         if self.same is not None:

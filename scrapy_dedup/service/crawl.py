@@ -10,6 +10,7 @@ from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.aliases import Aliases
 from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
 from scrapy_dedup.service.crawl_cutting import Stored, cut_draft
 from scrapy_dedup.service.drafts import Draft, source_record
@@ -20,6 +21,7 @@ from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.removals import SHADOW, counts_of, removal_decision, removal_decisions
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_records import site_of
+from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.records import (
@@ -33,7 +35,7 @@ from scrapy_dedup.store.records import (
 from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
 
-Count = Callable[[str, int], None]
+Count = Callable[[str, float], None]
 
 _DOCUMENTS_AT_ONCE = 5_000
 # Who owns what an earlier part of a run completed; its callback is not known any more.
@@ -110,8 +112,11 @@ class Crawl:
             learner.shadowed.append((replace(draft), settings))
             self._judge_shadowed(learner)
             learner = None
-        cleaned = self._cut(draft, learner, settings)
-        draft.cleaned = cleaned
+        watch = Stopwatch()
+        with watch.on("boilerplate"):
+            cleaned = draft.cleaned = self._cut(draft, learner, settings)
+        for name, seconds in watch.counts().items():
+            self.count(name, seconds)
         if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)
             self._note(draft, learner)
@@ -249,7 +254,7 @@ class Crawl:
                 last_crawled_at=draft.fetched_at,
                 http_status=draft.http_status,
                 document_key=document_key,
-                alias_kind="canonical" if layer == "canonical" else None,
+                alias_kind=alias_kind(layer),
             )
         )
 

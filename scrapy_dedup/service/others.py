@@ -81,7 +81,8 @@ class Others:
             hashes=frozenset(one.key for one in facts.chunks if one.layer is None),
             of_project=settings.near_duplicate_scope == "project",
         )
-        answer = self._store.others(question)
+        with facts.watch.on("lookups"):
+            answer = self._store.others(question)
         titles = [twin for twin in answer.titles if not twin.dropped and twin.text_hash != facts.text_hash]
         wanted = {twin.page_key for twin in titles[: settings.title_common]}
         if sketch is not None:

@@ -1,22 +1,30 @@
 """Figures of a whole project or of one run: the table of its domains, and the report."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Self
 
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.report import values
+from scrapy_dedup.service.explain_blocks import JudgedBlock, own_removals, page_blocks
 from scrapy_dedup.service.findings import findings
 from scrapy_dedup.service.layout_overview import open_alarms, shown_layouts
 from scrapy_dedup.service.learning import SAMPLE_CHARS
+from scrapy_dedup.service.ledger import make_ledger
+from scrapy_dedup.service.ledger_table import PREVENTS
 from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.removals import ACTION, LAYER, blocks_in
-from scrapy_dedup.service.shadow_overview import sample_page, shadowed_layers
+from scrapy_dedup.service.removals import LAYER, PATTERNS, blocks_in
+from scrapy_dedup.service.removals import LAYERS as LAYERS_OF_BLOCKS
+from scrapy_dedup.service.shadow_overview import shadowed_layers
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.figures import FigureRepository
+from scrapy_dedup.store.ledger_reads import LedgerReads
 from scrapy_dedup.store.reads import Reads
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
@@ -29,17 +37,11 @@ MUCH = 0.1
 SAMPLE_PAGES = 3
 REPEATED_BLOCKS = 10
 
-PREVENTS = {
-    "url": "the second URL of one page",
-    "canonical": "other addresses of a page, by redirect and canonical link",
-    "boilerplate": "blocks that repeat on the pages of a domain",
-}
-"""The layers in the order in which they act, and what each of them prevents."""
-
 # Of all blocks that are on every page, the longest are shown: so many are looked at.
 _CANDIDATES = 1_000
 _PAGES_SEARCHED = 20
 _RUNS_SUMMED = 10_000
+_CHARS = re.compile(r"blocks, ([0-9]+) of ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,10 @@ def make_report(
     """
     runs = [run] if run is not None else project.last_runs(_RUNS_SUMMED)
     with store.session(read_only=True) as session:
-        reads = Reads(session, project.id, run.id if run is not None else None)
+        reads_of = run.id if run is not None else None
+        reads = Reads(session, project.id, reads_of)
         domains = reads.domains()
-        blocks = sum(blocks_in(reason) for reason in reads.reasons(LAYER, ACTION))
+        cuts = {layer: _Cuts.read(LedgerReads(session, project.id, reads_of), layer) for layer in LAYERS_OF_BLOCKS}
         pages_fetched = reads.pages_fetched()
         repeated = _repeated(session, project, settings, [each.domain for each in domains])
         keys = reads.pages_by_share(SAMPLE_PAGES)
@@ -101,30 +104,59 @@ def make_report(
         project=project.name,
         generated_at=at,
         pages_fetched=pages_fetched,
-        domains=tuple(_domain(each) for each in domains),
-        layers=_layers(runs, blocks, sum(each.chars_in - each.chars_out for each in domains)),
+        domains=tuple(_domain(each, cuts) for each in domains),
+        layers=_layers(runs, cuts, sum(each.chars_in - each.chars_out for each in domains)),
         repeated=tuple(repeated),
-        samples=tuple(_samples(project, settings, keys)),
+        samples=tuple(_samples(store, project, settings, keys)),
         recrawl=findings(store, project, settings, last) if last else None,
         alarms=open_alarms(project),
         layouts=shown_layouts(store, project, run.id if run is not None else None),
         shadowed=shadowed_layers(store, project, settings, runs, run),
+        ledger=make_ledger(store, project, settings, runs, run),
     )
 
 
-def _domain(figures: DomainFigures) -> values.DomainFigures:
-    removed = {LAYER: figures.chars_in - figures.chars_out}
-    return values.DomainFigures(figures.domain, figures.pages, figures.chars_in, figures.chars_out, removed)
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """What a layer took out of the pages that are stored now."""
+
+    blocks: int
+    chars: Counter[str]
+    """By domain."""
+
+    @classmethod
+    def read(cls, reads: LedgerReads, layer: str) -> Self:
+        """Return the sums of a layer's decisions."""
+        blocks, chars = 0, Counter[str]()
+        for domain, reason in reads.removed_reasons(layer):
+            blocks += blocks_in(reason)
+            chars[domain] += _chars_in(reason)
+        return cls(blocks, chars)
 
 
-def _layers(runs: Sequence[StoredRun], blocks: int, chars: int) -> tuple[values.LayerFigures, ...]:
+def _chars_in(reason: str) -> int:
+    """Return how many characters a decision's reason names."""
+    found = _CHARS.search(reason)
+    return int(found[1]) if found else 0
+
+
+def _domain(figures: DomainFigures, cuts: Mapping[str, _Cuts]) -> values.DomainFigures:
+    removed = figures.chars_in - figures.chars_out
+    by_patterns = min(cuts[PATTERNS].chars[figures.domain], removed)
+    by_layer = {LAYER: removed - by_patterns} | ({PATTERNS: by_patterns} if by_patterns else {})
+    return values.DomainFigures(figures.domain, figures.pages, figures.chars_in, figures.chars_out, by_layer)
+
+
+def _layers(runs: Sequence[StoredRun], cuts: Mapping[str, _Cuts], chars: int) -> tuple[values.LayerFigures, ...]:
+    by_patterns = min(cuts[PATTERNS].chars.total(), chars)
+    removed = {LAYER: chars - by_patterns, PATTERNS: by_patterns}
     return tuple(
         values.LayerFigures(
             layer=layer,
             prevents=prevents,
             pages=sum(int(run.stats.get(f"dedup/{layer}/dropped", 0)) for run in runs),
-            blocks=blocks if layer == LAYER else 0,
-            chars=chars if layer == LAYER else 0,
+            blocks=cuts[layer].blocks if layer in cuts else 0,
+            chars=removed.get(layer, 0),
         )
         for layer, prevents in PREVENTS.items()
     )
@@ -164,10 +196,23 @@ def _chars(session: Session, project: ProjectStore, settings: Settings, block: R
     return len(block.sample)
 
 
-def _samples(project: ProjectStore, settings: Settings, keys: Iterable[bytes]) -> Iterator[values.SamplePage]:
+def _samples(
+    store: Store, project: ProjectStore, settings: Settings, keys: Iterable[bytes]
+) -> Iterator[values.SamplePage]:
     for key in keys:
         page = project.page(key)
         source = page.source if page else None
         if source is None:
             continue  # a crawl dropped the original just now
-        yield sample_page(project, settings, source, ACTION)
+        removals = own_removals(project.decisions(key), key)
+        blocks = page_blocks(store, project, source, removals, settings).blocks
+        shown = tuple(_shown(block) for block in blocks if not block.is_part)
+        yield values.SamplePage(source.url, source.title or "", shown, source.cleaned_content or "")
+
+
+def _shown(block: JudgedBlock) -> values.SampleBlock:
+    if block.removal is None:
+        return values.SampleBlock(block.text, kept=True)
+    rule = block.removal.rule
+    named = f"{rule.name} {rule.path}" if rule.layer == PATTERNS else rule.name
+    return values.SampleBlock(block.text, kept=False, layer=rule.layer, rule=named, evidence=rule.evidence)

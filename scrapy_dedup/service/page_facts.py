@@ -1,19 +1,21 @@
 """A page, as far as it is compared with other pages."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import translations
 from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.language_codes import primary
+from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.core.neardup import Shingles, Sketch, shingles, sketch_of
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.service.aliases import declaration_of
 from scrapy_dedup.service.chunking import JudgedChunk, divide, makes_chunks
 from scrapy_dedup.service.cleaning import Cleaned, markdown_of
+from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 
 
@@ -61,6 +63,8 @@ class Facts:
     siblings: frozenset[bytes] = frozenset()
     """Keys of the same page in other languages, as it names them."""
     chunks: Sequence[JudgedChunk] = ()
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    """How long it took to find them."""
 
     def shingles(self) -> Shingles:
         """Return the runs of its words; made anew, since few pages are compared by them."""
@@ -81,9 +85,13 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
     domain = page.domain or ""
     declared = parsed.lang if parsed is not None else None
     language = primary(declared) or ""
-    text = plain(cleaned.content, settings.output)
-    runs = shingles(text)
-    title = page.head_title
+    watch, title = Stopwatch(), page.head_title
+    with watch.on(NEAR_DUPLICATE):
+        text = plain(cleaned.content, settings.output)
+        sketch = sketch_of(shingles(text), _scope(project, domain, language, settings))
+    chunks: Sequence[JudgedChunk] = ()
+    if makes_chunks(settings):
+        chunks = divide(_divisible(page, cleaned, settings), page.page_key, declared, settings, watch)
     return Facts(
         page_key=page.page_key,
         domain=domain,
@@ -91,11 +99,10 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
         text_hash=cleaned.cleaned_hash,
         language=language,
         text=text,
-        sketch=sketch_of(runs, _scope(project, domain, language, settings)),
+        sketch=sketch,
         siblings=translations(declaration_of(page.url, parsed), rules) if parsed is not None else frozenset(),
-        chunks=divide(_divisible(page, cleaned, settings), page.page_key, declared, settings)
-        if makes_chunks(settings)
-        else (),
+        chunks=chunks,
+        watch=watch,
     )
 
 

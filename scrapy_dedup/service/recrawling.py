@@ -6,8 +6,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scrapy_dedup.core.directives import Directives
+from scrapy_dedup.core.likeness import TITLE
 from scrapy_dedup.core.memo import memo_key
-from scrapy_dedup.core.recrawl import Fetch, PageState, Revalidate, Situation, Skip, decide, matches, says_unchanged
+from scrapy_dedup.core.recrawl import (
+    Fetch,
+    PageState,
+    Revalidate,
+    Situation,
+    Skip,
+    SkipReason,
+    decide,
+    matches,
+    says_unchanged,
+)
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
@@ -169,7 +180,17 @@ def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) 
         trusts_lastmod=word.trusts_lastmod,
     )
     decision = decide(url, page_state(known.state), now, recrawl_policy(settings), situation)
+    if not isinstance(decision, Skip) and not refresh and situation.has_outcome:
+        decision = _left_to_twin(known.state, settings, now) or decision
     return Plan(known, decision, refresh, word.lastmod)
+
+
+def _left_to_twin(state: StoredState | None, settings: Settings, now: datetime) -> Skip | None:
+    """Return until when a page is not asked for, whose title and text another page has that did not change since."""
+    if state is None or state.alias_kind != TITLE or not settings.acts(TITLE):
+        return None
+    until = (state.validated_at or state.last_seen_at) + settings.max_304_age
+    return Skip(SkipReason.TITLE, until) if now < until else None
 
 
 def is_refreshed(url: str, settings: Settings) -> bool:
@@ -201,6 +222,8 @@ class Judgement:
     began: float = 0.0
     duplicate_of: bytes | None = None
     """Key of the page that has its content, and whose items stand for it."""
+    duplicate_by: str = "canonical"
+    """The layer that found that page."""
     replays: bool = False
     """What is held is given in place of the callback."""
     links_only: bool = False

@@ -48,7 +48,7 @@ class PageSignature(Base):
 class NearDuplicate(Base):
     """A part of a signature, and a page that has it: pages that share one may be nearly the same.
 
-    Project, scope and language are part of the key. Sixteen rows a page: nothing but numbers is in them, and whoever
+    Project, scope and language are part of the key. Twenty rows a page: nothing but numbers is in them, and whoever
     deletes a page's signature deletes them.
     """
 

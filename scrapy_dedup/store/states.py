@@ -67,6 +67,7 @@ _STATES = (
         CrawledUrl.http_status,
         CrawledUrl.last_crawled_at,
         CrawledUrl.document_key,
+        CrawledUrl.alias_kind,
         Extraction.memo_key,
     )
     .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))

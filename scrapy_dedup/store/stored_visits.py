@@ -19,6 +19,7 @@ class StoredState:
         http_status, last_crawled_at: of the URL's last visit, acknowledged or not; skips are none.
         document_key: of the page that has its content; its own where it is no duplicate.
         memo_keys: of the extractions that are held for the page.
+        alias_kind: the layer that found the page that has its content.
         stale: why its text is to be made anew, though it did not change.
     """
 
@@ -52,6 +53,7 @@ class StoredState:
     document_key: bytes | None = None
     memo_keys: frozenset[bytes] = frozenset()
     stale: str | None = None
+    alias_kind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

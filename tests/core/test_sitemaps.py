@@ -17,7 +17,7 @@ URL = "https://example.com/sitemap.xml"
 
 
 def entries(listed: list[list[str | None]]) -> tuple[Entry, ...]:
-    return tuple(Entry(str(url), datetime.fromisoformat(at) if at else None) for url, at in listed)
+    return tuple(Entry(str(url), datetime.fromisoformat(at) if at else None, *title) for url, at, *title in listed)
 
 
 def sitemap(*entries: str, root: str = "urlset") -> bytes:
