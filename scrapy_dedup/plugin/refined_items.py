@@ -65,7 +65,7 @@ class Outgoing:
         outcomes = [without_items(one) for one in refinement.older if one.items]
         if refinement.outcome is not None and refinement.places:
             outcomes.append(self._outcome())
-        return records_of(refinement.source, refinement.cleaned, outcomes, self.compared, at)
+        return records_of(refinement.source, refinement.cleaned, outcomes, at, self.compared)
 
     def _outcome(self) -> ExtractionRecord:
         assert self.refinement.outcome is not None

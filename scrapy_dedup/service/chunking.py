@@ -13,7 +13,7 @@ from scrapy_dedup.core.language import LanguagePolicy, LanguageVerdict, judge_la
 from scrapy_dedup.core.language_detectors import careful, light
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.page_records import GIVEN, HOLDING, ChunksRecord, ChunkState, StoredChunk
+from scrapy_dedup.store.page_records import GIVEN, ChunksRecord, ChunkState, StoredChunk
 
 CHUNK: Final = "chunk"
 LANGUAGE: Final = "language"
@@ -38,6 +38,8 @@ class JudgedChunk:
     """Parts of it are in a language that is not wanted; it stays."""
     holder: bytes | None = None
     """The page that gives it."""
+    shadowed: tuple[str, ...] = ()
+    """Layers in the shadow that would have left it out."""
 
     @property
     def key(self) -> bytes:
@@ -68,9 +70,10 @@ class PageChunks:
         counts: Counter[str] = Counter()
         chars: Counter[str] = Counter()
         for one in self.chunks:
-            if one.layer is not None and one.is_given is in_shadow:
-                counts[one.layer] += 1
-                chars[one.layer] += len(one.chunk.text)
+            acting = (one.layer,) if one.layer is not None else ()
+            for layer in one.shadowed if in_shadow else acting:
+                counts[layer] += 1
+                chars[layer] += len(one.chunk.text)
         return {layer: (counts[layer], chars[layer]) for layer in (CHUNK, LANGUAGE) if counts[layer]}
 
 
@@ -108,16 +111,20 @@ def _judged(chunk: Chunk, repeats: bool, verdict: LanguageVerdict | None, settin
     if verdict is not None:
         found = replace(found, language=verdict.language, mixed=verdict.mixed)
     if repeats:
-        return replace(found, state=_out(settings, CHUNK), layer=CHUNK, reason=WITHIN)
-    if verdict is not None and not verdict.keep:
+        found = _left_out(found, CHUNK, WITHIN, settings)
+    if verdict is not None and not verdict.keep and found.is_given:
         reason = f"{verdict.language} is not wanted ({verdict.confidence:.2f} sure)"
-        return replace(found, state=_out(settings, LANGUAGE), layer=LANGUAGE, reason=reason)
+        found = _left_out(found, LANGUAGE, reason, settings)
     return found
 
 
-def _out(settings: Settings, layer: str) -> ChunkState:
-    """Return the state of a chunk that a layer would leave out: in the shadow it goes out all the same."""
-    return "removed" if settings.acts(layer) else "added"
+def _left_out(
+    chunk: JudgedChunk, layer: str, reason: str, settings: Settings, *, holder: bytes | None = None
+) -> JudgedChunk:
+    """Return a chunk that a layer leaves out; in the shadow it goes on to the next layer, as if this one were off."""
+    if not settings.acts(layer):
+        return replace(chunk, shadowed=(*chunk.shadowed, layer))
+    return replace(chunk, state="removed", layer=layer, reason=reason, holder=holder)
 
 
 def _languages(
@@ -148,11 +155,11 @@ def across(
     went_out = {one.chunk_id for one in before if one.state in GIVEN}
     found = []
     for one in chunks:
-        others = holders.get(one.key, ()) if settings.chunk_enabled and one.layer is None else ()
+        is_asked = settings.chunk_enabled and one.layer is None and CHUNK not in one.shadowed
+        others = holders.get(one.key, ()) if is_asked else ()
         judged = one
         if others and len(others) >= settings.chunk_min_documents:
-            holder = next(iter(others))
-            judged = replace(one, state=_out(settings, CHUNK), layer=CHUNK, reason=ACROSS, holder=holder)
+            judged = _left_out(one, CHUNK, ACROSS, settings, holder=next(iter(others)))
         if judged.is_given and one.chunk.id in went_out:
             judged = replace(judged, state="kept")
         found.append(judged)
@@ -177,10 +184,9 @@ def _stored(one: JudgedChunk) -> StoredChunk:
         size=chunk.size,
         sample=chunk.text[:_SAMPLE_CHARS],
         language=one.language,
-        # What goes out in the shadow was left out by nobody.
-        layer=one.layer if one.state not in HOLDING else None,
-        reason=one.reason if one.state not in HOLDING else None,
-        holder=one.holder if one.state not in HOLDING else None,
+        layer=one.layer,
+        reason=one.reason,
+        holder=one.holder,
     )
 
 
@@ -248,7 +254,6 @@ def measure_of(path: str) -> Callable[[str], int]:
 
 
 def _loaded(path: str) -> Callable[[str], Any]:
-
     module, _, name = path.rpartition(".")
     try:
         found = getattr(import_module(module), name)

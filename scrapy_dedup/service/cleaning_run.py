@@ -3,7 +3,7 @@
 import dataclasses
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
@@ -53,6 +53,9 @@ class Watcher(Protocol):
 
     def complain(self, bad: BadRecord) -> None:
         """Take note of a record that is passed over."""
+
+    def left_out(self, left: Mapping[str, Any]) -> None:
+        """Take note of a page that another one stands for: url, layer, reason, keeper (the other's URL)."""
 
 
 @dataclass(slots=True)
@@ -166,18 +169,18 @@ class CleaningRun:
                 self.tally.bad += 1
                 self._watcher.complain(result)
 
-    def _placed(self, line: Line) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
-        counts = self.tally.counts
-        before = counts["items/out"]
-        yield from self._others.place(line, counts)
-        if counts["items/out"] == before:
-            return
-        counts.update(line.counts)
+    def _placed(self, line: Line) -> list[dict[str, Any]]:
+        """Return the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
+        placed = self._others.place(line, self.tally.counts)
+        if placed.left is not None:
+            self._watcher.left_out(placed.left)
+            return []
+        self.tally.counts.update(line.counts)
         self.tally.pages += 1
         self.tally.hows[line.how] += 1
         if line.flag is not None:
             self.tally.flags[line.flag] += 1
+        return placed.rows
 
     def knowledge(self, domain: str) -> SiteKnowledge | None:
         """Return what was learned of a domain."""

@@ -1,7 +1,8 @@
 """The pages of a cleaning run beside each other: those whose text another one has do not go out."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from scrapy_dedup.service.others import Others, records_of
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.provenance import place_among_others
+from scrapy_dedup.service.start_check import keeping_all
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, Record, SourceRecord
@@ -23,6 +25,22 @@ from scrapy_dedup.store.store import Store
 _ROWS_AT_ONCE: Final = 500
 # Nobody asks when: the store is gone with the run.
 _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+_REASONS: Final = {"url": "a page of this run", "canonical": "its canonical link, and the same text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """What became of a page.
+
+    Attributes:
+        rows: that go out; its chunks, where they go out by themselves, before it.
+        left: why none does: url, layer, reason, and keeper, the URL of the page that stands for it.
+    """
+
+    rows: list[dict[str, Any]]
+    left: dict[str, Any] | None = None
 
 
 class RunOthers:
@@ -39,89 +57,102 @@ class RunOthers:
         self._rules = url_rules(settings)
         self._policy = canonical_policy(settings)
         self._rows: list[Record] = []
-        self._unwritten: set[bytes] = set()
+        self._unwritten: dict[bytes, str] = {}
+        """Pages that were met since the last write: key to URL."""
 
     def close(self) -> None:
         """Let go of the store's file."""
         self._store.close()
 
-    def place(self, line: Line, counts: Counter[str]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a page that goes out, and count what became of it; none where another stands for it."""
+    def place(self, line: Line, counts: Counter[str]) -> Placed:
+        """Return what goes out of a page, or why nothing does, and count what became of it."""
         counts["items/in"] += 1
         facts = line.facts
         if facts is None:
             counts["items/out"] += 1
-            yield line.row
-            return
-        layer = self._dropped_by(facts, line.canonical, counts)
-        if layer is None:
-            rows = list(self._compared(line, facts, counts))
-            yield from rows
+            return Placed([line.row])
+        placed = self._by_address(line, facts, counts) or self._compared(line, facts, counts)
+        if placed.left is None:
+            counts["items/out"] += 1
         else:
-            self._note_address(line, facts)
-            counts[f"{layer}/dropped"] += 1
+            counts[f"{placed.left['layer']}/dropped"] += 1
             counts["items/dropped"] += 1
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._write()
+        return placed
 
-    def _dropped_by(self, facts: Facts, said: Declaration | None, counts: Counter[str]) -> str | None:
-        """Return the layer that drops a page by its address; its text may still say that another has it."""
-        for layer, drops in (("url", self._was_met), ("canonical", self._is_alias)):
-            if not getattr(self._settings, f"{layer}_enabled") or not drops(facts, said):
+    def _by_address(self, line: Line, facts: Facts, counts: Counter[str]) -> Placed | None:
+        """Return which layer leaves out a page for its address; None: its text has to say more."""
+        if line.is_kept:
+            return None
+        for layer, find in (("url", self._was_met), ("canonical", self._alias_of)):
+            keeper = find(facts, line.canonical) if getattr(self._settings, f"{layer}_enabled") else None
+            if keeper is None:
                 continue
             if self._settings.acts(layer):
-                return layer
+                self._note_address(line, facts)
+                return Placed([], self._left(line, layer, _REASONS[layer], keeper))
             counts[f"shadow/{layer}/items"] += 1
         return None
 
-    def _was_met(self, facts: Facts, _said: Declaration | None) -> bool:
-        key = facts.page_key
-        return key in self._unwritten or key in self._project.document_keys([key])
+    def _left(self, line: Line, layer: str, reason: str, keeper: bytes) -> dict[str, Any]:
+        return {"url": line.row["url"], "layer": layer, "reason": reason, "keeper": self._url_of(keeper)}
 
-    def _is_alias(self, facts: Facts, said: Declaration | None) -> bool:
-        """Say whether a page is another address of one that went out, or of one that one stood for."""
+    def _url_of(self, key: bytes) -> str | None:
+        if key in self._unwritten:
+            return self._unwritten[key]
+        page = self._project.page(key)
+        return page.crawled_url.url if page is not None and page.crawled_url is not None else None
+
+    def _was_met(self, facts: Facts, _said: Declaration | None) -> bytes | None:
+        key = facts.page_key
+        return key if key in self._unwritten or key in self._project.document_keys([key]) else None
+
+    def _alias_of(self, facts: Facts, said: Declaration | None) -> bytes | None:
+        """Return the page that went out whose other address one is, or the same page's."""
         aliases = self._aliases
-        if self._agrees(facts, aliases.standing.get(facts.page_key, {})):
-            return True
+        if (keeper := self._agreeing(facts, aliases.standing.get(facts.page_key, {}))) is not None:
+            return keeper
         aliases.standing.pop(facts.page_key, None)
         if said is None:
             aliases.pages[facts.domain] += 1
-            return False
+            return None
         found = aliases.judge_declaration(said, facts.page_key, facts.domain, self._policy, self._rules)
         if not isinstance(found, Alias):
-            return False
+            return None
         target = found.target.page_key
-        if self._agrees(facts, {target: b"", **aliases.standing.get(target, {})}):
-            return True
-        aliases.stand(target, facts.page_key, b"")
-        return False
+        keeper = self._agreeing(facts, [target, *aliases.standing.get(target, {})])
+        if keeper is None:
+            aliases.stand(target, facts.page_key, b"")
+        return keeper
 
-    def _agrees(self, facts: Facts, keys: dict[bytes, bytes]) -> bool:
-        others = self._others.words_of(keys.keys() - {facts.page_key}, self._settings) if keys else {}
+    def _agreeing(self, facts: Facts, keys: Iterable[bytes]) -> bytes | None:
+        """Return the first of some pages that has a page's text."""
+        wanted = [key for key in keys if key != facts.page_key]
+        words = self._others.words_of(wanted, self._settings) if wanted else {}
         least = self._policy.agrees_at
-        return any(text == facts.text or jaccard(text, facts.text) >= least for text in others.values())
+        alike = (key for key in wanted if key in words and _alike(words[key], facts.text, least))
+        return next(alike, None)
 
-    def _compared(self, line: Line, facts: Facts, counts: Counter[str]) -> Iterator[dict[str, Any]]:
-        settings = self._settings
+    def _compared(self, line: Line, facts: Facts, counts: Counter[str]) -> Placed:
+        settings = keeping_all(self._settings) if line.is_kept else self._settings
         comparison = compare(self._others, facts, self._others.ask(facts, settings), settings)
         counts.update(comparison.counts())
         self._note(line, facts)
         self._rows += records_of(facts, comparison.same, comparison.chunks, settings, dropped=comparison.dropped)
-        if comparison.dropped and comparison.same is not None:
-            counts[f"{comparison.same.layer}/dropped"] += 1
-            counts["items/dropped"] += 1
-            return
-        counts["items/out"] += 1
+        same = comparison.same
+        if comparison.dropped and same is not None:
+            return Placed([], self._left(line, same.layer, same.reason, same.keeper))
         row = dict(line.row)
         row["dedup"] = row["dedup"] | place_among_others(comparison, settings)
-        if settings.emit_chunks:
-            yield from _chunk_rows(row, facts, comparison.chunks)
-        yield row
+        if not settings.emit_chunks:
+            return Placed([row])
+        return Placed([*_chunk_rows(row, facts, comparison.chunks), row])
 
     def _note_address(self, line: Line, facts: Facts) -> None:
         """Write down a page's address, so that the page is met only once."""
         key = facts.page_key
-        self._unwritten.add(key)
+        self._unwritten[key] = line.row["url"]
         self._rows.append(CrawledUrlRecord(key, line.row["url"], facts.domain, "crawled", _AT, document_key=key))
 
     def _note(self, line: Line, facts: Facts) -> None:
@@ -137,6 +168,10 @@ class RunOthers:
         self._project.write(self._rows)
         self._rows.clear()
         self._unwritten.clear()
+
+
+def _alike(one: str, other: str, least: float) -> bool:
+    return one == other or jaccard(one, other) >= least
 
 
 def _chunk_rows(row: dict[str, Any], facts: Facts, chunks: PageChunks) -> Iterator[dict[str, Any]]:

@@ -58,6 +58,7 @@ class Line:
         flag: why it was not cut as it should; None for most.
         facts: by which it is compared with the other pages; None where it is not.
         counts: what was left out of it, by the names of a crawl's stats without `dedup/`.
+        is_kept: somebody decided that it stays as it is.
         canonical: the page that it names as the one whose other address it is.
     """
 
@@ -67,6 +68,7 @@ class Line:
     facts: Facts | None = None
     canonical: Declaration | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
+    is_kept: bool = False
 
 
 Result: TypeAlias = Line | BadRecord | NoPage
@@ -111,7 +113,8 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
     row = _row(page.url, cleaned.cleaned.content, cleaned.report())
     row |= {"title": cleaned.title, "date": cleaned.date, "author": cleaned.author}
     said = declaration_of(page.url, cleaned.page) if cleaned.page is not None and cleaned.page.canonicals else None
-    return Line(row, str(cleaned.how), cleaned.flag, facts, said, counts_of(cleaned.cleaned))
+    is_kept = patterns.keeps_page(cleaned.page_key)
+    return Line(row, str(cleaned.how), cleaned.flag, facts, said, counts_of(cleaned.cleaned), is_kept)
 
 
 def _row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:

@@ -78,5 +78,5 @@ def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> C
 
 def withdraw(others: Others, page_key: bytes, settings: Settings) -> Record:
     """Let a page count no more, whose items failed; return what is written of that."""
-    others.forget(page_key)
+    others.withdraw(page_key)
     return forget_record(page_key, settings)

@@ -63,6 +63,8 @@ class Others:
         self._bands: defaultdict[int, set[bytes]] = defaultdict(set)
         self._chunks: defaultdict[bytes, set[bytes]] = defaultdict(set)
         self._holds: dict[bytes, frozenset[bytes]] = {}
+        self._withdrawn: OrderedDict[bytes, None] = OrderedDict()
+        """Pages whose items failed: who asked the store before that still has an answer with them."""
 
     def ask(self, facts: Facts, settings: Settings) -> Found:
         """Return what the store knows; blocks, so call it in a thread.
@@ -92,7 +94,8 @@ class Others:
 
     def same(self, facts: Facts, found: Found, settings: Settings, layers: Collection[str]) -> Same | None:
         """Return which other page stands for this one; None: none does."""
-        known = _stored(facts, found, settings)
+        stored = _stored(facts, found, settings)
+        known = {key: one for key, one in stored.items() if key not in self._withdrawn}
         # What this run says of a page is newer than what the store does.
         known |= {key: self._of_run(facts, recent) for key, recent in self._alike(facts, settings)}
         others = [
@@ -132,7 +135,7 @@ class Others:
             StoreError: the store failed.
         """
         recent = {key: self._recent[key] for key in keys if key in self._recent}
-        stored = self._store.texts_of(set(keys) - recent.keys())
+        stored = self._store.texts_of(set(keys) - recent.keys() - self._withdrawn.keys())
         return {key: plain(text, settings.output) for key, text in stored.items()} | {
             key: one.facts.text for key, one in recent.items() if not one.dropped
         }
@@ -141,17 +144,27 @@ class Others:
         """Return what becomes of the page's chunks."""
         holders: dict[bytes, list[bytes]] = {}
         for one in facts.chunks:
-            stored = set(found.answer.holders.get(one.key, ()))
-            # Of a page of this run the store may still have the last version.
-            others = {key for key in stored if one.key in self._holds.get(key, {one.key})}
-            others |= self._chunks.get(one.key, set())
-            holders[one.key] = sorted(others - {facts.page_key})
+            of_run = self._chunks.get(one.key, set()) - {facts.page_key}
+            stored = set(found.answer.holders.get(one.key, ())) - of_run - {facts.page_key}
+            # Those of the run first: they surely give it.
+            holders[one.key] = [*sorted(of_run), *sorted(key for key in stored if self._may_hold(key, one.key))]
         return across(facts.chunks, holders, found.answer.before, settings)
+
+    def _may_hold(self, page_key: bytes, text: bytes) -> bool:
+        """Say whether the store can be right about a holder; of a page of this run it may have the last version.
+
+        A text that the page left to another may have moved to it since.
+        """
+        recent = self._recent.get(page_key)
+        if recent is None:
+            return page_key not in self._withdrawn
+        return not recent.dropped and any(one.key == text for one in recent.facts.chunks)
 
     def admit(self, facts: Facts, same: Same | None, chunks: PageChunks, *, dropped: bool) -> None:
         """Let a page count for those that come; it goes out, or another stands for it."""
-        self.forget(facts.page_key)
         key = facts.page_key
+        self.forget(key)
+        self._withdrawn.pop(key, None)
         self._recent[key] = _Recent(facts, same, dropped)
         self._chars += len(facts.text)
         if facts.title_key is not None:
@@ -167,8 +180,15 @@ class Others:
         while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
             self.forget(next(iter(self._recent)))
 
+    def withdraw(self, key: bytes) -> None:
+        """Let a page count no more, whose items failed, whatever the store said of it."""
+        self.forget(key)
+        self._withdrawn[key] = None
+        if len(self._withdrawn) > _RECENT_PAGES:
+            self._withdrawn.popitem(last=False)
+
     def forget(self, key: bytes) -> None:
-        """Let what this run said of a page not count any more: it is written, or its items failed."""
+        """Let what this run said of a page not count any more: it is written, or another version of it comes."""
         recent = self._recent.pop(key, None)
         if recent is None:
             return

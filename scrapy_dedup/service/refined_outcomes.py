@@ -111,8 +111,8 @@ def records_of(
     source: StoredSource,
     cleaned: Cleaned,
     outcomes: Sequence[ExtractionRecord],
-    compared: Sequence[PageKnowledge],
     at: datetime,
+    compared: Sequence[PageKnowledge] = (),
 ) -> list[Record]:
     """Return what is to be written of a page once its items are safe; `written` reads it back.
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -92,7 +92,8 @@ def _read(
     reading = read_again(stored, settings)
     if reading is None:
         return Unreadable(page.where, "its HTML is too large, too deep or has too many attributes to be parsed")
-    cleaned = reading.clean(Boilerplate(), settings)
+    # Versions are told apart by their whole text: what selectors leave out of one may be what changed.
+    cleaned = reading.clean(Boilerplate(), replace(settings, patterns_enabled=False))
     parsed = reading.page
     whole = parsed if field == "html" else None
     document = DocumentRecord(

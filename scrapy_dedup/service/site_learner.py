@@ -80,8 +80,8 @@ class SiteLearner:
             self._sample = SiteSample(self._settings.learn_pages)
         return True
 
-    def cut(self, url: str, html: str, page: Page, settings: Settings, patterns: SitePatterns) -> SiteCut:
-        """Cut a page by what is known now, and by what people decided."""
+    def cut(self, url: str, html: str, page: Page, settings: Settings, patterns: SitePatterns | None = None) -> SiteCut:
+        """Cut a page by what is known now, and by what people decided; None: that is in the settings alone."""
         return cut_page(html, page, url, self.knowledge, settings, patterns)
 
     def note(self, page_key: bytes, url: str, html: str, page: Page, found: SiteCut, at: datetime) -> bool:

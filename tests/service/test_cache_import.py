@@ -364,7 +364,7 @@ def set_in(*path: str, to: Any) -> Edit:
         pytest.param(set_in("document", "visits_count", to=True), id="truth-for-a-number"),
         pytest.param(set_in("document", "interval_seconds", to=float("nan")), id="no-number"),
         pytest.param(set_in("document", "verdict", to="x" * 17), id="too-long-for-its-column"),
-        pytest.param(set_in("source", "field", to="pdf"), id="unknown-field"),
+        pytest.param(set_in("source", "field", to="video"), id="unknown-field"),
         pytest.param(set_in("source", "content", to=None), id="no-original"),
         pytest.param(set_in("memo", to=7), id="memo-type"),
         pytest.param(set_in("memo", "key", to="AAAA"), id="short-key"),

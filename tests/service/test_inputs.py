@@ -133,7 +133,10 @@ class TestLines:
     def test_what_is_no_html_is_no_page(self) -> None:
         row = {"url": ONE, "body": "", "content_type": "image/png"}
 
-        assert only(read("-", stdin=lines(row))) == NoPage("standard input, line 1", "'image/png' is no HTML")
+        reason = "'image/png' is neither HTML nor PDF"
+        assert only(read("-", stdin=lines(row))) == NoPage("standard input, line 1", reason)
+            "standard input, line 1", "'image/png' is neither HTML nor PDF"
+        )
 
     @pytest.mark.parametrize(
         ("line", "reason"),

@@ -1,9 +1,10 @@
 """`scrapy dedup clean IN... -O OUT.jsonl`: pages from files to clean text, with no crawl.
 
 IN is a file of JSON lines (`url` with `html`, or with `body` in base64 and `content_type`), a folder of HTML files
-with a manifest, or a WARC file, each packed by gzip or zstd or not; - is standard input. OUT has one line a page, in
-the order of the input: url, cleaned_content, title, date, author, dedup. Domains that the project's store does not know
-are learned from their own pages first.
+with a manifest, or a WARC file, each packed by gzip or zstd or not; - is standard input. PDF files are pages, too. OUT
+has one line a page, in the order of the input: url, cleaned_content, title, date, author, dedup. A page that another one
+stands for, with the same address, title and text, or text, has none: --left-out FILE tells which, and for what. Domains
+that the project's store does not know are learned from their own pages first.
 
 JSON: `dry_run`; `pages`, lines of output; `bad`, records that were passed over; `no_page`, records that are no pages;
 `how` and `flags`, pages by what cut them, and by why they were not cut as they should; `domains`, each with domain,
@@ -37,6 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("inputs", metavar="IN", nargs="+", help="JSON lines, a folder with a manifest, WARC; - for standard input")
     add("-O", "--overwrite-output", metavar="OUT", dest="output", help="JSON lines to write; - for standard output")
     add("--jobs", metavar="N", type=_jobs, default=1, help="processes to use (1); any number gives the same output")
+    add("--left-out", metavar="FILE", help="JSON lines of the pages that others stand for: url, layer, reason, keeper")
     add("--strict", action="store_true", help="a bad record ends the call, and nothing is written")
     add("--dry-run", action="store_true", help="tell what would be learned of each domain, and write nothing")
     add("--remember", action="store_true", help="keep what was learned in the project's store")
@@ -52,7 +54,8 @@ def run(call: Call) -> int:
         output = None if options.dry_run else enter(_opened(options.output))
         inputs = enter(Inputs(options.inputs, sys.stdin.buffer))
         knowledge = enter(opened_knowledge(call, remember=options.remember and not options.dry_run))
-        watcher = enter(watching(PASSES * inputs.total))
+        left_out = enter(_opened(options.left_out)) if options.left_out and not options.dry_run else None
+        watcher = enter(watching(PASSES * inputs.total, left_out))
         cleaning = enter(CleaningRun(inputs, call.settings, watcher, jobs=options.jobs, strict=options.strict))
         _clean(cleaning, knowledge, output, outcome)
         if options.remember:
@@ -74,6 +77,8 @@ def _clean(cleaning: CleaningRun, knowledge: Knowledge, output: BinaryIO | None,
 def _check(options: argparse.Namespace) -> None:
     if options.output is None and not options.dry_run:
         raise WrongCallError("-O OUT says where the pages go; -O - is standard output, --dry-run writes nothing")
+    if options.left_out == STDOUT or (options.left_out is not None and options.left_out == options.output):
+        raise WrongCallError("--left-out needs the name of a file of its own")
     if options.output == STDOUT and options.json and not options.dry_run:
         raise WrongCallError("-O - and --json both want standard output: give OUT a file's name")
 
