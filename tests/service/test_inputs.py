@@ -135,8 +135,6 @@ class TestLines:
 
         reason = "'image/png' is neither HTML nor PDF"
         assert only(read("-", stdin=lines(row))) == NoPage("standard input, line 1", reason)
-            "standard input, line 1", "'image/png' is neither HTML nor PDF"
-        )
 
     @pytest.mark.parametrize(
         ("line", "reason"),
