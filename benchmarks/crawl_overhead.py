@@ -11,7 +11,27 @@ from benchmarks import results
 from benchmarks.crawls import BARE, ON, URL_AND_CANONICAL, crawl
 from benchmarks.local_site import page, serving
 
-WAYS = {"all layers": ON, "url and canonical": URL_AND_CANONICAL}
+_OFF = dict.fromkeys(
+    [f"DEDUP_{layer}_ENABLED" for layer in ("PATTERNS", "TITLE", "DUPLICATE", "NEAR_DUPLICATE", "CHUNK")], "False"
+)
+
+
+def _with(*layers: str) -> dict[str, str]:
+    """Return settings with these layers of those that can be spared, and all others on."""
+    return {name: value for name, value in _OFF.items() if name.split("_ENABLED")[0][6:].lower() not in layers}
+
+
+LANGUAGE = {"DEDUP_LANGUAGES": "en"}
+# Each with one layer more than the one before; the first is the whole.
+WAYS = {
+    "all layers": ON | LANGUAGE,
+    "url and canonical": URL_AND_CANONICAL,
+    "and boilerplate": _with(),
+    "and patterns": _with("patterns"),
+    "and title, duplicate": _with("patterns", "title", "duplicate"),
+    "and near_duplicate": _with("patterns", "title", "duplicate", "near_duplicate"),
+    "and chunk: the default": ON,
+}
 
 
 def main() -> None:

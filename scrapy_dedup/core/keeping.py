@@ -103,6 +103,8 @@ class _Encoder:
             self.characters -= len(value)
             if self.characters < 0:
                 raise _UnkeepableError(UnkeepableReason.TOO_LARGE, "characters")
+            if kind is str and value.isascii():
+                return value  # type: ignore[return-value]  # most of all values
         if value is None or kind is bool:
             return value  # type: ignore[return-value]
         if kind in _ENCODERS:

@@ -18,8 +18,12 @@ __all__ = ["Detect", "LanguagePolicy", "LanguageReason", "LanguageVerdict", "che
 Detect = Callable[[str], tuple[str, float] | None]
 """From one line of text to a code (ISO 639-1 where there is one, lower case) and confidence 0 to 1; None: unknown."""
 
-# No detector gets surer behind so many characters.
-_MOST_CHARS: Final = 4_000
+# No detector gets surer behind a hundred characters: so many of a chunk's beginning and end, and of a page, are read.
+_HEAD_CHARS: Final = 300
+_TAIL_CHARS: Final = 150
+_PAGE_CHARS: Final = 1_000
+# Of a text with a foreign sentence a detector is less sure.
+_CLEAR: Final = 0.99
 _LONGEST_PART: Final = 400
 _MOST_PARTS: Final = 8
 # Below this many letters a detector alone is wrong too often.
@@ -121,8 +125,10 @@ def judge_languages(
 
 
 def prose_of(text: str) -> str:
-    """Return the beginning of a text without what is in no language: addresses, code, numbers, signs of Markdown."""
-    text = _IMAGE_OR_LINK.sub(r"\1", text[:_MOST_CHARS])
+    """Return what is read of a text, without what is in no language: addresses, code, numbers, signs of Markdown."""
+    if len(text) > _HEAD_CHARS + _TAIL_CHARS:
+        text = f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
+    text = _IMAGE_OR_LINK.sub(r"\1", text)
     return "\n".join(" ".join(line.split()) for line in _NO_LANGUAGE.sub(" ", text).split("\n")).strip()
 
 
@@ -143,7 +149,9 @@ class _Judge:
             reason = LanguageReason.SHORT if _is_prose(chunk) else LanguageReason.NOT_PROSE
             return _unjudged(reason)
         language, confidence = self.detect(_one_line(text)) or (None, 0.0)
-        wanted, other = self._parts(text) if said >= 2 * self.policy.min_chars else (False, False)
+        # Sentences of a text that is as surely as that in a wanted language need not be read.
+        is_clear = language in self.policy.wanted and confidence >= _CLEAR
+        wanted, other = self._parts(text) if said >= 2 * self.policy.min_chars and not is_clear else (False, False)
         reason = LanguageReason.OTHER
         if language in self.policy.wanted:
             reason = LanguageReason.WANTED
@@ -181,8 +189,8 @@ def _is_prose(chunk: Chunk) -> bool:
 
 def _page_language(texts: Sequence[str], declared: str | None, detect: Detect, policy: LanguagePolicy) -> str | None:
     """Return the language of most of a page's prose; of too little of it, what the page declares."""
-    share = max(100, _MOST_CHARS // max(1, len(texts)))
-    joined = " ".join(_one_line(text[:share]) for text in texts if text)[:_MOST_CHARS]
+    share = max(100, _PAGE_CHARS // max(1, len(texts)))
+    joined = " ".join(_one_line(text[:share]) for text in texts if text)[:_PAGE_CHARS]
     found = detect(joined) if letters(joined) >= policy.min_chars else None
     if found is not None and letters(joined) >= 2 * _SHORT and found[1] >= policy.confidence:
         return found[0]

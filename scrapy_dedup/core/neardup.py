@@ -51,6 +51,7 @@ _BY_CHANCE: Final = 1 / 256
 
 # Unlike `re`, \w has the marks of Indic scripts and of accents, which else cut words into pieces.
 _WORD: Final = regex.compile(r"\w+")
+_ASCII_WORD: Final = re.compile(r"\w+", re.ASCII)
 # Written without spaces between words: each letter, with its marks, counts as a word.
 _UNSPACED: Final = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]\p{M}*+"
@@ -103,10 +104,11 @@ def words(text: str) -> list[str]:
     White space, punctuation and marks of Markdown do not count; the target of
     a link would, so that a caller gives the text of a page, not its Markdown.
     """
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _MARKS.sub(r"\1", text))
-        if _MAY_BE_UNSPACED.search(text):
-            text = _UNSPACED.sub(r" \g<0> ", text)
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    text = unicodedata.normalize("NFC", _MARKS.sub(r"\1", text))
+    if _MAY_BE_UNSPACED.search(text):
+        text = _UNSPACED.sub(r" \g<0> ", text)
     found: list[str] = _WORD.findall(text.lower())
     return found
 

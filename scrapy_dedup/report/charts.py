@@ -72,6 +72,34 @@ def domain_chart(domains: Sequence[DomainFigures], *, top: int = 12) -> Html:
     return Html(f'<ol class="chart">\n{joined(_row(each, longest) for each in bars)}\n</ol>')
 
 
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What one layer saved; about, where the figure is not counted but told by like pages."""
+
+    layer: str
+    chars: int
+    is_about: bool
+
+
+def savings_chart(savings: Sequence[Saving]) -> Html:
+    """Return a bar for each layer, in the order given, that share one scale."""
+    longest = max((each.chars for each in savings), default=0)
+    total = sum(each.chars for each in savings)
+    return Html(f'<ol class="chart savings">\n{joined(_saving(each, longest, total) for each in savings)}\n</ol>')
+
+
+def _saving(each: Saving, longest: int, total: int) -> Html:
+    about = "about " if each.is_about else ""
+    figures = f"{about}{short(each.chars)} characters"
+    share = percent(each.chars, total)
+    label = Html(f"{attribute(each.layer, LONGEST_LABEL)}: {escape(figures)}, {escape(share)} of all")
+    return Html(
+        f'<li><div class="row"><span class="name">{isolated(each.layer, LONGEST_LABEL)}</span>'
+        f'<span class="figures">{escape(figures)} · <strong>{escape(share)}</strong></span></div>'
+        f"{bar(each.chars, 0, longest, label)}</li>"
+    )
+
+
 def share_bar(part: int, total: int, label: Html) -> Html:
     """Return a thin bar, as long as the part is of the total."""
     return Html(

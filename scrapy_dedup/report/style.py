@@ -6,12 +6,18 @@ CSS = """
   --ground: #fbfaf7; --panel: #ffffff; --ink: #1d2125; --soft: #5a6169; --line: #e2dfd8;
   --kept: #17716a; --cut: #a8431f; --cut-ground: #fcf1ec; --cut-line: #e3b19d; --track: #efece5; --link: #14605a;
   --kept-ground: #eaf4f1; --cut-mark: #f5c9b6; --kept-mark: #b5dfd7;
+  --patterns: #6b3fa0; --patterns-ground: #f5effb; --patterns-line: #cdb6e6;
+  --chunk: #1c5c96; --chunk-ground: #edf4fb; --chunk-line: #a9c9e8;
+  --language: #7a5b00; --language-ground: #fbf5e0; --language-line: #dcc780;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171a; --panel: #1b1f23; --ink: #e7e5e0; --soft: #a3a9b0; --line: #30363c;
     --kept: #4fb8ab; --cut: #f0936d; --cut-ground: #2a1f1b; --cut-line: #6e4332; --track: #262b30; --link: #76cdc1;
     --kept-ground: #16252a; --cut-mark: #6b3a26; --kept-mark: #1c5852;
+    --patterns: #c6a3f0; --patterns-ground: #241d2e; --patterns-line: #56407a;
+    --chunk: #86bdf0; --chunk-ground: #17222d; --chunk-line: #2f5478;
+    --language: #dcc05c; --language-ground: #27230f; --language-line: #685a1e;
   }
 }
 * { box-sizing: border-box; }
@@ -67,6 +73,10 @@ tbody th { font-weight: 600; }
 .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 .note { display: block; font-weight: 400; color: var(--soft); font-size: .88rem; line-height: 1.45; }
 td.idle, th.idle { color: var(--soft); font-weight: 400; }
+h3 + table, h3 + .lead { margin-top: .4rem; }
+table + h3, .more + h3, table + .more, .savings + table, .alarms + .savings { margin-top: 2rem; }
+table + .more { margin-top: .8rem; font-size: .88rem; }
+.wide td[data-label]::before { display: none; content: attr(data-label); }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 code { font-size: .82rem; }
 .quote { font-weight: 500; }
@@ -86,6 +96,28 @@ details > summary { cursor: pointer; color: var(--link); width: fit-content; }
 .cut del { color: var(--soft); text-decoration: line-through; text-decoration-color: var(--cut-line); }
 .cut p + p { margin-top: .15rem; }
 .cut summary { font-size: .82rem; color: var(--cut); margin-top: .25rem; }
+.by-patterns { --cut: var(--patterns); --cut-ground: var(--patterns-ground); --cut-line: var(--patterns-line);
+  border-left-style: double; }
+.by-chunk { --cut: var(--chunk); --cut-ground: var(--chunk-ground); --cut-line: var(--chunk-line); }
+.by-language { --cut: var(--language); --cut-ground: var(--language-ground); --cut-line: var(--language-line);
+  border-left-style: double; }
+.cut .badge { color: var(--cut); border-color: var(--cut); }
+.cut code { font-size: .95em; }
+.cut .key { font-size: .78rem; color: var(--soft); text-decoration: none; }
+.kinds { flex-wrap: wrap; margin: 0 0 1rem; }
+.legend .cut { padding: .2rem .7rem; color: var(--cut); }
+.of-page { font-size: clamp(1.6rem, 4vw, 2.4rem); max-width: 34ch; margin-bottom: .5rem; }
+.summary { font-size: 1.15rem; margin-top: .8rem; font-weight: 560; }
+.summary em { font-style: normal; color: var(--cut); }
+.tall { max-height: 48rem; }
+.chunks { list-style: none; padding: 0; display: grid; gap: .7rem; }
+.chunks > li:not(.cut) { border: 1px solid var(--line); border-left: 4px solid var(--kept); border-radius: 5px;
+  background: var(--panel); padding: .5rem .8rem .6rem; }
+.decisions th { min-width: 6.5rem; }
+.facts { display: grid; gap: .5rem; }
+.facts div { display: grid; grid-template-columns: minmax(6rem, 9rem) 1fr; gap: 0 1rem; }
+.facts dt { color: var(--soft); }
+.facts dd { margin: 0; min-width: 0; }
 .would { border: 1px dashed var(--cut); border-left: 4px double var(--cut); border-radius: 5px;
   padding: .5rem .8rem .6rem; }
 .would summary { font-size: .82rem; color: var(--cut); margin-top: .25rem; }
@@ -143,6 +175,14 @@ footer { margin-top: 4.5rem; padding-top: 1.25rem; padding-bottom: 3rem; color: 
   .hunk .none { display: block; background: none; }
 }
 @media (max-width: 34rem) {
+  .wide thead { display: none; }
+  .wide, .wide tbody, .wide tr, .wide th { display: block; }
+  .wide tr { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: .7rem 0;
+    border-bottom: 1px solid var(--line); }
+  .wide tbody th { flex: 1 0 100%; border: 0; padding: 0; }
+  .wide td { display: inline-flex; flex-direction: column-reverse; border: 0; padding: 0; text-align: left; }
+  .wide td.none { display: none; }
+  .wide td[data-label]::before { display: block; color: var(--soft); font-size: .74rem; }
   th, td { padding-left: .6rem; }
   table { font-size: .88rem; }
   .scroll { padding: .9rem; max-height: 28rem; }

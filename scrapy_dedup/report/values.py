@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from scrapy_dedup.report.ledger_values import Ledger
+
 
 @dataclass(frozen=True, slots=True)
 class DomainFigures:
@@ -256,6 +258,7 @@ class Report:
         alarms: that are open, newest first.
         layouts: of some domains, those with most pages first.
         shadowed: layers that only look on, in the order in which they act.
+        ledger: what each layer spared; None where no crawl left counts.
     """
 
     project: str
@@ -269,3 +272,4 @@ class Report:
     alarms: tuple[Alarm, ...] = ()
     layouts: tuple[DomainLayouts, ...] = ()
     shadowed: tuple[ShadowedLayer, ...] = ()
+    ledger: Ledger | None = None

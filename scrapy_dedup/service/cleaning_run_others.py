@@ -52,7 +52,7 @@ class RunOthers:
         # No row of it must outlive a crash.
         self._store = Store.open(f"sqlite:///{folder}/others.db")
         self._project = self._store.project("clean", KeepPolicy(decisions=0))
-        self._others = Others(self._project)
+        self._others = Others(self._project, is_alone=True)
         self._aliases = Aliases()
         self._rules = url_rules(settings)
         self._policy = canonical_policy(settings)

@@ -63,6 +63,11 @@ class Draft:
     """What the visit comes to that brought it."""
 
     @property
+    def is_new(self) -> bool:
+        """Whether it is surely met for the first time."""
+        return self.judgement is not None and self.judgement.state is None
+
+    @property
     def head_title(self) -> str | None:
         """What the page or the file is called."""
         if self.page is not None:

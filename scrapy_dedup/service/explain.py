@@ -1,28 +1,30 @@
 """What is known of one URL, and why each of its blocks was removed."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Removal
 from scrapy_dedup.core.urls import extract_domain, normalize_url, page_key
-from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.reading import Located, other_method, read_again
-from scrapy_dedup.service.removals import ACTION, LAYER, removals_in
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import HTML_FIELDS
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import (
-    StoredBoilerplate,
-    StoredDecision,
-    StoredDocument,
-    StoredPage,
-    StoredRun,
-    StoredSource,
-    StoredUrl,
+from scrapy_dedup.service.explain_blocks import (
+    JudgedBlock,
+    PageBlocks,
+    RemovedBlock,
+    judged_blocks,
+    lost_blocks,
+    own_removals,
+    page_blocks,
 )
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store import document_chunks
+from scrapy_dedup.store.ledger_reads import LedgerReads
+from scrapy_dedup.store.page_records import StoredChunk
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import StoredDecision, StoredDocument, StoredPage, StoredRun, StoredSource, StoredUrl
 from scrapy_dedup.store.writer import ProjectStore
+
+__all__ = ["Explanation", "JudgedBlock", "Keys", "Likeness", "RemovedBlock", "UrlError", "explain", "judged_blocks"]
 
 _RUNS_SEARCHED = 1_000
 
@@ -42,27 +44,12 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedBlock:
-    """A block of a page, with the reason why it was left out, if it was."""
+class Likeness:
+    """Another page that has the text of one, or nearly; layer is None where that one went out all the same."""
 
-    path: str
-    text: str
-    fingerprint: int
-    removal: Removal | None
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedBlock:
-    """A block that was left out; the text is empty where nobody knows it any more."""
-
-    layer: str
-    rule: str
-    evidence: str
-    on_pages: int
-    of_pages: int
-    fingerprint: str
-    path: str
-    text: str
+    url: str
+    layer: str | None
+    jaccard: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +64,11 @@ class Explanation:
         document: what became of the content; that of the document which this URL stands for.
         source: its stored original.
         decisions: what the layers decided about this URL, and about its document, oldest first.
-        removed: the document's removed blocks, in the order of the page.
+        blocks: of the document, in the order of the page, each with why it was removed; and removed ones that the
+            stored original does not have.
+        like: the page that stands for this one, or that it is nearly like.
+        chunks: of the document's clean text, in their order.
+        holders: URLs of the pages that give a chunk in its place, by key.
     """
 
     project: str
@@ -89,7 +80,15 @@ class Explanation:
     document: StoredDocument | None = None
     source: StoredSource | None = None
     decisions: tuple[StoredDecision, ...] = ()
-    removed: tuple[RemovedBlock, ...] = ()
+    blocks: PageBlocks = PageBlocks()
+    like: Likeness | None = None
+    chunks: tuple[StoredChunk, ...] = ()
+    holders: Mapping[bytes, str] = field(default_factory=dict)
+
+    @property
+    def removed(self) -> tuple[RemovedBlock, ...]:
+        """The removed blocks, in the order of the page."""
+        return self.blocks.removed()
 
     @property
     def is_known(self) -> bool:
@@ -131,6 +130,7 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         target = found.page(document_key) or StoredPage(None, None, None)
         decisions = sorted([*decisions, *found.decisions(document_key)], key=lambda each: (each.decided_at, each.layer))
     aliases = found.urls_of_document(document_key)
+    chunks, holders, like = _beside_others(store, found, keys.page_key, document_key)
     return Explanation(
         project=project,
         keys=keys,
@@ -141,8 +141,35 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         document=target.document,
         source=target.source,
         decisions=tuple(decisions),
-        removed=tuple(_removed(found, document_key, target, decisions, settings)),
+        blocks=_judged(store, found, target, own_removals(decisions, document_key), settings),
+        like=like,
+        chunks=chunks,
+        holders=holders,
     )
+
+
+def _judged(
+    store: Store, project: ProjectStore, page: StoredPage, removals: Mapping[int, Removal], settings: Settings
+) -> PageBlocks:
+    if page.source is not None:
+        return page_blocks(store, project, page.source, removals, settings)
+    return lost_blocks(project, page.document.domain if page.document is not None else "", removals)
+
+
+def _beside_others(
+    store: Store, project: ProjectStore, page_key: bytes, document_key: bytes
+) -> tuple[tuple[StoredChunk, ...], dict[bytes, str], Likeness | None]:
+    """Return a document's chunks, the URLs of pages that give some of them, and the page that one is like."""
+    with store.session(read_only=True) as session:
+        chunks = document_chunks.of_page(session.connection(), project.id, document_key)
+        reads = LedgerReads(session, project.id)
+        like = reads.likeness(page_key)
+        asked = {one.holder for one in chunks if one.holder is not None} | ({like.keeper} if like else set())
+        urls = reads.urls(asked)
+    if like is None:
+        return tuple(chunks), urls, None
+    found = Likeness(urls.get(like.keeper, like.keeper.hex()), like.layer, like.jaccard or 0.0)
+    return tuple(chunks), urls, found
 
 
 def _run(project: ProjectStore, crawled: StoredUrl | None) -> StoredRun | None:
@@ -155,76 +182,3 @@ def _address(page: StoredPage) -> str | None:
     """Return the URL under which a page is known best."""
     parts = (page.document, page.crawled_url, page.source)
     return next((part.url for part in parts if part is not None), None)
-
-
-def _removed(
-    project: ProjectStore,
-    document_key: bytes,
-    page: StoredPage,
-    decisions: Iterable[StoredDecision],
-    settings: Settings,
-) -> list[RemovedBlock]:
-    own = (each for each in decisions if each.page_key == document_key)
-    # What a layer in the shadow would remove is a decision, but nothing that was removed.
-    decision = next((each for each in own if (each.layer, each.action) == (LAYER, ACTION)), None)
-    removals = removals_in(decision)
-    if not removals:
-        return []
-    blocks = judged_blocks(page.source, removals, settings)
-    found = [block for block in blocks if block.removal is not None]
-    domain = page.document.domain if page.document else page.source.domain if page.source else None
-    # What cannot be found in the original, because it is not kept or a newer one, is told from the domain's samples.
-    lost = removals.keys() - {block.fingerprint for block in found}
-    knowledge = project.knowledge(domain) if lost and domain else {}
-    found += [_remembered(key, removals[key], knowledge.values()) for key in sorted(lost)]
-    return [_told(block) for block in found]
-
-
-def judged_blocks(
-    source: StoredSource | None, removals: Mapping[int, Removal], settings: Settings
-) -> list[JudgedBlock]:
-    """Return the blocks of a stored page in their order; none where it is not kept.
-
-    They are those by which the removed ones are found: the settings may have changed since.
-    """
-    if source is None:
-        return []
-    blocks = _blocks(source, settings)
-    if source.field in HTML_FIELDS and removals and not _holds(blocks, removals):
-        others = _blocks(source, other_method(settings))
-        if _holds(others, removals):
-            blocks = others
-    return [JudgedBlock(path, text, key, removals.get(key)) for key, path, text in blocks]
-
-
-def _blocks(source: StoredSource, settings: Settings) -> list[Located]:
-    reading = read_again(source, settings)
-    return reading.blocks() if reading else []
-
-
-def _holds(blocks: Iterable[Located], removals: Mapping[int, Removal]) -> bool:
-    return any(block.fingerprint in removals for block in blocks)
-
-
-def _remembered(key: int, removal: Removal, knowledge: Iterable[StoredBoilerplate]) -> JudgedBlock:
-    digits = to_hex(key)
-    for row in knowledge:
-        if row.evidence and digits in row.evidence:
-            return JudgedBlock(row.evidence[digits].path, row.evidence[digits].sample, key, removal)
-    return JudgedBlock("", "", key, removal)
-
-
-def _told(block: JudgedBlock) -> RemovedBlock:
-    removal = block.removal
-    assert removal is not None
-    rule = removal.rule
-    return RemovedBlock(
-        layer=LAYER,
-        rule=rule.name,
-        evidence=rule.evidence,
-        on_pages=rule.on_pages,
-        of_pages=rule.of_pages,
-        fingerprint=to_hex(block.fingerprint),
-        path=block.path,
-        text=block.text,
-    )

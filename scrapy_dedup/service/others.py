@@ -54,8 +54,11 @@ class _Other:
 class Others:
     """The other pages of one project; `ask` may be called from any thread, the rest from one."""
 
-    def __init__(self, store: ProjectStore) -> None:
+    def __init__(self, store: ProjectStore, *, is_alone: bool = False) -> None:
+        """Take whether nobody else has written or writes to the store."""
         self._store = store
+        # Then all there is to know is in memory, until something of it is forgotten.
+        self._knows_all = is_alone
         self._recent: OrderedDict[bytes, _Recent] = OrderedDict()
         self._chars = 0
         self._titles: defaultdict[tuple[str, bytes], set[bytes]] = defaultdict(set)
@@ -72,6 +75,8 @@ class Others:
         Raises:
             StoreError: the store failed.
         """
+        if self._knows_all:
+            return Found()
         layers = asked_layers(settings)
         sketch = facts.sketch
         question = Question(
@@ -81,6 +86,7 @@ class Others:
             text_hash=facts.text_hash if DUPLICATE in layers else None,
             bands=sketch.bands if sketch is not None and NEAR_DUPLICATE in layers else (),
             hashes=frozenset(one.key for one in facts.chunks if one.layer is None),
+            is_new=facts.is_new and facts.page_key not in self._recent,
             of_project=settings.near_duplicate_scope == "project",
         )
         with facts.watch.on("lookups"):
@@ -178,6 +184,7 @@ class Others:
                 for band in facts.sketch.bands:
                     self._bands[band].add(key)
         while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
+            self._knows_all = False
             self.forget(next(iter(self._recent)))
 
     def withdraw(self, key: bytes) -> None:

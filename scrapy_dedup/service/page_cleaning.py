@@ -1,6 +1,6 @@
 """One page as it goes out where there is no crawl."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
@@ -40,6 +40,11 @@ class CleanedPage:
     """What was parsed."""
     pdf: PdfText | None = None
     """What was read of a PDF file."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it is surely met for the first time: no file tells what another had."""
+        return True
 
     @property
     def head_title(self) -> str | None:
@@ -103,6 +108,9 @@ def clean_page(
     page = parse_page(html, parse_limits(settings), with_links=False)
     if isinstance(page, Unparsed):
         return CleanedPage(url, key, domain, _as_it_came(html), Metadata(), How.WHOLE, flag=str(page.reason))
+    if not settings.boilerplate_enabled:
+        # As in a crawl: nothing of what repeats is looked for, not even on one page.
+        knowledge, settings = None, replace(settings, fallback="whole")
     found = cut_page(html, page, url, knowledge, settings, patterns)
     made = (found.cleaned, found.metadata, found.how, found.layout)
     return CleanedPage(url, key, domain, *made, misfit=found.misfit, page=page)

@@ -43,6 +43,10 @@ class CleanPage(Protocol):
         """What it is called, by its head."""
 
     @property
+    def is_new(self) -> bool:
+        """Whether it is surely met for the first time."""
+
+    @property
     def cleaned(self) -> Cleaned | None:
         """What is left of it."""
 
@@ -63,6 +67,8 @@ class Facts:
     siblings: frozenset[bytes] = frozenset()
     """Keys of the same page in other languages, as it names them."""
     chunks: Sequence[JudgedChunk] = ()
+    is_new: bool = False
+    """No earlier version of it is known."""
     watch: Stopwatch = field(default_factory=Stopwatch)
     """How long it took to find them."""
 
@@ -86,9 +92,10 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
     declared = parsed.lang if parsed is not None else None
     language = primary(declared) or ""
     watch, title = Stopwatch(), page.head_title
-    with watch.on(NEAR_DUPLICATE):
-        text = plain(cleaned.content, settings.output)
-        sketch = sketch_of(shingles(text), _scope(project, domain, language, settings))
+    text, sketch = plain(cleaned.content, settings.output), None
+    if settings.near_duplicate_enabled and settings.near_duplicate != "off":
+        with watch.on(NEAR_DUPLICATE):
+            sketch = sketch_of(shingles(text), _scope(project, domain, language, settings))
     chunks: Sequence[JudgedChunk] = ()
     if makes_chunks(settings):
         chunks = divide(_divisible(page, cleaned, settings), page.page_key, declared, settings, watch)
@@ -102,6 +109,7 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
         sketch=sketch,
         siblings=translations(declaration_of(page.url, parsed), rules) if parsed is not None else frozenset(),
         chunks=chunks,
+        is_new=page.is_new,
         watch=watch,
     )
 

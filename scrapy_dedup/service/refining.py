@@ -247,7 +247,8 @@ class Refiner:
             source.url, source.page_key, source.domain, cleaned, Metadata(), How.WHOLE, page=reading.page
         )
         facts = facts_of(page, self._project.id.bytes, url_rules(self._settings), self._settings)
-        facts = replace(facts, title_key=text_hash(source.title) if source.title else facts.title_key)
+        title_key = text_hash(source.title) if source.title else facts.title_key
+        facts = replace(facts, title_key=title_key, is_new=False)
         found = self._others.ask(facts, self._settings)
         near = {NEAR_DUPLICATE} if self._settings.near_duplicate == "mark" else set[str]()
         same = self._others.same(facts, found, self._settings, asked_layers(self._settings) & near)

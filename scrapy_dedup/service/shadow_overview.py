@@ -7,7 +7,7 @@ from typing import Final
 from scrapy_dedup.report import values
 from scrapy_dedup.service.explain import JudgedBlock, judged_blocks
 from scrapy_dedup.service.removals import LAYER, SHADOW, removals_in
-from scrapy_dedup.settings import Settings
+from scrapy_dedup.settings import LAYERS, Settings
 from scrapy_dedup.store.reads import Reads
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredRun, StoredSource
@@ -17,8 +17,6 @@ SAMPLES: Final = 3
 PAGES: Final = 10
 
 _PREFIX: Final = "dedup/shadow/"
-# In the order in which they act.
-_LAYERS: Final = ("url", "canonical", "unchanged", "boilerplate")
 
 
 def sample_page(project: ProjectStore, settings: Settings, source: StoredSource, action: str) -> values.SamplePage:
@@ -52,8 +50,8 @@ def shadowed_layers(
     Raises:
         StoreError: the store failed.
     """
-    counts = {layer: _counts(runs, layer) for layer in _LAYERS}
-    layers = [layer for layer in _LAYERS if counts[layer]]
+    counts = {layer: _counts(runs, layer) for layer in LAYERS}
+    layers = [layer for layer in LAYERS if counts[layer]]
     with store.session(read_only=True) as session:
         reads = Reads(session, project.id, run.id if run is not None else None)
         found = {layer: reads.decided(layer, SHADOW, PAGES) for layer in layers}

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, insert, or_, select, update
 
 from scrapy_dedup.store.codec import column_text, optional_text
 from scrapy_dedup.store.models import Document, DocumentChunk
@@ -17,16 +17,51 @@ STALE_CHUNK = "chunk"
 _CHUNK = table_of(DocumentChunk).c
 
 
-def is_visible(run_id: uuid.UUID | None) -> ColumnElement[bool]:
-    """Say in SQL which documents count for others: completed ones, and those that this run has in work."""
-    completed = Document.status == "completed"
-    in_work = and_(Document.status == "processing", Document.run_id == run_id)
-    return and_(Document.gone_at.is_(None), or_(completed, in_work) if run_id is not None else completed)
+def visible() -> ColumnElement[bool]:
+    """Say in SQL which documents count for others: completed ones, and those that the run `of_run` has in work."""
+    in_work = and_(Document.status == "processing", Document.run_id == bindparam("of_run", type_=Document.run_id.type))
+    return and_(Document.gone_at.is_(None), or_(Document.status == "completed", in_work))
 
 
-def joined_document(project_id: uuid.UUID) -> ColumnElement[bool]:
-    """Say in SQL which document a chunk belongs to."""
-    return and_(Document.project_id == project_id, Document.page_key == DocumentChunk.page_key)
+def _its_document() -> ColumnElement[bool]:
+    return and_(Document.project_id == DocumentChunk.project_id, Document.page_key == DocumentChunk.page_key)
+
+
+_OF_PROJECT = DocumentChunk.project_id == bindparam("of_project", type_=DocumentChunk.project_id.type)
+# Asked for every page: building these each time would cost more than the answers.
+_HOLDERS = (
+    select(DocumentChunk.content_hash, DocumentChunk.page_key)
+    .join(Document, _its_document())
+    .where(
+        _OF_PROJECT,
+        DocumentChunk.content_hash.in_(bindparam("hashes", expanding=True)),
+        DocumentChunk.state.in_(HOLDING),
+        DocumentChunk.page_key != bindparam("but"),
+        visible(),
+    )
+    .order_by(DocumentChunk.content_hash, DocumentChunk.page_key)
+    .distinct()
+)
+_OF_PAGE = (
+    select(*(getattr(DocumentChunk, name) for name in StoredChunk.__dataclass_fields__))
+    .where(_OF_PROJECT, DocumentChunk.page_key == bindparam("of_page"))
+    .order_by(DocumentChunk.position)
+)
+_NEXT = (
+    select(DocumentChunk.page_key, DocumentChunk.position, DocumentChunk.state)
+    .join(Document, _its_document())
+    .where(
+        _OF_PROJECT,
+        DocumentChunk.content_hash == bindparam("hash"),
+        or_(
+            DocumentChunk.state.in_(HOLDING),
+            and_(DocumentChunk.state == "removed", DocumentChunk.holder.is_not(None)),
+        ),
+        visible(),
+    )
+    .order_by((DocumentChunk.state == "removed"), DocumentChunk.page_key, DocumentChunk.position)
+    .limit(bindparam("most"))
+)
 
 
 def holders(
@@ -38,30 +73,16 @@ def holders(
 ) -> dict[bytes, list[bytes]]:
     """Return which other pages hold each of some texts, in the order of their keys; by one query for 500 texts."""
     found: dict[bytes, list[bytes]] = {}
+    values = {"of_project": project_id, "of_run": run_id, "but": page_key}
     for some in chunks(set(hashes)):
-        asked = (
-            select(DocumentChunk.content_hash, DocumentChunk.page_key)
-            .join(Document, joined_document(project_id))
-            .where(
-                DocumentChunk.project_id == project_id,
-                DocumentChunk.content_hash.in_(some),
-                DocumentChunk.state.in_(HOLDING),
-                DocumentChunk.page_key != page_key,
-                is_visible(run_id),
-            )
-            .order_by(DocumentChunk.content_hash, DocumentChunk.page_key)
-            .distinct()
-        )
-        for row in connection.execute(asked):
-            found.setdefault(row.content_hash, []).append(row.page_key)
+        for content_hash, key in connection.execute(_HOLDERS, values | {"hashes": some}):
+            found.setdefault(content_hash, []).append(key)
     return found
 
 
 def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredChunk]:
     """Return a page's chunks, in their order."""
-    columns = [getattr(DocumentChunk, name) for name in StoredChunk.__dataclass_fields__]
-    asked = select(*columns).where(DocumentChunk.project_id == project_id, DocumentChunk.page_key == page_key)
-    return [StoredChunk(*row) for row in connection.execute(asked.order_by(DocumentChunk.position))]
+    return [StoredChunk(*row) for row in connection.execute(_OF_PAGE, {"of_project": project_id, "of_page": page_key})]
 
 
 def write(
@@ -83,6 +104,28 @@ def write(
         kept = {one.content_hash for one in _chunks(records[key]) if one.state in HOLDING}
         for content_hash in sorted(held[key] - kept):
             move_on(connection, project_id, run_id, content_hash, records[key].most_holders)
+    _move_orphans(connection, project_id, run_id, records)
+
+
+def _move_orphans(
+    connection: Connection,
+    project_id: uuid.UUID,
+    run_id: uuid.UUID | None,
+    records: Mapping[bytes, ChunksRecord | ForgetRecord],
+) -> None:
+    """Give texts that some pages left out for others that hold them no more, or never came to, back to these pages.
+
+    A page may fail in the same write in which others leave their texts to it.
+    """
+    left_out = {
+        one.content_hash: record.most_holders
+        for record in records.values()
+        for one in _chunks(record)
+        if one.state == "removed" and one.holder is not None
+    }
+    held = holders(connection, project_id, run_id, left_out, b"") if left_out else {}
+    for content_hash in sorted(left_out.keys() - held.keys()):
+        move_on(connection, project_id, run_id, content_hash, left_out[content_hash])
 
 
 def _chunks(record: ChunksRecord | ForgetRecord) -> tuple[StoredChunk, ...]:
@@ -112,23 +155,9 @@ def move_on(
 
     What it moves to goes out with that page's next item: its document is stale from now on.
     """
-    asked = (
-        select(DocumentChunk.page_key, DocumentChunk.position, DocumentChunk.state)
-        .join(Document, joined_document(project_id))
-        .where(
-            DocumentChunk.project_id == project_id,
-            DocumentChunk.content_hash == content_hash,
-            or_(
-                DocumentChunk.state.in_(HOLDING),
-                and_(DocumentChunk.state == "removed", DocumentChunk.holder.is_not(None)),
-            ),
-            is_visible(run_id),
-        )
-        .order_by((DocumentChunk.state == "removed"), DocumentChunk.page_key, DocumentChunk.position)
-        .limit(2 * most_holders + 1)
-    )
+    values = {"of_project": project_id, "of_run": run_id, "hash": content_hash, "most": 2 * most_holders + 1}
     holding: set[bytes] = set()
-    for page_key, position, state in connection.execute(asked).all():
+    for page_key, position, state in connection.execute(_NEXT, values).all():
         if len(holding) >= most_holders:
             return
         if state == "removed" and page_key not in holding:
@@ -154,8 +183,9 @@ def mark_stale(connection: Connection, project_id: uuid.UUID, keys: Collection[b
 
 def stale_pages(connection: Connection, project_id: uuid.UUID) -> list[bytes]:
     """Return the keys of completed pages that are stale and not gone, in their order."""
-    waiting = (Document.project_id == project_id, Document.stale.is_not(None), is_visible(None))
-    return list(connection.scalars(select(Document.page_key).where(*waiting).order_by(Document.page_key)))
+    there = (Document.project_id == project_id, Document.status == "completed", Document.gone_at.is_(None))
+    asked = select(Document.page_key).where(*there, Document.stale.is_not(None)).order_by(Document.page_key)
+    return list(connection.scalars(asked))
 
 
 def _row(project_id: uuid.UUID, page_key: bytes, chunk: StoredChunk) -> Row:

@@ -25,6 +25,8 @@ class Question:
     bands: tuple[int, ...] = ()
     hashes: frozenset[bytes] = frozenset()
     """Of its chunks."""
+    is_new: bool = False
+    """The page has no earlier version."""
     of_project: bool = False
     """Pages with the same text count on any domain."""
 
@@ -58,7 +60,8 @@ class KnownPages(KnownLayouts):
             texts = twins.same_text(*about, text_hash, domain) if text_hash else []
             near = signatures.candidates(connection, self.id, question.bands, but=own) if question.bands else []
             holders = document_chunks.holders(*about, question.hashes, own) if question.hashes else {}
-            before = document_chunks.of_page(connection, self.id, own)
+            has_before = bool(question.hashes) and not question.is_new
+            before = document_chunks.of_page(connection, self.id, own) if has_before else []
         return Answer(
             [twin for twin in titles if twin.page_key != own],
             [key for key in texts if key != own],

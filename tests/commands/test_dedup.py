@@ -12,6 +12,7 @@ CALLS = {
     "analyze": ["analyze", "--dry-run"],
     "cache": ["cache", "stats"],
     "changes": ["changes", "--since", "1d"],
+    "config": ["config", "export"],
     "explain": ["explain", a_url(0)],
     "layouts": ["layouts"],
     "mine": ["mine"],
@@ -21,6 +22,7 @@ CALLS = {
     "runs": ["runs"],
     "stats": ["stats"],
     "templates": ["templates", "list"],
+    "undo": ["undo", "--list"],
 }
 READING = [pytest.param(arguments, id=verb) for verb, arguments in CALLS.items()]
 

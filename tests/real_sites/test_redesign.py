@@ -11,6 +11,7 @@ import pytest
 from benchmarks.words import Score, mean, score, words
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.crawl import Crawl
+from scrapy_dedup.service.crawl_cutting import load
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.site_cleaning import How
@@ -50,8 +51,11 @@ class Crawling:
 
     def __post_init__(self) -> None:
         run = self.project.begin_run(spider="site", jobdir=None, started_at=NOON)
-        self.crawl = Crawl(self.project, run, SETTINGS, lambda what, n: self.stats.update({what: n}))
-        self.learner: Learner = self.crawl.meet(DOMAIN, "template", self.crawl.load(DOMAIN))
+        self.crawl = Crawl(self.project, run, SETTINGS, self._count)
+        self.learner: Learner = self.crawl.meet(DOMAIN, "template", load(self.project, DOMAIN))
+
+    def _count(self, what: str, n: float) -> None:
+        self.stats[what] += int(n)
 
     def take(self, pages: Sequence[tuple[str, str]]) -> list[Draft]:
         """Take in some pages and return them as they go out."""

@@ -3,6 +3,24 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from scrapy_dedup.report.explained_values import (
+    ExplainedBlock,
+    ExplainedChunk,
+    ExplainedDecision,
+    ExplainedLike,
+    ExplainedPage,
+)
+from scrapy_dedup.report.ledger_values import (
+    AliasGroup,
+    Amounts,
+    Check,
+    Cost,
+    Ledger,
+    LedgerDomain,
+    LedgerRow,
+    LedgerTable,
+    SharedChunk,
+)
 from scrapy_dedup.report.values import (
     Alarm,
     ChangedPage,
@@ -151,9 +169,109 @@ def shadowed_pages(*pages: tuple[str, str]) -> ShadowedLayer:
     return ShadowedLayer("canonical", {"items": len(pages)}, pages=tuple(ShadowedPage(*page) for page in pages))
 
 
+def a_row(layer: str = "title", **other: Any) -> LedgerRow:
+    values: dict[str, Any] = {
+        "prevents": "pages with the title of another",
+        "method": "title, then text",
+        "pages": 53,
+        "chunks": 159,
+        "chars": 52_500,
+        "tokens": 13_125,
+        "is_about": True,
+    }
+    return LedgerRow(layer, **(values | other))
+
+
+def a_table(**other: Any) -> LedgerTable:
+    values: dict[str, Any] = {
+        "runs": 1,
+        "began_at": NOON,
+        "rows": (
+            a_row("url", pages=49, chunks=None, chars=None, tokens=None, is_about=False),
+            a_row(),
+            a_row("unchanged", pages=0, chunks=None, chars=None, tokens=None, is_about=False),
+            a_row("chunk", pages=None, chunks=46, chars=30_160, tokens=7_540, is_about=False, note="a note"),
+        ),
+        "before": Amounts(315, 709, 299_491, 74_873),
+        "after": Amounts(192, 653, 261_475, 65_369),
+        "about": Amounts(0, 159, 52_500, 13_125),
+        "checks": (Check("items that came in = given + dropped", 315, 315),),
+        "costs": (Cost("language", 1.29), Cost("chunk", 0.09)),
+        "elapsed_seconds": 15.0,
+    }
+    return LedgerTable(**(values | other))
+
+
+def a_ledger(**other: Any) -> Ledger:
+    values: dict[str, Any] = {
+        "run": a_table(),
+        "all_runs": a_table(runs=3),
+        "tokens_by": "an estimate, 4 characters each",
+        "is_estimate": True,
+        "domains": (LedgerDomain("shop.example", 192, 123, 299_491, 261_475, 709, 653),),
+        "aliases": (
+            AliasGroup(
+                "/werking/*", "/*", {"canonical": 33, "title": 33}, 66, "https://a.example/x", "https://a.example/"
+            ),
+        ),
+        "shared": (SharedChunk("## Exercise", 331, 8, ("https://a.example/1",), ("https://a.example/2",)),),
+    }
+    return Ledger(**(values | other))
+
+
+def a_removed_block(text: str = "Menu", **other: Any) -> ExplainedBlock:
+    values: dict[str, Any] = {
+        "layer": "boilerplate",
+        "rule": "template: outside",
+        "where": "body>nav",
+        "evidence": "on 60 of 60 pages",
+        "fingerprint": "a443c9553881cae5",
+    }
+    return ExplainedBlock(text, **(values | other))
+
+
+def an_explained_page(**other: Any) -> ExplainedPage:
+    values: dict[str, Any] = {
+        "project": "shop",
+        "url": "https://shop.example/tea",
+        "title": "Green tea",
+        "generated_at": NOON,
+        "facts": (("domain", "shop.example"), ("alias", "https://shop.example/node/7")),
+        "like": ExplainedLike("https://shop.example/oolong", "", 0.953),
+        "decisions": (ExplainedDecision("boilerplate", "removed", "2 blocks, 14 of 50 characters"),),
+        "blocks": (
+            a_removed_block(),
+            ExplainedBlock("Steep for two minutes."),
+            a_removed_block("two", layer="patterns", rule="text pattern", where="tw.", evidence="", is_part=True),
+        ),
+        "lost": (a_removed_block("", fingerprint="0123456789abcdef"),),
+        "cleaned": "# Green tea\n\nSteep for minutes.",
+        "chunks": (
+            ExplainedChunk(0, "d126a56629f783ae", "added", "prose", 344, "# Green tea", language="en"),
+            ExplainedChunk(
+                1,
+                "872fb3121b874dd0",
+                "removed",
+                "prose",
+                331,
+                "Steep",
+                "",
+                "chunk",
+                "another page gives it",
+                "https://shop.example/oolong",
+            ),
+            ExplainedChunk(
+                2, "b3c9237fac70dc72", "removed", "prose", 322, "Guten Tag", "de", "language", "de is not wanted"
+            ),
+        ),
+    }
+    return ExplainedPage(**(values | other))
+
+
 def a_full_report() -> Report:
     """Every section that there is."""
     return a_report(
+        ledger=a_ledger(),
         recrawl=a_recrawl(),
         alarms=(an_alarm(),),
         layouts=(a_site(),),
@@ -205,7 +323,17 @@ def a_large_report() -> Report:
         )
         for number in range(30)
     )
+    groups = tuple(
+        AliasGroup("/x" * 200, "/y" * 200, {"title": 9}, 9, "https://a.example/" + "z" * 300, "n") for _ in range(60)
+    )
+    shared = tuple(SharedChunk("w" * 120, 900, 9, ("https://a.example/" + "z" * 300,) * 3, ()) for _ in range(60))
+    domain = LedgerDomain("d" * 100, 10**7, 10**7, 10**12, 10**12, 10**9, 10**9)
+    rows = tuple(
+        a_row("l" * 40, pages=10**8, blocks=10**9, chunks=10**9, chars=10**12, tokens=10**12) for _ in range(10)
+    )
+    ledger = a_ledger(run=a_table(rows=rows), aliases=groups, shared=shared, domains=(domain,) * 300)
     return a_report(
+        ledger=ledger,
         alarms=tuple(an_alarm("c" * 400, domain="d" * 300) for _ in range(40)),
         layouts=tuple(a_site(*layouts, domain=f"shop-{number}.example", all_layouts=90) for number in range(20)),
         shadowed=(

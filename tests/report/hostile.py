@@ -1,5 +1,13 @@
 """A report about a site that hates us."""
 
+from scrapy_dedup.report.explained_values import (
+    ExplainedBlock,
+    ExplainedChunk,
+    ExplainedDecision,
+    ExplainedLike,
+    ExplainedPage,
+)
+from scrapy_dedup.report.ledger_values import AliasGroup, Check, Cost, Ledger, LedgerDomain, SharedChunk
 from scrapy_dedup.report.values import Report, Rule
 from tests.report.builders import (
     a_changed_page,
@@ -7,14 +15,18 @@ from tests.report.builders import (
     a_domain,
     a_layer,
     a_layout,
+    a_ledger,
     a_recrawl,
     a_repeated_block,
     a_report,
+    a_row,
     a_sample,
     a_shadowed_layer,
     a_site,
+    a_table,
     a_template,
     an_alarm,
+    an_explained_page,
     kept,
     removed,
     shadowed_pages,
@@ -25,10 +37,48 @@ NUL_AND_BIDI = "a\x00b\x1bc\u202egnp.exe\u2066\u200b\ufeff\U000e0041\ud800"
 ALL = HOSTILE + NUL_AND_BIDI
 
 
+def a_hostile_ledger() -> Ledger:
+    return a_ledger(
+        run=a_table(
+            rows=(a_row(ALL, prevents=ALL, method=ALL, note=ALL),), checks=(Check(ALL, 1, 2),), costs=(Cost(ALL, 1),)
+        ),
+        tokens_by=ALL,
+        domains=(LedgerDomain(ALL, 1, 1, 1, 1, 1, 1),),
+        aliases=(
+            AliasGroup(ALL, ALL, {ALL: 1}, 1, "javascript:window.hacked=1", ALL),
+            AliasGroup("p" * 10_000_000, "q" * 10_000_000, {}, 1, "u" * 10_000_000, "http://[broken/"),
+        ),
+        shared=(SharedChunk(ALL, 1, 2, (ALL, "javascript:window.hacked=1"), ("data:text/html,hacked",)),),
+    )
+
+
+def a_hostile_page() -> ExplainedPage:
+    """Hostile text in every field of an explanation that can hold text."""
+    block = ExplainedBlock(ALL, ALL, ALL, ALL, ALL, ALL)
+    chunk = ExplainedChunk(0, ALL, ALL, ALL, 10**9, ALL, ALL, ALL, ALL, "javascript:window.hacked=1")
+    return an_explained_page(
+        project=ALL,
+        url="javascript:window.hacked=1",
+        title=ALL,
+        facts=(
+            (ALL, ALL),
+            ("alias", 'http://evil.example/"onclick="window.hacked=1'),
+            ("x" * 10_000, "y" * 10_000_000),
+        ),
+        like=ExplainedLike(ALL, ALL, 2.0),
+        decisions=(ExplainedDecision(ALL, ALL, ALL),),
+        blocks=(block, ExplainedBlock(ALL), ExplainedBlock("b" * 10_000_000), *[block] * 3_000),
+        lost=(block,),
+        cleaned="</pre><script>window.hacked=1</script>" + ALL + "c" * 10_000_000,
+        chunks=(chunk, ExplainedChunk(1, ALL, ALL, ALL, 1, ALL), *[chunk] * 2_000),
+    )
+
+
 def a_hostile_report() -> Report:
     """Hostile text in every field that can hold text."""
     return a_report(
         project=ALL,
+        ledger=a_hostile_ledger(),
         domains=(a_domain(ALL), a_domain("javascript:alert(1)")),
         layers=(a_layer(ALL),),
         repeated=(a_repeated_block(ALL, domain=ALL, path=ALL), a_repeated_block("x", path='" onmouseover="hacked=1')),

@@ -7,15 +7,38 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
+from scrapy_dedup.report.explained import render_explanation
 from scrapy_dedup.report.page import render_report
 from tests.browser import Scheme, chromium, opened
-from tests.report.builders import a_full_report, a_large_report, a_recrawl, a_report, a_sample, removed
-from tests.report.hostile import HOSTILE, a_hostile_report
+from tests.report.builders import (
+    a_full_report,
+    a_large_report,
+    a_recrawl,
+    a_report,
+    a_sample,
+    an_explained_page,
+    removed,
+)
+from tests.report.hostile import HOSTILE, a_hostile_page, a_hostile_report
 
 pytestmark = pytest.mark.browser
 
 LAYOUTS = (".cause", ".alarms .meta", ".badge.live", ".kind code", ".rules .note", ".would .reason", ".shadow .lead")
 DIFF = (".was del", ".was mark", ".was .sign", ".now ins", ".now mark", ".now .sign")
+COMMON = ("body", ".meta", ".reason", ".cut del", "thead th", "h1 em", "a")
+LEDGER = (".wide td", ".wide .note", ".savings .figures", "td.idle")
+EXPLAINED = (
+    ".pane .by-boilerplate .reason",
+    ".pane .by-boilerplate del",
+    ".pane .by-patterns .badge",
+    ".pane .by-patterns .key",
+    ".chunks .by-chunk .reason",
+    ".chunks .by-language del",
+    ".chunks .by-language .meta",
+    ".badge.live",
+    ".facts dt",
+    ".summary em",
+)
 REPORTS = {"plain": a_report, "full": a_full_report, "large": a_large_report, "hostile": a_hostile_report}
 
 
@@ -86,7 +109,18 @@ def test_dark_is_dark_and_readable(browser: Browser, tmp_path: Path) -> None:
         with opened(browser, file.as_uri(), width=390, scheme=scheme) as shown:
             ground = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (_luminance(ground) < 0.2) is (scheme == "dark")
-            for selector in ("body", ".meta", ".reason", ".cut del", "thead th", "h1 em", "a", *DIFF, *LAYOUTS):
+            for selector in (
+                "body",
+                ".meta",
+                ".reason",
+                ".cut del",
+                "thead th",
+                "h1 em",
+                "a",
+                *DIFF,
+                *LAYOUTS,
+                *LEDGER,
+            ):
                 ink, behind = shown.page.evaluate(COLOURS, selector)
                 assert _contrast(ink, behind) >= 4.5, (scheme, selector)
 
@@ -133,3 +167,27 @@ def _luminance(colour: str) -> float:
 def _contrast(one: str, other: str) -> float:
     dark, light = sorted((_luminance(one), _luminance(other)))
     return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_explained_page_fits_loads_nothing_and_is_readable(
+    browser: Browser, tmp_path: Path, width: int, scheme: Scheme
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(render_explanation(an_explained_page()), encoding="utf-8")
+
+    with opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
+        assert (shown.overhang, shown.requests_elsewhere, shown.complaints) == (0, [], [])
+        for selector in EXPLAINED:
+            ink, behind = shown.page.evaluate(COLOURS, selector)
+            assert _contrast(ink, behind) >= 4.5, (scheme, selector)
+
+
+def test_nothing_that_an_explained_page_says_runs(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(render_explanation(a_hostile_page()), encoding="utf-8")
+
+    with opened(browser, file.as_uri(), width=390) as shown:
+        assert shown.page.evaluate("window.hacked") is None
+        assert (shown.overhang, shown.requests_elsewhere) == (0, [])

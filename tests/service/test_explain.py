@@ -2,15 +2,35 @@ from dataclasses import replace
 
 import pytest
 
+from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.report.explained_values import ExplainedLike
 from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.explain import Explanation, UrlError, explain
+from scrapy_dedup.service.explain_blocks import PageBlocks
+from scrapy_dedup.service.explain_page import page_of
+from scrapy_dedup.service.reading import read_again
+from scrapy_dedup.service.removals import removal_decisions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.page_records import ChunksRecord, StoredChunk
 from scrapy_dedup.store.records import CleanedRecord, CrawledUrlRecord, DecisionRecord
+from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html, put_text, unique
+from tests.service.stored_pages import (
+    BANNER,
+    DOMAIN,
+    FOOTER,
+    NOON,
+    a_url,
+    html_page,
+    put,
+    put_html,
+    put_text,
+    stored,
+    unique,
+)
 
 
 def explained(store: Store, name: object, settings: Settings | None = None) -> Explanation:
@@ -181,9 +201,87 @@ class TestRemovedBlocks:
         assert found.source.cleaned_content == unique(0)
 
 
+class TestPatterns:
+    """What selectors and expressions took: an expression takes parts of blocks, whose texts nobody keeps."""
+
+    SETTINGS = Settings(boilerplate_css_selectors=("header",), boilerplate_text_patterns=("at some length",))
+
+    def crawled(self, project: ProjectStore) -> None:
+        put_html(project, range(2), BANNER)
+        source = stored(project, 1).source
+        assert source is not None
+        reading = read_again(source, self.SETTINGS)
+        assert reading is not None
+        cleaned = reading.clean(Boilerplate(), self.SETTINGS)
+        project.write(removal_decisions(page_key(a_url(1)), cleaned, NOON))
+
+    def test_each_block_has_its_layer_and_rule(self, store: Store, project: ProjectStore) -> None:
+        self.crawled(project)
+
+        found = explained(store, 1, self.SETTINGS)
+
+        assert [(one.layer, one.rule, one.rule_path, one.text) for one in found.removed] == [
+            ("patterns", "selector of the site", "header", BANNER),
+            ("patterns", "text pattern", "at some length", "at some length"),
+        ]
+        shown = [(one.text, one.removal is None, one.is_part) for one in found.blocks.blocks]
+        assert shown == [(BANNER, False, False), (unique(1), True, False), ("at some length", False, True)]
+
+    def test_of_an_expression_that_is_gone_the_text_is_not_known(self, store: Store, project: ProjectStore) -> None:
+        self.crawled(project)
+
+        lost = explained(store, 1).blocks.lost
+
+        assert [one.text for one in lost] == [""]
+
+    def test_settings_that_cannot_be_used_explain_as_much(self, store: Store, project: ProjectStore) -> None:
+        self.crawled(project)
+
+        found = explained(store, 1, Settings(boilerplate_css_selectors=("div[",)))
+
+        assert [one.text for one in found.removed] == [BANNER, ""]
+
+
+class TestBesideOthers:
+    def test_chunks_come_with_the_pages_that_give_them(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, [1, 2])
+        own = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 40, 10, "Own")
+        key = page_key(a_url(2))
+        shared = StoredChunk(1, "1" * 16, b"y" * 16, "removed", "prose", 40, 10, "Shared", "nl", "chunk", "why", key)
+        project.write([ChunksRecord(page_key(a_url(1)), (own, shared))])
+
+        page = page_of(explained(store, 1), NOON)
+
+        assert [(one.sample, one.layer, one.holder) for one in page.chunks] == [
+            ("Own", "", ""),
+            ("Shared", "chunk", a_url(2)),
+        ]
+        assert ("chunks", "2, 1 of them left out") in page.facts
+
+    @pytest.mark.parametrize(
+        ("layer", "name", "told"),
+        [
+            pytest.param(None, "like", f"{a_url(2)} (marked as a near-duplicate: Jaccard 0.930)", id="marked"),
+            pytest.param("title", "dropped for", f"{a_url(2)} (title: Jaccard 0.930)", id="dropped"),
+        ],
+    )
+    def test_the_page_that_it_is_like_is_told(
+        self, store: Store, project: ProjectStore, layer: str | None, name: str, told: str
+    ) -> None:
+        put_html(project, [1, 2])
+        keeper, own = page_key(a_url(2)), page_key(a_url(1))
+        values = {"title_key": None, "language": "", "sketch": None, "layer": layer, "keeper": keeper, "jaccard": 0.93}
+        project.write([SignatureRecord(page_key=own, domain=DOMAIN, text_hash=own, **values)])  # type: ignore[arg-type]
+
+        page = page_of(explained(store, 1), NOON)
+
+        assert (name, told) in page.facts
+        assert page.like == ExplainedLike(a_url(2), layer or "", 0.93)
+
+
 def test_an_explanation_is_a_value(store: Store, project: ProjectStore) -> None:
     put_html(project, range(5), BANNER)
     analyze(store, project)
 
     assert explained(store, 0) == explained(store, 0)
-    assert replace(explained(store, 0), removed=()) != explained(store, 0)
+    assert replace(explained(store, 0), blocks=PageBlocks()) != explained(store, 0)

@@ -8,6 +8,7 @@ from scrapy_dedup.report.values import LayerFigures, Report
 from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.overview import make_report, overview
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.settings.cleaning import LAYERS
 from scrapy_dedup.store.records import CrawledUrlRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -80,10 +81,13 @@ class TestReport:
         assert (report.project, report.generated_at, report.pages_fetched) == ("shop", NOON, 6)
         assert (domain.domain, domain.pages, domain.chars_in - domain.chars_out) == (DOMAIN, 6, removed)
         assert domain.removed_by_layer == {"boilerplate": removed}
-        assert report.layers[-1] == LayerFigures("boilerplate", report.layers[-1].prevents, 0, 12, removed)
+        by_name = {each.layer: each for each in report.layers}
+        boilerplate = by_name["boilerplate"]
+        assert boilerplate == LayerFigures("boilerplate", boilerplate.prevents, 0, 12, removed)
+        assert not any(each.blocks or each.chars for each in report.layers if each is not boilerplate)
 
     def test_layers_come_in_the_order_in_which_they_act(self, store: Store, project: ProjectStore) -> None:
-        assert [each.layer for each in report_of(store, project).layers] == ["url", "canonical", "boilerplate"]
+        assert tuple(each.layer for each in report_of(store, project).layers) == LAYERS
 
     def test_duplicates_are_fetched_pages_and_redirects_are_not(self, store: Store, project: ProjectStore) -> None:
         put_html(project, [1])
@@ -181,7 +185,7 @@ class TestRuns:
 
         assert report.pages_fetched == 5
         assert [each.domain for each in report.domains] == ["first.example"]
-        assert [(each.layer, each.pages, each.blocks) for each in report.layers] == [
+        assert [(each.layer, each.pages, each.blocks) for each in report.layers if each.pages or each.blocks] == [
             ("url", 7, 0),
             ("canonical", 1, 0),
             ("boilerplate", 0, 5),
@@ -196,4 +200,4 @@ class TestRuns:
         report = report_of(store, project)
 
         assert report.pages_fetched == 10
-        assert [each.pages for each in report.layers] == [11, 2, 0]
+        assert {each.layer: each.pages for each in report.layers if each.pages} == {"url": 11, "canonical": 2}

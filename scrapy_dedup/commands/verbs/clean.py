@@ -2,13 +2,15 @@
 
 IN is a file of JSON lines (`url` with `html`, or with `body` in base64 and `content_type`), a folder of HTML files
 with a manifest, or a WARC file, each packed by gzip or zstd or not; - is standard input. PDF files are pages, too. OUT
-has one line a page, in the order of the input: url, cleaned_content, title, date, author, dedup. A page that another one
-stands for, with the same address, title and text, or text, has none: --left-out FILE tells which, and for what. Domains
-that the project's store does not know are learned from their own pages first.
+has one line a page, in the order of the input: url, cleaned_content, title, date, author, dedup. A page that another
+one stands for, with the same address, title and text, or text, has none: --left-out FILE tells which, and for what.
+Domains that the project's store does not know are learned from their own pages first.
 
 JSON: `dry_run`; `pages`, lines of output; `bad`, records that were passed over; `no_page`, records that are no pages;
 `how` and `flags`, pages by what cut them, and by why they were not cut as they should; `domains`, each with domain,
-pages, sampled, and what became of it: status (known, learned, small, failed), layouts, templates, failure.
+pages, sampled, and what became of it: status (known, learned, small, failed), layouts, templates, failure; `layers`,
+what each left out; `before` and `after`, pages, chunks, characters and tokens, counted as `tokens_by` says; `seconds`,
+what layers cost; `differences` between sums that ought to agree.
 
 The exit code is 1 where no page came out, or --strict met a bad record.
 """
@@ -48,7 +50,7 @@ def run(call: Call) -> int:
     """Survey, learn and clean; what was in OUT before stays until all is written."""
     options = call.options
     _check(options)
-    outcome = Outcome(options.dry_run)
+    outcome = Outcome(options.dry_run, settings=call.settings)
     with ExitStack() as stack:
         enter = stack.enter_context
         output = None if options.dry_run else enter(_opened(options.output))

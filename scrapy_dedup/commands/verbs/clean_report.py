@@ -1,19 +1,26 @@
 """What `scrapy dedup clean` says when it is done."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from rich.text import Text
 
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, shown
+from scrapy_dedup.commands.verbs.ledger_tables import show_table
+from scrapy_dedup.report.ledger_values import LedgerTable
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.cleaning_run import Plan, Tally
 from scrapy_dedup.service.cleaning_run_tasks import Learned
+from scrapy_dedup.service.ledger_table import Span, estimated, make_table
+from scrapy_dedup.settings import Settings
 
 _DOMAINS_SHOWN = 200
+# No text is at hand any more that a tokenizer could look at.
+_TOKENS: Final = estimated()
 
 
 @dataclass(slots=True)
@@ -21,6 +28,7 @@ class Outcome:
     """What became of a call."""
 
     dry_run: bool
+    settings: Settings = field(default_factory=Settings)
     plan: Plan = field(default_factory=Plan)
     learned: list[Learned] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
@@ -50,14 +58,36 @@ def tell(outcome: Outcome, *, as_json: bool, to_stderr: bool) -> None:
     if as_json:
         tally = outcome.tally
         figures = {"dry_run": outcome.dry_run, "pages": tally.pages, "bad": tally.bad, "no_page": tally.no_page}
-        print_json({**figures, "how": dict(sorted(tally.hows.items())), "flags": _flags(tally), "domains": domains})
+        found = {**figures, "how": dict(sorted(tally.hows.items())), "flags": _flags(tally), "domains": domains}
+        print_json(found | _ledger(outcome))
         return
     console = errors() if to_stderr else output()
     for line in _planned(domains) if outcome.dry_run else _done(outcome, domains):
         console.print(shown(line, 1_000), soft_wrap=True)
+    if not outcome.dry_run and outcome.tally.counts:
+        console.print()
+        show_table(_table(outcome), "What each layer saved", console)
+        console.print(shown(f"Tokens: {_TOKENS.by}.", style="dim"))
     if outcome.dry_run:
         _show(domains)
         console.print(Text("Dry run: nothing was written.", style="bold"))
+
+
+def _table(outcome: Outcome) -> LedgerTable:
+    return make_table(outcome.tally.counts, _TOKENS, outcome.settings, {}, Span(1, None, 0.0))
+
+
+def _ledger(outcome: Outcome) -> dict[str, Any]:
+    """Return the table of the layers as JSON has it."""
+    table = _table(outcome)
+    return {
+        "layers": [dataclasses.asdict(row) for row in table.rows],
+        "before": dataclasses.asdict(table.before),
+        "after": dataclasses.asdict(table.after),
+        "differences": [dataclasses.asdict(one) for one in table.differences],
+        "seconds": {one.name: one.seconds for one in table.costs},
+        "tokens_by": _TOKENS.by,
+    }
 
 
 def _flags(tally: Tally) -> dict[str, int]:

@@ -6,12 +6,17 @@ or id, spider, status, started_at); `stands_for`, the address of the document th
 `aliases`, other addresses of the document: url, status, alias_kind, last_crawled_at; `document`, or null: url,
 status, verdict, title, canonical_url, chars_in, chars_out, content_hash, cleaned_hash, error, updated_at; `source`,
 or null: field, source_group, content_type, fetched_at, kept (whether the original is); `decisions`: layer, action,
-reason, decided_at; `removed`: layer, rule, evidence, on_pages, of_pages, fingerprint, path, text.
+reason, decided_at; `removed`: layer, rule, evidence, on_pages, of_pages, fingerprint, path, text, rule_path; `like`,
+the page that stands for this one or that it is nearly like, or null: url, layer (null: it went out), jaccard;
+`chunks`, of the clean text: position, id, state, kind, chars, sample, language, layer, reason, holder (a URL).
 
 Times are ISO 8601. The exit code is 1 for a URL that was never met.
 """
 
 import argparse
+import dataclasses
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -19,14 +24,18 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.service.explain import Explanation, explain, keys_of
+from scrapy_dedup.commands.verbs.report import write_html
+from scrapy_dedup.report.explained import render_explanation
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.explain import Explanation, RemovedBlock, explain, keys_of
+from scrapy_dedup.service.explain_page import chunks_of, facts_of, page_of
 from scrapy_dedup.store.stored import StoredDocument, StoredSource
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the URL."""
+    """Add the URL, and where the drawing goes."""
     parser.add_argument("url", help="the page's address, as it was found")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="draw the page, block by block, as one HTML file")
 
 
 def run(call: Call) -> int:
@@ -34,10 +43,15 @@ def run(call: Call) -> int:
     keys_of(call.options.url, call.settings)  # a wrong URL is told before the store is looked for
     with call.opened() as (store, project):
         found = explain(store, project.name, call.options.url, call.settings)
+    file: Path | None = call.options.html
+    if file is not None and found.is_known:
+        write_html(file, render_explanation(page_of(found, datetime.now(UTC))))
     if call.options.json:
         print_json(as_json(found))
     else:
         show(found)
+        if file is not None and found.is_known:
+            output().print(Text(f"\nDrawn: {file}"), soft_wrap=True)
     return DONE if found.is_known else NOT_DONE
 
 
@@ -72,7 +86,9 @@ def as_json(found: Explanation) -> dict[str, Any]:
             }
             for decision in found.decisions
         ],
-        "removed": [{name: getattr(block, name) for name in block.__dataclass_fields__} for block in found.removed],
+        "removed": [dataclasses.asdict(block) for block in found.removed],
+        "like": dataclasses.asdict(found.like) if found.like else None,
+        "chunks": [dataclasses.asdict(chunk) for chunk in chunks_of(found)],
     }
 
 
@@ -123,40 +139,14 @@ def show(found: Explanation) -> None:
     """Print the explanation."""
     console = output()
     console.print(shown(found.keys.url, 2_000, style="bold"), soft_wrap=True)
-    for name, text in _lines(found):
+    for name, text in facts_of(found):
         console.print(Text.assemble((f"{name:<12}", "dim"), shown(text, 2_000)), soft_wrap=True)
     if not found.is_known:
         console.print(shown(f"\nThis URL was never met in project {found.project}."))
         return
     _show_decisions(found, console)
     _show_removed(found, console)
-
-
-def _lines(found: Explanation) -> list[tuple[str, str]]:
-    keys, crawled, document = found.keys, found.crawled, found.document
-    lines = [("project", found.project), ("domain", keys.domain), ("page key", keys.page_key.hex())]
-    if keys.normal_url != keys.url:
-        lines.append(("normal form", keys.normal_url))
-    if crawled is not None:
-        kind = f" ({crawled.alias_kind})" if crawled.alias_kind else ""
-        status = f", status {crawled.http_status}" if crawled.http_status else ""
-        spider = f", by spider {found.run.spider}" if found.run else ""
-        lines.append(
-            ("last crawl", f"{crawled.last_crawled_at:%Y-%m-%d %H:%M} UTC: {crawled.status}{kind}{status}{spider}")
-        )
-    if found.stands_for:
-        lines.append(("stands for", found.stands_for))
-    lines += [("alias", f"{alias.url} ({alias.alias_kind or alias.status})") for alias in found.aliases]
-    if document is not None:
-        lines += [("title", document.title)] if document.title else []
-        lines += [("canonical", document.canonical_url)] if document.canonical_url else []
-        lines.append(("document", document.status + (f": {document.error}" if document.error else "")))
-        if document.chars_in is not None and document.chars_out is not None:
-            removed = percent(document.chars_in - document.chars_out, document.chars_in)
-            lines.append(("text", f"{whole(document.chars_in)} characters, {removed} of them removed"))
-    if found.is_known and (found.source is None or found.source.content is None):
-        lines.append(("original", "not kept"))
-    return lines
+    _show_chunks(found, console)
 
 
 def _show_decisions(found: Explanation, console: Console) -> None:
@@ -173,11 +163,31 @@ def _show_removed(found: Explanation, console: Console) -> None:
     if not found.removed:
         console.print("\nNo block was removed.")
         return
-    table = a_table("Text", "Why", "Where", texts=3)
+    table = a_table("Text", "Why", "Where", "Block", texts=4)
     for block in found.removed:
         why = f"{block.layer}: {block.evidence}"
-        table.add_row(shown(block.text or block.fingerprint, 120), shown(why), shown(block.path, 120, style="dim"))
+        texts = (shown(block.text or "(not known any more)", 120), shown(why))
+        table.add_row(*texts, shown(block.path, 120, style="dim"), shown(block.fingerprint, style="dim"))
     console.print()
     print_table(f"Removed: {count(len(found.removed), 'block')}", table)
-    for rule in dict.fromkeys(block.rule for block in found.removed):
-        console.print(Text(f"Rule: {rule}", style="dim"))
+    for rule in dict.fromkeys(_rule(block) for block in found.removed):
+        console.print(Text.assemble("Rule: ", shown(rule, 1_000), style="dim"), soft_wrap=True)
+    console.print(Text("What should have stayed: scrapy dedup undo BLOCK, or the page's URL, or a rule.", style="dim"))
+
+
+def _rule(block: RemovedBlock) -> str:
+    """Return a rule as `undo` takes it."""
+    return f"{block.rule}: {block.rule_path}" if block.rule_path else block.rule
+
+
+def _show_chunks(found: Explanation, console: Console) -> None:
+    chunks = chunks_of(found)
+    if not chunks:
+        return
+    table = a_table("Chunk", "State", "Why", texts=3)
+    for chunk in chunks:
+        why = f"{chunk.layer}: {chunk.reason}" if chunk.layer else chunk.reason
+        why += f", {chunk.holder}" if chunk.holder else ""
+        table.add_row(shown(chunk.sample, 80), shown(chunk.state), shown(why, 300))
+    console.print()
+    print_table(f"Chunks: {whole(len(chunks))}", table)

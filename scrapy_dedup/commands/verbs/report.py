@@ -1,7 +1,8 @@
 """`scrapy dedup report`: what was fetched, dropped and kept; with `--html FILE` as a page.
 
 JSON: the fields of `scrapy_dedup.report.values.Report`, times in ISO 8601; recrawl is null where the crawl that is
-reported on, the last one without --run, found nothing but new pages.
+reported on, the last one without --run, found nothing but new pages; ledger is null where no crawl left counts, and
+its all_runs with --run, or where there is but one.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import Report
@@ -39,7 +41,7 @@ def run(call: Call) -> int:
     if not report.pages_fetched and not report.domains and report.recrawl is None:
         raise CommandError(f"project {call.project!r} has no pages to report on: run a crawl first")
     if file is not None:
-        _write(file, render_report(report))
+        write_html(file, render_report(report))
     if call.options.json:
         print_json(as_json(report))
     else:
@@ -56,7 +58,12 @@ def _run(project: ProjectStore, asked_for: str | None) -> StoredRun | None:
     raise CommandError(f"project {project.name!r} has no run {asked_for!r}: give the id of one, or last")
 
 
-def _write(file: Path, html: str) -> None:
+def write_html(file: Path, html: str) -> None:
+    """Write a page.
+
+    Raises:
+        CommandError: it cannot be written.
+    """
     try:
         file.write_text(html, encoding="utf-8")
     except OSError as error:
@@ -71,6 +78,10 @@ def as_json(report: Report) -> dict[str, Any]:
         found["recrawl"]["began_at"] = report.recrawl.began_at.isoformat()
     for alarm in found["alarms"]:
         alarm["raised_at"] = alarm["raised_at"].isoformat()
+    if report.ledger is not None:
+        for name in ("run", "all_runs"):
+            if (began_at := getattr(getattr(report.ledger, name), "began_at", None)) is not None:
+                found["ledger"][name]["began_at"] = began_at.isoformat()
     return found
 
 
@@ -89,7 +100,10 @@ def show(report: Report, file: Path | None) -> None:
         told = f"Alarm since {alarm.raised_at:%Y-%m-%d %H:%M}: {alarm.domain}: {alarm.cause}"
         console.print(shown(told, 400, style="red"), soft_wrap=True)
     _show_recrawl(report)
-    _show_layers(report)
+    if report.ledger is not None:
+        show_ledger(report.ledger)
+    else:
+        _show_layers(report)
     _show_shadow(report)
     _show_repeated(report)
     if file is not None:

@@ -50,6 +50,8 @@ def test_json_is_as_documented(finished_shop: Shop) -> None:
             "fetched_at": "2026-03-01T12:00:03+00:00",
             "kept": True,
         },
+        "like": None,
+        "chunks": [],
     }
     assert run.keys() == {"id", "spider", "status", "started_at"}
     assert (document["title"], document["status"], document["chars_out"]) == ("Page 3", "completed", len(unique(3)))
@@ -66,6 +68,7 @@ def test_json_is_as_documented(finished_shop: Shop) -> None:
         "of_pages": 6,
         "path": "body>header>p",
         "text": BANNER,
+        "rule_path": "body>header>p",
     }
 
 
@@ -91,3 +94,24 @@ def test_a_url_that_was_never_met_is_told_with_its_key(finished_shop: Shop) -> N
     assert "This URL was never met in project shop." in told.out
     assert page_key(a_url("nowhere")).hex() in told.out
     assert as_json.json["known"] is False
+
+
+def test_the_page_is_drawn(shop: Shop) -> None:
+    file = shop.folder / "page 3.html"
+
+    told = shop.run("explain", a_url(3), "--html", str(file))
+    quiet = shop.run("explain", a_url(3), "--html", str(file), "--json")
+
+    assert (told.code, quiet.code) == (0, 0)
+    assert f"Drawn: {file}" in told.out
+    html = file.read_text(encoding="utf-8")
+    assert html.startswith("<!doctype html>")
+    assert quiet.json["removed"][0]["fingerprint"] in html
+    assert "<header><p>" not in html, "nothing of the page's own HTML is in it"
+
+
+def test_nothing_is_drawn_of_a_url_that_was_never_met(shop: Shop) -> None:
+    file = shop.folder / "nothing.html"
+
+    assert shop.run("explain", a_url("nowhere"), "--html", str(file)).code == 1
+    assert not file.exists()

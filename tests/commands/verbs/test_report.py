@@ -19,14 +19,16 @@ def test_json_is_the_report(finished_shop: Shop) -> None:
         "alarms",
         "layouts",
         "shadowed",
+        "ledger",
     }
     assert (found["project"], found["pages_fetched"], found["recrawl"]) == ("shop", 12, None)
     assert [each["domain"] for each in found["domains"]] == ["other.example", DOMAIN]
-    assert [(each["layer"], each["pages"], each["blocks"]) for each in found["layers"]] == [
-        ("url", 9, 0),
-        ("canonical", 0, 0),
-        ("boilerplate", 0, 12),
-    ]
+    layers = [(each["layer"], each["pages"], each["blocks"]) for each in found["layers"]]
+    assert [each for each in layers if each[1] or each[2]] == [("url", 9, 0), ("boilerplate", 0, 12)]
+    rows = {each["layer"]: each["pages"] for each in found["ledger"]["run"]["rows"]}
+    assert (rows["url"], rows["title"], rows["chunk"]) == (9, 0, None)
+    assert (found["ledger"]["all_runs"], found["ledger"]["is_estimate"]) == (None, True)
+    assert found["ledger"]["run"]["began_at"] == "2026-03-01T12:00:00+00:00"
     assert [(each["text"], each["on_pages"], each["of_pages"]) for each in found["repeated"]] == [
         (BANNER, 6, 6),
         ("Menu", 6, 6),
@@ -40,6 +42,8 @@ def test_a_person_reads_the_same_figures(finished_shop: Shop) -> None:
     assert "12 pages fetched, " in out
     assert BANNER in out
     assert "6 of 6" in out
+    assert "What each layer saved, run of 2026-03-01 12:00 UTC" in out
+    assert "Tokens: an estimate, 4 characters each." in out
 
 
 def test_the_page_is_written(shop: Shop) -> None:

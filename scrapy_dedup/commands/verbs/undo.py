@@ -1,0 +1,100 @@
+"""`scrapy dedup undo BLOCK|PAGE|RULE`: a wrong removal becomes a rule of what is kept.
+
+BLOCK is 16 hexadecimal digits, PAGE a URL, RULE a name, a path, a selector or an expression, each as `explain` shows
+it. It holds for one domain; --domain says for which, where several lost the same. --list tells all that is kept,
+--remove takes one back. Pages are cleaned by it with the next crawl, or by `scrapy dedup refine`.
+
+JSON: with --list, `kept`: kind (block, page, rule), domain, entry (as the configuration holds it), text; else that of
+one, and `pages`, stored pages that lost it; `dry_run`; `was_there`, nothing was changed; `version` of the domain's
+configuration and `stale`, pages to be cleaned again, or null; `trial`, with --dry-run: pages (looked at), changed,
+chars_less, example.
+"""
+
+import argparse
+import dataclasses
+from datetime import UTC, datetime
+
+from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.undoing import Kept, Undone, find, find_kept, kept_things, undo
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is to be kept, and where."""
+    add = parser.add_argument
+    add("target", nargs="?", metavar="BLOCK|PAGE|RULE", help="16 hexadecimal digits, a URL, or a rule's name or path")
+    add("--domain", help="where, if it was removed on several domains")
+    add("--dry-run", action="store_true", help="only say how many stored pages would change")
+    add("--list", action="store_true", help="list all that is kept")
+    add("--remove", action="store_true", help="take it back: rules act on it again")
+
+
+def run(call: Call) -> int:
+    """Keep something from now on, or tell what is kept."""
+    options = call.options
+    if options.list == (options.target is not None):
+        raise WrongCallError("undo takes a block, a page's URL or a rule; or --list alone")
+    if options.list and (options.dry_run or options.remove):
+        raise WrongCallError("undo --list takes neither --dry-run nor --remove")
+    domain = options.domain.lower() if options.domain else None
+    with call.opened() as (store, project):
+        if options.list:
+            _list([one for one in kept_things(store, project) if domain in (None, one.domain)], as_json=options.json)
+            return DONE
+        search = find_kept if options.remove else find
+        kept = search(store, project, options.target, domain, call.settings)
+        at = None if options.dry_run else datetime.now(UTC)
+        done = undo(store, project, kept, call.settings, at, take_back=options.remove)
+    if options.json:
+        print_json(_as_json(done))
+    else:
+        _show(done, take_back=options.remove)
+    return DONE
+
+
+def _list(kept: list[Kept], *, as_json: bool) -> None:
+    if as_json:
+        print_json({"kept": [dataclasses.asdict(one) for one in kept]})
+        return
+    if not kept:
+        output().print("Nothing is kept in spite of the rules.")
+        return
+    table = a_table("Domain", "Kind", "Kept", texts=3)
+    for one in kept:
+        table.add_row(shown(one.domain, 100), shown(one.kind), shown(one.text, 300))
+    print_table("Kept in spite of the rules", table)
+
+
+def _as_json(done: Undone) -> dict[str, object]:
+    changed = done.changed
+    return {
+        **dataclasses.asdict(done.kept),
+        "pages": done.pages,
+        "dry_run": changed is None,
+        "was_there": done.was_there,
+        "version": changed.version if changed else None,
+        "stale": changed.stale if changed else None,
+        "trial": dataclasses.asdict(done.trial) if done.trial else None,
+    }
+
+
+def _show(done: Undone, *, take_back: bool) -> None:
+    kept, console = done.kept, output()
+    named = f"{kept.kind} {kept.text}"
+    if done.was_there:
+        console.print(shown(f"The {named} was kept on {kept.domain} already: nothing is changed.", 1_000))
+        return
+    lost = count(done.pages, "stored page") + (" is" if done.pages == 1 else " are")
+    told = "is not kept any more" if take_back else "is kept from now on"
+    if done.trial is not None:
+        told = told.replace("is ", "would be ", 1) if not take_back else "would not be kept any more"
+    console.print(shown(f"The {named} {told} on {kept.domain}; {lost} concerned.", 1_000), soft_wrap=True)
+    if done.trial is not None:
+        trial = done.trial
+        changed = f"Of {count(trial.pages, 'page')} that were tried, {whole(trial.changed)} would change"
+        example = f", such as {trial.example}" if trial.example else ""
+        console.print(shown(f"{changed}{example}. Dry run: nothing was written.", 1_000), soft_wrap=True)
+    elif done.changed is not None:
+        waiting = count(done.changed.stale, "page")
+        console.print(f"{waiting} of the domain are to be cleaned again: run `scrapy dedup refine`, or crawl.")

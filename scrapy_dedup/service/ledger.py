@@ -1,0 +1,116 @@
+"""The ledger: what each layer spared, of one run and of all, from the counts that runs leave and from the store."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from scrapy_dedup.report.ledger_values import Ledger, LedgerDomain, LedgerTable, SharedChunk
+from scrapy_dedup.service.ledger_aliases import Pair, group_aliases
+from scrapy_dedup.service.ledger_table import Span, Tokens, estimated, make_table
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.ledger_reads import DroppedPages, LedgerReads, StoredShare
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.writer import ProjectStore
+
+PREFIX: Final = "dedup/"
+ELAPSED: Final = "elapsed_time_seconds"
+ALIAS_GROUPS: Final = 20
+SHARED_CHUNKS: Final = 10
+# Of so many addresses the patterns are right; more would not fit into memory on every machine.
+_MOST_ALIASES: Final = 200_000
+_KEEPERS: Final = 3
+_OTHERS: Final = 3
+
+
+def make_ledger(
+    store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], chosen: StoredRun | None
+) -> Ledger | None:
+    """Return what deduplication spared; None where no run left counts.
+
+    Args:
+        store: of the project.
+        project: to report on.
+        settings: say how tokens are counted.
+        runs: of the project, newest first.
+        chosen: the run to report on; None for the last one, with the sum over all.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    counted = [run for run in runs if counts_of_run(run)]
+    shown = chosen or next(iter(counted), None)
+    if shown is None:
+        return None
+    with store.session(read_only=True) as session:
+        of_run = LedgerReads(session, project.id, shown.id).dropped()
+        reads = LedgerReads(session, project.id, chosen.id if chosen is not None else None)
+        tokens = tokens_of(settings, *reads.chunk_sizes())
+        table = _table([shown], tokens, settings, of_run)
+        several = chosen is None and len(counted) > 1
+        all_runs = _table(counted, tokens, settings, reads.dropped()) if several else None
+        aliases = [Pair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
+        return Ledger(
+            run=table,
+            all_runs=all_runs,
+            tokens_by=tokens.by,
+            is_estimate=tokens.is_estimate,
+            domains=tuple(
+                LedgerDomain(
+                    one.domain,
+                    one.pages,
+                    one.aliases,
+                    one.chars_in,
+                    one.chars_out,
+                    one.chunks_in,
+                    one.chunks_out,
+                )
+                for one in reads.domains()
+            ),
+            aliases=tuple(group_aliases(aliases)[:ALIAS_GROUPS]),
+            shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
+        )
+
+
+def counts_of_run(run: StoredRun) -> dict[str, float]:
+    """Return what a run counted, by the names of its stats without `dedup/`."""
+    return {
+        name.removeprefix(PREFIX): number
+        for name, number in run.stats.items()
+        if name.startswith(PREFIX) and isinstance(number, int | float)
+    }
+
+
+def tokens_of(settings: Settings, size: int, chars: int) -> Tokens:
+    """Return how characters become tokens.
+
+    Args:
+        settings: name the tokenizer, if there is one.
+        size: of all stored chunks together, as it was measured when they were made.
+        chars: of those.
+    """
+    # Equal figures are characters: the chunks were made before there was a tokenizer.
+    if not settings.chunk_tokenizer or not size or size == chars:
+        return estimated()
+    by = f"{settings.chunk_tokenizer} counted {size:,} for the {chars:,} characters of the stored chunks; in proportion"
+    return Tokens(size / chars, by, is_estimate=False)
+
+
+def _table(
+    runs: Sequence[StoredRun], tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages]
+) -> LedgerTable:
+    sums: Counter[str] = Counter()
+    elapsed = 0.0
+    for run in runs:
+        for name, number in counts_of_run(run).items():
+            sums[name] += number  # type: ignore[assignment]  # seconds are fractions
+        seconds = run.stats.get(ELAPSED, 0.0)
+        elapsed += seconds if isinstance(seconds, int | float) else 0.0
+    began = min(run.started_at for run in runs)
+    return make_table(sums, tokens, settings, dropped, Span(len(runs), began, elapsed))
+
+
+def _shared(one: StoredShare) -> SharedChunk:
+    keepers = tuple(url for url, gives in one.places if gives)
+    others = tuple(url for url, gives in one.places if not gives)
+    return SharedChunk(one.sample, one.chars, one.pages, keepers[:_KEEPERS], others[:_OTHERS])

@@ -1,0 +1,69 @@
+"""`scrapy dedup clean` on the hospital's site: each page and each text once, in any order and by any number of jobs."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.running import Outcome, scrapy
+from tests.hospital.outcomes import given, known, reports_of
+from tests.hospital.site import FEW, addresses, rows, site
+from tests.service.test_cleaning_run import as_lines
+
+NL = ("-s", "DEDUP_LANGUAGES=nl")
+OUT = FEW.ledger_of_files["items/out"]
+
+
+def clean(folder: Path, *arguments: str, seed: int | None = None) -> Outcome:
+    pages = site(FEW)
+    (folder / "in.jsonl").write_bytes(as_lines(rows(pages, addresses(pages, FEW, seed))))
+    return scrapy("dedup", "clean", "in.jsonl", "-O", "out.jsonl", *NL, *arguments, folder=folder)
+
+
+def written(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "out.jsonl").read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("seed", [None, 1, 2], ids=["in-order", "shuffled", "shuffled-anew"])
+def test_every_page_and_every_text_goes_out_once(tmp_path: Path, seed: int | None) -> None:
+    told = clean(tmp_path, seed=seed)
+
+    reports = reports_of(written(tmp_path))
+    assert told.code == 0
+    assert told.out.startswith(f"{OUT} pages cleaned ({OUT} by template)")
+    assert len(reports) == OUT
+    assert set(given(reports).values()) == {1}
+    assert set(given(reports)) == known(reports)
+
+
+def test_any_number_of_jobs_writes_the_same(tmp_path: Path) -> None:
+    clean(tmp_path, "--jobs", "1")
+    alone = (tmp_path / "out.jsonl").read_bytes()
+    clean(tmp_path, "--jobs", "3")
+
+    assert (tmp_path / "out.jsonl").read_bytes() == alone
+
+
+def test_layers_that_are_off_write_every_page(tmp_path: Path) -> None:
+    layers = ("url", "canonical", "title", "duplicate")
+    clean(tmp_path, *(part for layer in layers for part in ("-s", f"DEDUP_{layer.upper()}_ENABLED=0")))
+
+    assert len(written(tmp_path)) == FEW.pages + FEW.repeated_addresses
+
+
+def test_near_duplicates_are_left_out_where_that_was_chosen(tmp_path: Path) -> None:
+    clean(tmp_path, "-s", "DEDUP_NEAR_DUPLICATE=drop")
+
+    assert len(written(tmp_path)) == OUT - FEW.editions
+
+
+def test_chunks_are_rows_where_that_was_chosen(tmp_path: Path) -> None:
+    clean(tmp_path, "-s", "DEDUP_EMIT_CHUNKS=1")
+
+    found = written(tmp_path)
+    chunks = [row for row in found if "cleaned_content" not in row]
+    assert len(found) - len(chunks) == OUT
+    assert {row["url"] for row in chunks} == {row["url"] for row in found}
+    assert sum(row.get("layer") == "language" for row in chunks) == FEW.french + FEW.german
+    assert sum(row.get("layer") == "chunk" for row in chunks) == FEW.chunks_dropped()

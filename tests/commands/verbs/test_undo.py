@@ -1,0 +1,225 @@
+"""`scrapy dedup undo`, run in this process; and what it does from one crawl to the next."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from scrapy_dedup.commands.call import answer
+from scrapy_dedup.commands.dedup import VerbParser
+from scrapy_dedup.commands.verbs import explain, undo
+from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from tests.commands.running import scrapy
+from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
+from tests.refining_site import PROMOTION, publish
+from tests.server import WebServer, serving
+from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
+
+OTHER = "other.example"
+PAGES = 12
+
+
+class Told(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+Run = Callable[..., Told]
+
+
+def called(verb: Any, words: tuple[str, ...], url: str, project: str) -> int:
+    parser = VerbParser(prog="scrapy dedup", allow_abbrev=False)
+    verb.add_options(parser)
+    parser.add_argument("--json", action="store_true")
+    return answer(verb.run, {"DEDUP_DATABASE_URL": url, "BOT_NAME": project}, parser.parse_args(words))
+
+
+@pytest.fixture
+def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a verb on a store with two domains whose pages lost their banner; one of them lost a menu, too."""
+    monkeypatch.setenv("COLUMNS", "200")
+    url = f"sqlite:///{tmp_path / 'dedup.db'}"
+    with Store.open(url) as store:
+        project = store.project("shop")
+        put(project, {a_url(name): html_page(name, BANNER, "Menu") for name in range(6)})
+        put(project, {f"https://{OTHER}/{name}": html_page(name, BANNER) for name in range(6)})
+        with store.session() as session:
+            DomainDedupService(session, Settings()).analyze_project(project.id)
+
+    def run(*words: str, verb: Any = undo) -> Told:
+        code = called(verb, words, url, "shop")
+        return Told(code, *capsys.readouterr())
+
+    return run
+
+
+def removed(run: Run, url: str, text: str) -> dict[str, Any]:
+    found: list[dict[str, Any]] = run(url, "--json", verb=explain).json["removed"]
+    return next(one for one in found if one["text"] == text)
+
+
+def test_a_block_as_explain_shows_it_is_kept(run: Run) -> None:
+    menu = removed(run, a_url(1), "Menu")
+
+    done = run(menu["fingerprint"].upper(), "--json").json
+
+    assert done == {
+        "kind": "block",
+        "domain": DOMAIN,
+        "entry": menu["fingerprint"],
+        "text": menu["fingerprint"],
+        "pages": 6,
+        "dry_run": False,
+        "was_there": False,
+        "version": 1,
+        "stale": 6,
+        "trial": None,
+    }
+    assert run("--list", "--json").json["kept"] == [
+        {"kind": "block", "domain": DOMAIN, "entry": menu["fingerprint"], "text": menu["fingerprint"]}
+    ]
+
+
+@pytest.mark.parametrize("part", ["rule", "rule_path", "both"])
+def test_a_rule_is_named_by_its_name_its_path_or_both(run: Run, part: str) -> None:
+    menu = removed(run, a_url(1), "Menu")
+    name = f"{menu['rule']}: {menu['rule_path']}" if part == "both" else menu[part]
+
+    done = run(name, "--domain", DOMAIN.upper(), "--json").json
+
+    assert (done["kind"], done["domain"], done["entry"], done["pages"]) == ("rule", DOMAIN, name, 6)
+    assert name in run(a_url(1), verb=explain).out
+
+
+def test_a_page_is_named_by_its_url(run: Run) -> None:
+    done = run(a_url("3?utm_source=x"), "--json").json
+
+    page_key = run(a_url(3), "--json", verb=explain).json["page_key"]
+    assert (done["kind"], done["entry"], done["pages"], done["stale"]) == ("page", page_key, 1, 6)
+    assert a_url(3) in run("--list").out
+
+
+def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:
+    menu = removed(run, a_url(1), "Menu")
+
+    told = run(menu["fingerprint"], "--dry-run")
+    found = run(menu["fingerprint"], "--dry-run", "--json").json
+
+    assert "would be kept from now on" in told.out
+    assert "6 stored pages are concerned" in told.out
+    assert "nothing was written" in told.out
+    assert (found["dry_run"], found["version"], found["trial"]["pages"]) == (True, None, 6)
+    assert run("--list").out == "Nothing is kept in spite of the rules.\n"
+
+
+def test_a_person_is_told_what_comes_next(run: Run) -> None:
+    menu = removed(run, a_url(1), "Menu")
+
+    first, again = run(menu["fingerprint"]), run(menu["fingerprint"])
+
+    assert "6 stored pages are concerned" in first.out
+    assert "6 pages of the domain are to be cleaned again: run `scrapy dedup refine`" in first.out
+    assert "was kept" in again.out
+    assert "nothing is changed" in again.out
+
+
+def test_what_is_kept_is_taken_back(run: Run) -> None:
+    menu = removed(run, a_url(1), "Menu")
+    for name in (menu["fingerprint"], a_url(2), menu["rule_path"]):
+        run(name, "--domain", DOMAIN)
+
+    for name in (menu["fingerprint"], a_url(2)):
+        assert run(name, "--remove").code == 0
+
+    assert [one["text"] for one in run("--list", "--json").json["kept"]] == [menu["rule_path"]]
+    assert "is not kept any more" in run(menu["rule_path"], "--remove").out
+    assert run("--list", "--json").json["kept"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        pytest.param([], 2, "undo takes a block, a page's URL or a rule", id="nothing"),
+        pytest.param(["x", "--list"], 2, "or --list alone", id="both"),
+        pytest.param(["--list", "--dry-run"], 2, "takes neither", id="list-dry"),
+        pytest.param(["0123456789abcdef"], 1, "no stored page lost the block", id="block"),
+        pytest.param(["https://nowhere.example/"], 1, "was never met", id="page"),
+        pytest.param(["https://", "--domain", DOMAIN], 2, "is no URL of a page", id="no-url"),
+        pytest.param([a_url(1), "--domain", OTHER], 1, f"is a page of {DOMAIN}, not of {OTHER}", id="other-domain"),
+        pytest.param(["template: repeat"], 1, "did you mean 'template: repeats'?", id="misspelt"),
+        pytest.param(["template: repeats"], 1, f"on several domains: name one by --domain, of {OTHER}", id="several"),
+        pytest.param(["\x1b]0;x\x07", "--domain", "nowhere"], 1, "lost anything", id="hostile"),
+        pytest.param(["nothing", "--remove"], 1, "is not kept: see undo --list", id="not-kept"),
+    ],
+)
+def test_what_cannot_be_told_is_said(run: Run, words: list[str], code: int, told: str) -> None:
+    found = run(*words)
+
+    assert (found.code, found.out) == (code, "")
+    assert told in found.err
+    assert "\x1b" not in found.err
+
+
+def test_what_two_domains_keep_needs_the_domain_to_be_taken_back(run: Run) -> None:
+    for domain in (DOMAIN, OTHER):
+        assert run("template: repeats", "--domain", domain).code == 0
+
+    told = run("template: repeats", "--remove")
+
+    assert (told.code, told.out) == (1, "")
+    assert f"is kept on several domains: name one by --domain, of {OTHER}, {DOMAIN}" in told.err
+
+
+def test_a_selector_of_all_sites_can_be_kept_before_it_removed_anything(run: Run) -> None:
+    done = run("nav", "--domain", "new.example", "--json").json
+
+    assert (done["kind"], done["entry"], done["pages"], done["stale"]) == ("rule", "nav", 0, 0)
+
+
+# From one crawl to the next.
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        publish(running, PAGES)
+        yield running
+
+
+@pytest.mark.crawl
+@pytest.mark.parametrize("by", ["block", "rule"])
+def test_refine_gives_what_was_removed_wrongly(
+    server: WebServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str
+) -> None:
+    project = Project(tmp_path / "project", dict(ADDON))
+    urls = publish(server, PAGES)
+    project.crawl("walker", "-a", f"start={urls[0]}")
+    settings = [f"{name} = {value!r}" for name, value in {**BASE, **ADDON}.items()]
+    (project.folder / "project_settings.py").write_text("\n".join(settings) + "\n", encoding="utf-8")
+    before = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
+    (project.folder / "feed.jsonl").unlink()
+    told = scrapy("dedup", "explain", urls[2], "--json", folder=project.folder, PYTHONPATH=str(ROOT))
+    block = next(one for one in told.json["removed"] if one["text"] == PROMOTION)
+    name = block["fingerprint"] if by == "block" else f"{block['rule']}: {block['rule_path']}"
+
+    assert called(undo, (name,), f"sqlite:///{project.folder / '.scrapy' / 'dedup.db'}", told.json["project"]) == 0
+    out = capsys.readouterr().out
+    refined = scrapy("dedup", "refine", "--json", folder=project.folder, PYTHONPATH=str(ROOT))
+
+    assert "run `scrapy dedup refine`" in out
+    assert refined.code == 0, refined.err
+    after = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
+    assert PROMOTION not in before[urls[2]]
+    assert PROMOTION in after[urls[2]]
+    assert {url for url, text in before.items() if PROMOTION not in text} <= after.keys()
+    assert scrapy("dedup", "explain", urls[2], folder=project.folder, PYTHONPATH=str(ROOT)).out.count(PROMOTION) == 0

@@ -1,0 +1,50 @@
+"""The words of a text are the same, whatever its form."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.neardup import words
+from scrapy_dedup.core.plain import plain
+from scrapy_dedup.core.render import Output
+
+
+@pytest.mark.parametrize(
+    ("content", "output", "found"),
+    [
+        pytest.param("See [the plan](https://a.example/plan).", "markdown", "See the plan", id="link"),
+        pytest.param("See [the plan](/plan_(old)/x).", "markdown", "See the plan", id="link-with-parentheses"),
+        pytest.param('![A map](/map.png "Where we are") here', "markdown", "A map here", id="picture-with-title"),
+        pytest.param("[one](/1)[two](/2)", "markdown", "one two", id="links-side-by-side"),
+        pytest.param("[open (not a link", "markdown", "open not a link", id="half-a-link"),
+        pytest.param("a](b c) d", "markdown", "a b c d", id="white-space-in-a-target"),
+        pytest.param("<h1>Plan</h1><p>of <b>work</b></p>", "html", "Plan of work", id="tags"),
+        pytest.param("<p title='x'>a&amp;b &eacute;t&eacute;</p>", "html", "a b été", id="references"),
+        pytest.param("1 < 2 and 3", "html", "1 2 and 3", id="a-sign-that-is-no-tag"),
+        pytest.param("<p>stays</p> [as](/it) is", "text", "p stays p as it is", id="text-is-its-words"),
+        pytest.param("", "markdown", "", id="nothing"),
+    ],
+)
+def test_words_are_those_that_a_reader_sees(content: str, output: Output, found: str) -> None:
+    assert words(plain(content, output)) == found.lower().split()
+
+
+@pytest.mark.parametrize("output", ["markdown", "html", "text"])
+@given(content=st.text(alphabet='[]()<>"&;! \nab#', max_size=60))
+def test_any_text_has_words(output: Output, content: str) -> None:
+    assert isinstance(plain(content, output), str)
+
+
+@pytest.mark.parametrize(
+    "content", ["](" * 50_000, "](((" * 50_000, '](a "' * 50_000, "](a(a)" * 40_000, "<" * 200_000]
+)
+@pytest.mark.parametrize("output", ["markdown", "html"])
+def test_hostile_text_takes_no_long_time(content: str, output: Output) -> None:
+    assert plain(content, output)
+
+
+@given(st.lists(st.sampled_from(["tea", "milk", "sugar"]), max_size=6), st.sampled_from(["/a", "https://b.example/?c"]))
+def test_pages_that_differ_by_their_links_alone_have_the_same_words(said: list[str], target: str) -> None:
+    linked = " ".join(f"[{word}]({target})" for word in said)
+
+    assert words(plain(linked, "markdown")) == said

@@ -1,0 +1,85 @@
+"""Brochures as PDF among a site's pages: without cover and running headers, and each once."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.hospital.brochures import COVER, COVER_PATTERN, HEADER
+from tests.hospital.outcomes import given, known, reports_of
+from tests.hospital.site import FEW, addresses, rows, served, site
+from tests.server import Answer, WebServer, serving
+from tests.service.test_cleaning_run import Done
+
+pytestmark = pytest.mark.crawl
+
+SIZES = replace(FEW, brochures=6, brochures_with_twins=2)
+# Blocks of PDFs are others than those of pages.
+LEDGER = {name: number for name, number in SIZES.ledger.items() if not name.startswith("boilerplate/")}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda origins: served(site(SIZES, origins[0]))) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def answers(server: WebServer) -> dict[str, Answer]:
+    return {url: answer for url, answer in server.site.items() if isinstance(answer, Answer)}
+
+
+@pytest.fixture(scope="module", params=[None, 1], ids=["in-order", "shuffled"])
+def crawled(
+    request: pytest.FixtureRequest, answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory
+) -> Crawled:
+    settings = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_PDF_BOILERPLATE_PATTERNS": [COVER_PATTERN]}
+    project = Project(tmp_path_factory.mktemp("brochures") / "project", settings)
+    return project.crawl("hospital", "-a", f"start={' '.join(addresses(answers, SIZES, request.param))}")
+
+
+@pytest.fixture(scope="module")
+def done(answers: dict[str, Answer]) -> Done:
+    settings: dict[str, Any] = {"languages": frozenset(["nl"]), "pdf_boilerplate_patterns": (COVER_PATTERN,)}
+    return Done(*rows(answers, addresses(answers, SIZES)), **settings)
+
+
+def brochures(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in items if item["url"].endswith(".pdf")]
+
+
+class TestCrawl:
+    def test_counts_brochures_among_the_pages(self, crawled: Crawled) -> None:
+        assert {name: crawled.count(name) for name in LEDGER} == LEDGER
+
+    def test_gives_each_brochure_once_with_its_title(self, crawled: Crawled) -> None:
+        titles = sorted(item["title"] for item in brochures(crawled.fed))
+
+        assert titles == [f"Folder {number}" for number in range(SIZES.brochures)]
+
+    def test_leaves_out_cover_and_running_headers(self, crawled: Crawled) -> None:
+        texts = [item["cleaned_content"] for item in brochures(crawled.fed)]
+
+        assert len(texts) == SIZES.brochures
+        assert not [text for text in texts if HEADER in text or any(line in text for line in COVER) or "/ 5" in text]
+        assert all(len(text) > 5_000 for text in texts)
+
+    def test_gives_every_text_once(self, crawled: Crawled) -> None:
+        reports = reports_of(crawled.fed)
+
+        assert set(given(reports).values()) == {1}
+        assert set(given(reports)) == known(reports)
+
+
+class TestFiles:
+    def test_count_the_same(self, done: Done) -> None:
+        ledger = {name: number for name, number in SIZES.ledger_of_files.items() if name in LEDGER}
+
+        assert {name: done.tally.counts[name] for name in ledger} == ledger
+
+    def test_have_the_same_texts_as_a_crawl(self, done: Done, crawled: Crawled) -> None:
+        ours, theirs = reports_of(done.rows), reports_of(crawled.fed)
+
+        assert set(given(ours)) == set(given(theirs))

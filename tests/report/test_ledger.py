@@ -1,0 +1,120 @@
+"""The ledger's sections, read back with a parser."""
+
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
+from scrapy_dedup.report.ledger_values import Check, Ledger, LedgerRow
+from scrapy_dedup.report.page import render_report
+from tests.report.builders import a_ledger, a_report, a_row, a_table
+from tests.report.hostile import HOSTILE, a_hostile_ledger
+
+NONE = "\N{EN DASH}"
+
+
+def read(ledger: Ledger) -> LexborHTMLParser:
+    return LexborHTMLParser(render_report(a_report(ledger=ledger)))
+
+
+def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
+    return [node.text(separator="", strip=False).strip() for node in tree.css(selector)]
+
+
+def test_it_stands_in_the_place_of_the_old_table() -> None:
+    headings = texts(read(a_ledger()), "h2")
+
+    assert "What each layer dropped" not in headings
+    assert headings[1:4] == ["What each layer saved", "One page, several addresses", "Most shared chunks"]
+
+
+@pytest.mark.parametrize(
+    ("row", "figures"),
+    [
+        pytest.param(a_row(), ["53", NONE, "~159", "~52.5\u00a0k", "~13.1\u00a0k"], id="about"),
+        pytest.param(
+            a_row(is_about=False, blocks=1_344), ["53", "1,344", "159", "52.5\u00a0k", "13.1\u00a0k"], id="counted"
+        ),
+        pytest.param(
+            LedgerRow("chunk", "", "", chunks=0, chars=0, tokens=0), [NONE, NONE, "0", "0", "0"], id="nothing"
+        ),
+    ],
+)
+def test_figures_say_what_is_about_and_what_is_not_counted(row: LedgerRow, figures: list[str]) -> None:
+    assert figures_of(row) == figures
+
+
+def test_each_figure_names_its_column_where_there_is_no_room_for_a_head() -> None:
+    cells = read(a_ledger()).css("table.wide")[0].css("tbody tr")[0].css("td")
+
+    assert tuple(cell.attributes.get("data-label") for cell in cells) == COLUMNS
+
+
+def test_layers_that_saved_text_have_a_bar() -> None:
+    assert texts(read(a_ledger()), ".savings .name") == ["title", "chunk"]
+    assert read(a_ledger(run=a_table(rows=()), all_runs=None)).css(".savings") == []
+
+
+def test_before_counts_the_pages_that_were_left_out() -> None:
+    assert amounts_of(a_table()) == [
+        ("Items", "315", "192", "39\u00a0%"),
+        ("Chunks", "~868", "653", "25\u00a0%"),
+        ("Characters", "~351,991", "261,475", "26\u00a0%"),
+        ("Tokens", "~87,998", "65,369", "26\u00a0%"),
+    ]
+
+
+def test_counts_that_do_not_agree_are_shown_first() -> None:
+    wrong = a_table(checks=(Check("items", 5, 7), Check("chunks", 3, 3)))
+
+    assert texts(read(a_ledger(run=wrong)), ".alarms li") == ["items: 5, but 7"]
+    assert read(a_ledger()).css(".alarms") == []
+
+
+def test_how_tokens_were_counted_is_said() -> None:
+    assert tokens_line(a_ledger()).startswith("Tokens: an estimate, 4 characters each. ~: ")
+    assert tokens_line(a_ledger(run=a_table(rows=()), all_runs=None)) == "Tokens: an estimate, 4 characters each."
+
+
+def test_costs_are_told_with_their_share() -> None:
+    tree = read(a_ledger())
+
+    assert "1.38 seconds of processor time of 15.0 that the crawl took." in texts(tree, "p.lead")
+    assert "93\u00a0%" in texts(tree, "td")
+    assert "What it cost" not in texts(read(a_ledger(run=a_table(costs=()), all_runs=None)), "h3")
+
+
+def test_patterns_of_addresses_have_a_count_and_an_example() -> None:
+    tree = read(a_ledger())
+
+    assert "/werking/*" in texts(tree, "code")
+    assert "66 addresses of pages that have another one, by how both look; * is anything." in texts(tree, "p.lead")
+    assert "33 by canonical, 33 by title" in texts(tree, ".note")
+
+
+def test_a_chunk_that_nobody_gives_says_so() -> None:
+    (shared,) = a_ledger().shared
+    nobody = type(shared)(shared.sample, shared.chars, shared.pages, (), shared.others)
+
+    assert any(
+        "given by https://a.example/1; also on" in " ".join(text.split()) for text in texts(read(a_ledger()), ".note")
+    )
+    assert any("given by none" in text for text in texts(read(a_ledger(shared=(nobody,))), ".note"))
+
+
+def test_what_there_is_not_has_no_section() -> None:
+    headings = texts(read(a_ledger(aliases=(), shared=(), domains=(), all_runs=None)), "h2, summary")
+
+    assert not {"One page, several addresses", "Most shared chunks"} & set(headings)
+    assert not any("runs together" in text or "By domain" in text for text in headings)
+
+
+def test_hostile_text_stays_text() -> None:
+    html = render_report(a_report(ledger=a_hostile_ledger()))
+    tree = LexborHTMLParser(html)
+
+    assert HOSTILE in "".join(texts(tree, "main"))
+    assert tree.css("script, img") == []
+    assert not any(
+        (node.attributes.get("href") or "").startswith(("javascript", "data:text")) for node in tree.css("a")
+    )
+    assert len(html) < 200_000

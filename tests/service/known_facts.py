@@ -1,0 +1,90 @@
+"""Facts of pages, and a run in which they are compared: a test overrides what it is about."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from scrapy_dedup.core.fingerprints import text_hash
+from scrapy_dedup.core.neardup import shingles, sketch_of
+from scrapy_dedup.service.chunking import divide
+from scrapy_dedup.service.comparison import Comparison, compare, withdraw
+from scrapy_dedup.service.others import Found, Others
+from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.service.stopwatch import Stopwatch
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import DocumentRecord, Record, SourceRecord
+from scrapy_dedup.store.writer import ProjectStore
+from tests.hospital.words import prose
+from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_source
+
+SETTINGS = Settings()
+
+
+def a_paragraph(name: object) -> str:
+    """Return a section that is long enough to be a chunk of its own."""
+    return f"## Part {name}\n\n{prose(('paragraph', name), 5)}"
+
+
+def a_fact(name: object, paragraphs: Sequence[object], settings: Settings = SETTINGS, **fields: Any) -> Facts:
+    """Return what others may have of a page that consists of some paragraphs; `title` gives it one."""
+    text = "\n\n".join(map(a_paragraph, paragraphs))
+    title, domain = fields.pop("title", None), fields.get("domain", DOMAIN)
+    language = fields.get("language", "")
+    of_domain = domain if settings.near_duplicate_scope == "domain" else ""
+    defaults: dict[str, Any] = {
+        "page_key": a_key(name),
+        "domain": domain,
+        "title_key": text_hash(title) if title else None,
+        "text_hash": text_hash(text),
+        "language": language,
+        "text": text,
+        "sketch": sketch_of(shingles(text), f"{of_domain} {language}".encode()),
+        "chunks": divide(text, a_key(name), None, settings, Stopwatch()),
+    }
+    return Facts(**{**defaults, **fields})
+
+
+class Run:
+    """Pages that are compared one after the other, or at once, over a real store."""
+
+    def __init__(self, project: ProjectStore, settings: Settings = SETTINGS) -> None:
+        self.project = project
+        self.settings = settings
+        self.others = Others(project)
+        self.rows: list[Record] = []
+
+    def ask(self, facts: Facts) -> Found:
+        return self.others.ask(facts, self.settings)
+
+    def decide(self, facts: Facts, found: Found) -> Comparison:
+        """Compare a page by what the store said of it; what is learnt waits to be written."""
+        comparison = compare(self.others, facts, found, self.settings)
+        self.rows += [self.document(facts), self.source(facts), *comparison.records(self.settings, NOON)]
+        return comparison
+
+    def give(self, facts: Facts) -> Comparison:
+        return self.decide(facts, self.ask(facts))
+
+    def fail(self, facts: Facts) -> None:
+        """Withdraw a page, as after a later pipeline failed."""
+        self.rows += [self.document(facts, status="failed"), withdraw(self.others, facts.page_key, self.settings)]
+
+    def write(self) -> None:
+        """Write what waits, and let the store alone remember it."""
+        self.project.write(self.rows)
+        self.rows.clear()
+
+    def later(self) -> "Run":
+        """Return another run on the same store, which knows nothing but that."""
+        self.write()
+        return Run(self.project, self.settings)
+
+    def document(self, facts: Facts, **fields: Any) -> DocumentRecord:
+        return a_document(None, **{"page_key": facts.page_key, "domain": facts.domain, **fields})
+
+    def source(self, facts: Facts) -> SourceRecord:
+        return a_source(None, page_key=facts.page_key, domain=facts.domain, cleaned_content=facts.text)
+
+
+def given(comparison: Comparison) -> list[str]:
+    """Return the texts that go out with a page."""
+    return [one.chunk.text for one in comparison.chunks.given]

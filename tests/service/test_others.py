@@ -1,0 +1,276 @@
+"""Who stands for whom: by what the store says, and by what of this run is on its way there."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.service.comparison import Comparison
+from scrapy_dedup.service.others import Found, asked_layers, drops
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.known_facts import Run, a_fact, a_paragraph, given
+from tests.store.builders import a_key
+
+TEN = list(range(10))
+NEARLY = [*TEN[:9], 99]
+LOW = Settings(near_duplicate_jaccard=0.7)
+
+
+@pytest.fixture(params=["on-its-way", "stored", "of-an-earlier-run"])
+def after(request: pytest.FixtureRequest, project: ProjectStore) -> Any:
+    """Give some pages, and return a run in which they are known by one way or the other."""
+
+    def prepare(*facts: Any, settings: Settings = LOW) -> Run:
+        run = Run(project, settings)
+        for one in facts:
+            run.give(one)
+        if request.param == "stored":
+            run.write()
+        return run.later() if request.param == "of-an-earlier-run" else run
+
+    return prepare
+
+
+def said(comparison: Comparison) -> tuple[str | None, bytes | None]:
+    same = comparison.same
+    return (same.layer, same.keeper) if same is not None else (None, None)
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "fields", "found"),
+    [
+        pytest.param(TEN, {"title": "Plan"}, ("title", a_key("first")), id="title-and-text"),
+        pytest.param(NEARLY, {"title": "Plan"}, ("title", a_key("first")), id="title-and-most-of-the-text"),
+        pytest.param(range(50, 60), {"title": "Plan"}, (None, None), id="title-alone"),
+        pytest.param(TEN, {"title": "Other"}, ("duplicate", a_key("first")), id="text"),
+        pytest.param(TEN, {"title": "Plan", "domain": "other.example"}, (None, None), id="other-domain"),
+        pytest.param(NEARLY, {}, ("near_duplicate", a_key("first")), id="most-of-the-text"),
+        pytest.param(NEARLY, {"language": "fr"}, (None, None), id="most-of-the-text-in-another-language"),
+        pytest.param(TEN, {"title": "Plan", "siblings": frozenset([a_key("first")])}, (None, None), id="translation"),
+        pytest.param(range(50, 60), {}, (None, None), id="nothing-in-common"),
+    ],
+)
+def test_page_finds_one_that_came_before(after: Any, paragraphs: Any, fields: Any, found: Any) -> None:
+    run = after(a_fact("first", TEN, title="Plan"), settings=replace(LOW, title_agreement=0.7))
+
+    assert said(run.give(a_fact("second", paragraphs, **fields))) == found
+
+
+def test_page_that_comes_again_is_not_its_own_twin(after: Any) -> None:
+    run = after(a_fact("first", TEN, title="Plan"))
+
+    again = run.give(a_fact("first", TEN, title="Plan"))
+
+    assert said(again) == (None, None)
+    assert len(given(again)) == len(TEN)
+
+
+def test_title_that_many_texts_have_says_nothing(after: Any) -> None:
+    pages = [a_fact(name, [name * 10 + number for number in TEN], title="Contact") for name in range(1, 5)]
+    run = after(*pages)
+
+    assert said(run.give(a_fact("twin", [10 + number for number in TEN], title="Contact"))) == ("duplicate", a_key(1))
+
+
+def test_trusted_title_drops_a_page_with_another_text(after: Any) -> None:
+    run = after(a_fact("first", TEN, title="Plan"), settings=Settings(title_trust="always"))
+
+    comparison = run.give(a_fact("second", range(50, 60), title="Plan"))
+
+    assert said(comparison) == ("title", a_key("first"))
+    assert comparison.dropped
+    assert given(comparison) == []
+
+
+def test_no_page_leads_to_one_that_was_dropped(after: Any) -> None:
+    run = after(a_fact("first", TEN, title="Plan"), a_fact("second", TEN, title="Plan"))
+
+    assert said(run.give(a_fact("third", TEN, title="Plan"))) == ("title", a_key("first"))
+
+
+@pytest.mark.parametrize(("scope", "layer"), [("domain", None), ("project", "duplicate")])
+def test_scope_says_among_which_domains_is_looked(after: Any, scope: Any, layer: str | None) -> None:
+    settings = Settings(near_duplicate_scope=scope)
+    run = after(a_fact("first", TEN, settings), settings=settings)
+
+    assert said(run.give(a_fact("second", TEN, settings, domain="other.example")))[0] == layer
+
+
+def test_near_duplicates_of_a_project_are_found_on_other_domains(after: Any) -> None:
+    settings = replace(LOW, near_duplicate_scope="project")
+    run = after(a_fact("first", TEN, settings), settings=settings)
+
+    found = run.give(a_fact("second", NEARLY, settings, domain="other.example"))
+
+    assert said(found) == ("near_duplicate", a_key("first"))
+
+
+def test_chain_of_likeness_ends_at_a_keeper(after: Any) -> None:
+    """What is like a marked page, but not like its keeper, is a keeper itself."""
+    run = after(a_fact(1, TEN), a_fact(2, NEARLY))
+
+    third = run.give(a_fact(3, [*TEN[:7], 97, 98, 99]))
+
+    assert said(third) == (None, None)
+
+
+class TestAtOnce:
+    """Two pages ask before either is decided."""
+
+    @pytest.mark.parametrize("layer", ["title", "duplicate", "near_duplicate"])
+    def test_one_of_two_pages_goes_out(self, project: ProjectStore, layer: str) -> None:
+        run = Run(project, replace(LOW, near_duplicate="drop"))
+        title = "Plan" if layer == "title" else None
+        first, second = (
+            a_fact(1, TEN, title=title),
+            a_fact(2, NEARLY if layer == "near_duplicate" else TEN, title=title),
+        )
+        found = [run.ask(first), run.ask(second)]
+
+        decided = [run.decide(first, found[0]), run.decide(second, found[1])]
+
+        assert [one.dropped for one in decided] == [False, True]
+        assert said(decided[1]) == (layer, a_key(1))
+
+    def test_text_that_both_have_goes_out_once(self, project: ProjectStore) -> None:
+        run = Run(project)
+        first, second = a_fact(1, [1, 2]), a_fact(2, [2, 3])
+        found = [run.ask(first), run.ask(second)]
+
+        texts = given(run.decide(first, found[0])) + given(run.decide(second, found[1]))
+
+        assert sorted(texts) == sorted(map(a_paragraph, [1, 2, 3]))
+
+    def test_text_that_a_page_has_lost_meanwhile_is_not_its_any_more(self, project: ProjectStore) -> None:
+        """The store still says that it holds it."""
+        run = Run(project)
+        run.give(a_fact(1, [1, 2]))
+        run = run.later()
+        second = a_fact(2, [2, 3])
+        found = run.ask(second)
+        run.give(a_fact(1, [1, 9]))
+
+        assert given(run.decide(second, found)) == [a_paragraph(2), a_paragraph(3)]
+
+
+class TestFailure:
+    def test_page_that_failed_stands_for_none(self, after: Any) -> None:
+        run = after(first := a_fact(1, TEN, title="Plan"))
+        run.fail(first)
+        run.write()
+
+        assert said(run.give(a_fact(2, TEN, title="Plan"))) == (None, None)
+
+    def test_page_that_failed_holds_no_text(self, after: Any) -> None:
+        run = after(first := a_fact(1, [1, 2]))
+        run.fail(first)
+        run.write()
+
+        assert given(run.give(a_fact(2, [1, 3]))) == [a_paragraph(1), a_paragraph(3)]
+
+    def test_page_that_failed_since_it_was_asked_about_counts_for_none(self, after: Any) -> None:
+        run = after(first := a_fact(1, TEN, title="Plan"))
+        second = a_fact(2, TEN, title="Plan")
+        found = run.ask(second)
+        run.fail(first)
+
+        decided = run.decide(second, found)
+
+        assert said(decided) == (None, None)
+        assert len(given(decided)) == len(TEN)
+
+    def test_page_that_failed_and_comes_again_counts(self, after: Any) -> None:
+        run = after(first := a_fact(1, TEN))
+        run.fail(first)
+        run.give(first)
+
+        assert said(run.give(a_fact(2, TEN))) == ("duplicate", a_key(1))
+
+    def test_unknown_page_can_be_withdrawn(self, project: ProjectStore) -> None:
+        run = Run(project)
+        run.fail(a_fact(1, TEN))
+        run.write()
+
+        assert project.chunks_of(a_key(1)) == []
+
+
+def test_store_that_does_not_answer_leaves_what_is_on_its_way(project: ProjectStore) -> None:
+    run = Run(project)
+    run.give(a_fact(1, TEN))
+
+    assert said(run.decide(a_fact(2, TEN), Found())) == ("duplicate", a_key(1))
+
+
+def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectStore) -> None:
+    run = Run(project)
+    plain = [a_fact(number, []) for number in range(1_001)]
+    run.give(a_fact("first", TEN))
+    for one in plain[:999]:
+        run.decide(one, Found())
+
+    before = run.decide(a_fact("second", TEN), Found())
+    for one in plain[999:]:
+        run.decide(one, Found())
+
+    assert said(before) == ("duplicate", a_key("first"))
+    assert run.others.words_of([a_key("first")], Settings()) == {}
+
+
+def test_longest_texts_are_not_kept_beside_each_other(project: ProjectStore) -> None:
+    run = Run(project)
+    for name in (1, 2):
+        run.decide(a_fact(name, [], text="x" * 15_000_000), Found())
+
+    assert list(run.others.words_of([a_key(1), a_key(2)], Settings())) == [a_key(2)]
+
+
+def test_words_come_without_the_form_of_their_text(project: ProjectStore) -> None:
+    run = Run(project)
+    run.give(a_fact("stored", [], text="see [it](https://a.example/x)"))
+    run = run.later()
+    run.give(a_fact("recent", [], text="recent words"))
+
+    keys = [a_key("stored"), a_key("recent"), a_key("nobody")]
+    assert run.others.words_of(keys, Settings()) == {
+        a_key("stored"): "see [it] ",
+        a_key("recent"): "recent words",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        pytest.param(Settings(), {"title", "duplicate", "near_duplicate"}, id="default"),
+        pytest.param(Settings(near_duplicate="off"), {"title", "duplicate"}, id="off-by-mode"),
+        pytest.param(Settings(near_duplicate_enabled=False), {"title", "duplicate"}, id="off-by-switch"),
+        pytest.param(Settings(title_enabled=False, duplicate_enabled=False), {"near_duplicate"}, id="others-off"),
+        pytest.param(Settings(shadow=frozenset(["title"])), {"title", "duplicate", "near_duplicate"}, id="shadow"),
+    ],
+)
+def test_layers_that_are_asked(settings: Settings, asked: set[str]) -> None:
+    assert asked_layers(settings) == asked
+
+
+@pytest.mark.parametrize(
+    ("settings", "dropped"),
+    [
+        pytest.param(Settings(), False, id="mark"),
+        pytest.param(Settings(near_duplicate="drop"), True, id="drop"),
+        pytest.param(Settings(near_duplicate="drop", shadow=frozenset(["near_duplicate"])), False, id="in-the-shadow"),
+    ],
+)
+def test_near_duplicates_are_dropped_where_that_was_chosen(
+    project: ProjectStore,
+    settings: Settings,
+    dropped: bool,  # noqa: FBT001
+) -> None:
+    settings = replace(settings, near_duplicate_jaccard=0.7)
+    run = Run(project, settings)
+    run.give(a_fact(1, TEN))
+
+    comparison = run.give(a_fact(2, NEARLY))
+
+    assert comparison.dropped is dropped
+    assert [one.layer for one in comparison.shadowed] == (["near_duplicate"] if settings.shadow else [])
+    assert drops(comparison.same, settings) is dropped if comparison.same is not None else settings.shadow
