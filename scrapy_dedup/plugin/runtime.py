@@ -76,7 +76,7 @@ class Runtime:
         self.met: dict[bytes, Kind] = {}
         """Pages that this run has received, or that what is held stands for, and what they were."""
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
-        self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle)
+        self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle, self.writer.catch_up)
         self.done.renewed = self.stale
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""

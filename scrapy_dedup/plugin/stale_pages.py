@@ -4,7 +4,7 @@ They go out when the crawl has nothing else to do, made from what is stored, so 
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,13 +33,21 @@ logger = logging.getLogger(__name__)
 class StalePages:
     """Finds them once the spider is idle for the first time, and follows their items until they are safe."""
 
-    def __init__(self, crawler: Crawler, store: Store, crawl: Crawl, ends: Callable[[], bool]) -> None:
-        """Take what says whether an idle spider has nothing more to come."""
+    def __init__(
+        self,
+        crawler: Crawler,
+        store: Store,
+        crawl: Crawl,
+        ends: Callable[[], bool],
+        written: Callable[[], Awaitable[object]],
+    ) -> None:
+        """Take what says whether an idle spider is at its end, and what waits until all that is noted is written."""
         self._crawler = crawler
         self._store = store
         self._crawl = crawl
         self._safety = Safety(crawler, follows_feeds=crawl.settings.ack == "auto", count=crawl.count)
         self._ends = ends
+        self._written = written
         self._met: Mapping[bytes, Kind] = {}
         self._looking: Deferred[None] | None = None
         self._found: list[Refinement] = []
@@ -65,6 +73,8 @@ class StalePages:
 
     async def _send(self) -> None:
         try:
+            # Pages of this run may have handed their texts on to others.
+            await self._written()
             self._found = await run_in_thread(self._find)
         except (StoreError, DedupError) as error:
             logger.warning("Pages whose text is to be made anew cannot be: %s; `scrapy dedup refine` does it", error)
@@ -76,7 +86,11 @@ class StalePages:
     def _find(self) -> list[Refinement]:
         crawl = self._crawl
         unchanged = [key for key in crawl.store.stale_pages() if self._met.get(key) is Kind.UNCHANGED]
-        return list(Refiner(self._store, crawl.store, crawl.settings).stale(unchanged)) if unchanged else []
+        if not unchanged:
+            return []
+        found = list(Refiner(self._store, crawl.store, crawl.settings).stale(unchanged))
+        crawl.store.forget_stale(set(unchanged) - {one.source.page_key for one in found})
+        return found
 
     def _items(self, response: Response) -> Iterator[Any]:  # noqa: ARG002 (Scrapy's signature)
         renewer = Renewer(self._crawl.settings, self._crawl.store.name)

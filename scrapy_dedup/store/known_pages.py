@@ -75,6 +75,11 @@ class KnownPages(KnownLayouts):
         with self._database.transaction() as connection:
             return document_chunks.stale_pages(connection, self.id)
 
+    def forget_stale(self, keys: Collection[bytes]) -> None:
+        """Note that the text of some pages was looked at, and is what it was."""
+        with self._database.transaction(write=True) as connection:
+            site_configs.forget_stale(connection, self.id, keys)
+
     def site_config(self, domain: str) -> StoredSiteConfig | None:
         """Return what people decided about a domain; None where nobody did."""
         return self._ask(site_configs.get, domain)

@@ -181,7 +181,7 @@ class Running:
 
 def is_from_the_store(report: dict[str, Any]) -> bool:
     """Say whether an item with this report was made by the plugin."""
-    return bool(report.get("replayed")) or report.get("verdict") == "removed"
+    return bool(report.get("replayed") or report.get("refined")) or report.get("verdict") == "removed"
 
 
 def all_accounted_for(crawled: Crawled) -> None:
