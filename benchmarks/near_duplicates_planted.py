@@ -14,7 +14,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.near_duplicates_cost import AT_ONCE, DOMAIN, SCOPE, key_of
-from scrapy_dedup.core.neardup import nearest, promising, resemblance, shingles, sketch, sketch_of
+from scrapy_dedup.core.neardup import promising, resemblance, shingles, sketch, sketch_of
 from scrapy_dedup.store import signatures
 from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
@@ -111,8 +111,7 @@ def _look(project: ProjectStore, sentences: Sequence[str], stored: int, copies: 
         total.skipped += key_of(number) not in keys and any(one.page_key == key_of(number) for one in candidates)
         # Only the copied page's text is at hand: another one that is looked at is no copy of this page.
         total.others += len(keys - {key_of(number)})
-        near = nearest(own, [(key_of(number), " ".join(page))] if key_of(number) in keys else [], _ALIKE)
-        total.found[bucket] += near is not None
+        total.found[bucket] += key_of(number) in keys and resemblance(own, shingles(" ".join(page))) >= _ALIKE
     return total
 
 

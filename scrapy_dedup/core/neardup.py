@@ -13,7 +13,7 @@ bands Leskovec, Rajaraman and Ullman, Mining of Massive Datasets, chapter 3.
 import re
 import struct
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
@@ -73,14 +73,6 @@ class Sketch:
     """128 bytes: the share of equal ones estimates the similarity."""
     bands: tuple[int, ...]
     """Signed 64-bit numbers; pages that are alike share at least one, pages of other scopes or versions share none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """The page that another is nearly the same as."""
-
-    page: bytes
-    jaccard: float
 
 
 class Sketched(Protocol):
@@ -162,12 +154,6 @@ def _bands(slots: bytes, scope: bytes) -> Iterable[int]:
         yield int.from_bytes(first + key.digest()[_SCOPE_BYTES:], "big", signed=True)
 
 
-def estimate(one: bytes, other: bytes) -> float:
-    """Return the similarity that two signatures speak for, 0.0 to 1.0."""
-    share = _equal(one, other) / _SLOTS
-    return max(0.0, (share - _BY_CHANCE) / (1 - _BY_CHANCE))
-
-
 def promising(own: Sketched, others: Iterable[_Other], threshold: float, limit: int) -> list[_Other]:
     """Return those whose texts are worth a look, most alike first.
 
@@ -207,26 +193,7 @@ def jaccard(one: str, other: str) -> float:
     return resemblance(shingles(one), shingles(other))
 
 
-def containment(one: str, other: str) -> float:
-    """Return the share of the first text's shingles that the other text has, too; 0.0 where it has none."""
-    own = shingles(one)
-    return len(own & shingles(other)) / len(own) if own else 0.0
-
-
 def resemblance(one: Shingles, other: Shingles) -> float:
     """Return the Jaccard similarity of two sets of shingles; 0.0 where both are empty."""
     shared = len(one & other)
     return shared / (len(one) + len(other) - shared) if shared else 0.0
-
-
-def nearest(own: Shingles, others: Sequence[tuple[bytes, str]], threshold: float) -> Near | None:
-    """Return which of the other pages, given by key and text, is most like this one; None where none is alike enough.
-
-    Between equals the smaller key decides. The others must be keepers, pages that are not themselves marked as like
-    another: so a page points to its keeper, never to a page that only is like it, and no chain leads from page to page
-    until nothing is left of what the first two had in common. A page like a marked one but not like its keeper becomes
-    a keeper itself.
-    """
-    found = [Near(key, resemblance(own, shingles(text))) for key, text in others]
-    alike = [near for near in found if near.jaccard >= threshold and near.jaccard > 0]
-    return min(alike, key=lambda near: (-near.jaccard, near.page), default=None)

@@ -1,4 +1,3 @@
-import time
 from dataclasses import dataclass
 
 import pytest
@@ -9,12 +8,8 @@ from scrapy_dedup.core import neardup
 from scrapy_dedup.core.neardup import (
     BANDS,
     MAX_CHARS,
-    Near,
     Sketch,
-    containment,
-    estimate,
     jaccard,
-    nearest,
     promising,
     resemblance,
     shingles,
@@ -195,7 +190,7 @@ class TestPromising:
 def test_a_text_is_wholly_like_itself(text: str) -> None:
     alike = 1.0 if shingles(text) else 0.0
 
-    assert jaccard(text, text) == containment(text, text) == alike
+    assert jaccard(text, text) == alike
 
 
 @settings(max_examples=40, deadline=None)
@@ -203,15 +198,8 @@ def test_a_text_is_wholly_like_itself(text: str) -> None:
 def test_likeness_is_mutual_and_a_share(one: str, other: str) -> None:
     alike = jaccard(one, other)
 
-    assert 0.0 <= alike <= min(1.0, max(containment(one, other), containment(other, one)))
+    assert 0.0 <= alike <= 1.0
     assert alike == jaccard(other, one) == resemblance(shingles(one), shingles(other))
-
-
-@settings(max_examples=40, deadline=None)
-@given(TEXTS, TEXTS)
-def test_words_of_another_text_added_at_the_end_leave_the_text_contained(one: str, other: str) -> None:
-    if len(words(one)) >= 5:
-        assert containment(one, f"{one} {other}") == 1.0
 
 
 @settings(max_examples=40, deadline=None)
@@ -220,82 +208,10 @@ def test_any_text_has_a_sketch_or_no_words(text: str) -> None:
     found = sketch(text, SCOPE)
 
     assert (found is None) is not bool(words(text))
-    assert found is None or (found == sketch(text, SCOPE) and estimate(found.signature, found.signature) == 1.0)
+    assert found is None or (found == sketch(text, SCOPE))
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.sets(st.text(min_size=1).filter(str.isascii), min_size=1, max_size=40))
 def test_the_order_of_shingles_does_not_count(found: set[str]) -> None:
     assert sketch_of(frozenset(sorted(found)), SCOPE) == sketch_of(frozenset(sorted(found, reverse=True)), SCOPE)
-
-
-def test_the_estimate_is_near_the_truth() -> None:
-    errors = []
-    for number in range(100):
-        text = " ".join(f"{number}w{at}" for at in range(300))
-        other = edited(text, number // 2)
-        errors.append(estimate(a_sketch(text).signature, a_sketch(other).signature) - jaccard(text, other))
-
-    assert abs(sum(errors) / len(errors)) < 0.01
-    assert max(map(abs, errors)) < 0.2
-
-
-def test_unlike_signatures_estimate_nothing() -> None:
-    assert estimate(bytes(128), bytes([1] * 128)) == 0.0
-
-
-class TestNearest:
-    def nearest(self, *others: tuple[bytes, str], threshold: float = 0.8) -> Near | None:
-        return nearest(shingles(TEXT), others, threshold)
-
-    def test_the_most_alike_page_counts(self) -> None:
-        found = self.nearest((b"a", edited(TEXT, 3)), (b"b", edited(TEXT, 1)), (b"c", edited(TEXT, 2)))
-
-        assert found == Near(b"b", jaccard(TEXT, edited(TEXT, 1)))
-
-    def test_of_equals_the_smaller_key_counts_whatever_their_order(self) -> None:
-        same = [(b"b", TEXT), (b"a", TEXT.upper()), (b"c", TEXT)]
-
-        assert self.nearest(*same) == self.nearest(*reversed(same)) == Near(b"a", 1.0)
-
-    @pytest.mark.parametrize(
-        ("threshold", "near"),
-        [
-            pytest.param(jaccard(TEXT, edited(TEXT, 3)), True, id="just-alike-enough"),
-            pytest.param(jaccard(TEXT, edited(TEXT, 3)) + 1e-9, False, id="not-quite"),
-        ],
-    )
-    def test_the_threshold_is_reached_when_it_is_equalled(self, threshold: float, *, near: bool) -> None:
-        assert (self.nearest((b"a", edited(TEXT, 3)), threshold=threshold) is not None) is near
-
-    def test_nothing_is_near_nothing(self) -> None:
-        assert self.nearest() is None
-        assert nearest(shingles(""), [(b"a", "")], 0.0) is None
-        assert self.nearest((b"a", "quite another text of more than five words"), threshold=0.0) is None
-
-    def test_pages_that_differ_in_a_number_are_near(self) -> None:
-        """By definition: the layer's default marks, and drops nothing."""
-        assert self.nearest((b"a", TEXT.replace("word100", "2.0.44"))) is not None
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("a" + "\u0327\u0301" * 250_000, id="marks-out-of-order"),
-        pytest.param("a" * 500_000, id="one-word"),
-        pytest.param("\u0e01\u0e34" * 250_000, id="thai"),
-        pytest.param("\u0915\u094d" * 250_000, id="joined-letters"),
-        pytest.param("\u1100\u1161\u11a8" * 160_000, id="decomposed-korean"),
-        pytest.param("".join(map(chr, range(0x4E00, 0x9F00))) * 10, id="chinese"),
-        pytest.param(" ".join(map(str, range(90_000))), id="many-words"),
-        pytest.param("a\u200d" * 250_000, id="joiners"),
-        pytest.param("\x00\ud800" * 250_000, id="no-letters"),
-    ],
-)
-def test_a_hostile_text_takes_time_as_any_of_its_length(text: str) -> None:
-    """Without a limit to runs of marks the first takes minutes."""
-    start = time.process_time()
-
-    sketch(text, SCOPE)
-
-    assert time.process_time() - start < 5
