@@ -183,7 +183,9 @@ class DedupPipeline:
             return
         draft.chunks_sent = True
         title = draft.metadata.title
-        items = list(chunk_items(draft.url, draft.page_key, title, draft.comparison.chunks))
+        # Under the key that its page's item names.
+        named = (draft.canonical or draft).page_key
+        items = list(chunk_items(draft.url, named, title, draft.comparison.chunks))
         if visit is not None:
             for item in items:
                 self._runtime.visits.attach(item, visit)

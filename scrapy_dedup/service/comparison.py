@@ -40,7 +40,7 @@ class Comparison:
             found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
         for action, in_shadow in ((REMOVED, False), (SHADOW, True)):
             for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
-                found.append(DecisionRecord(key, layer, action, f"{chunks} chunks, {chars} characters", at))
+                found.append(DecisionRecord(key, layer, action, f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters", at))
         return found
 
     def counts(self) -> dict[str, float]:
