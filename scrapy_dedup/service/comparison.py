@@ -40,7 +40,8 @@ class Comparison:
             found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
         for action, in_shadow in ((REMOVED, False), (SHADOW, True)):
             for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
-                found.append(DecisionRecord(key, layer, action, f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters", at))
+                reason = f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters"
+                found.append(DecisionRecord(key, layer, action, reason, at))
         return found
 
     def counts(self) -> dict[str, float]:
