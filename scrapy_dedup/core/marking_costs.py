@@ -9,8 +9,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scrapy_dedup.core.marking_xpath import WIDE, is_xpath
 
-# A unit is 5 ns: what all selectors of a page may take together ends within a second.
-_MOST_UNITS: Final = 200_000_000
+# A unit is 5 ns: what all selectors of a page may take together ends within two thirds of a second.
+_MOST_UNITS: Final = 120_000_000
 _UNITS_AN_ELEMENT: Final = 10
 # An element that is matched is written on, at 1 to 2 µs.
 _UNITS_A_MARK: Final = 400

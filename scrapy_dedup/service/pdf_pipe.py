@@ -49,7 +49,7 @@ class PdfLimits:
 
     max_pages: int = 2_000
     seconds: float = 60.0
-    page_seconds: float = 2.0
+    page_seconds: float = 1.5
     max_bytes: int = 100_000_000
     max_chars: int = 10_000_000
     memory_bytes: int = 1 << 30
