@@ -4,23 +4,23 @@ Asked is the store, and what of this run is on its way there: two pages that com
 be left out.
 """
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE, LikenessPolicy, Same, Text, stands_for
 from scrapy_dedup.core.neardup import promising, shingles
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.service.chunking import PageChunks, across, chunks_record
+from scrapy_dedup.service.key_index import KeyIndex
 from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.known_pages import Answer, Question
 from scrapy_dedup.store.page_records import HOLDING, ForgetRecord, PageKnowledge
-from scrapy_dedup.store.signatures import SignatureRecord
+from scrapy_dedup.store.signatures import Candidate, SignatureRecord
 from scrapy_dedup.store.writer import ProjectStore
-
-Name = TypeVar("Name")
 
 # As for sketches of aliases: what is on its way to the store is less.
 _RECENT_PAGES: Final = 1_000
@@ -41,8 +41,11 @@ class Found:
 @dataclass(frozen=True, slots=True)
 class _Recent:
     facts: Facts
+    """Without its chunks, which would be most of all that is held."""
     same: Same | None
     dropped: bool
+    texts: frozenset[bytes] = frozenset()
+    """Of its chunks, held or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,10 @@ class Others:
         self._knows_all = is_alone
         self._recent: OrderedDict[bytes, _Recent] = OrderedDict()
         self._chars = 0
-        self._titles: defaultdict[tuple[str, bytes], set[bytes]] = defaultdict(set)
-        self._texts: defaultdict[bytes, set[bytes]] = defaultdict(set)
-        self._bands: defaultdict[int, set[bytes]] = defaultdict(set)
-        self._chunks: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        self._titles = KeyIndex[tuple[str, bytes]]()
+        self._texts = KeyIndex[bytes]()
+        self._bands = KeyIndex[int]()
+        self._chunks = KeyIndex[bytes]()
         self._holds: dict[bytes, frozenset[bytes]] = {}
         self._withdrawn: OrderedDict[bytes, None] = OrderedDict()
         """Pages whose items failed: who asked the store before that still has an answer with them."""
@@ -103,36 +106,48 @@ class Others:
         stored = _stored(facts, found, settings)
         known = {key: one for key, one in stored.items() if key not in self._withdrawn}
         # What this run says of a page is newer than what the store does.
-        known |= {key: self._of_run(facts, recent) for key, recent in self._alike(facts, settings)}
+        alike = self._alike(facts, settings)
+        known |= {key: _Other(one.facts.text_of(facts), went_out=not one.dropped) for key, one in alike.items()}
+        with_title = {one.text.text_hash for one in known.values() if one.text.same_title} - {facts.text_hash}
+        compares_titles = len(with_title) < settings.title_common
+        near = self._near(facts, alike, settings)
         others = [
-            one.text
+            replace(one.text, shingles=alike[key].facts.shingles())
+            # Runs of words take a millisecond: they are made only where they can decide.
+            if key in alike
+            and one.text.text_hash != facts.text_hash
+            and (key in near or (one.text.same_title and compares_titles))
+            else one.text
             for key, one in sorted(known.items())
             if one.went_out and key != facts.page_key and key not in facts.siblings
         ]
-        with_title = {one.text.text_hash for one in known.values() if one.text.same_title} - {facts.text_hash}
         if not others:
             return None
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
 
-    def _of_run(self, facts: Facts, recent: _Recent) -> "_Other":
-        theirs = recent.facts
-        same_title = theirs.title_key is not None and theirs.title_key == facts.title_key
-        text = Text(theirs.page_key, theirs.text_hash, theirs.shingles(), same_title and theirs.domain == facts.domain)
-        return _Other(text, went_out=not recent.dropped)
+    def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
+        """Return which pages of this run may nearly be the page, by their sketches."""
+        if facts.sketch is None:
+            return set()
+        sketched = [
+            Candidate(key, one.facts.sketch.shingles, one.facts.sketch.signature, 1)
+            for key, one in alike.items()
+            if one.facts.sketch is not None and one.same is None and not one.dropped
+        ]
+        found = promising(facts.sketch, sketched, settings.near_duplicate_jaccard, _MOST_COMPARED)
+        return {one.page_key for one in found}
 
-    def _alike(self, facts: Facts, settings: Settings) -> list[tuple[bytes, _Recent]]:
-        """Return pages of this run that have something of a page."""
-        keys: set[bytes] = set()
-        if facts.title_key is not None:
-            keys |= self._titles.get((facts.domain, facts.title_key), set())
-        same_text = self._texts.get(facts.text_hash, set())
+    def _alike(self, facts: Facts, settings: Settings) -> dict[bytes, _Recent]:
+        """Return pages of this run that have something of a page, in the order of their keys."""
+        keys = set(self._texts.of(facts.text_hash))
         if settings.near_duplicate_scope == "domain":
-            same_text = {key for key in same_text if self._recent[key].facts.domain == facts.domain}
-        keys |= same_text
+            keys = {key for key in keys if self._recent[key].facts.domain == facts.domain}
+        if facts.title_key is not None:
+            keys.update(self._titles.of((facts.domain, facts.title_key)))
         for band in facts.sketch.bands if facts.sketch is not None else ():
-            keys |= self._bands.get(band, set())
-        return [(key, self._recent[key]) for key in sorted(keys - {facts.page_key})]
+            keys.update(self._bands.of(band))
+        return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
 
     def words_of(self, keys: Collection[bytes], settings: Settings) -> dict[bytes, str]:
         """Return the words of those of some pages that went out and whose text is known; blocks.
@@ -150,7 +165,7 @@ class Others:
         """Return what becomes of the page's chunks."""
         holders: dict[bytes, list[bytes]] = {}
         for one in facts.chunks:
-            of_run = self._chunks.get(one.key, set()) - {facts.page_key}
+            of_run = set(self._chunks.of(one.key)) - {facts.page_key}
             stored = set(found.answer.holders.get(one.key, ())) - of_run - {facts.page_key}
             # Those of the run first: they surely give it.
             holders[one.key] = [*sorted(of_run), *sorted(key for key in stored if self._may_hold(key, one.key))]
@@ -164,25 +179,26 @@ class Others:
         recent = self._recent.get(page_key)
         if recent is None:
             return page_key not in self._withdrawn
-        return not recent.dropped and any(one.key == text for one in recent.facts.chunks)
+        return not recent.dropped and text in recent.texts
 
     def admit(self, facts: Facts, same: Same | None, chunks: PageChunks, *, dropped: bool) -> None:
         """Let a page count for those that come; it goes out, or another stands for it."""
         key = facts.page_key
         self.forget(key)
         self._withdrawn.pop(key, None)
-        self._recent[key] = _Recent(facts, same, dropped)
+        texts = frozenset(one.key for one in facts.chunks)
+        self._recent[key] = _Recent(replace(facts, chunks=(), watch=Stopwatch()), same, dropped, texts)
         self._chars += len(facts.text)
         if facts.title_key is not None:
-            self._titles[facts.domain, facts.title_key].add(key)
+            self._titles.add((facts.domain, facts.title_key), key)
         if not dropped:
-            self._texts[facts.text_hash].add(key)
+            self._texts.add(facts.text_hash, key)
             self._holds[key] = frozenset(one.key for one in chunks.chunks if one.state in HOLDING)
             for held in self._holds[key]:
-                self._chunks[held].add(key)
+                self._chunks.add(held, key)
             if same is None and facts.sketch is not None:
                 for band in facts.sketch.bands:
-                    self._bands[band].add(key)
+                    self._bands.add(band, key)
         while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
             self._knows_all = False
             self.forget(next(iter(self._recent)))
@@ -202,10 +218,12 @@ class Others:
         facts = recent.facts
         self._chars -= len(facts.text)
         if facts.title_key is not None:
-            _discard(self._titles, [(facts.domain, facts.title_key)], key)
-        _discard(self._texts, [facts.text_hash], key)
-        _discard(self._bands, facts.sketch.bands if facts.sketch is not None else (), key)
-        _discard(self._chunks, self._holds.pop(key, ()), key)
+            self._titles.discard((facts.domain, facts.title_key), key)
+        self._texts.discard(facts.text_hash, key)
+        for band in facts.sketch.bands if facts.sketch is not None else ():
+            self._bands.discard(band, key)
+        for held in self._holds.pop(key, ()):
+            self._chunks.discard(held, key)
 
 
 def _stored(facts: Facts, found: Found, settings: Settings) -> dict[bytes, _Other]:
@@ -219,15 +237,6 @@ def _stored(facts: Facts, found: Found, settings: Settings) -> dict[bytes, _Othe
         text = Text(twin.page_key, twin.text_hash, shingled.get(twin.page_key), same_title=True)
         others[twin.page_key] = _Other(text, went_out=not twin.dropped)
     return others
-
-
-def _discard(index: defaultdict[Name, set[bytes]], names: Iterable[Name], key: bytes) -> None:
-    for name in names:
-        keys = index.get(name)
-        if keys is not None:
-            keys.discard(key)
-            if not keys:
-                del index[name]
 
 
 def asked_layers(settings: Settings) -> frozenset[str]:

@@ -8,7 +8,7 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import translations
 from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.language_codes import primary
-from scrapy_dedup.core.likeness import NEAR_DUPLICATE
+from scrapy_dedup.core.likeness import NEAR_DUPLICATE, Text
 from scrapy_dedup.core.neardup import Shingles, Sketch, shingles, sketch_of
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.core.urls import UrlRules
@@ -71,6 +71,11 @@ class Facts:
     """No earlier version of it is known."""
     watch: Stopwatch = field(default_factory=Stopwatch)
     """How long it took to find them."""
+
+    def text_of(self, other: "Facts") -> Text:
+        """Return its text as another page is compared with it, without the runs of its words."""
+        same_title = self.title_key is not None and self.title_key == other.title_key
+        return Text(self.page_key, self.text_hash, None, same_title and self.domain == other.domain)
 
     def shingles(self) -> Shingles:
         """Return the runs of its words; made anew, since few pages are compared by them."""
