@@ -33,8 +33,14 @@ RESPONSES = {
     "no-tags": Answer("only words"),
     "frames": Answer("<frameset><frame src='a'></frameset>"),
 }
-NO_HTML = ("image.png", "paper.pdf", "data.json", "text.txt", "no-content")
-TOO_MUCH = {"deep": "too_deep", "attributes": "too_many_attributes", "unclosed": "too_deep", "large": "too_large"}
+NO_HTML = ("image.png", "data.json", "text.txt", "no-content")
+UNREADABLE = {
+    "deep": "too_deep",
+    "attributes": "too_many_attributes",
+    "unclosed": "too_deep",
+    "large": "too_large",
+    "paper.pdf": "pdf_damaged",
+}
 
 
 def hostile(origins: list[str]) -> Site:
@@ -63,8 +69,8 @@ def test_no_response_takes_two_seconds(responses: Crawled) -> None:
 
 
 @pytest.mark.parametrize("kind", ["item", "attached"])
-@pytest.mark.parametrize(("name", "reason"), TOO_MUCH.items())
-def test_page_that_no_parser_must_see_goes_out_uncleaned_and_flagged(
+@pytest.mark.parametrize(("name", "reason"), UNREADABLE.items())
+def test_page_that_cannot_be_read_goes_out_uncleaned_and_flagged(
     responses: Crawled, kind: str, name: str, reason: str
 ) -> None:
     assert report_of(responses, kind, name) == {"left": reason}
@@ -99,6 +105,7 @@ def test_everything_is_counted(responses: Crawled) -> None:
     assert responses.count("left/not_html") == 2 * len(NO_HTML)
     assert responses.count("left/too_large") == responses.count("left/too_many_attributes") == 2
     assert responses.count("left/too_deep") == 4
+    assert responses.count("left/pdf_damaged") == 2
     assert responses.sum("errors/") == 0
 
 
