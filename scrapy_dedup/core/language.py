@@ -21,7 +21,7 @@ Detect = Callable[[str], tuple[str, float] | None]
 # No detector gets surer behind a hundred characters: so many of a chunk's beginning and end, and of a page, are read.
 _HEAD_CHARS: Final = 300
 _TAIL_CHARS: Final = 150
-_PAGE_CHARS: Final = 1_000
+_PAGE_CHARS: Final = 600
 # Of a text with a foreign sentence a detector is less sure.
 _CLEAR: Final = 0.99
 _LONGEST_PART: Final = 400
