@@ -248,7 +248,8 @@ class TestBesideOthers:
         own = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 40, 10, "Own")
         key = page_key(a_url(2))
         shared = StoredChunk(1, "1" * 16, b"y" * 16, "removed", "prose", 40, 10, "Shared", "nl", "chunk", "why", key)
-        project.write([ChunksRecord(page_key(a_url(1)), (own, shared))])
+        given = StoredChunk(0, "2" * 16, b"y" * 16, "added", "prose", 40, 10, "Shared")
+        project.write([ChunksRecord(key, (given,)), ChunksRecord(page_key(a_url(1)), (own, shared))])
 
         page = page_of(explained(store, 1), NOON)
 
