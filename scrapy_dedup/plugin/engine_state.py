@@ -58,6 +58,12 @@ class EngineState:
         except RuntimeError:
             return None
 
+    def look_again(self) -> None:
+        """Let an engine that was told not to close look at once whether it is still idle, not after some seconds."""
+        next_call = getattr(self._slot(), "nextcall", None)
+        if next_call is not None:
+            next_call.schedule()
+
     def _slot(self) -> Any:
         engine = self._engine()
         return getattr(engine, "_slot", None) or getattr(engine, "slot", None)

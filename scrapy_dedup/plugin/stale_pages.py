@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.verdicts import Kind
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.refined_items import Outgoing, Renewer
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.service.crawl import Crawl
@@ -49,6 +50,7 @@ class StalePages:
         self._ends = ends
         self._written = written
         self._met: Mapping[bytes, Kind] = {}
+        self._had_some = False
         self._looking: Deferred[None] | None = None
         self._found: list[Refinement] = []
         self._under_way: dict[int, tuple[Outgoing, int, Any]] = {}
@@ -62,14 +64,19 @@ class StalePages:
         """
         self._met = met
         settings = self._crawl.settings
+        self._had_some = self._crawl.store.has_stale_pages()
         if settings.acts("unchanged") and settings.unchanged != "mark":
             connect: Callable[..., None] = self._crawler.signals.connect
             connect(self._idle, signals.spider_idle)
 
     def _idle(self) -> None:
-        if self._looking is None and self._ends():
+        if self._looking is None and self._may_be_some() and self._ends():
             self._looking = deferred_from_coro(self._send())
             raise DontCloseSpider
+
+    def _may_be_some(self) -> bool:
+        """Say whether pages were stale when the run began, or may have become so by pages that changed or failed."""
+        return self._had_some or self._crawl.others.lost_some or Kind.CHANGED in self._met.values()
 
     async def _send(self) -> None:
         try:
@@ -80,8 +87,9 @@ class StalePages:
             logger.warning("Pages whose text is to be made anew cannot be: %s; `scrapy dedup refine` does it", error)
         engine = self._crawler.engine
         if engine is not None and self._found:
-            # Without a request the engine would look again only after some seconds.
             engine.crawl(Request("data:,", callback=self._items, dont_filter=True, meta={"dedup": False}))
+        else:
+            EngineState(self._crawler).look_again()
 
     def _find(self) -> list[Refinement]:
         crawl = self._crawl

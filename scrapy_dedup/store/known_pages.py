@@ -75,6 +75,10 @@ class KnownPages(KnownLayouts):
         with self._database.transaction() as connection:
             return document_chunks.stale_pages(connection, self.id)
 
+    def has_stale_pages(self) -> bool:
+        """Return whether there is such a page."""
+        return bool(self.stale_pages())
+
     def forget_stale(self, keys: Collection[bytes]) -> None:
         """Note that the text of some pages was looked at, and is what it was."""
         with self._database.transaction(write=True) as connection:

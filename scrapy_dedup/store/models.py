@@ -116,6 +116,8 @@ class Document(Base):
         Index(None, "run_id", "updated_at", "page_key"),
         # The pages of a domain that a complete run did not find; without it every run would read all documents.
         Index(None, "project_id", "domain"),
+        # Few pages are; every crawl asks which.
+        Index("ix_documents_stale", "project_id", "page_key", sqlite_where=text("stale IS NOT NULL")),
     )
 
     project_id: Mapped[uuid.UUID] = of_project(primary_key=True)

@@ -18,9 +18,14 @@ def upgrade() -> None:
     _create_chunks()
     _create_config()
     op.add_column("documents", sa.Column("stale", sa.Text()))
+    is_stale = sa.text("stale IS NOT NULL")
+    op.create_index(
+        "ix_documents_stale", "documents", ["project_id", "page_key"], sqlite_where=is_stale, postgresql_where=is_stale
+    )
 
 
 def downgrade() -> None:
+    op.drop_index("ix_documents_stale", "documents")
     op.drop_column("documents", "stale")
     for table in reversed(TABLES):
         op.drop_table(table)
