@@ -4,7 +4,8 @@ They go out when the crawl has nothing else to do, made from what is stored, so 
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,8 +24,7 @@ from scrapy_dedup.plugin.refined_items import Outgoing, Renewer
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.refined_outcomes import by_pages, write_refined
-from scrapy_dedup.service.refining import Refinement, Refiner
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.service.refining import PAGES_AT_ONCE, Refinement, Refiner
 from scrapy_dedup.store.records import Record
 from scrapy_dedup.store.store import Store
 
@@ -52,7 +52,6 @@ class StalePages:
         self._met: Mapping[bytes, Kind] = {}
         self._had_some = False
         self._looking: Deferred[None] | None = None
-        self._found: list[Refinement] = []
         self._under_way: dict[int, tuple[Outgoing, int, Any]] = {}
         self._safe: list[Record] = []
 
@@ -62,10 +61,10 @@ class StalePages:
         Args:
             met: pages that the run received, and what they were, as they come.
         """
-        self._met = met
         settings = self._crawl.settings
-        self._had_some = self._crawl.store.has_stale_pages()
         if settings.acts("unchanged") and settings.unchanged != "mark":
+            self._met = met
+            self._had_some = self._crawl.store.has_stale_pages()
             connect: Callable[..., None] = self._crawler.signals.connect
             connect(self._idle, signals.spider_idle)
 
@@ -79,35 +78,40 @@ class StalePages:
         return self._had_some or self._crawl.others.lost_some or Kind.CHANGED in self._met.values()
 
     async def _send(self) -> None:
-        try:
+        keys: list[bytes] = []
+        with _told():
             # Pages of this run may have handed their texts on to others.
             await self._written()
-            self._found = await run_in_thread(self._find)
-        except (StoreError, DedupError) as error:
-            logger.warning("Pages whose text is to be made anew cannot be: %s; `scrapy dedup refine` does it", error)
+            stale = await run_in_thread(self._crawl.store.stale_pages)
+            keys = [key for key in stale if self._met.get(key) is Kind.UNCHANGED]
         engine = self._crawler.engine
-        if engine is not None and self._found:
-            engine.crawl(Request("data:,", callback=self._items, dont_filter=True, meta={"dedup": False}))
+        if engine is not None and keys:
+            meta = {"dedup": False}
+            engine.crawl(Request("data:,", self._items, dont_filter=True, meta=meta, cb_kwargs={"keys": keys}))
         else:
             EngineState(self._crawler).look_again()
 
-    def _find(self) -> list[Refinement]:
-        crawl = self._crawl
-        unchanged = [key for key in crawl.store.stale_pages() if self._met.get(key) is Kind.UNCHANGED]
-        if not unchanged:
-            return []
-        found = list(Refiner(self._store, crawl.store, crawl.settings).stale(unchanged))
-        crawl.store.forget_stale(set(unchanged) - {one.source.page_key for one in found})
-        return found
-
-    def _items(self, response: Response) -> Iterator[Any]:  # noqa: ARG002 (Scrapy's signature)
+    async def _items(self, response: Response, keys: Sequence[bytes]) -> AsyncIterator[Any]:  # noqa: ARG002 (Scrapy's signature)
+        """Yield the items of stale pages, a lot of pages at a time."""
+        refiner = Refiner(self._store, self._crawl.store, self._crawl.settings)
         renewer = Renewer(self._crawl.settings, self._crawl.store.name)
-        for refinement in self._found:
-            page = renewer.outgoing(refinement)
-            self._crawl.count("refine/pages", 1)
-            for number, item in enumerate(page.items):
-                self._under_way[id(item)] = (page, number, item)
-                yield item
+        for start in range(0, len(keys), PAGES_AT_ONCE):
+            found: list[Refinement] = []
+            with _told():
+                found = await run_in_thread(self._look, refiner, keys[start : start + PAGES_AT_ONCE])
+            for refinement in found:
+                page = renewer.outgoing(refinement)
+                self._crawl.count("refine/pages", 1)
+                for number, item in enumerate(page.items):
+                    self._under_way[id(item)] = (page, number, item)
+                    yield item
+
+    def _look(self, refiner: Refiner, keys: Sequence[bytes]) -> list[Refinement]:
+        """Return which of some pages have another text now, and write down what is safe by now; blocks."""
+        self._write_safe()
+        found, settled = refiner.stale(keys)
+        self._crawl.store.forget_stale(settled)
+        return found
 
     def knows(self, item: Any) -> bool:
         """Say whether an item is one of ours, and has not left."""
@@ -123,8 +127,11 @@ class StalePages:
         page.left(number, item if scraped else None)
         page.waits_for |= feeds
         if page.is_done and not page.failed:
-            self._safety.put(page.records(datetime.now(UTC)), page.waits_for, self._safe.extend)
+            self._safety.put(page.records(datetime.now(UTC)), page.waits_for, self._note_safe)
         return True
+
+    def _note_safe(self, records: list[Record]) -> None:
+        self._safe += records
 
     def failed(self, item: Any) -> bool:
         """Note that a later pipeline failed: the page comes again; say whether it was one of ours."""
@@ -142,6 +149,18 @@ class StalePages:
         while self._safety.released:
             self._safe += self._safety.released.popleft().take()
         self._safety.end()
-        for some in by_pages(self._safe):
+        self._write_safe()
+
+    def _write_safe(self) -> None:
+        safe, self._safe = self._safe, []
+        for some in by_pages(safe):
             write_refined(self._store, self._crawl.store, self._crawl.settings, some)
-        self._safe.clear()
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say that pages stay stale where something fails: the crawl goes on."""
+    try:
+        yield
+    except DedupError as error:
+        logger.warning("Pages whose text is to be made anew cannot be: %s; `scrapy dedup refine` does it", error)

@@ -187,6 +187,7 @@ def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
         links_hash=judgement.links,
         lastmod=judgement.lastmod,
         moved=judgement.moved,
+        is_renewed=stay.callback_run and not judgement.links_only,
     )
 
 

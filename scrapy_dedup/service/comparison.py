@@ -7,12 +7,11 @@ from scrapy_dedup.core.likeness import Same
 from scrapy_dedup.service.chunking import PageChunks
 from scrapy_dedup.service.others import Found, Others, asked_layers, drops, forget_record, records_of
 from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.service.removals import ACTION, SHADOW
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import DecisionRecord, Record
 
 MARKED = "marked"
-REMOVED = "removed"
-SHADOW = "shadow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class Comparison:
         if self.same is not None and not self.dropped:
             detail = {"keeper": self.same.keeper.hex(), "jaccard": self.same.jaccard}
             found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
-        for action, in_shadow in ((REMOVED, False), (SHADOW, True)):
+        for action, in_shadow in ((ACTION, False), (SHADOW, True)):
             for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
                 reason = f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters"
                 found.append(DecisionRecord(key, layer, action, reason, at))

@@ -171,7 +171,9 @@ class Plan:
 
 def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) -> Plan:
     """Decide about a request for a page."""
-    refresh = is_refreshed(url, settings)
+    # What is not kept cannot be cleaned again: its callback makes its items anew.
+    is_stale = known.state is not None and known.state.stale is not None and settings.keep_pages == "none"
+    refresh = is_refreshed(url, settings) or is_stale
     situation = Situation(
         has_outcome=known.can_answer(settings, now),
         refresh=refresh,

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
@@ -173,24 +173,29 @@ class Refiner:
             self.unchanged[domain] = unchanged
             churn.not_kept = max(0, self._met.get(domain, 0) - completed)
 
-    def stale(self, keys: Collection[bytes]) -> Iterator[Refinement]:
-        """Iterate over those of some pages whose text or chunks are others now; blocks, a page at a time.
+    def stale(self, keys: Collection[bytes]) -> tuple[list[Refinement], list[bytes]]:
+        """Return those of some pages whose text or chunks are others now, and the keys of those that stay; blocks.
+
+        A page that is in neither cannot be cleaned again: its original is not kept, or is not to be read.
 
         Raises:
             StoreError: the store failed.
         """
-        known: dict[str, KnownSite] = {}
+        found, settled, known = list[Refinement](), list[bytes](), dict[str, KnownSite]()
+        states = self._project.page_states(keys)
         for key in sorted(keys):
             page = self._project.page(key)
-            if page is None or page.source is None:
+            source = page.source if page is not None else None
+            if source is None or source.content is None:
                 continue
-            source = page.source
             if source.domain not in known:
                 known[source.domain] = KnownSite.of(self._store, self._project, source.domain, self._settings)
-            state = self._project.page_states([key]).get(key)
-            found = self._judge(source, state, known[source.domain])
-            if isinstance(found, Refinement):
-                yield found
+            judged = self._judge(source, states.get(key), known[source.domain])
+            if isinstance(judged, Refinement):
+                found.append(judged)
+            elif judged is not PassedOver.UNREADABLE:
+                settled.append(key)
+        return found, settled
 
     def forget_stale(self) -> int:
         """Note that the pages which stay as they are need no cleaning again; return how many waited for it.
@@ -265,10 +270,7 @@ class Refiner:
         *,
         moved: bool,
     ) -> Refinement | None:
-        """Return what changes: the stored text, or, where an analysis has changed that, the one that went out.
-
-        A page to which another page's chunk has moved goes out again with the same text.
-        """
+        """Return what changes: the stored text, the one that went out, or chunks that moved to the page."""
         cleaned, metadata = cut
         newest = outcomes[0] if outcomes else None
         items = (newest.items if newest is not None else None) or ()

@@ -77,7 +77,8 @@ class KnownPages(KnownLayouts):
 
     def has_stale_pages(self) -> bool:
         """Return whether there is such a page."""
-        return bool(self.stale_pages())
+        with self._database.transaction() as connection:
+            return bool(document_chunks.stale_pages(connection, self.id, limit=1))
 
     def forget_stale(self, keys: Collection[bytes]) -> None:
         """Note that the text of some pages was looked at, and is what it was."""

@@ -117,6 +117,7 @@ class SeenRecord:
     Attributes:
         validated_at, blocks, links_hash, lastmod, moved: None: as stored, after a 304 or a skip.
         visits_count: of this visit too.
+        is_renewed: its items were made anew, so that it is stale no more.
     """
 
     page_key: bytes
@@ -131,6 +132,7 @@ class SeenRecord:
     links_hash: bytes | None = None
     lastmod: datetime | None = None
     moved: bytes | None = None
+    is_renewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,7 @@ def seen_row(record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None
         "new_links_hash": record.links_hash,
         "new_lastmod": record.lastmod,
         "new_moved": record.moved,
+        "is_renewed": record.is_renewed,
     }
 
 

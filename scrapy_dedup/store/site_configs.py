@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, select, update
 
 from scrapy_dedup.store import contents
 from scrapy_dedup.store.codec import column_text
@@ -76,12 +76,6 @@ def unset(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
     if not _rows(connection.execute(delete(SiteConfig).where(*of_domain))):
         return 0
     return _mark_stale(connection, project_id, domain)
-
-
-def count_stale(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
-    """Return how many pages of a domain are to be cleaned again."""
-    waiting = (*_completed(project_id, domain), Document.stale.is_not(None))
-    return connection.scalar(select(func.count()).select_from(Document).where(*waiting)) or 0
 
 
 def forget_stale(connection: Connection, project_id: uuid.UUID, page_keys: Collection[bytes]) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, exists, func, or_, select, update
+from sqlalchemy import Boolean, ColumnElement, Connection, and_, bindparam, case, exists, func, or_, select, update
 
 from scrapy_dedup.store.batch import BEGUN, Batch
 from scrapy_dedup.store.codec import column_text
@@ -37,6 +37,7 @@ _SEEN_AGAIN = (
         visits_count=bindparam("visits_count"),
         missed_runs=0,
         gone_at=None,
+        stale=case((bindparam("is_renewed", type_=Boolean), None), else_=_DOCUMENT.c.stale),
         **{
             name: func.coalesce(bindparam(f"new_{name}", type_=_DOCUMENT.c[name].type), _DOCUMENT.c[name])
             for name in ("validated_at", "blocks", "links_hash", "lastmod", "moved")

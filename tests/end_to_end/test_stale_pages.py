@@ -69,20 +69,24 @@ def test_pages_of_a_site_whose_rules_changed_go_out_again_without_a_callback(
     assert NOTE not in rows(project, "SELECT cleaned_content FROM sources WHERE url = ?", url)[0][0]
 
 
+@pytest.mark.parametrize("kept", ["latest", "none"])
 def test_a_text_whose_holder_changed_goes_out_with_the_page_that_has_it_too(
-    project: Project, site: ChangingSite
+    project: Project, site: ChangingSite, kept: str
 ) -> None:
+    """Of what is kept at the end of the same crawl; else the next one runs the page's callback."""
+    project.settings |= {"DEDUP_CHUNK_SIZE": 1000, "DEDUP_KEEP_PAGES": kept}
     notes = dict.fromkeys(("p1", "p2"), f"<h2>Rules</h2><p>{SHARED}</p>")
     site.publish(notes=notes)
-    first = site.crawl(project, DEDUP_CHUNK_SIZE=1000)
+    first = site.crawl(project)
     holder = next(name for name in notes if any(SHARED in text for text in given(first, site.url(name))))
     (other,) = notes.keys() - {holder}
     assert not any(SHARED in text for text in given(first, site.url(other)))
 
     site.publish(notes={other: notes[other]})
-    second = site.crawl(project, DEDUP_CHUNK_SIZE=1000)
+    second, third = site.crawl(project), site.crawl(project)
 
-    assert set(second.items) == {site.url("p1"), site.url("p2")}
+    moved, more = (second, third) if kept == "latest" else (third, site.crawl(project))
     assert not any(SHARED in text for text in given(second, site.url(holder)))
-    assert any(SHARED in text for text in given(second, site.url(other)))
-    assert second.items[site.url(other)]["dedup"]["refined"] is True
+    assert any(SHARED in text for text in given(moved, site.url(other)))
+    assert moved.items[site.url(other)]["dedup"].get("refined", False) is (kept == "latest")
+    assert more.items == {}

@@ -93,8 +93,7 @@ def test_rows_wait_while_the_store_is_locked(crawl: Crawl, path: Path, caplog: p
             other.execute("BEGIN IMMEDIATE")
             for n in range(3):
                 crawl.rows.append(a_document(n))
-                writer.begin()
-                await asyncio.sleep(0.3)
+                await writer.catch_up()
         await writer.end()
 
     asyncio.run(work())

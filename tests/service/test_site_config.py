@@ -10,7 +10,6 @@ from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.refined_outcomes import records_of, write_refined
 from scrapy_dedup.service.refining import Refiner
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -24,11 +23,6 @@ CONFIG = SiteConfig((".promo",), ("Welcome.*",))
 def put_pages(project: ProjectStore) -> None:
     for number in range(3):
         put(project, a_url(number), html_page(number, HEADER))
-
-
-def waiting(store: Store, project: ProjectStore) -> int:
-    with store.session(read_only=True) as session:
-        return site_configs.count_stale(session.connection(), project.id, DOMAIN)
 
 
 class TestStoring:
@@ -68,7 +62,7 @@ class TestRefining:
 
         assert len(pages) == 3
         assert all(HEADER not in page.cleaned.content for page in pages)
-        assert waiting(store, project) == 0
+        assert len(project.stale_pages()) == 0
         (decision,) = [one for one in project.decisions(pages[0].source.page_key) if one.layer == "patterns"]
         assert decision.reason.startswith("1 blocks, ")
 
@@ -83,7 +77,7 @@ class TestRefining:
 
         assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
         assert refiner.forget_stale() == 3
-        assert waiting(store, project) == 0
+        assert len(project.stale_pages()) == 0
 
 
 class TestTrying:

@@ -13,17 +13,12 @@ def put(store: Store, project: ProjectStore, config: dict[str, list[str]], domai
     return found
 
 
-def stale(store: Store, project: ProjectStore) -> int:
-    with store.session(read_only=True) as session:
-        return site_configs.count_stale(session.connection(), project.id, DOMAIN)
-
-
 def test_a_change_is_a_version_and_its_pages_are_to_be_cleaned_again(store: Store, project: ProjectStore) -> None:
     project.write([a_document(1), a_document(2), a_document(3, domain="other.example")])
 
     assert put(store, project, CONFIG) == (1, 2)
     assert put(store, project, {}) == (2, 2)
-    assert stale(store, project) == 2
+    assert len(project.stale_pages()) == 2
 
 
 def test_what_is_stored_already_changes_nothing(store: Store, project: ProjectStore) -> None:
@@ -31,7 +26,7 @@ def test_what_is_stored_already_changes_nothing(store: Store, project: ProjectSt
     project.write([a_document(1)])
 
     assert put(store, project, CONFIG) == (1, 0)
-    assert stale(store, project) == 0
+    assert len(project.stale_pages()) == 0
 
 
 def test_what_is_put_is_got(store: Store, project: ProjectStore) -> None:
@@ -63,4 +58,4 @@ def test_what_is_unset_is_gone_and_its_pages_are_to_be_cleaned_again(store: Stor
         assert site_configs.unset(session.connection(), project.id, DOMAIN) == 0
         session.commit()
 
-    assert stale(store, project) == 1
+    assert len(project.stale_pages()) == 1
