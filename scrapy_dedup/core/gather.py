@@ -92,6 +92,7 @@ class Gatherer:
         if is_literal:
             self._take(here, "")
             literal = here.child(token._replace(tag=Tag("pre"), drawn=True))
+            literal.source = start
             self.walk.append(literal)
             self._take(literal, escape(text.removesuffix(f"</{token.tag.name}"), quote=False))
             self.walk.append(here)

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from scrapy_dedup.settings.keeping import KeepingSettings
 from scrapy_dedup.settings.refusals import parsed, unknown
+from scrapy_dedup.settings.resilience import ResilienceSettings
 
 PREFIX = "DEDUP_"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(KeepingSettings):
+class Settings(ResilienceSettings):
     """What the user chose. Field *batch_pages* is read from DEDUP_BATCH_PAGES."""
 
     def acts(self, layer: str) -> bool:

@@ -1,9 +1,10 @@
 """What a crawl and its commands ask of a project's store about layouts."""
 
-from scrapy_dedup.store import layout_reads, templates
+from scrapy_dedup.store import layout_pictures, layout_reads, templates
 from scrapy_dedup.store.codec import Packer
 from scrapy_dedup.store.history import PageHistory
 from scrapy_dedup.store.layout_batch import template_row
+from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.stored_layouts import (
     LayoutFigures,
@@ -61,3 +62,13 @@ class KnownLayouts(PageHistory):
         """Return the alarms of a domain or of all, newest first."""
         with self._database.transaction() as connection:
             return layout_reads.alarms(connection, self.id, domain, open_only=open_only)
+
+    def pictures(self, domain: str) -> dict[int, StoredPicture]:
+        """Return how pages of a domain's layouts look, by layout."""
+        with self._database.transaction() as connection:
+            return layout_pictures.of_domain(connection, self.id, domain)
+
+    def put_picture(self, picture: StoredPicture) -> None:
+        """Store how a page of a layout looks, in place of the layout's former picture."""
+        with self._database.transaction(write=True) as connection:
+            layout_pictures.put(connection, self.id, picture)

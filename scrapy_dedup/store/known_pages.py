@@ -1,14 +1,15 @@
 """What a crawl asks of its project's store about other pages with a page's title, text or chunks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scrapy_dedup.store import document_chunks, signatures, site_configs, twins
+from scrapy_dedup.store import document_chunks, signatures, site_configs, twins, url_parameters
 from scrapy_dedup.store.known_layouts import KnownLayouts
 from scrapy_dedup.store.page_records import StoredChunk, Twin
 from scrapy_dedup.store.signatures import Candidate
 from scrapy_dedup.store.site_configs import StoredSiteConfig
+from scrapy_dedup.store.url_parameters import StoredParameter
 
 if TYPE_CHECKING:
     from scrapy_dedup.store.stored import Run
@@ -93,6 +94,16 @@ class KnownPages(KnownLayouts):
         """Return what people decided about all domains, in their order."""
         with self._database.transaction() as connection:
             return site_configs.of_project(connection, self.id)
+
+    def url_parameters(self) -> list[StoredParameter]:
+        """Return what is known of parameters of URLs, in the order of domains and names."""
+        with self._database.transaction() as connection:
+            return url_parameters.of_project(connection, self.id)
+
+    def put_url_parameters(self, parameters: Iterable[StoredParameter]) -> None:
+        """Store what is known now of some parameters."""
+        with self._database.transaction(write=True) as connection:
+            url_parameters.put(connection, self.id, parameters)
 
     def texts_of(self, keys: Collection[bytes]) -> dict[bytes, str]:
         """Return the clean texts of those pages that count for others and whose text is kept."""

@@ -21,6 +21,7 @@ from scrapy_dedup.store.base import NO_RUN, Base, of_project
 from scrapy_dedup.store.columns import Key, RowNumber, now
 from scrapy_dedup.store.layout_models import LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
 from scrapy_dedup.store.page_models import DocumentChunk, NearDuplicate, PageSignature, SiteConfig
+from scrapy_dedup.store.teaching_models import LayoutPicture, UrlParameter
 
 # What stands in modules of its own; whoever imports this one has all tables.
 __all__ = [
@@ -28,12 +29,14 @@ __all__ = [
     "Base",
     "DocumentChunk",
     "LayoutAlarm",
+    "LayoutPicture",
     "LayoutRun",
     "LayoutSignature",
     "LayoutTemplate",
     "NearDuplicate",
     "PageSignature",
     "SiteConfig",
+    "UrlParameter",
 ]
 
 

@@ -106,8 +106,8 @@ def test_a_store_of_the_first_revision_keeps_its_data(url: URL) -> None:
         assert state_of(project, "done").first_seen_at == NOON
 
 
-LATER = {"page_signatures", "near_duplicates", "document_chunks", "site_config"}
-"""Tables of the fourth revision."""
+LATER = {"page_signatures", "near_duplicates", "document_chunks", "site_config", "url_parameters"}
+"""Tables of later revisions, but those of layouts."""
 
 
 def test_a_store_of_the_second_revision_keeps_its_data(url: URL) -> None:

@@ -1,0 +1,80 @@
+import pytest
+from hypothesis import given
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.numbering import MOST_ELEMENTS, NO_ELEMENT, Numbered, numbered
+from tests.core.html_soup import anything
+
+
+def number(html: str) -> Numbered | None:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return numbered(html, page)
+
+
+def must(found: Numbered | None) -> Numbered:
+    assert found is not None
+    return found
+
+
+def test_elements_are_numbered_in_document_order_from_the_body() -> None:
+    found = must(number("<!doctype html><title>T</title><main><p>One <b>two</b></p><p>Three</p></main>"))
+
+    assert found.tags == ("body", "main", "p", "b", "p")
+    assert found.parents == (NO_ELEMENT, 0, 1, 2, 1)
+    assert f'<p {found.attribute}="2">One <b {found.attribute}="3">two</b></p>' in found.html
+    assert found.html.startswith("<!DOCTYPE html>")
+
+
+def test_each_block_names_the_block_level_element_that_it_stands_in() -> None:
+    found = must(number("<div>Before <p>A <a href=/>link</a></p> behind</div>Bare"))
+
+    assert [found.tags[one] for one in found.of_blocks] == ["div", "p", "div", "body"]
+
+
+@pytest.mark.parametrize(
+    ("html", "gone"),
+    [
+        ("<p>Text that all read<noscript><p>For few</p></noscript></p>", "For few"),
+        ('<meta http-equiv="Refresh" content="0;url=/away"><p>Text', "away"),
+    ],
+)
+def test_what_only_some_browsers_show_or_what_leads_away_is_left_out(html: str, gone: str) -> None:
+    assert gone not in must(number(html)).html
+
+
+def test_a_page_that_has_such_attributes_gets_others() -> None:
+    found = must(number('<p data-dedup-n0="7">Text</p>'))
+
+    assert found.attribute == "data-dedup-n1"
+    assert 'data-dedup-n0="7"' in found.html
+
+
+@pytest.mark.parametrize(
+    ("why", "html"),
+    [
+        ("a page of frames has no body", "<frameset><frame src=a></frameset>"),
+        ("it has too many elements", "<b></b>" * (MOST_ELEMENTS + 1)),
+        ("its text is that for readers without scripts", f"<p>a</p><noscript><p>{'word ' * 50}</p></noscript>"),
+    ],
+)
+def test_a_page_that_cannot_be_shown_as_it_was_parsed_is_none(why: str, html: str) -> None:
+    assert number(html) is None, why
+
+
+@given(anything)
+def test_any_page_is_numbered_as_it_was_parsed_or_not_at_all(html: str) -> None:
+    page = parse_page(html)
+    found = numbered(html, page) if isinstance(page, Page) else None
+    if found is None or not isinstance(page, Page):
+        return
+
+    assert len(found.of_blocks) == len(page.blocks)
+    assert len(found.tags) == len(found.parents)
+    assert all(above < place for place, above in enumerate(found.parents))
+    for block, element in zip(page.blocks, found.of_blocks, strict=True):
+        assert tag_of(block.path).casefold() == found.tags[element].casefold()
+
+
+def tag_of(path: str) -> str:
+    return path.rpartition(">")[2].partition("#")[0].partition(".")[0]
