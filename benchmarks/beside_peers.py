@@ -1,11 +1,13 @@
 """Cleaned text of several methods beside each other, and beside the true main content: by site, and the mean of sites.
 
 Each method is NAME=FILE, JSON lines of {url, cleaned_content}, as `scrapy dedup clean -s DEDUP_OUTPUT=text FOLDER -O
-FILE` and `python -m benchmarks.peers FOLDER --pages 0 --lines FOLDER` write them. A page that is missing has no text.
+FILE` and `python -m benchmarks.peers FOLDER --pages 0 --lines FOLDER` write them. A page that is missing has no text;
+with the file that `scrapy dedup clean --left-out FILE` writes, that of the page which stands for it.
 """
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -35,9 +37,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("corpus", type=Path, help="folder of sites, each with manifest.json")
     parser.add_argument("methods", nargs="+", metavar="NAME=FILE", help="a method and its JSON lines")
+    parser.add_argument("--left-out", type=Path, metavar="FILE", help="pages that others stand for")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    texts = {name: read(Path(file)) for name, _, file in (each.partition("=") for each in args.methods)}
+    keepers = read_keepers(args.left_out) if args.left_out else {}
+    texts = {name: read(Path(file), keepers) for name, _, file in (each.partition("=") for each in args.methods)}
     by_site, doubtful = judge(args.corpus, texts)
     means = {name: mean_of(found[name] for site, found in by_site.items() if site not in doubtful) for name in texts}
     worst = {name: min(each[name].f1 for site, each in by_site.items() if site not in doubtful) for name in texts}
@@ -51,10 +55,20 @@ def main() -> None:
     results.write(args.json, figures)
 
 
-def read(file: Path) -> dict[str, str]:
-    """Return the text of each URL."""
+def read(file: Path, keepers: dict[str, str]) -> dict[str, str]:
+    """Return the text of each URL; a page without one has its keeper's."""
     with file.open(encoding="utf-8") as lines:
-        return {row["url"]: row.get("cleaned_content") or "" for row in map(json.loads, lines)}
+        texts = {row["url"]: row.get("cleaned_content") or "" for row in map(json.loads, lines)}
+    return {url: texts.get(keeper, "") for url, keeper in keepers.items()} | texts
+
+
+def read_keepers(file: Path) -> dict[str, str]:
+    """Return, of each page that was left out, the URL of the one that stands for it; print how many there are."""
+    with file.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    layers = Counter(row["layer"] for row in rows)
+    print(f"{len(rows)} pages were left out: {', '.join(f'{number} {name}' for name, number in layers.most_common())}")
+    return {row["url"]: row["keeper"] for row in rows}
 
 
 def judge(corpus: Path, texts: dict[str, dict[str, str]]) -> tuple[dict[str, dict[str, Figures]], set[str]]:

@@ -8,7 +8,7 @@ import statistics
 from pathlib import Path
 
 from benchmarks import results
-from benchmarks.crawls import BARE, ON, URL_AND_CANONICAL, crawl
+from benchmarks.crawls import BARE, ON, URL_AND_CANONICAL, Measured, crawl
 from benchmarks.local_site import page, serving
 
 _OFF = dict.fromkeys(
@@ -32,6 +32,8 @@ WAYS = {
     "and near_duplicate": _with("patterns", "title", "duplicate", "near_duplicate"),
     "and chunk: the default": ON,
 }
+
+_SECONDS = "dedup/seconds/"
 
 
 def main() -> None:
@@ -60,7 +62,19 @@ def _compare(way: str, start: str, settings: dict[str, str], pairs: int) -> dict
         ours.append(other.cpu_ms_a_page)
         ratios.append(other.cpu_ms_a_page / one.cpu_ms_a_page)
     print(f"{way}: bare {results.spread(bare)} ms a page, with {results.spread(ours)}; ratio {results.spread(ratios)}")
-    return {"bare_ms": bare, "with_ms": ours, "ratio": ratios, "median_ratio": [statistics.median(ratios)]}
+    layers = _by_layer(other)
+    print("  layers by themselves: " + ", ".join(f"{name} {ms:.1f}" for name, ms in layers.items()))
+    return {"bare_ms": bare, "with_ms": ours, "ratio": ratios, "median_ratio": [statistics.median(ratios)]} | {
+        f"layer_{name}_ms": [ms] for name, ms in layers.items()
+    }
+
+
+def _by_layer(measured: Measured) -> dict[str, float]:
+    """Return the CPU milliseconds a page that the layers counted for themselves in the last crawl."""
+    seconds = {
+        name.removeprefix(_SECONDS): value for name, value in measured.stats.items() if name.startswith(_SECONDS)
+    }
+    return {name: 1000 * value / measured.pages for name, value in sorted(seconds.items())}
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ class StatsFile:
             self._memory.append((self._items, _resident_bytes()))
 
     def engine_stopped(self) -> None:
-        stats = {key: value for key, value in self._crawler.stats.get_stats().items() if isinstance(value, int | str)}
+        stats = {
+            key: value for key, value in self._crawler.stats.get_stats().items() if isinstance(value, int | float | str)
+        }
         Path(self._crawler.settings["STATS_FILE"]).write_text(json.dumps(stats | {"memory": self._memory}))
 
 
