@@ -22,6 +22,8 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     """Also ETag and Last-Modified; who sends them back gets 304."""
     delay_seconds: float = 0
+    until: threading.Event | None = None
+    """It waits for this, two minutes at most."""
 
     @property
     def payload(self) -> bytes:
@@ -95,6 +97,8 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.web.answer(f"http://{host}{self.path}")
         if answer.delay_seconds:
             time.sleep(answer.delay_seconds)
+        if answer.until is not None:
+            answer.until.wait(120)
         if self._is_unchanged(answer):
             answer = Answer(status=304, headers=answer.headers)
         self.send_response_only(answer.status)

@@ -1,5 +1,6 @@
 """Two crawlers on one store."""
 
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,15 +35,17 @@ def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_ur
     one, other = (Project(tmp_path / name, settings) for name in ("one", "other"))
     with serving(1, lambda _: {}) as server:
         site = ChangingSite(server, PAGES - 1)
-        slow = Answer(site.html("slow"), delay_seconds=3 * WRITE_SECONDS + 2)
+        let_go = threading.Event()
+        slow = Answer(site.html("slow"), until=let_go)
         site.publish(menu=["slow"], others={"/slow": slow})
 
         running = one.start("walker", "-a", f"start={site.url('')}")
         running.wait_for(lambda: len(lines_of(one.folder / "stored.jsonl")) == PAGES)
-        time.sleep(WRITE_SECONDS + 0.3)
+        time.sleep(3 * WRITE_SECONDS)
         site.publish(menu=["slow"], others={"/slow": Answer(site.html("slow"))})
         second = site.crawl(other)
         is_under_way = running.process.poll() is None
+        let_go.set()
         first = running.finish()
 
     assert is_under_way
