@@ -1,0 +1,210 @@
+"""The teacher's browser, for callers of any kind: a thread of its own, one process, two pages at once."""
+
+import asyncio
+import atexit
+import logging
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Self, TypeVar
+
+from scrapy_dedup.teacher.finding import Missing, find_browser
+from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, Showing, Shown
+
+if TYPE_CHECKING:
+    from scrapy_dedup.teacher.running import Running
+
+logger = logging.getLogger(__name__)
+
+# A third takes twice the time of each for a tenth more pages.
+_PAGES_AT_ONCE: Final = 2
+# A browser that ended once is started again; so many pages later that is forgotten.
+_FORGIVEN_AFTER_PAGES: Final = 25
+_CLOSE_SECONDS: Final = 20
+
+_T = TypeVar("_T")
+
+
+class Browser:
+    """Shows pages in a Chromium that reaches no network; it is started for the first of them.
+
+    All methods may be called from any thread. An answer's callbacks run in the browser's own thread.
+    """
+
+    def __init__(self, path: str = "", *, timeout: timedelta = timedelta(seconds=30)) -> None:
+        """Begin with nothing started.
+
+        Args:
+            path: DEDUP_TEACHER_BROWSER; empty: find one.
+            timeout: what one page may take, from when its turn comes.
+        """
+        self._path = path
+        self._seconds = timeout.total_seconds()
+        self._guard = threading.Lock()
+        self._is_closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._version = ""
+        self._running: Running | None = None
+        self._endings = 0
+        self._pages_since = 0
+        self._never: NotShown | None = None
+        self._tasks: set[asyncio.Task[object]] = set()
+        self._slots = asyncio.Semaphore(_PAGES_AT_ONCE)
+        self._starting = asyncio.Lock()
+
+    @property
+    def version(self) -> str:
+        """Name and version; empty before the first start."""
+        return self._version
+
+    def start(self) -> "Future[str | NotShown]":
+        """Return, once it runs, its name and version, or why it does not."""
+
+        async def version() -> str | NotShown:
+            running = await self._ready()
+            return running if isinstance(running, NotShown) else running.version
+
+        return self._submit(version)
+
+    def show(self, showing: Showing, fetch: Fetch) -> "Future[Shown | NotShown]":
+        """Return what a page looks like, or why that is not known; never an exception, but cancellation."""
+
+        async def show(running: "Running") -> Shown | NotShown:
+            from scrapy_dedup.teacher.rendering import show_page  # noqa: PLC0415 (needs Playwright)
+
+            shown = await show_page(running, showing, fetch, self._seconds)
+            return replace(shown, browser=running.version) if isinstance(shown, Shown) else shown
+
+        return self._submit(lambda: self._in_turn(show))
+
+    def draw(self, html: str, width: int, height: int) -> "Future[bytes | NotShown]":
+        """Return a PNG of a page of our own making, which may hold what it needs as `data:` URLs."""
+
+        async def draw(running: "Running") -> bytes | NotShown:
+            from scrapy_dedup.teacher.rendering import draw_page  # noqa: PLC0415 (needs Playwright)
+
+            return await draw_page(running, html, (width, height), self._seconds)
+
+        return self._submit(lambda: self._in_turn(draw))
+
+    def close(self) -> None:
+        """End the browser and its thread, within seconds; pages not yet shown are cancelled. Twice is once.
+
+        Never from an answer's callback: that is the thread which is waited for.
+        """
+        with self._guard:
+            self._is_closed = True
+            loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
+        if loop is None or thread is None:
+            return
+        atexit.unregister(self.close)
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(self._end(), loop).result(_CLOSE_SECONDS)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(_CLOSE_SECONDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _submit(self, work: Callable[[], Awaitable[_T]]) -> "Future[_T]":
+        async def tracked() -> _T:
+            task = asyncio.current_task()
+            assert task is not None
+            self._tasks.add(task)
+            try:
+                return await work()
+            finally:
+                self._tasks.discard(task)
+
+        with self._guard:
+            if self._is_closed:
+                cancelled: Future[_T] = Future()
+                cancelled.cancel()
+                return cancelled
+            if self._loop is None:
+                self._loop = _new_loop()
+                self._thread = threading.Thread(target=_run, args=(self._loop,), name="teacher", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+            return asyncio.run_coroutine_threadsafe(tracked(), self._loop)
+
+    async def _in_turn(self, work: "Callable[[Running], Awaitable[_T | NotShown]]") -> _T | NotShown:
+        async with self._slots:
+            running = await self._ready()
+            if isinstance(running, NotShown):
+                return running
+            self._pages_since += 1
+            return await work(running)
+
+    async def _ready(self) -> "Running | NotShown":
+        """Return the browser, started if need be; why there is none and will be none."""
+        async with self._starting:
+            if self._never is not None:
+                return self._never
+            if self._running is not None:
+                if await self._running.answers():
+                    return self._running
+                await self._note_end(self._running)
+            if self._never is None:
+                await self._launch()
+            return self._never or self._running or NotShown(NotShownReason.NO_LAUNCH, "it did not start")
+
+    async def _note_end(self, running: "Running") -> None:
+        self._running = None
+        await running.close()
+        if self._endings and self._pages_since < _FORGIVEN_AFTER_PAGES:
+            self._never = NotShown(NotShownReason.NO_LAUNCH, "the browser has ended twice")
+        self._endings += 1
+        self._pages_since = 0
+
+    async def _launch(self) -> None:
+        found = find_browser(self._path)
+        if isinstance(found, Missing):
+            self._never = found.not_shown
+            return
+        try:
+            from scrapy_dedup.teacher.running import start  # noqa: PLC0415 (needs Playwright)
+
+            self._running = await start(found.path, self._seconds)
+        except Exception as error:  # noqa: BLE001 (whatever keeps it from starting, the crawl goes on)
+            reason = " ".join(str(error).split())[:300]
+            self._never = NotShown(NotShownReason.NO_LAUNCH, f"{found.path}: {reason}")
+        else:
+            self._version = self._running.version
+
+    async def _end(self) -> None:
+        tasks = [task for task in self._tasks if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._running is not None:
+            await self._running.close()
+            self._running = None
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    # Scrapy chooses loops for Windows that start no processes.
+    if sys.platform == "win32":
+        return asyncio.ProactorEventLoop()
+    return asyncio.new_event_loop()
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    # Answers that Playwright gets for pages that have ended: the page's own answer has said all there is to say.
+    loop.set_exception_handler(lambda _, context: logger.debug("The browser: %s", context.get("message")))
+    try:
+        loop.run_forever()
+        for task in asyncio.all_tasks(loop):
+            task.cancel()
+        loop.run_until_complete(asyncio.sleep(0))
+    finally:
+        loop.close()

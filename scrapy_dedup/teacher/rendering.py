@@ -1,0 +1,256 @@
+"""One page in the browser: brought there from memory, looked at, and ended, whatever it does."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager, suppress
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from playwright.async_api import BrowserContext, CDPSession, Error, Page
+from playwright.async_api import TimeoutError as PlaywrightTimeoutError
+
+from scrapy_dedup.core.sight import Sight
+from scrapy_dedup.teacher.gate import Gate
+from scrapy_dedup.teacher.memory import watch_memory
+from scrapy_dedup.teacher.running import Running
+from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, Showing, Shown
+
+WIDTH: Final = 1366
+HEIGHT: Final = 900
+MOST_HTML_BYTES: Final = 2_000_000
+MOST_PICTURE_HEIGHT: Final = 4_000
+_MOST_NAVIGATION_SECONDS: Final = 15
+# Of the time for the whole page, so that one that waits for a style sheet in vain is still looked at.
+_RESOURCES_SHARE: Final = 0.4
+_NAVIGATION_SHARE: Final = 0.6
+_QUIET_SECONDS: Final = 0.5
+_EVERY_SECONDS: Final = 0.03
+# Longer than any machine needs, however busy: a page that does not end by then costs the browser.
+_CLOSE_SECONDS: Final = 10
+_WORLD: Final = "look"
+# How Playwright's messages say that a page or the browser has ended; its class for it is the same as for closing.
+_ENDINGS: Final = ("has been closed", "crashed", "Connection closed", "disconnected")
+_DRAWING_URL: Final = "http://drawing.invalid/"
+
+_T = TypeVar("_T")
+
+
+class _EndedError(Exception):
+    """The page is not to be looked at any more."""
+
+    def __init__(self, reason: NotShownReason, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason
+
+
+async def show_page(running: Running, showing: Showing, fetch: Fetch, seconds: float) -> Shown | NotShown:
+    """Return what a page looks like, within the time, and a little for ending it."""
+    if not showing.url.lower().startswith(("http://", "https://")):
+        return NotShown(NotShownReason.FAILED, f"{showing.url[:200]!r}: needs an http or https URL")
+    if len(showing.page.html) > MOST_HTML_BYTES or len(showing.page.html.encode("utf-8", "replace")) > MOST_HTML_BYTES:
+        return NotShown(NotShownReason.TOO_LARGE, f"more than {MOST_HTML_BYTES} bytes of HTML")
+    until = asyncio.get_running_loop().time() + seconds * _RESOURCES_SHARE
+    gate = Gate(showing.url, showing.page.html, fetch, scripts=showing.scripts, until=until)
+
+    async def look() -> Shown:
+        async with _tab(running, gate, scripts=showing.scripts) as tab:
+            return await tab.unless_crashed(_look(tab, showing, seconds))
+
+    return await _outcome(look(), seconds)
+
+
+async def draw_page(running: Running, html: str, size: tuple[int, int], seconds: float) -> bytes | NotShown:
+    """Return a PNG of a page of our own, which asks for nothing."""
+    gate = Gate(_DRAWING_URL, html, None)
+
+    async def draw() -> bytes:
+        async with _tab(running, gate, size=size) as tab:
+            return await tab.unless_crashed(_draw(tab, size, seconds))
+
+    return await _outcome(draw(), seconds)
+
+
+async def _draw(tab: "_Tab", size: tuple[int, int], seconds: float) -> bytes:
+    await tab.open(_DRAWING_URL, seconds)
+    return await tab.picture(*size)
+
+
+async def _outcome(work: Awaitable[_T], seconds: float) -> _T | NotShown:
+    """Return what comes of it, or why nothing does: never an exception."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await work
+    except _EndedError as error:
+        return NotShown(error.reason, str(error))
+    except (TimeoutError, PlaywrightTimeoutError) as error:
+        return NotShown(NotShownReason.TIMEOUT, _first_line(error) or f"not done after {seconds:g} s")
+    except Error as error:
+        text = _first_line(error)
+        is_end = any(word in text for word in _ENDINGS)
+        return NotShown(NotShownReason.CRASHED if is_end else NotShownReason.FAILED, text)
+    except Exception as error:  # noqa: BLE001 (a page can make the browser answer anything; the crawl goes on)
+        return NotShown(NotShownReason.FAILED, f"{type(error).__name__}: {_first_line(error)}")
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().partition("\n")[0][:300]
+
+
+class _Tab:
+    """A page that is open."""
+
+    def __init__(self, page: Page, gate: Gate, session: CDPSession, crashed: "asyncio.Future[None]") -> None:
+        self.page = page
+        self.gate = gate
+        self._session = session
+        self._crashed = crashed
+
+    async def unless_crashed(self, work: Awaitable[_T]) -> _T:
+        """Return what comes of it; questions to a page that has crashed are never answered."""
+        task = asyncio.ensure_future(work)
+        # What comes of it later is nobody's, an error neither.
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())
+        awaited: set[asyncio.Future[Any]] = {task, self._crashed}
+        try:
+            await asyncio.wait(awaited, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise _EndedError(NotShownReason.CRASHED, "the page's process, or the browser, has ended")
+            return task.result()
+        finally:
+            task.cancel()
+
+    async def open(self, url: str, seconds: float) -> None:
+        """Go to the page and wait until it has loaded.
+
+        Playwright's own waiting for that does not end where a page has tried to lead away while it loaded.
+        """
+        try:
+            async with asyncio.timeout(seconds):
+                await self.page.goto(url, wait_until="commit", timeout=seconds * 1000)
+                while await self.ask("document.readyState", seconds) != "complete":  # noqa: ASYNC110 (no event says it)
+                    await asyncio.sleep(_EVERY_SECONDS)
+        except TimeoutError as error:
+            raise _EndedError(NotShownReason.TIMEOUT, f"not loaded after {seconds:g} s") from error
+
+    async def ask(self, expression: str, seconds: float) -> Any:
+        """Return the value of an expression, in a world of its own where the page's scripts change nothing."""
+        tree = await self._session.send("Page.getFrameTree")
+        frame = tree["frameTree"]["frame"]["id"]
+        world = await self._session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": _WORLD})
+        question = {
+            "expression": expression,
+            "contextId": world["executionContextId"],
+            "returnByValue": True,
+            "timeout": max(1, seconds * 1000),
+        }
+        answer = await self._session.send("Runtime.evaluate", question)
+        if "exceptionDetails" in answer:
+            raise Error(str(answer["exceptionDetails"].get("exception", {}).get("description", "it threw"))[:300])
+        return answer["result"].get("value")
+
+    async def picture(self, width: int, height: int) -> bytes:
+        """Return a PNG of the page's upper left part."""
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        question = {"format": "png", "clip": clip, "captureBeyondViewport": True}
+        return base64.b64decode((await self._session.send("Page.captureScreenshot", question))["data"])
+
+
+@asynccontextmanager
+async def _tab(
+    running: Running, gate: Gate, *, scripts: bool = False, size: tuple[int, int] = (WIDTH, HEIGHT)
+) -> AsyncIterator[_Tab]:
+    """Yield a page without a network, in a context of its own: nothing of it is left for the next."""
+    context = await _new_context(running, size, scripts=scripts)
+    crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def note_crash(_: object) -> None:
+        if not crashed.done():
+            crashed.set_result(None)
+
+    watch = asyncio.ensure_future(watch_memory(running.session))
+    try:
+        await context.route("**/*", gate.answer)
+        await context.route_web_socket("**/*", lambda socket: socket.close())
+        page = await context.new_page()
+        page.on("crash", note_crash)
+        running.browser.on("disconnected", note_crash)
+        # Pages that the page opens.
+        context.on("page", _close_popup)
+        yield _Tab(page, gate, await context.new_cdp_session(page), crashed)
+    finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError, Error):
+            await watch
+        running.browser.remove_listener("disconnected", note_crash)
+        await _end(running, context)
+
+
+async def _new_context(running: Running, size: tuple[int, int], *, scripts: bool) -> BrowserContext:
+    try:
+        return await running.browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            java_script_enabled=scripts,
+            offline=True,
+            service_workers="block",
+            accept_downloads=False,
+            reduced_motion="reduce",
+        )
+    except asyncio.CancelledError:
+        # It may come yet, and nobody would close it.
+        running.is_doubted = True
+        raise
+
+
+async def _close_popup(page: Page) -> None:
+    try:
+        await page.close()
+    except Error:
+        return
+
+
+async def _end(running: Running, context: BrowserContext) -> None:
+    try:
+        await asyncio.wait_for(context.close(), _CLOSE_SECONDS)
+    except (TimeoutError, Error):
+        running.is_doubted = True
+
+
+async def _look(tab: _Tab, showing: Showing, seconds: float) -> Shown:
+    await tab.open(showing.url, min(_MOST_NAVIGATION_SECONDS, seconds * _NAVIGATION_SHARE))
+    if showing.scripts:
+        await tab.gate.quiet(_QUIET_SECONDS)
+    value = await tab.ask(f"(\n{_look_source()}\n)({json.dumps(showing.page.attribute)})", seconds)
+    try:
+        sight = Sight.from_json(value)
+    finally:
+        _expect_still_there(tab)
+    html = await tab.ask(_HTML, seconds) if showing.scripts else None
+    if showing.scripts and html is None:
+        text = f"more than {MOST_HTML_BYTES} characters of HTML after its scripts ran"
+        raise _EndedError(NotShownReason.TOO_LARGE, text)
+    picture = None
+    if showing.picture:
+        picture = await tab.picture(WIDTH, max(1, min(sight.height, MOST_PICTURE_HEIGHT)))
+    return Shown(sight, picture, html, tab.gate.fetched, tab.gate.refused, "")
+
+
+_HTML: Final = f"""(() => {{
+  const html = document.documentElement ? document.documentElement.outerHTML : "";
+  return html.length > {MOST_HTML_BYTES} ? null : html;
+}})()"""
+
+
+def _expect_still_there(tab: _Tab) -> None:
+    """Raise where another document was looked at; a page may give itself another URL, of its own origin."""
+    here, asked = urlsplit(tab.page.url), urlsplit(tab.gate.served)
+    if (here.scheme, here.netloc) != (asked.scheme, asked.netloc):
+        raise _EndedError(NotShownReason.LED_AWAY, f"the page has led to {tab.page.url[:200]!r}")
+
+
+@cache
+def _look_source() -> str:
+    return (files("scrapy_dedup.teacher") / "look.js").read_text("utf-8")

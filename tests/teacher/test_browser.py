@@ -1,0 +1,274 @@
+import asyncio
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+import pytest
+
+from scrapy_dedup.core.sight import Flag
+from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.gate import MOST_RESOURCE_BYTES, MOST_RESOURCES
+from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, WIDTH
+from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
+from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style, teacher
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with teacher() as browser:
+        yield browser
+
+
+def _size(png: bytes) -> tuple[int, int]:
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", png[16:24])
+    return width, height
+
+
+def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
+    html = "<head><link rel=stylesheet href=../s/a.css></head><h1>Title</h1><p>Some text</p><p id=gone>not seen</p>"
+    page = a_page(html)
+    shelf = Shelf()
+    shelf.resources["/s/a.css"] = style("@import 'b.css'; h1 { font-size: 50px }")
+    shelf.resources["/s/b.css"] = style("#gone { display: none }")
+
+    answer = shown(browser, Showing(URL, page), shelf)
+
+    title, gone = (answer.sight.elements[page.of_blocks[at]] for at in (0, 2))
+    assert title.font_size == 50
+    assert gone.flags & Flag.NOT_DISPLAYED
+    assert [page.tags[element.number] for element in answer.sight.elements.values()] == ["body", "h1", "p", "p"]
+    assert shelf.wanted == [
+        Wanted("http://site.example/s/a.css", "stylesheet", URL),
+        Wanted("http://site.example/s/b.css", "stylesheet", URL),
+    ]
+    assert (answer.fetched, answer.refused, answer.html, answer.picture) == (2, (), None, None)
+    assert answer.browser == browser.version
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param("HTTP://Site.EXAMPLE:80/a b?c d#e", id="case-port-and-spaces"),
+        pytest.param("https://m\u00fcnchen.example/", id="international"),
+        pytest.param("http://user:word@site.example/", id="user"),
+        pytest.param("http://page.dev/", id="known-to-be-https"),
+        pytest.param("http://[::1]:8000/", id="address"),
+    ],
+)
+def test_a_page_is_shown_however_its_url_is_spelt(browser: Browser, url: str):
+    shelf = Shelf({"/a.css": style("p { font-size: 30px }")})
+
+    answer = shown(browser, a_showing("<link rel=stylesheet href=/a.css><p>text", url=url, scripts=True), shelf)
+
+    assert answer.fetched == 1
+
+
+def test_what_it_is_called_is_known_once_it_runs(browser: Browser):
+    answer = browser.start().result(PATIENCE_SECONDS)
+
+    assert answer == browser.version
+    assert browser.version.startswith("Chromium ")
+
+
+SCRIPTED = "<p>static</p><script>document.body.insertAdjacentHTML('beforeend', '<p>made by a script</p>')</script>"
+
+
+def test_scripts_do_not_run_unless_asked_for(browser: Browser):
+    answer = shown(browser, Showing(URL, a_page(SCRIPTED)))
+
+    assert answer.html is None
+    assert answer.sight.js_share == 0
+
+
+def test_scripts_run_where_asked_for(browser: Browser):
+    answer = shown(browser, Showing(URL, a_page(SCRIPTED), scripts=True))
+
+    assert "<p>made by a script</p>" in (answer.html or "")
+    assert answer.sight.js_share == pytest.approx(16 / 22)
+
+
+def test_scripts_get_what_they_ask_for_until_they_rest(browser: Browser):
+    script = "fetch('/a.json').then((answer) => answer.json()).then((text) => document.body.append(text))"
+    shelf = Shelf(
+        {
+            "/a.js": Resource(200, {"content-type": "text/javascript"}, script.encode()),
+            "/a.json": Resource(200, {"content-type": "application/json"}, b'"brought later"'),
+        }
+    )
+
+    answer = shown(browser, a_showing("<script src=/a.js></script>", scripts=True), shelf)
+
+    assert "brought later" in (answer.html or "")
+    assert [wanted.kind for wanted in shelf.wanted] == ["script", "fetch"]
+
+
+def test_scripts_change_nothing_on_the_site(browser: Browser):
+    """Only what is safe by HTTP is asked for."""
+    script = "for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) fetch('/' + method, { method }).catch(() => 0)"
+    shelf = Shelf()
+
+    answer = shown(browser, a_showing(f"<script>{script}</script>", scripts=True), shelf)
+
+    assert shelf.wanted == []
+    assert len(answer.refused) == 4
+
+
+def test_a_page_whose_scripts_are_of_another_site_gets_them(browser: Browser):
+    there = {"content-type": "text/javascript", "access-control-allow-origin": "*"}
+    shelf = Shelf({"/a.js": Resource(200, there, b"document.body.append('from elsewhere')")})
+    html = "<script crossorigin src=https://other.example/a.js></script>"
+
+    assert "from elsewhere" in (shown(browser, a_showing(html, scripts=True), shelf).html or "")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(None, id="refused"),
+        pytest.param(OSError("no route"), id="failed"),
+        pytest.param(Resource(301, {"location": "http://site.example/b.css"}, b""), id="redirect"),
+        pytest.param(Resource(0, {}, b""), id="no-status"),
+    ],
+)
+def test_a_page_is_shown_without_what_does_not_come(browser: Browser, answer: Resource | Exception | None):
+    shelf = Shelf({"/a.css": answer} if answer is not None else {})
+
+    seen = shown(browser, a_showing("<link rel=stylesheet href=/a.css><p>text"), shelf)
+
+    assert (seen.fetched, seen.refused) == (0, ("http://site.example/a.css",))
+    assert sum(run.chars for run in seen.sight.runs if run.is_seen) == 4
+
+
+def test_a_fetch_that_raises_refuses(browser: Browser):
+    def fetch(_: Wanted) -> "Future[Resource | None]":
+        raise RuntimeError("broken")
+
+    answer = browser.show(a_showing("<link rel=stylesheet href=/a.css>"), fetch).result(PATIENCE_SECONDS)
+
+    assert isinstance(answer, Shown)
+    assert answer.refused == ("http://site.example/a.css",)
+
+
+def test_a_page_gets_a_bounded_number_of_resources(browser: Browser):
+    shelf = Shelf({".css": style("b { color: red }")})
+    links = "".join(f"<link rel=stylesheet href=/{number}.css>" for number in range(MOST_RESOURCES + 30))
+
+    answer = shown(browser, a_showing(links), shelf)
+
+    assert (answer.fetched, len(shelf.wanted)) == (MOST_RESOURCES, MOST_RESOURCES)
+    assert len(answer.refused) == 20
+
+
+def test_a_page_gets_a_bounded_number_of_bytes(browser: Browser):
+    shelf = Shelf({".css": style("/*" + "a" * (MOST_RESOURCE_BYTES // 3) + "*/")})
+    links = "".join(f"<link rel=stylesheet href=/{number}.css>" for number in range(6))
+
+    assert shown(browser, a_showing(links), shelf).fetched == 2
+
+
+def test_the_picture_is_as_high_as_the_page(browser: Browser):
+    answer = shown(browser, a_showing("<p style='height: 1984px; margin: 0'>text", picture=True))
+
+    assert answer.picture is not None
+    assert _size(answer.picture) == (WIDTH, answer.sight.height) == (1366, 2000)
+
+
+def test_the_picture_of_a_long_page_shows_its_upper_part(browser: Browser):
+    answer = shown(browser, a_showing("<p style='height: 9000px'>text", picture=True))
+
+    assert answer.picture is not None
+    assert _size(answer.picture) == (WIDTH, MOST_PICTURE_HEIGHT)
+
+
+def test_what_is_seen_is_of_the_window_and_not_of_the_picture(browser: Browser):
+    """As high as the window stays as high, and what is fixed to its foot stays there."""
+    html = "<p style='height: 100vh'>a</p><p style='height: 3000px'>b</p><p style='position: fixed; bottom: 0'>c"
+    without, with_picture = (shown(browser, Showing(URL, a_page(html), picture=picture)) for picture in (False, True))
+
+    assert with_picture.sight == without.sight
+    assert with_picture.sight.elements[1].box.height == 900
+
+
+def test_a_drawing_has_the_size_asked_for(browser: Browser):
+    drawn = browser.draw("<p style='background: red'>text", 320, 1200).result(PATIENCE_SECONDS)
+
+    assert isinstance(drawn, bytes)
+    assert _size(drawn) == (320, 1200)
+
+
+def test_a_drawing_may_hold_a_picture(browser: Browser):
+    blue = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><rect width='90' height='90'/></svg>"
+    with_picture, without = (
+        browser.draw(f'<img src="{source}" width=90 height=90>', 100, 100).result(PATIENCE_SECONDS)
+        for source in (blue, "")
+    )
+
+    assert with_picture != without
+
+
+def test_nothing_of_a_page_is_left_for_the_next(browser: Browser):
+    leave = "document.cookie = 'a=b; max-age=9999'; localStorage.a = 'left'; indexedDB.open('left')"
+    look = "document.body.append(document.cookie + '|' + localStorage.length)"
+
+    shown(browser, a_showing(f"<script>{leave}</script>", scripts=True))
+    answer = shown(browser, a_showing(f"<script>{look}</script>", scripts=True))
+
+    assert (answer.html or "").count("</script>|0") == 1
+
+
+class Held:
+    """Fetches when it is told to, and notes how many pages wait."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.most = 0
+        self._waiting: list[Future[Resource | None]] = []
+        self._lock = threading.Lock()
+
+    def fetch(self, _: Wanted) -> "Future[Resource | None]":
+        future: Future[Resource | None] = Future()
+        with self._lock:
+            self._waiting.append(future)
+            self.most = max(self.most, sum(not waiting.done() for waiting in self._waiting))
+        threading.Thread(target=self._answer, args=(future,), daemon=True).start()
+        return future
+
+    def _answer(self, future: "Future[Resource | None]") -> None:
+        self.go.wait(PATIENCE_SECONDS)
+        if not future.cancelled():
+            future.set_result(None)
+
+
+def test_two_pages_are_shown_at_once_and_no_more(browser: Browser):
+    held = Held()
+    answers = [browser.show(a_showing("<link rel=stylesheet href=/a.css>"), held.fetch) for _ in range(5)]
+    deadline = time.monotonic() + 20
+    while held.most < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    held.go.set()
+
+    assert all(isinstance(answer.result(PATIENCE_SECONDS), Shown) for answer in answers)
+    assert held.most == 2
+
+
+def test_a_page_that_is_not_wanted_any_more_leaves_its_place(browser: Browser):
+    held = Held()
+    given_up = [browser.show(a_showing("<link rel=stylesheet href=/a.css>"), held.fetch) for _ in range(4)]
+    for answer in given_up:
+        answer.cancel()
+
+    shown(browser, a_showing("<p>text"))
+    held.go.set()
+
+
+def test_it_serves_a_caller_that_has_a_loop_of_its_own(browser: Browser):
+    async def both() -> list[Shown | NotShown]:
+        showings = [a_showing("<p>text"), a_showing("<p>other")]
+        return await asyncio.gather(*(asyncio.wrap_future(browser.show(each, Shelf().fetch)) for each in showings))
+
+    assert [type(answer) for answer in asyncio.run(both())] == [Shown, Shown]

@@ -1,0 +1,344 @@
+"""Whatever becomes of the browser or a page of it: an answer in bounded time, and no process left."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Future, wait
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.rendering import MOST_HTML_BYTES
+from scrapy_dedup.teacher.values import NotShown, NotShownReason, Resource, Shown, Wanted
+from tests.browser import chromium_path
+from tests.teacher.processes import MARK, are_gone, below, kind, marked
+from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, not_shown, shown, teacher
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are found by /proc"),
+]
+
+FINE = a_showing("<p>text</p>")
+WAITING = a_showing("<p>text</p><link rel=stylesheet href=/never.css>")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with teacher() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def hasty() -> Iterator[Browser]:
+    """One that gives a page three seconds."""
+    with teacher(timedelta(seconds=3)) as browser:
+        yield browser
+
+
+class Never:
+    """Fetches nothing and never says so."""
+
+    def __init__(self) -> None:
+        self.asked: Future[Wanted] = Future()
+        self.answer: Future[Resource | None] = Future()
+
+    def fetch(self, wanted: Wanted) -> "Future[Resource | None]":
+        self.asked.set_result(wanted)
+        return self.answer
+
+
+@contextmanager
+def bounded(seconds: float) -> Iterator[None]:
+    """Against what hangs; what is done takes a fraction of it."""
+    start = time.monotonic()
+    yield
+    assert time.monotonic() - start < seconds
+
+
+def _until(found: Callable[[], set[int]]) -> set[int]:
+    deadline = time.monotonic() + 20
+    while not (answer := found()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return answer
+
+
+def _browsers(mark: str) -> set[int]:
+    """The browser itself among the processes of a mark."""
+    return {
+        process
+        for process in marked(mark)
+        if kind(process) == "" and b"--remote-debugging-pipe" in Path(f"/proc/{process}/cmdline").read_bytes()
+    }
+
+
+def _kill_browser(mark: str) -> None:
+    processes = _until(lambda: _browsers(mark))
+    for process in processes:
+        os.kill(process, signal.SIGKILL)
+    assert processes
+    assert are_gone(processes)
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> str:
+    """Marks the processes that are started from here on."""
+    mark = uuid4().hex
+    monkeypatch.setenv(MARK, mark)
+    return mark
+
+
+class TestTheBrowser:
+    def test_that_is_killed_between_pages_is_started_once_more(self, mark: str):
+        with teacher() as browser:
+            shown(browser, FINE)
+            _kill_browser(mark)
+            shown(browser, FINE)
+            _kill_browser(mark)
+            third = not_shown(browser, FINE)
+
+        assert third.reason is NotShownReason.NO_LAUNCH
+        assert third.is_lasting
+        assert are_gone(marked(mark))
+
+    def test_that_is_killed_during_a_page_costs_that_page(self, mark: str):
+        with teacher() as browser:
+            never = Never()
+            lost = browser.show(WAITING, never.fetch)
+            never.asked.result(PATIENCE_SECONDS)
+            _kill_browser(mark)
+
+            answer = lost.result(PATIENCE_SECONDS)
+            shown(browser, FINE)
+
+        assert getattr(answer, "reason", None) is NotShownReason.CRASHED
+        assert are_gone(marked(mark))
+
+    def test_that_loses_its_driver_is_started_once_more(self, mark: str):
+        with teacher() as browser:
+            shown(browser, FINE)
+            drivers = {process for process in marked(mark) if process in _children()}
+            for process in drivers:
+                os.kill(process, signal.SIGKILL)
+            assert drivers
+            assert are_gone(drivers)
+
+            with bounded(PATIENCE_SECONDS):
+                shown(browser, FINE)
+
+        assert are_gone(marked(mark))
+
+    def test_that_is_no_browser_is_never_asked_again(self, tmp_path: Path):
+        count = tmp_path / "count"
+        program = tmp_path / "chromium"
+        program.write_text(f"#!/bin/sh\necho started >> '{count}'\nexit 7\n")
+        program.chmod(0o755)
+
+        with Browser(str(program)) as browser:
+            answers = [not_shown(browser, FINE) for _ in range(3)]
+
+        assert {answer.reason for answer in answers} == {NotShownReason.NO_LAUNCH}
+        assert str(program) in answers[0].detail
+        assert count.read_text() == "started\n"
+
+    def test_that_says_nothing_is_given_up(self, tmp_path: Path, mark: str):
+        program = tmp_path / "chromium"
+        program.write_text("#!/bin/sh\nexec sleep 1000\n")
+        program.chmod(0o755)
+
+        with bounded(PATIENCE_SECONDS), Browser(str(program), timeout=timedelta(seconds=1)) as browser:
+            assert not_shown(browser, FINE).reason is NotShownReason.NO_LAUNCH
+
+        assert are_gone(marked(mark))
+
+    def test_that_is_not_there_is_no_reason_to_fail(self):
+        with Browser("/no/such/chromium") as browser:
+            answer = not_shown(browser, FINE)
+
+        assert answer.reason is NotShownReason.NO_BROWSER
+        assert answer.is_lasting
+
+
+def _children() -> set[int]:
+    deeper = {process for child in below(os.getpid()) for process in below(child)}
+    return below(os.getpid()) - deeper
+
+
+class TestClosing:
+    def test_leaves_no_process(self, mark: str):
+        before = below(os.getpid())
+        with teacher() as browser:
+            shown(browser, FINE)
+            started = (below(os.getpid()) - before) | marked(mark)
+
+        assert len(started) >= 3
+        assert are_gone(started)
+
+    def test_cancels_what_waits_and_may_be_done_twice(self):
+        with teacher() as browser:
+            never = Never()
+            waiting = [browser.show(WAITING, never.fetch), *(browser.show(FINE, Shelf().fetch) for _ in range(4))]
+            never.asked.result(PATIENCE_SECONDS)
+            with bounded(PATIENCE_SECONDS):
+                browser.close()
+            browser.close()
+            late = browser.show(FINE, Shelf().fetch)
+
+        assert waiting[0].cancelled()
+        assert all(answer.done() for answer in waiting)
+        with pytest.raises(CancelledError):
+            late.result(1)
+
+    def test_of_one_that_was_never_started_starts_nothing(self):
+        before = below(os.getpid())
+        Browser().close()
+
+        assert below(os.getpid()) - before == set()
+
+    @pytest.mark.parametrize(
+        "end", ["", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], ids=["at-its-end", "killed"]
+    )
+    def test_is_done_for_whoever_ends_without(self, mark: str, end: str):
+        path = chromium_path()
+        program = f"""
+from scrapy_dedup.teacher.browser import Browser
+from tests.teacher.showing import Shelf, a_showing
+browser = Browser({path!r})
+browser.show(a_showing("a"), Shelf().fetch).result(60)
+waiting = browser.show(a_showing("<script>for (;;);</script>", scripts=True), Shelf().fetch)
+print("shown", flush=True)
+{end}
+"""
+        with bounded(PATIENCE_SECONDS):
+            done = subprocess.run(
+                [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+            )
+
+        assert done.stdout == "shown\n"
+        assert done.stderr == ""
+        assert are_gone(marked(mark))
+
+
+HABITS = {
+    "dialogs": "alert(1); confirm(2); prompt(3); print()",
+    "stays": "onbeforeunload = (event) => { event.preventDefault(); return 'stay' }",
+    "popups": "for (let n = 0; n < 50; n++) open('about:blank')",
+    "downloads-and-popups": "document.links[0].click(); document.links[1].click()",
+    "writes-itself-anew": "document.open(); document.write('<p>other'); document.close()",
+    "breaks-its-tools": "Array.prototype.push = () => { throw 1 }; JSON.stringify = null",
+    "breaks-the-page": "window.getComputedStyle = null; Element.prototype.getAttribute = null",
+    "never-rests": "setInterval(() => document.body.append('x'), 1)",
+    "asks-for-rights": "document.body.requestFullscreen(); Notification.requestPermission()",
+    "closes-itself": "navigator.geolocation.getCurrentPosition(() => 0); close()",
+    "fails": "throw new Error('a')",
+}
+SHAPES = {
+    "deep": "<div>" * 100_000 + "a",
+    "deep-inline": "<b>" * 20_000 + "a",
+    "tables-in-tables": "<table><td>" * 300 + "a",
+    "vast": "<p style='height:1e9px;width:1e9px'>a",
+    "many": "<p>a" * 100_000,
+    "no-text": "\x00\ud800<p>\uffff",
+    "names": "<form><input name=attributes><input name=id></form><img name=body><img name=createRange>",
+    "gone": "<script>document.documentElement.remove()</script>",
+}
+
+
+Answers = dict[str, "Future[Shown | NotShown]"]
+
+
+@pytest.fixture(scope="module")
+def habits(browser: Browser) -> Answers:
+    """All of them at once: most of their time is waiting."""
+    links = "<a download=a.txt href='data:text/plain,a'>a</a><a target=_blank href=/other>b</a>"
+    pages = {name: f"<p>text</p>{links}<script>{script}</script>" for name, script in HABITS.items()}
+    return {name: browser.show(a_showing(page, scripts=True), Shelf().fetch) for name, page in pages.items()}
+
+
+@pytest.fixture(scope="module")
+def shapes(hasty: Browser) -> Answers:
+    return {
+        name: hasty.show(a_showing(html, scripts="<script" in html, picture=True), Shelf().fetch)
+        for name, html in SHAPES.items()
+    }
+
+
+class TestAPage:
+    def test_that_never_ends_is_given_up(self, hasty: Browser):
+        at_once = "<p>a</p><script>for (;;);</script>"
+        later = "<p>a</p><script>onload = () => setTimeout(() => { for (;;); }, 100)</script>"
+        with bounded(PATIENCE_SECONDS):
+            waiting = [hasty.show(a_showing(html, scripts=True), Shelf().fetch) for html in (at_once, later)]
+            reasons = [getattr(answer.result(PATIENCE_SECONDS), "reason", None) for answer in waiting]
+
+        assert reasons == [NotShownReason.TIMEOUT] * 2
+        shown(hasty, FINE)
+
+    def test_whose_style_sheet_never_comes_is_shown_without(self, hasty: Browser):
+        never = Never()
+
+        answer = hasty.show(WAITING, never.fetch).result(PATIENCE_SECONDS)
+
+        assert getattr(answer, "refused", None) == ("http://site.example/never.css",)
+        assert never.answer.cancelled()
+
+    @pytest.mark.parametrize("name", HABITS)
+    def test_with_odd_habits_is_shown(self, habits: "Answers", name: str):
+        assert isinstance(habits[name].result(PATIENCE_SECONDS), Shown)
+
+    def test_that_takes_all_memory_ends_alone(self, browser: Browser):
+        script = "const a = []; for (;;) a.push(new Uint8Array(2e8).fill(1))"
+        with bounded(PATIENCE_SECONDS):
+            answer = not_shown(browser, a_showing(f"<p>a</p><script>{script}</script>", scripts=True))
+
+        assert answer.reason is NotShownReason.CRASHED
+        shown(browser, FINE)
+
+    def test_that_takes_all_of_its_heap_ends_alone(self, hasty: Browser):
+        script = "const a = []; for (;;) a.push(new Array(1e6).fill(a.length + 0.5))"
+        with bounded(PATIENCE_SECONDS):
+            answer = not_shown(hasty, a_showing(f"<p>a</p><script>{script}</script>", scripts=True))
+
+        assert answer.reason in {NotShownReason.CRASHED, NotShownReason.TIMEOUT}
+        shown(hasty, FINE)
+
+    def test_whose_process_ends_costs_that_page_alone(self, browser: Browser):
+        never = Never()
+        lost = browser.show(WAITING, never.fetch)
+        never.asked.result(PATIENCE_SECONDS)
+        for process in {process for process in below(os.getpid()) if kind(process) == "renderer"}:
+            os.kill(process, signal.SIGKILL)
+
+        answer = lost.result(PATIENCE_SECONDS)
+
+        assert getattr(answer, "reason", None) is NotShownReason.CRASHED
+        shown(browser, FINE)
+
+    @pytest.mark.parametrize(
+        ("html", "scripts"),
+        [
+            pytest.param("a" * MOST_HTML_BYTES, False, id="from-the-start"),
+            pytest.param("\u20ac" * (MOST_HTML_BYTES // 2), False, id="in-bytes"),
+            pytest.param("<script>document.write('a'.repeat(3e6))</script>", True, id="by-scripts"),
+        ],
+    )
+    def test_that_is_too_large_is_not_shown(self, browser: Browser, html: str, *, scripts: bool):
+        assert not_shown(browser, a_showing(html, scripts=scripts)).reason is NotShownReason.TOO_LARGE
+
+    @pytest.mark.parametrize("name", SHAPES)
+    def test_of_any_shape_has_an_answer(self, shapes: "Answers", name: str):
+        answer = shapes[name].result(PATIENCE_SECONDS)
+
+        assert isinstance(answer, Shown) or answer.reason in {NotShownReason.TIMEOUT, NotShownReason.FAILED}
+
+    def test_of_any_shape_leaves_the_browser_as_it_was(self, hasty: Browser, shapes: "Answers"):
+        wait(shapes.values(), PATIENCE_SECONDS)
+
+        shown(hasty, FINE)

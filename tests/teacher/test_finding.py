@@ -1,0 +1,184 @@
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.teacher.finding import (
+    INSTALL_DEBIAN,
+    INSTALL_EXTRA,
+    INSTALL_OWN,
+    VARIABLE,
+    Found,
+    Missing,
+    Origin,
+    find_browser,
+)
+from scrapy_dedup.teacher.values import NotShownReason
+
+
+def _program(path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def _downloaded(folder: Path, name: str, program: str, *, is_whole: bool = True) -> str:
+    spec = find_spec("playwright")
+    assert spec is not None
+    assert spec.origin is not None
+    listed = json.loads((Path(spec.origin).parent / "driver/package/browsers.json").read_text())["browsers"]
+    revision = next(entry["revision"] for entry in listed if entry["name"] == name)
+    place = folder / f"{name.replace('-', '_')}-{revision}"
+    path = _program(place / program)
+    if is_whole:
+        (place / "INSTALLATION_COMPLETE").touch()
+    return path
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """One in which there is nothing."""
+    return {
+        "PATH": str(tmp_path / "bin"),
+        "HOME": str(tmp_path / "home"),
+        "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "own"),
+    }
+
+
+def test_the_browsers_are_tried_in_their_order(tmp_path: Path, environment: dict[str, str]):
+    """Each is taken as long as none before it is there."""
+    on_path = _program(tmp_path / "bin/chromium")
+    assert find_browser("", environment) == Found(on_path, Origin.PATH)
+
+    own = _downloaded(tmp_path / "own", "chromium", "chrome-linux64/chrome")
+    assert find_browser("", environment) == Found(own, Origin.PLAYWRIGHT)
+
+    shell = _downloaded(
+        tmp_path / "own", "chromium-headless-shell", "chrome-headless-shell-linux64/chrome-headless-shell"
+    )
+    assert find_browser("", environment) == Found(shell, Origin.PLAYWRIGHT)
+
+    environment[VARIABLE] = _program(tmp_path / "named")
+    assert find_browser("", environment) == Found(environment[VARIABLE], Origin.ENVIRONMENT)
+
+    in_setting = _program(tmp_path / "in setting")
+    assert find_browser(in_setting, environment) == Found(in_setting, Origin.SETTING)
+
+
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome", "microsoft-edge"])
+def test_it_is_found_by_any_of_its_names(tmp_path: Path, environment: dict[str, str], name: str):
+    path = _program(tmp_path / "bin" / name)
+
+    assert find_browser("", environment) == Found(path, Origin.PATH)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "chrome-linux64/chrome",
+        "chrome-linux/chrome",
+        "chrome-win64/chrome.exe",
+        "chrome-mac-arm64/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
+    ],
+)
+def test_playwrights_own_is_found_on_each_system(tmp_path: Path, environment: dict[str, str], program: str):
+    path = _downloaded(tmp_path / "own", "chromium", program)
+
+    assert find_browser("", environment) == Found(path, Origin.PLAYWRIGHT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="each system has its own place for downloads")
+def test_playwrights_own_is_looked_for_in_its_usual_place(tmp_path: Path, environment: dict[str, str]):
+    del environment["PLAYWRIGHT_BROWSERS_PATH"]
+    path = _downloaded(tmp_path / "home/.cache/ms-playwright", "chromium", "chrome-linux64/chrome")
+
+    assert find_browser("", environment) == Found(path, Origin.PLAYWRIGHT)
+
+
+def test_a_download_that_was_broken_off_is_passed_over(tmp_path: Path, environment: dict[str, str]):
+    _downloaded(tmp_path / "own", "chromium", "chrome-linux64/chrome", is_whole=False)
+
+    assert isinstance(find_browser("", environment), Missing)
+
+
+def test_a_download_for_another_playwright_is_passed_over(tmp_path: Path, environment: dict[str, str]):
+    _program(tmp_path / "own/chromium-1/chrome-linux64/chrome")
+    (tmp_path / "own/chromium-1/INSTALLATION_COMPLETE").touch()
+
+    assert isinstance(find_browser("", environment), Missing)
+
+
+def test_where_there_is_none_one_command_installs_it(environment: dict[str, str]):
+    missing = find_browser("", environment)
+
+    assert isinstance(missing, Missing)
+    assert missing.kind is NotShownReason.NO_BROWSER
+    assert missing.command in {INSTALL_OWN, INSTALL_DEBIAN}
+    assert missing.command in missing.not_shown.detail
+    assert missing.not_shown.is_lasting
+
+
+def test_apt_get_is_named_only_where_it_is(environment: dict[str, str]):
+    missing = find_browser("", environment)
+
+    assert isinstance(missing, Missing)
+    assert missing.command == INSTALL_OWN
+
+
+@pytest.mark.parametrize("where", ["setting", "environment"])
+def test_a_path_that_is_set_and_wrong_is_never_passed_over(tmp_path: Path, environment: dict[str, str], where: str):
+    _program(tmp_path / "bin/chromium")
+    wrong = str(tmp_path / "no such file")
+    environment |= {VARIABLE: wrong} if where == "environment" else {}
+
+    missing = find_browser(wrong if where == "setting" else "", environment)
+
+    assert isinstance(missing, Missing)
+    assert "no such file" in missing.reason
+    assert missing.command == (
+        "scrapy dedup doctor -s DEDUP_TEACHER_BROWSER=" if where == "setting" else f"unset {VARIABLE}"
+    )
+
+
+WITHOUT_PLAYWRIGHT = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "playwright":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Blocked())
+from scrapy_dedup.core.numbering import Numbered
+from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.values import Showing
+
+with Browser() as browser:
+    answer = browser.show(Showing("http://a.example/", Numbered("a", "n", (), (), ())), None).result(20)
+    print(answer.reason, answer.is_lasting, answer.detail)
+    print(browser.start().result(20).reason, browser.draw("a", 1, 1).result(20).reason)
+"""
+
+
+def test_without_playwright_no_page_is_shown_and_the_extra_is_named():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PLAYWRIGHT], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.stderr == ""
+    first, second = done.stdout.splitlines()
+    assert first.startswith("no_playwright True ")
+    assert INSTALL_EXTRA in first
+    assert second == "no_playwright no_playwright"
+
+
+def test_playwright_is_imported_when_the_first_page_is_shown():
+    program = "import sys, scrapy_dedup.teacher.browser; print('playwright' in sys.modules)"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.stdout == "False\n"

@@ -1,0 +1,206 @@
+"""A page reaches nothing but by what is fetched for it, whatever it tries."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+import pytest
+
+from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.values import NotShown, NotShownReason, Resource, Shown
+from tests.browser import chromium
+from tests.teacher.hostile import hostile_page
+from tests.teacher.listening import Listeners, listening
+from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, answered, not_shown, shown, style, teacher
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with teacher() as browser:
+        yield browser
+
+
+@pytest.fixture
+def listeners() -> Iterator[Listeners]:
+    with listening() as listeners:
+        yield listeners
+
+
+def _hostile(listeners: Listeners, *, scripts: bool) -> str:
+    return hostile_page((f"{host}:{listeners.port}" for host in listeners.hosts), scripts=scripts)
+
+
+def test_without_these_guards_the_page_reaches_them(listeners: Listeners):
+    """What the next test asserts means something: the same page, in a browser as it comes."""
+    listeners.page = ("<!doctype html><body>" + _hostile(listeners, scripts=True)).encode()
+    with chromium() as plain:
+        page = plain.new_page()
+        page.goto(f"http://127.0.0.1:{listeners.port}/page")
+        deadline = time.monotonic() + 20
+        while "udp" not in listeners.hits and time.monotonic() < deadline:
+            page.wait_for_timeout(50)
+        reached = {hit.rpartition("/")[2] for hit in listeners.hits}
+
+    expected = "image iframe object import style-elsewhere background fetch xhr websocket eventsource beacon worker udp"
+    assert set(expected.split()) <= reached
+
+
+@pytest.mark.parametrize("scripts", [False, True], ids=["without-scripts", "with-scripts"])
+def test_a_page_reaches_nothing(browser: Browser, listeners: Listeners, *, scripts: bool):
+    shelf = Shelf()
+    html = _hostile(listeners, scripts=scripts)
+
+    shown(browser, a_showing(html, url=f"http://127.0.0.1:{listeners.port}/page", scripts=scripts), shelf)
+
+    assert listeners.hits == []
+    kinds = {wanted.kind for wanted in shelf.wanted}
+    assert kinds == ({"stylesheet", "script", "fetch", "xhr"} if scripts else {"stylesheet"})
+
+
+def test_what_is_fetched_for_a_page_leads_it_nowhere(browser: Browser, listeners: Listeners):
+    there = f"http://127.0.0.1:{listeners.port}"
+    led = {
+        "location": f"{there}/location",
+        "link": f"<{there}/link>; rel=preload; as=style, <{there}>; rel=preconnect",
+        "refresh": f"0; url={there}/refresh",
+        "set-cookie": "a=b",
+    }
+    script = f"fetch('{there}/from-script', {{method: 'POST'}}); location = '{there}/location-script'"
+    shelf = Shelf(
+        {
+            "/moved.css": Resource(302, led, b""),
+            "/led.css": style(f"@import '{there}/import'; b {{ background: url({there}/background) }}", **led),
+            "/a.js": Resource(200, {"content-type": "text/javascript", **led}, script.encode()),
+        }
+    )
+    links = "".join(f'<link rel=stylesheet href="/{name}.css">' for name in ("moved", "led"))
+
+    answer = shown(browser, a_showing(f"{links}<script src=/a.js></script><b>text</b>", scripts=True), shelf)
+
+    assert listeners.hits == []
+    assert answer.fetched == 2
+    assert any("moved.css" in url for url in answer.refused)
+
+
+AWAY = {
+    "meta-refresh": '<meta http-equiv=refresh content="0; url={there}/refresh">',
+    "location": "<script>location = '{there}/location'</script>",
+    "location-later": "<script>onload = () => setTimeout(() => {{ location.href = '{there}/later' }}, 50)</script>",
+    "replace-in-a-loop": "<script>setInterval(() => location.replace('{there}/loop?' + Math.random()), 5)</script>",
+    "reload": "<script>location.reload()</script>",
+    "open": "<script>open('{there}/open'); open('about:blank').location = '{there}/open-later'</script>",
+    "form": "<form action={there}/form><input name=a></form><script>document.forms[0].submit()</script>",
+    "form-post": "<form method=post action={there}/form></form><script>document.forms[0].submit()</script>",
+    "click": "<a href={there}/click>a</a><script>document.links[0].click()</script>",
+    "base": "<base href={there}/base/><link rel=stylesheet href=a.css><img src=a.png>",
+    "file": "<script>location = 'file:///etc/hostname'</script>",
+    "chrome": "<script>location = 'chrome://version'</script>",
+    "view-source": "<script>location = 'view-source:{there}/source'</script>",
+    "data": "<script>location = 'data:text/html,<p>other</p>'</script>",
+    "history": "<script>history.pushState(0, '', '/other'); history.back(); history.forward()</script>",
+}
+
+
+@pytest.fixture(scope="module")
+def led_away(browser: Browser) -> Iterator[tuple[Listeners, dict[str, "Future[Shown | NotShown]"]]]:
+    """All of them at once: most of their time is waiting."""
+    with listening() as listeners:
+        there = f"http://127.0.0.1:{listeners.port}"
+        pages = {name: f"<p>own text</p>{html.format(there=there)}" for name, html in AWAY.items()}
+        yield (
+            listeners,
+            {name: browser.show(a_showing(page, scripts=True), Shelf().fetch) for name, page in pages.items()},
+        )
+
+
+@pytest.mark.parametrize("name", AWAY)
+def test_a_page_that_leads_away_is_looked_at_where_it_is(
+    led_away: tuple[Listeners, dict[str, "Future[Shown | NotShown]"]], name: str
+):
+    listeners, answers = led_away
+
+    answer = answers[name].result(PATIENCE_SECONDS)
+
+    assert isinstance(answer, Shown), answer
+    assert "own text" in (answer.html or "")
+    assert listeners.hits == []
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        pytest.param("'about:blank'", id="blank"),
+        pytest.param("URL.createObjectURL(new Blob(['<p>other'], {type: 'text/html'}))", id="made-by-the-page"),
+    ],
+)
+def test_another_document_is_never_taken_for_the_page(browser: Browser, to: str):
+    answer = answered(browser, a_showing(f"<p>own text</p><script>location = {to}</script>", scripts=True))
+
+    if isinstance(answer, Shown):
+        assert "own text" in (answer.html or "")
+    else:
+        assert answer.reason is NotShownReason.LED_AWAY
+
+
+SPELLINGS = (
+    "localhost a.localhost 127.1 2130706433 0x7f.1 0177.0.0.1 0.0.0.0 [::1] [::] [::ffff:127.0.0.1] [::127.0.0.1]"
+    " [2002:7f00:1::] [64:ff9b::7f00:1] [64:ff9b:1::7f00:1] [2001:0:7f00:1::] [fe80::1] [fd00::1]"
+).split()
+
+
+def test_no_spelling_of_a_private_address_is_reached(browser: Browser, listeners: Listeners):
+    places = [f"{host}:{listeners.port}" for host in SPELLINGS]
+    tries = "".join(
+        f"<img src=http://{place}/a><iframe src=http://{place}/b></iframe><link rel=preconnect href=http://{place}>"
+        f"<script>fetch('http://{place}/c').catch(() => 0); new WebSocket('ws://{place}/')</script>"
+        for place in places
+    )
+    shelf = Shelf()
+
+    shown(browser, a_showing(tries, scripts=True), shelf)
+
+    assert listeners.hits == []
+    assert len(shelf.wanted) == len(places)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/hostname", "chrome://version", "view-source:http://site.example/", "data:text/html,a", "about:blank"],
+)
+def test_only_pages_of_the_web_are_shown(browser: Browser, url: str):
+    assert not_shown(browser, a_showing("a", url=url)).reason is NotShownReason.FAILED
+
+
+def test_a_drawing_reaches_nothing(browser: Browser, listeners: Listeners):
+    drawn = browser.draw(_hostile(listeners, scripts=True), 400, 300).result(PATIENCE_SECONDS)
+
+    assert isinstance(drawn, bytes)
+    assert listeners.hits == []
+
+
+def test_the_browser_sends_no_packet():
+    """Nor does it ask for names, nor its maker for anything: where nothing else runs, all packets are counted."""
+    apart = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
+    if shutil.which("unshare") is None or subprocess.run([*apart, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets nobody have a network of his own (unshare --net)")
+
+    done = subprocess.run(
+        [*apart, sys.executable, "-m", "tests.teacher.packets"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    sent = json.loads(done.stdout)
+    assert set(sent["teacher"].values()) == {0}
+    assert sent["plain"]["Ip:OutRequests"] > 10
+    assert sent["plain"]["Ip:OutNoRoutes"] > 0
