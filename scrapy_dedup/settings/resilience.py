@@ -84,3 +84,9 @@ class ResilienceSettings(TeachingSettings):
     stall_proxies: tuple[str, ...] = setting(
         (), expressions, "Proxy URLs to go on with, in order.", allowed="a list; as text: JSON, or one a line"
     )
+    stall_longest_delay: timedelta = setting(
+        timedelta(minutes=1),
+        seconds(0, 86_400),
+        "Seconds between two requests to a site to which `wait` raises its delay at most, in steps.",
+        allowed="0 to 86400 seconds",
+    )

@@ -1,0 +1,116 @@
+"""`scrapy dedup supervise` as a user runs it, with real crawls."""
+
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.commands.running import SECONDS, Outcome, scrapy
+from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
+from tests.server import Answer, Site, WebServer, serving
+from tests.sites import html_page
+from tests.warm import start_scrapy
+
+pytestmark = [pytest.mark.crawl, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
+
+PAGES = 30
+SETTINGS: dict[str, Any] = {
+    **BASE,
+    **ADDON,
+    "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.heartbeat.Heartbeat": 1},
+    "JOBDIR": "job",
+    "CONCURRENT_REQUESTS": 4,
+}
+QUICKLY = ("--hung-after", "5", "--grace", "0.2")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    def build(origins: list[str]) -> Site:
+        urls = [f"{origins[0]}/p{number}" for number in range(PAGES)]
+        pages = {url: Answer(html_page(url, links=urls[at + 1 : at + 6])) for at, url in enumerate(urls)}
+        return {f"{origins[0]}/hub": Answer(html_page("hub", links=urls[:5])), **pages}
+
+    with serving(1, build) as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    project = Project(tmp_path / "project")
+    lines = [f"{name} = {value!r}" for name, value in SETTINGS.items()]
+    (project.folder / "project_settings.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return project
+
+
+def supervise(project: Project, *arguments: str) -> Outcome:
+    return scrapy("dedup", "supervise", *arguments, folder=project.folder, PYTHONPATH=str(ROOT))
+
+
+def crawl(server: WebServer, *arguments: str) -> list[str]:
+    start = f"start={server.origins[0]}/hub"
+    return ["--", sys.executable, "-m", "scrapy", "crawl", "hangs-once", "-a", start, *arguments]
+
+
+def test_crawl_that_hangs_is_brought_to_its_end_with_nothing_lost(project: Project, server: WebServer) -> None:
+    done = supervise(project, *QUICKLY, "--json", *crawl(server, "-a", "at=/p17"))
+
+    assert (project.folder / "has-hung").exists()
+    assert json.loads(done.out) == {"exit_code": 0, "reason": "it ended by itself", "restarts": ["it hung"]}
+    assert done.code == 0
+    assert "it hung; it is started again in 1 s" in done.err
+    fed = {item["url"] for item in lines_of(project.folder / "feed.jsonl")}
+    assert fed == {f"{server.origins[0]}/p{number}" for number in range(PAGES)}
+
+
+def test_ctrl_c_ends_both_in_good_order(project: Project, server: WebServer) -> None:
+    with tempfile.TemporaryDirectory() as outputs:
+        err = Path(outputs, "err")
+        command = crawl(server, "-a", "at=nowhere", "-s", "DOWNLOAD_DELAY=0.5")
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        run = start_scrapy(["dedup", "supervise", *command], project.folder, environment, stdout=os.devnull, stderr=err)
+        until = time.monotonic() + SECONDS
+        while not lines_of(project.folder / "stored.jsonl") and time.monotonic() < until:
+            time.sleep(0.02)
+        run.send_signal(signal.SIGINT)
+
+        assert run.wait(SECONDS) == 0
+        log = err.read_text()
+    assert "Spider closed (shutdown)" in log
+    assert "Received SIGINT twice" not in log
+    assert "started again" not in log
+    assert 0 < len(lines_of(project.folder / "stored.jsonl")) < PAGES
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "err"),
+    [
+        pytest.param([], 2, "which command?", id="no-command"),
+        pytest.param(["--"], 2, "which command?", id="no-command-after-dashes"),
+        pytest.param(["--restarts", "-1", "--", "true"], 2, "needs a number, 0 or more", id="wrong-number"),
+        pytest.param(["--hung-after", "0", "--", "true"], 2, "above 0 and at most a week", id="wrong-seconds"),
+        pytest.param(["--", "./no-such-program"], 1, "./no-such-program cannot be started", id="no-such-program"),
+        pytest.param(["--", "sh", "-c", "exit 3"], 3, "exit code 3", id="exit-code-is-handed-on"),
+        pytest.param(["sh", "-c", "exit 4"], 4, "exit code 4", id="without-dashes"),
+    ],
+)
+def test_exit_code_tells_what_came_of_it(tmp_path: Path, command: list[str], code: int, err: str) -> None:
+    done = scrapy("dedup", "supervise", *command, folder=tmp_path)
+
+    assert done.code == code
+    assert err in done.err
+
+
+@pytest.mark.parametrize(("jobdir", "warned"), [([], True), (["-s", "JOBDIR=job"], False)], ids=["none", "set"])
+def test_restarts_without_jobdir_are_warned_of(tmp_path: Path, jobdir: list[str], warned: bool) -> None:  # noqa: FBT001
+    done = scrapy("dedup", "supervise", "--", "echo", "hello", *jobdir, folder=tmp_path)
+
+    assert ("neither the command nor the project sets JOBDIR" in done.err) is warned
+    assert done.out.startswith("hello")

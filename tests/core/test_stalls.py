@@ -1,0 +1,163 @@
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.stalls import Cause, Figures, HostFigures, judge
+
+TIMEOUT = {"ResponseFailed": 4}
+SILENT = {"silent.example": HostFigures(4, 0, 4)}
+TWO_SILENT = {**SILENT, "b.example": HostFigures(2, 0, 2)}
+ANSWERING = {"a.example": HostFigures(10, 10, 0)}
+CALENDAR = "a.example/calendar/#/#"
+
+
+def figures(**known: Any) -> Figures:
+    return Figures(**{"quiet_seconds": 300, "waiting": 5, **known})
+
+
+@pytest.mark.parametrize(
+    ("found", "cause"),
+    [
+        pytest.param(figures(waiting=0, idle_seconds=299), Cause.FINISHED, id="idle-and-held-open"),
+        pytest.param(figures(waiting=0, idle_seconds=1, hosts={}), Cause.FINISHED, id="nothing-was-sent"),
+        pytest.param(
+            figures(waiting=0, idle_seconds=200, hosts=ANSWERING, statuses={404: 10}, known=10),
+            Cause.FINISHED,
+            id="idle-for-most-of-the-time",
+        ),
+        pytest.param(
+            figures(waiting=0, idle_seconds=3, hosts=ANSWERING, statuses={200: 10}, known=10),
+            Cause.ONLY_DUPLICATES,
+            id="fed-a-little-now-and-then",
+        ),
+        pytest.param(figures(hosts=SILENT, failures=TIMEOUT, probe=False), Cause.NO_NETWORK, id="probe-fails"),
+        pytest.param(figures(hosts=SILENT, downloading=4, probe=False), Cause.NO_NETWORK, id="probe-fails-site-hangs"),
+        pytest.param(
+            figures(hosts=SILENT, failures=TIMEOUT, statuses={200: 2}, known=2, probe=False),
+            Cause.NO_NETWORK,
+            id="network-goes-away",
+        ),
+        pytest.param(
+            figures(hosts=SILENT, failures=TIMEOUT, statuses={200: 2}, known=2, probe=True),
+            Cause.SLOW,
+            id="site-goes-away",
+        ),
+        pytest.param(figures(hosts=SILENT, failures=TIMEOUT, probe=True), Cause.SLOW, id="probe-answers"),
+        pytest.param(figures(hosts=TWO_SILENT, failures=TIMEOUT), Cause.NO_NETWORK, id="all-hosts-are-silent"),
+        pytest.param(figures(hosts=TWO_SILENT), Cause.NO_NETWORK, id="all-hosts-are-silent-kinds-unknown"),
+        pytest.param(
+            figures(hosts=TWO_SILENT, failures={"ConnectionRefusedError": 6}), Cause.SLOW, id="all-hosts-refuse"
+        ),
+        pytest.param(figures(hosts=SILENT, failures=TIMEOUT), Cause.SLOW, id="one-host-is-silent-nobody-knows"),
+        pytest.param(figures(hosts={"a.example": HostFigures(4)}, downloading=4), Cause.SLOW, id="site-hangs"),
+        pytest.param(figures(in_work=8), Cause.SLOW, id="callbacks-hang"),
+        pytest.param(
+            figures(hosts={**ANSWERING, **SILENT}, statuses={200: 10}, known=2, failures=TIMEOUT),
+            Cause.ONLY_DUPLICATES,
+            id="another-host-answers",
+        ),
+        pytest.param(figures(hosts=ANSWERING, statuses={403: 10}), Cause.BLOCKED, id="403"),
+        pytest.param(figures(hosts=ANSWERING, statuses={429: 6, 200: 4}, known=4), Cause.BLOCKED, id="429-mostly"),
+        pytest.param(figures(statuses={429: 2, 200: 8}, known=8), Cause.ONLY_DUPLICATES, id="429-now-and-then"),
+        pytest.param(
+            figures(statuses={200: 4}, challenges={"form": 4}, challenged_pages=4),
+            Cause.BLOCKED,
+            id="captchas-with-200",
+        ),
+        pytest.param(
+            figures(statuses={503: 6}, challenges={"cloudflare": 2}, refusing=frozenset({403, 429, 503})),
+            Cause.BLOCKED,
+            id="challenge-503",
+        ),
+        pytest.param(figures(statuses={503: 9, 200: 1}, known=1), Cause.SLOW, id="server-is-overloaded"),
+        pytest.param(figures(statuses={200: 3}, known=3, failures={"TimeoutError": 7}), Cause.SLOW, id="most-time-out"),
+        pytest.param(figures(statuses={200: 10}), Cause.SLOW, id="pages-come-and-stay-in-work"),
+        pytest.param(figures(statuses={302: 10}), Cause.ONLY_DUPLICATES, id="redirects-lead-nowhere"),
+        pytest.param(
+            figures(statuses={200: 9}, dropped={"exact": 9}), Cause.ONLY_DUPLICATES, id="items-are-duplicates"
+        ),
+        pytest.param(
+            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 9}, bred=8), Cause.TRAP, id="known-pages-lead-to-more"
+        ),
+        pytest.param(
+            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 9}, bred=1), Cause.ONLY_DUPLICATES, id="long-list"
+        ),
+        pytest.param(
+            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 3}, bred=8), Cause.ONLY_DUPLICATES, id="few-urls"
+        ),
+        pytest.param(
+            figures(
+                statuses={200: 90}, known=90, shapes={CALENDAR: 9, **{f"a.example/{n}": 1 for n in range(80)}}, bred=80
+            ),
+            Cause.ONLY_DUPLICATES,
+            id="all-over-the-site",
+        ),
+        pytest.param(figures(statuses={200: 9}, known=9, held_back=40), Cause.TRAP, id="trap-that-was-found-before"),
+        pytest.param(figures(known=3), Cause.ONLY_DUPLICATES, id="pages-of-an-http-cache"),
+    ],
+)
+def test_cause_is_told_from_figures(found: Figures, cause: Cause) -> None:
+    assert judge(found).cause is cause
+
+
+def test_evidence_tells_the_figures() -> None:
+    found = figures(
+        statuses={200: 3, 404: 1, 410: 1, 301: 1, 302: 1, 307: 1},
+        hosts={**ANSWERING, **SILENT},
+        challenges={"form": 1},
+        dropped={"exact": 2},
+        held_back=7,
+        failures=TIMEOUT,
+        known=4,
+        probe=True,
+    )
+
+    assert judge(found).evidence == (
+        "300 s without a new page",
+        "14 requests sent",
+        "answers 200: 3, 301: 1, 302: 1, 307: 1, 404: 1 and 1 more",
+        "failures ResponseFailed: 4",
+        "4 pages with known content",
+        "5 requests waiting",
+        "0 in the downloader",
+        "0 responses in work",
+        "captchas form: 1",
+        "items dropped exact: 2",
+        "7 requests held back as traps",
+        "hosts without an answer silent.example: 4; 1 others answer",
+        "the probe answers",
+    )
+
+
+COUNTS = st.integers(0, 1_000)
+WORDS = st.text("abc", min_size=1, max_size=2)
+
+
+@given(
+    st.builds(
+        Figures,
+        quiet_seconds=st.floats(0, 1e6),
+        idle_seconds=st.floats(0, 1e6),
+        statuses=st.dictionaries(st.integers(100, 599), COUNTS, max_size=4),
+        failures=st.dictionaries(WORDS, COUNTS, max_size=3),
+        hosts=st.dictionaries(WORDS, st.builds(HostFigures, COUNTS, COUNTS, COUNTS), max_size=3),
+        challenged_pages=COUNTS,
+        known=COUNTS,
+        shapes=st.dictionaries(WORDS, COUNTS, max_size=4),
+        bred=COUNTS,
+        waiting=st.none() | COUNTS,
+        probe=st.none() | st.booleans(),
+    )
+)
+def test_whatever_happens_has_a_cause_that_does_not_depend_on_order(found: Figures) -> None:
+    turned = {
+        field.name: dict(reversed(value.items()))
+        for field in fields(found)
+        if isinstance(value := getattr(found, field.name), dict)
+    }
+    other = Figures(**{field.name: getattr(found, field.name) for field in fields(found)} | turned)
+
+    assert judge(other) == judge(found)
