@@ -6,7 +6,7 @@ parameter dropped too much loses a page for good. Where it is not certain that a
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from ipaddress import IPv6Address
@@ -17,6 +17,7 @@ from tldextract import TLDExtract
 from w3lib.url import safe_url_string
 
 from scrapy_dedup.core.trackers import is_tracker
+from scrapy_dedup.core.url_fields import IgnoredParameters
 
 # Stored with page keys: raise it when any URL gets another normal form.
 KEY_VERSION: Final = 1
@@ -37,6 +38,8 @@ class UrlRules:
         tracking_parameters: parameters that tell who came or from where, and session ids.
         trailing_slash: "/a/" is "/a".
         index_page: "/a/index.html" is "/a/", see INDEX_PAGES.
+        ignored: parameters of some hosts that were found to change nothing. It may grow while a crawl runs; what is
+            remembered of normal forms is of URLs without them.
     """
 
     fragment: bool = True
@@ -44,6 +47,7 @@ class UrlRules:
     tracking_parameters: bool = True
     trailing_slash: bool = False
     index_page: bool = False
+    ignored: IgnoredParameters | None = field(default=None, compare=False, repr=False)
 
 
 DEFAULT_RULES: Final = UrlRules()
@@ -105,6 +109,8 @@ def normalize_url(url: str, rules: UrlRules = DEFAULT_RULES) -> str:
     Idempotent, and never raises: what is no valid http(s) URL comes back stripped. The normal form is a key, not an
     address to ask for: fetch the URL that was found.
     """
+    if rules.ignored is not None:
+        url = rules.ignored.without(url)
     if _PLAIN.fullmatch(url) and not (rules.trailing_slash or rules.index_page):
         return url
     if len(url) > _REMEMBERED_CHARS:

@@ -8,11 +8,11 @@ from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 
-from scrapy_dedup.core.urls import normalize_url
+from scrapy_dedup.core.urls import UrlRules, normalize_url
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.overrides import settings_of, with_request
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.policies import learns_parameters, url_rules
 
 # Links repeat from page to page; a fingerprint costs some 60 µs, its memory some 250 bytes.
 _REMEMBERED = 20_000
@@ -28,7 +28,8 @@ class Fingerprinter:
         self._crawler = crawler
         self._settings = settings_of(crawler)
         self._enabled = self._settings.enabled and self._settings.acts("url")
-        self._rules = url_rules(self._settings)
+        self._own_rules = url_rules(self._settings)
+        self._learns = learns_parameters(self._settings)
         former = load_object(self._settings.fallback_request_fingerprinter_class)
         self._former: RequestFingerprinterProtocol = build_from_crawler(former, crawler)
         # Only Scrapy's own is known to look at method, URL and body alone.
@@ -49,9 +50,15 @@ class Fingerprinter:
         if request.method not in ("GET", "HEAD") or not self._is_on(request):
             return self._former.fingerprint(request)
         if self.is_of_urls_alone and request.method == "GET" and not request.body and not meta.get("verbatim_url"):
-            return self._of_url(request.url)
-        normal = normalize_url(request.url, self._rules)
+            ignored = self._rules().ignored
+            return self._of_url(request.url if ignored is None else ignored.without(request.url))
+        normal = normalize_url(request.url, self._rules())
         return self._former.fingerprint(request if normal == request.url else request.replace(url=normal))
+
+    def _rules(self) -> UrlRules:
+        """Return what holds for the crawl: parameters that it learns are left out of its fingerprints, too."""
+        runtime = Runtime.of_open(self._crawler) if self._learns else None
+        return runtime.rules if runtime is not None else self._own_rules
 
     def _is_on(self, request: Request) -> bool:
         settings = self._settings
@@ -61,4 +68,4 @@ class Fingerprinter:
         return self._enabled
 
     def _fingerprint_url(self, url: str) -> bytes:
-        return self._former.fingerprint(Request(normalize_url(url, self._rules)))
+        return self._former.fingerprint(Request(normalize_url(url, self._own_rules)))

@@ -17,7 +17,9 @@ CONDITIONAL = "dedup_conditional"
 """It asks for the page only if it has changed, because of us."""
 WHOLE = "dedup_whole"
 """It asks for the page whether or not it has changed."""
-OURS = frozenset({READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
+LINEAGE = "dedup_lineage"
+"""By which kinds of URLs a request was come by, for traps."""
+OURS = frozenset({LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
 # Scrapy sets dont_filter together with these, and we with the last.
 _FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
 

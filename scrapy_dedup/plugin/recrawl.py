@@ -68,7 +68,7 @@ class Recrawl:
             plan.is_refresh = True
         elif isinstance(plan.decision, Skip):
             return self._left_alone(request, plan, plan.decision, settings)
-        elif (twin := await self._titles.twin(key, domain, known.state, settings)) is not None:
+        elif not word.is_found_by_many and (twin := await self._titles.twin(key, domain, known.state, settings)):
             if not known.is_kept:
                 return self._titles.left_out(request, key, domain, twin)
             return self._left_alone(request, plan, Skip(SkipReason.TITLE, datetime.now(UTC)), settings)
@@ -78,7 +78,7 @@ class Recrawl:
         return None
 
     def _is_wanted_again(self, request: Request) -> bool:
-        """Say whether a page was judged in this run, and it is not just another callback's turn to be replayed."""
+        """Say whether a page was judged in this run, and is not just replayed to another callback."""
         met = self._runtime.met.get(page_key(request.url, self._runtime.rules))
         return met is not None and (met is not Kind.UNCHANGED or is_unfiltered(request))
 
@@ -101,8 +101,10 @@ class Recrawl:
 
     async def _word(self, request: Request, domain: str, known: Known, settings: Settings) -> Word:
         lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
+        ignored = self._runtime.rules.ignored
+        found_by_many = ignored is not None and ignored.without(request.url) != request.url
         if known.state is None:
-            return Word(lastmod=lastmod)
+            return Word(lastmod=lastmod, is_found_by_many=found_by_many)
         site = await self._runtime.sites.recalled(domain)
         # A browser's responses have no validators, and a sitemap's dates are needed whether or not it changed.
         trusts = site.validators.judge().trusted and not request.meta.get("playwright")
@@ -112,6 +114,7 @@ class Recrawl:
             and not any(name in request.headers for name in CONDITIONS),
             lastmod,
             settings.sitemap_lastmod and site.lastmod.judge().trusted,
+            found_by_many,
         )
 
     def _left_alone(self, request: Request, plan: Plan, skip: Skip, settings: Settings) -> Response | None:
@@ -276,7 +279,7 @@ class Recrawl:
             judgement.gives_stored = False
         if not judgement.replays or spider is None:
             return False
-        # Built here, before anything goes out: what cannot be made again must not have been begun.
+        # Before anything goes out: what cannot be made again must not have been begun.
         try:
             response.request = replaying(request, judgement, spider, str(self._runtime.crawl.run.id))
         except OutcomeError:
@@ -288,10 +291,9 @@ class Recrawl:
     def _check_word(self, site: Site, plan: Plan, judgement: Judgement, *, conditional: bool) -> None:
         """Count how far the site's validators and dates told the truth."""
         state = judgement.state
-        if state is not None and judgement.fetched == "get" and not conditional and judgement.is_unchanged:
-            had = (state.etag, state.last_modified)
-            if any(had):
-                site.count_whole(same_validators=had == (judgement.etag, judgement.last_modified))
+        had = (state.etag, state.last_modified) if state is not None else ()
+        if any(had) and judgement.fetched == "get" and not conditional and judgement.is_unchanged:
+            site.count_whole(same_validators=had == (judgement.etag, judgement.last_modified))
         record = word_kept(plan, judgement, conditional=conditional)
         if record is not None:
             site.count(record)

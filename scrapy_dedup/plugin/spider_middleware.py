@@ -1,6 +1,6 @@
 """Items learn here which response they came from; requests pass."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Self
 
 from scrapy import Request
@@ -42,6 +42,8 @@ class DedupSpiderMiddleware:
         async for output in start:
             if isinstance(output, Request):
                 mark_start(output)
+                if self._runtime.resilience is not None:
+                    self._runtime.resilience.starts(output)
                 yield self._readmit(output) if self._readmits else output
             else:
                 yield output
@@ -52,13 +54,15 @@ class DedupSpiderMiddleware:
         outlet = Outlet(visit, self._runtime)
         try:
             async for output in result:
-                if (passed := self._passed(output, visit, outlet)) is not None:
+                if (passed := self._passed(output, visit, outlet, response)) is not None:
                     yield passed
             for item in outlet.stored_items():
                 yield self._attached(item, visit)
             if visit is not None and (request := self._canonical_request(response, visit)) is not None:
                 outlet.passes_request(request)
                 yield self._readmit(request) if self._readmits else request
+            for further in self._further(response, visit, outlet):
+                yield further
         except BaseException:
             if visit is not None:
                 visit.failed = True
@@ -70,7 +74,7 @@ class DedupSpiderMiddleware:
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
 
-    def _passed(self, output: Any, visit: Visit | None, outlet: Outlet) -> Any:
+    def _passed(self, output: Any, visit: Visit | None, outlet: Outlet, response: Response) -> Any:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
             return self._attached(output, visit) if outlet.passes_item() else None
@@ -79,12 +83,25 @@ class DedupSpiderMiddleware:
         # First: whoever takes a fingerprint reads the request's redirects.
         if output.dont_filter or (visit is not None and visit.redirected_from):
             mark_new(output)
+        if self._runtime.resilience is not None:
+            going = self._runtime.resilience.outgoing(output, response)
+            if going is None:
+                return None
+            output = going
         if self._readmits:
             return self._readmit(output)
         if self._repeated.holds(output):
             outlet.repeated += 1
             return None
         return output
+
+    def _further(self, response: Response, visit: Visit | None, outlet: Outlet) -> Iterator[Request]:
+        """Yield requests that neither the callback nor a canonical link made."""
+        if visit is None or self._runtime.resilience is None:
+            return
+        for request in self._runtime.resilience.further(response, visit):
+            if (passed := self._passed(request, visit, outlet, response)) is not None:
+                yield passed
 
     def _attached(self, item: Any, visit: Visit | None) -> Any:
         if visit is not None:

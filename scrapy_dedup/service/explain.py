@@ -15,7 +15,7 @@ from scrapy_dedup.service.explain_blocks import (
     own_removals,
     page_blocks,
 )
-from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.policies import stored_rules, url_rules
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import document_chunks
 from scrapy_dedup.store.ledger_reads import LedgerReads
@@ -96,13 +96,13 @@ class Explanation:
         return any((self.crawled, self.document, self.source, self.decisions))
 
 
-def keys_of(url: str, settings: Settings) -> Keys:
-    """Return how a URL is recognised.
+def keys_of(url: str, settings: Settings, project: ProjectStore | None = None) -> Keys:
+    """Return how a URL is recognised, in a project that may have learned which parameters change nothing.
 
     Raises:
         UrlError: it is none, or none of http or https.
     """
-    rules = url_rules(settings)
+    rules = stored_rules(settings, project) if project is not None else url_rules(settings)
     domain = extract_domain(url, settings.domain_scope)
     if domain is None:
         raise UrlError(f"{url!r} is no URL of a page: needs http:// or https:// and a host")
@@ -116,8 +116,8 @@ def explain(store: Store, project: str, url: str, settings: Settings) -> Explana
         UrlError: it is no URL of a page.
         StoreError: the store failed.
     """
-    keys = keys_of(url, settings)
     found = store.find_project(project)
+    keys = keys_of(url, settings, found)
     page = found.page(keys.page_key) if found else None
     decisions = found.decisions(keys.page_key) if found else []
     if found is None or (page is None and not decisions):

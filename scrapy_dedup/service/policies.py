@@ -4,22 +4,55 @@ from scrapy_dedup.core.canonical import CanonicalPolicy
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.recrawl import AdaptivePolicy, RecrawlPolicy
 from scrapy_dedup.core.repeats import RepeatPolicy
+from scrapy_dedup.core.traps import TrapPolicy
+from scrapy_dedup.core.url_fields import IgnoredParameters
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.core.verdicts import Change, ChangePolicy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.records import Method
+from scrapy_dedup.store.writer import ProjectStore
 
 
-def url_rules(settings: Settings) -> UrlRules:
-    """Return which spellings of a URL are one page."""
+def url_rules(settings: Settings, ignored: IgnoredParameters | None = None) -> UrlRules:
+    """Return which spellings of a URL are one page; with what was learned of its host's parameters, if anything."""
     return UrlRules(
         fragment=settings.url_fragment,
         query_order=settings.url_query_order,
         tracking_parameters=settings.url_tracking_parameters,
         trailing_slash=settings.url_trailing_slash,
         index_page=settings.url_index_page,
+        ignored=ignored,
     )
+
+
+def crawl_rules(settings: Settings) -> UrlRules:
+    """Return the same for one crawl, with room for the parameters that it learns."""
+    return url_rules(settings, IgnoredParameters() if learns_parameters(settings) else None)
+
+
+def stored_rules(settings: Settings, project: ProjectStore) -> UrlRules:
+    """Return the same as it was at the end of the last crawl; blocks.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    rules = crawl_rules(settings)
+    if rules.ignored is not None:
+        for one in project.url_parameters():
+            if one.ignored:
+                rules.ignored.add(one.domain, one.name)
+    return rules
+
+
+def learns_parameters(settings: Settings) -> bool:
+    """Say whether parameters that change nothing are learned and left out of page keys."""
+    return settings.resilience_enabled and settings.learn_parameters and settings.acts("url")
+
+
+def trap_policy(settings: Settings) -> TrapPolicy:
+    """Return when a pattern of URLs is a trap."""
+    return TrapPolicy(settings.trap_pages, settings.traps)
 
 
 def method_of(settings: Settings, *, has_html: bool) -> Method:

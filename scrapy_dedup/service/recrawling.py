@@ -155,6 +155,8 @@ class Word:
     trusts_validators: bool = True
     lastmod: datetime | None = None
     trusts_lastmod: bool = False
+    is_found_by_many: bool = False
+    """Its URL has parameters that change nothing: what stands for it may be itself, under a former key."""
 
 
 @dataclass(slots=True)
@@ -182,7 +184,7 @@ def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) 
         trusts_lastmod=word.trusts_lastmod,
     )
     decision = decide(url, page_state(known.state), now, recrawl_policy(settings), situation)
-    if not isinstance(decision, Skip) and not refresh and situation.has_outcome:
+    if not (isinstance(decision, Skip) or refresh or word.is_found_by_many) and situation.has_outcome:
         decision = _left_to_twin(known.state, settings, now) or decision
     return Plan(known, decision, refresh, word.lastmod)
 

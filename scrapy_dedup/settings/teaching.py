@@ -44,7 +44,7 @@ class TeachingSettings(KeepingSettings):
     render_enabled: bool = setting(
         True,
         boolean,
-        "Pages of layouts whose text is made by scripts are asked for again through scrapy-playwright, where the"
-        " project has set it up.",
+        "Pages of layouts whose text is made by scripts, and only these, are rendered by the teacher's browser before"
+        " the spider gets them.",
         allowed=SWITCH,
     )

@@ -1,0 +1,236 @@
+"""Requests that lead nowhere end here; others wait while it is being found out whether they do."""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.http import Response
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.pagination import listing_part
+from scrapy_dedup.core.traps import Trap
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.learned_parameters import LearnedParameters
+from scrapy_dedup.plugin.marks import LINEAGE, READMITTED, is_unfiltered
+from scrapy_dedup.plugin.overrides import is_left_alone
+from scrapy_dedup.plugin.replay import FLAG
+from scrapy_dedup.plugin.resilience import LeadsNowhere
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.service.exploring import Explorer, Lineage, Seen
+from scrapy_dedup.store.records import DecisionRecord
+
+logger = logging.getLogger(__name__)
+
+"""In meta: how the request was found."""
+_LATE = 10
+"""By how much the priority falls of what is probably in vain."""
+_LONGEST_WAIT_SECONDS = 10.0
+_MOST_DROPPED = 2_000
+_MOST_DECISIONS = 1_000
+_GONE = (404, 410)
+
+
+class TrapGuard:
+    """Judges what comes by what is new in it, and what goes out by what came of its kind."""
+
+    def __init__(self, runtime: Runtime, explorer: Explorer) -> None:
+        self._runtime = runtime
+        self._explorer = explorer
+        self._engine = EngineState(runtime.crawler)
+        self.parameters = LearnedParameters(runtime, explorer.parameters) if explorer.parameters else None
+        self._under_way: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """URLs that were sent: each as its kind was known by then, and the parameters that it tests."""
+        self._waiting: list[Deferred[None]] = []
+        self._dropped: OrderedDict[int, tuple[str, Request]] = OrderedDict()
+        """Requests of traps, for the case that these turn out to be none."""
+        self._decisions = 0
+        self._news: WeakKeyDictionary[Response, bool] = WeakKeyDictionary()
+        self.hear: list[Callable[[Request, Response, Visit, bool], None]] = []
+        """Who wants to know of pages that came."""
+
+    def was_news(self, response: Response) -> bool:
+        """Say whether a response brought something new."""
+        return self._news.get(response, False)
+
+    # At the spider.
+
+    def outgoing(self, request: Request, response: Response) -> Request | None:
+        """Return what goes on of a request that a callback yields; None where it ends here."""
+        if not self._is_judged(request):
+            return request
+        explorer = self._explorer
+        parent = response.request
+        came_by = Lineage.from_json(parent.meta.get(LINEAGE)) if parent is not None else Lineage()
+        lineage = explorer.descend(parent.url if parent is not None else response.url, came_by, request.url)
+        request.meta[LINEAGE] = lineage.to_json()
+        key = explorer.key(request.url)
+        if request.dont_filter:
+            return request
+        if key in self._dropped:
+            return None if lineage.is_own_kind or self._dropped.pop(key) is None else self._readmitted(request)
+        return self._going(request, key)
+
+    def _going(self, request: Request, key: int) -> Request | None:
+        explorer = self._explorer
+        if self.parameters is not None and self.parameters.is_due(request):
+            return self._readmitted(request)
+        answer = explorer.ask(request.url)
+        if answer.trap is not None:
+            self._drop(request, key, answer.trap)
+            return None
+        if answer.is_late:
+            request.priority -= _LATE
+        elif Lineage.from_json(request.meta[LINEAGE]).is_own_kind and listing_part(request.url) is None:
+            # What leads on to its own kind alone may never end; what others list comes first.
+            request.priority -= 1
+        return request
+
+    # At the downloader.
+
+    async def before(self, request: Request) -> None:
+        """Let a request pass, at once or when others of its kind have come.
+
+        Raises:
+            LeadsNowhere: it is not sent.
+        """
+        if not self._is_judged(request):
+            return
+        is_again = self._follows_up(request)
+        until = time.monotonic() + _LONGEST_WAIT_SECONDS
+        tests: tuple[str, ...] = ()
+        while not is_again:
+            tests = self._tests(request)
+            if not self._must_wait(request, tests) or self._engine.closing():
+                break
+            if time.monotonic() > until:
+                self._runtime.count("traps/waited_in_vain")
+                break
+            answer: Deferred[None] = Deferred()
+            self._waiting.append(answer)
+            await maybe_deferred_to_future(answer)
+        plain = self._explorer.plain(request.url)
+        self._under_way[request.url] = (plain, tests)
+        self._explorer.traps.sent(plain)
+        if self.parameters is not None:
+            self.parameters.sent(request.url, tests)
+
+    def after(self, request: Request, response: Response, visit: Visit | None) -> None:
+        """Judge what came."""
+        if not self._is_judged(request):
+            return
+        if FLAG not in response.flags and visit is not None:
+            seen = self._seen(request, response, visit)
+            if seen is not None:
+                self._told(request, response, visit, seen)
+        self.ended(request)
+
+    def ended(self, request: Request) -> None:
+        """Note that a request has ended, whatever came of it."""
+        for url in (*request.meta.get("redirect_urls", ()), request.url):
+            sent = self._under_way.pop(url, None)
+            if sent is None:
+                continue
+            plain, tests = sent
+            self._explorer.traps.came(plain)
+            if self.parameters is not None:
+                self.parameters.came(url, tests)
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those that wait look again."""
+        waiting, self._waiting = self._waiting, []
+        for one in waiting:
+            one.callback(None)
+
+    def _is_judged(self, request: Request) -> bool:
+        return (
+            request.method == "GET"
+            and request.callback is not NO_CALLBACK
+            and request.url.startswith("http")
+            and not is_left_alone(self._runtime.settings, request)
+            and not is_unfiltered(request)
+        )
+
+    def _follows_up(self, request: Request) -> bool:
+        """Say whether a request goes on with one that was sent: it was redirected, or failed."""
+        return bool(request.meta.get("redirect_times") or request.meta.get("retry_times"))
+
+    def _tests(self, request: Request) -> tuple[str, ...]:
+        return self.parameters.tests(request.url) if self.parameters is not None else ()
+
+    def _must_wait(self, request: Request, tests: tuple[str, ...]) -> bool:
+        explorer = self._explorer
+        if self.parameters is not None:
+            if self.parameters.is_known_without(request):
+                raise LeadsNowhere("dedup: the page is known without a parameter that changes nothing")
+            if tests and self.parameters.is_full(request.url, tests):
+                return True
+        if request.dont_filter:
+            return False
+        answer = explorer.ask(request.url)
+        if answer.trap is not None:
+            self._drop(request, explorer.key(request.url), answer.trap)
+            raise LeadsNowhere(f"dedup: {answer.trap.pattern} is a trap")
+        return bool(answer.waits)
+
+    def _seen(self, request: Request, response: Response, visit: Visit) -> Seen | None:
+        """Return what a response comes to; None where it says nothing about its kind."""
+        explorer = self._explorer
+        if visit.is_error_page or response.status in _GONE:
+            return explorer.saw(request.url, response.url, None, Lineage())
+        if not 200 <= response.status < 300:
+            return None
+        page = visit.page(self._runtime.limits)
+        if isinstance(page, Page):
+            return explorer.saw(request.url, response.url, page, Lineage.from_json(request.meta.get(LINEAGE)))
+        return explorer.saw_bytes(request.url, response.body) if page is None else None
+
+    def _told(self, request: Request, response: Response, visit: Visit, seen: Seen) -> None:
+        self._news[response] = seen.is_news
+        self._runtime.count("traps/pages_with_news" if seen.is_news else "traps/pages_without_news")
+        for trap in seen.traps:
+            self._runtime.count("traps/found")
+            logger.warning("Trap: %s (%s): %s", trap.pattern, trap.reason, trap.evidence)
+        if self.parameters is not None:
+            self.parameters.decided(seen.decided)
+        if seen.is_news:
+            self._give_back()
+        for hear in self.hear:
+            hear(request, response, visit, seen.is_news)
+
+    def _drop(self, request: Request, key: int, trap: Trap) -> None:
+        self._runtime.count("traps/dropped")
+        self._dropped[key] = (trap.pattern, request)
+        if len(self._dropped) > _MOST_DROPPED:
+            self._dropped.popitem(last=False)
+        if self._decisions < _MOST_DECISIONS:
+            self._decisions += 1
+            reason = f"{trap.pattern}: {trap.evidence}"
+            page = page_key(request.url, self._runtime.rules)
+            self._runtime.crawl.rows.append(DecisionRecord(page, "traps", "dropped", reason, datetime.now(UTC)))
+
+    def _give_back(self) -> None:
+        """Ask again for what was dropped because of patterns that are traps no more."""
+        if not self._dropped:
+            return
+        traps = {trap.pattern for trap in self._explorer.traps.known()}
+        for key, (pattern, request) in list(self._dropped.items()):
+            if pattern not in traps:
+                del self._dropped[key]
+                self._runtime.count("traps/given_back")
+                engine: Any = self._runtime.crawler.engine
+                engine.crawl(self._readmitted(request))
+
+    def _readmitted(self, request: Request) -> Request:
+        """Return a request that passes the duplicate filter once more."""
+        return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})

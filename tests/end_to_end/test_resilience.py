@@ -1,0 +1,213 @@
+"""A crawl of a site without end finds every real page once, and ends."""
+
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import Project
+from tests.server import Answer, Site, WebServer, serving
+from tests.trap_site import EndlessSite, OtherTrapSite, TrapSite, sentences
+
+pytestmark = pytest.mark.crawl
+
+MOST_SHARE = 1.3
+ENOUGH = 450
+"""Pages after which a crawl that does not end is stopped: three times as many as there are."""
+ON: dict[str, Any] = {
+    "DEDUP_RESILIENCE_ENABLED": True,
+    "EXTENSIONS": {
+        "tests.end_to_end.recorders.Ledger": 0,
+        "scrapy_dedup.plugin.resilience_extension.ResilienceExtension": 110,
+    },
+    "ROBOTSTXT_OBEY": True,
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+def published(server: WebServer, site: Site) -> None:
+    server.site = site
+    server.requests.clear()
+
+
+@pytest.mark.parametrize("build", [TrapSite, OtherTrapSite])
+def test_every_real_page_is_found(project: Project, server: WebServer, build: type[EndlessSite]) -> None:
+    site = build(server.origins[0])
+    published(server, site)
+
+    crawled = project.crawl("everything", "-a", f"start={site.origin}/", CLOSESPIDER_PAGECOUNT=ENOUGH, **ON)
+
+    assert crawled.stats["finish_reason"] == "finished"
+    assert sorted(set(site.served)) == site.real
+    assert len(server.requests) <= MOST_SHARE * len(site.real)
+    assert crawled.count("traps/waited_in_vain") == 0
+    assert "Trap: " in crawled.log
+
+
+def test_same_crawl_without_it_has_no_end_and_misses_what_only_the_sitemap_names(
+    project: Project, server: WebServer
+) -> None:
+    site = TrapSite(server.origins[0])
+    published(server, site)
+
+    crawled = project.crawl("everything", "-a", f"start={site.origin}/", CLOSESPIDER_PAGECOUNT=ENOUGH)
+
+    assert crawled.stats["finish_reason"] == "closespider_pagecount"
+    assert len(server.requests) >= ENOUGH
+    assert {f"orphan-{number}" for number in range(site.orphans)}.isdisjoint(site.served)
+
+
+def test_second_crawl_knows_the_parameters_from_the_start(project: Project, server: WebServer) -> None:
+    site = TrapSite(server.origins[0])
+    published(server, site)
+    start = f"start={site.origin}/"
+    project.crawl("everything", "-a", start, **ON)
+    host = site.origin.removeprefix("http://")
+    with sqlite3.connect(project.folder / ".scrapy" / "dedup.db") as store:
+        found = store.execute("SELECT domain, name, different, ignored FROM url_parameters").fetchall()
+    site.served.clear()
+
+    crawled = project.crawl("everything", "-a", start, **ON)
+
+    assert (host, "sid", 0, 1) in found
+    assert sorted(set(site.served)) == site.real
+    # All that is fetched twice is what is tried again on purpose.
+    assert len(site.served) - len(site.real) <= crawled.count("parameters/rechecks")
+
+
+def page(name: str, *links: str, head: str = "", foot: str = "") -> Answer:
+    inside = "".join(f'<a href="{link}">{link}</a> ' for link in links)
+    foot = f"<footer>{foot}</footer>"
+    return Answer(f"<title>{name}</title>{head}<main><h1>{name}</h1><p>{sentences(name)}</p>{inside}</main>{foot}")
+
+
+SMALL = {**ON, "DEDUP_SOFT_404": False}
+"""For sites of a few pages: no probe is among their requests."""
+
+
+def asked(server: WebServer) -> list[str]:
+    return sorted(url.removeprefix(server.origins[0]) for url in server.requests)
+
+
+FEEDS = {
+    "rss": ("application/rss+xml", "<rss><channel><item><link>/in-feed</link></item></channel></rss>"),
+    "atom": ("application/atom+xml", '<feed><entry><link href="/in-feed"/></entry></feed>'),
+    "rdf": ("application/rdf+xml", '<rdf:RDF xmlns:rdf="r"><item><link>/in-feed</link></item></rdf:RDF>'),
+    "json": ("application/feed+json", '{"version": "1.1", "items": [{"url": "/in-feed"}]}'),
+}
+
+
+@pytest.mark.parametrize(("kind", "body"), FEEDS.values(), ids=FEEDS)
+def test_pages_that_only_a_feed_names_are_found(project: Project, server: WebServer, kind: str, body: str) -> None:
+    origin = server.origins[0]
+    head = f'<link rel="alternate" type="{kind}" href="/feed">'
+    site: Site = {f"{origin}/": page("home", head=head), f"{origin}/in-feed": page("in feed")}
+    published(server, site | {f"{origin}/feed": Answer(body, content_type=kind)})
+
+    crawled = project.crawl("everything", "-a", f"start={origin}/", **SMALL | {"DEDUP_DISCOVERY": "feeds"})
+
+    assert asked(server) == sorted(["/robots.txt", "/", "/feed", "/in-feed"])
+    assert crawled.stored_ids == [f"{origin}/", f"{origin}/in-feed"]
+
+
+def test_archives_in_the_footer_are_read_by_the_callback_of_the_crawl(project: Project, server: WebServer) -> None:
+    """The spider follows links in the main part alone."""
+    origin = server.origins[0]
+    foot = '<a href="/old">Archive</a> <a href="/imprint">Imprint</a> <a href="http://elsewhere.example/archive">x</a>'
+    site: Site = {f"{origin}/": page("home", foot=foot), f"{origin}/old": page("old", "/last-year")}
+    published(server, site | {f"{origin}/last-year": page("last year")})
+
+    crawled = project.crawl(
+        "everything", "-a", f"start={origin}/", "-a", "links=main a", **SMALL | {"DEDUP_DISCOVERY": "archives"}
+    )
+
+    assert asked(server) == sorted(["/robots.txt", "/", "/old", "/last-year"])
+    assert len(crawled.stored) == 3
+
+
+def test_discovery_obeys_robots_txt_and_its_limit(project: Project, server: WebServer) -> None:
+    origin = server.origins[0]
+    paths = ["/private/1", *(f"/open/{number}" for number in range(6))]
+    entries = "".join(f"<url><loc>{origin}{path}</loc></url>" for path in paths)
+    site: Site = {f"{origin}{path}": page(path) for path in ("/", *paths)}
+    rules = f"User-agent: *\nDisallow: /private\nSitemap: {origin}/map\n"
+    published(
+        server,
+        site
+        | {
+            f"{origin}/robots.txt": Answer(rules, content_type="text/plain"),
+            f"{origin}/map": Answer(f"<urlset>{entries}</urlset>", content_type="application/xml"),
+        },
+    )
+
+    crawled = project.crawl("everything", "-a", f"start={origin}/", **SMALL | {"DEDUP_DISCOVERY_MAX_URLS": 4})
+
+    assert asked(server) == sorted(["/robots.txt", "/", "/map", "/open/0", "/open/1", "/open/2"])
+    assert crawled.count("discovery/at_limit") == 1
+
+
+def listing(origin: str, parts: int, form: str) -> Site:
+    """Return parts of a listing that do not lead to each other; beyond the last all are the same."""
+
+    class Parts(dict[str, Any]):
+        def get(self, url: str, default: Any = None) -> Any:
+            return super().get(url, page("the end") if "list" in url else default)
+
+    return Parts({f"{origin}{form.format(number)}": page(form.format(number)) for number in range(parts)})
+
+
+@pytest.mark.parametrize("form", [pytest.param("/list?page={}", id="query"), pytest.param("/list/page/{}/", id="path")])
+def test_listing_is_followed_to_the_first_part_without_news(project: Project, server: WebServer, form: str) -> None:
+    origin = server.origins[0]
+    published(server, listing(origin, 5, form))
+
+    project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **SMALL | {"DEDUP_DISCOVERY": ""})
+
+    # The first page that repeats is the first of those that are all the same, seen twice.
+    assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(7)]
+
+
+def test_listing_is_followed_no_further_than_its_limit(project: Project, server: WebServer) -> None:
+    origin, form = server.origins[0], "/list?page={}"
+    published(server, listing(origin, 9, form))
+    limits = {"DEDUP_DISCOVERY": "", "DEDUP_PAGINATION_MAX_PAGES": 3}
+
+    crawled = project.crawl("everything", "-a", f"start={origin}{form.format(0)}", **SMALL | limits)
+
+    assert [url for url in asked(server) if "list" in url] == [form.format(number) for number in range(4)]
+    assert crawled.count("pagination/tried") == 3
+
+
+def test_crawl_goes_on_in_its_jobdir(project: Project, server: WebServer) -> None:
+    """What was found out of parameters and traps is not found out again."""
+    site = TrapSite(server.origins[0])
+    published(server, site)
+    start = f"start={site.origin}/"
+    first = project.crawl("everything", "-a", start, JOBDIR="job", CLOSESPIDER_PAGECOUNT=70, **ON)
+
+    second = project.crawl("everything", "-a", start, JOBDIR="job", CLOSESPIDER_PAGECOUNT=ENOUGH, **ON)
+
+    assert first.stats["finish_reason"] == "closespider_pagecount"
+    assert second.stats["finish_reason"] == "finished"
+    assert sorted(set(site.served)) == site.real
+    # The start page is asked for again, and what was under way may be.
+    assert len(server.requests) <= 1.5 * len(site.real)
+    assert second.count("parameters/learned") == 0
+
+
+@pytest.mark.parametrize("switch", ["DEDUP_RESILIENCE_ENABLED", "DEDUP_TRAPS"])
+def test_nothing_is_stopped_where_that_is_switched_off(project: Project, server: WebServer, switch: str) -> None:
+    site = TrapSite(server.origins[0])
+    published(server, site)
+    off: dict[str, Any] = {switch: "off" if switch == "DEDUP_TRAPS" else False}
+
+    crawled = project.crawl("everything", "-a", f"start={site.origin}/", CLOSESPIDER_PAGECOUNT=200, **ON | off)
+
+    assert crawled.stats["finish_reason"] == "closespider_pagecount"
+    assert crawled.count("traps/dropped") == 0
