@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
     from scrapy_dedup.plugin.extension import DedupExtension
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+    from scrapy_dedup.plugin.heartbeat import Heartbeat
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
     from scrapy_dedup.plugin.items import PageItem
     from scrapy_dedup.plugin.replay import is_replayed
+    from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
     from scrapy_dedup.plugin.runtime import acknowledge
     from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+    from scrapy_dedup.plugin.stall_monitor import StallMonitor
 
 _HOMES = {
     "Addon": "addon",
@@ -27,7 +30,10 @@ _HOMES = {
     "DedupSpiderMiddleware": "spider_middleware",
     "DuplicateItem": "item_pipeline",
     "Fingerprinter": "fingerprinter",
+    "Heartbeat": "heartbeat",
     "PageItem": "items",
+    "ResilienceExtension": "resilience_extension",
+    "StallMonitor": "stall_monitor",
     "acknowledge": "runtime",
     "is_replayed": "replay",
 }
@@ -41,7 +47,10 @@ __all__ = [
     "DedupSpiderMiddleware",
     "DuplicateItem",
     "Fingerprinter",
+    "Heartbeat",
     "PageItem",
+    "ResilienceExtension",
+    "StallMonitor",
     "acknowledge",
     "is_replayed",
 ]

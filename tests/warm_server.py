@@ -26,8 +26,11 @@ PRELOADED = (
     "scrapy_dedup.plugin.downloader_middleware",
     "scrapy_dedup.plugin.extension",
     "scrapy_dedup.plugin.fingerprinter",
+    "scrapy_dedup.plugin.heartbeat",
     "scrapy_dedup.plugin.item_pipeline",
+    "scrapy_dedup.plugin.resilience_extension",
     "scrapy_dedup.plugin.spider_middleware",
+    "scrapy_dedup.plugin.stall_monitor",
     "scrapy_dedup.commands.call",
 )
 _TICK_SECONDS = 0.01

@@ -89,14 +89,26 @@ class Call:
                 yield (store, found) if found else (nothing, nothing.project(self.project))
 
 
-def answer(verb: Callable[[Call], int], source: Mapping[str, Any], options: argparse.Namespace) -> int:
-    """Run a verb and return the exit code; what goes wrong is told in one line on standard error."""
+def answer(
+    verb: Callable[[Call], int],
+    source: Mapping[str, Any],
+    options: argparse.Namespace,
+    reads: Callable[[Mapping[str, Any]], Settings] | None = None,
+) -> int:
+    """Run a verb and return the exit code; what goes wrong is told in one line on standard error.
+
+    Args:
+        verb: what runs.
+        source: all of Scrapy's settings.
+        options: what was chosen for this call.
+        reads: makes our settings of them; None refuses wrong ones.
+    """
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character must not end the command.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        settings = Settings.read(source)
+        settings = (reads or Settings.read)(source)
         code = verb(Call(settings, settings.project or source["BOT_NAME"], options, source))
         sys.stdout.flush()
     except (SettingError, UrlError, WrongCallError) as error:

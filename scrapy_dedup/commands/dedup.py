@@ -16,11 +16,14 @@ from scrapy.exceptions import UsageError
 
 VERBS = {
     "analyze": "find what repeats on the stored pages, and store them without it",
+    "analyze-layout": "show a page in the browser, and draw what of it is content, and what is left out and why",
     "cache": "look after what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import",
     "changes": "tell which pages were new, changed or removed since a run or a date",
     "clean": "clean pages of files: JSON lines, WARC, folders of HTML; learns each site first",
     "config": "look after what is decided about domains: get, set, add, unset, import, export, test",
+    "doctor": "check store, settings, versions, extras and browser, and say what mends what does not work",
     "explain": "tell what is known of a URL, and why its blocks were removed",
+    "learn": "show pages of a domain in the browser, and learn from them how its layouts are cut",
     "layouts": "list the designs from which a domain's pages are built, and how many pages each run met",
     "mine": "find which kinds of pages are stored, what those of a kind share, and where they differ",
     "projects": "list the projects of the store, or delete one",
@@ -29,6 +32,7 @@ VERBS = {
     "runs": "list the last runs, and what each found",
     "seed": "take what earlier crawls saw for seen: items, an HTTP cache, deltafetch",
     "stats": "show how much boilerplate each domain has, worst first",
+    "supervise": "run a crawl, and start it again when it hangs, has stalled or dies; the command comes after --",
     "templates": "look after how layouts are cut: list, show, diff, override, rollback, export, import",
     "undo": "keep what was removed: a block, a page, or all that a rule removes; takes effect with refine",
 }
@@ -62,7 +66,7 @@ class Command(ScrapyCommand):
         super().add_options(parser)
         parser.add_argument("verb", nargs="?", help=argparse.SUPPRESS)
         parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-        lines = [f"  {name:<10}{what}" for name, what in VERBS.items()]
+        lines = [f"  {name:<16}{what}" for name, what in VERBS.items()]
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = "\n".join(["Verbs:", *lines, "", "scrapy dedup <verb> -h tells the options of a verb."])
 
@@ -72,7 +76,7 @@ class Command(ScrapyCommand):
             _refuse(f"{args[0]}: unknown option; the options of a verb come after the verb")
         if opts.verb not in VERBS:
             _refuse(_which_verb(opts.verb))
-        self._verb = import_module(f"scrapy_dedup.commands.verbs.{opts.verb}")
+        self._verb = import_module(f"scrapy_dedup.commands.verbs.{opts.verb.replace('-', '_')}")
         parser = VerbParser(
             prog=f"scrapy dedup {opts.verb}", description=f"{VERBS[opts.verb].capitalize()}.", allow_abbrev=False
         )
@@ -91,7 +95,9 @@ class Command(ScrapyCommand):
         from scrapy_dedup.commands.call import answer  # noqa: PLC0415
 
         assert self.settings is not None
-        self.exitcode = answer(self._verb.run, self.settings, self._chosen)
+        # A verb that looks at wrong settings cannot be stopped by them.
+        reads = getattr(self._verb, "read_settings", None)
+        self.exitcode = answer(self._verb.run, self.settings, self._chosen, reads)
 
 
 def _which_verb(given: str | None) -> str:

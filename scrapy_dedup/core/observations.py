@@ -45,8 +45,9 @@ def observe(page: Page) -> Observation:
         texts.append(crc32(block.text.lower().encode("utf-8", "surrogatepass")))
         chars.append(length)
         link_chars.append(min(linked, length))
-    return Observation(tuple(map(_upper_part, known)), at, fingerprints, texts, chars, link_chars)
+    return Observation(tuple(map(upper_part, known)), at, fingerprints, texts, chars, link_chars)
 
 
-def _upper_part(path: str) -> str:
+def upper_part(path: str) -> str:
+    """Return a path no deeper than MOST_STEPS."""
     return path if path.count(">") < MOST_STEPS else ">".join(path.split(">", MOST_STEPS)[:MOST_STEPS])

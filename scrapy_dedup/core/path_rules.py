@@ -6,7 +6,9 @@ from enum import StrEnum
 from typing import Final
 
 from scrapy_dedup.core.boilerplate_names import NAVIGATION_TAGS, is_comments, is_navigation, is_surroundings
-from scrapy_dedup.core.path_statistics import HEADINGS, PathNode, RepeatShares
+from scrapy_dedup.core.path_looks import APART, FEW_PAGES
+from scrapy_dedup.core.path_repeats import RepeatShares
+from scrapy_dedup.core.path_statistics import HEADINGS, PathNode
 
 
 class DropReason(StrEnum):
@@ -23,6 +25,10 @@ class DropReason(StrEnum):
     COMMENTS = "comments"
     OUTSIDE = "outside"
     """Beside the element that holds nearly all unique text."""
+    LOOKS = "looks"
+    """It stands where and as what surrounds content does, in a browser."""
+    UNSEEN = "unseen"
+    """No person sees it, and no click opens it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,14 @@ class LearnPolicy:
     """Of a path's text: repeated or links, where its name is held against it."""
     teaser: float = 0.02
     """Of a page's unique text: beside the container, less is no content."""
+    apart: float = APART
+    """How far a path's text looks like content: with less, it is dropped where it repeats, or is on few pages."""
+    far_apart: float = 0.15
+    """The same where nothing but links speaks against it."""
+    unseen: float = 0.9
+    """Of a path's text: what no person sees is dropped."""
+    few: int = FEW_PAGES
+    """Of so few pages repetition says little, and looks are enough."""
     often: float = 0.5
     """Of all pages: blocks that are on so many are remembered, and dropped for themselves if they are long."""
 
@@ -71,6 +85,8 @@ def reason_to_drop(node: PathNode, site: Site, *, beside: bool, inside: bool) ->
     """Return why a path is dropped whose parent is kept."""
     if node.is_own_text and node.parent is not None and len(node.parent.children) == 1:
         return None
+    if node.unseen >= site.policy.unseen:
+        return DropReason.UNSEEN
     if beside and _is_outside(node, site):
         return DropReason.OUTSIDE
     if node.coverage >= site.policy.protected or not node.sums.chars:
@@ -85,9 +101,9 @@ def reason_to_drop(node: PathNode, site: Site, *, beside: bool, inside: bool) ->
 def _is_outside(node: PathNode, site: Site) -> bool:
     if node.tag in NAVIGATION_TAGS:
         return True
+    policy = site.policy
     if node in site.with_title:
         return False
-    policy = site.policy
     return (
         node.tag == "form"
         or node.coverage < policy.teaser
@@ -123,6 +139,20 @@ def _repeats(node: PathNode, site: Site) -> DropReason | None:
     if node.pages >= policy.fewest_pages and node.repeated >= policy.repeated:
         return DropReason.REPEATS
     return None
+
+
+def _apart(node: PathNode, site: Site) -> DropReason | None:
+    """Where and as what surrounds content stands: outside what holds it, in another column, or over the page."""
+    policy = site.policy
+    looks = node.looks
+    if looks is None or looks >= policy.apart or node in site.with_title or node.tag in _CONTENT_TAGS:
+        return None
+    if node.pages < policy.few:
+        # Steps without a name are of many kinds, and few pages have shown few of them.
+        is_apart = node.step != node.tag or node.tag in NAVIGATION_TAGS
+    else:
+        is_apart = node.repeated >= policy.evidence or (node.links >= policy.evidence and looks < policy.far_apart)
+    return DropReason.LOOKS if is_apart else None
 
 
 def _constant(node: PathNode, site: Site) -> DropReason | None:
@@ -165,5 +195,5 @@ _HEADS: Final = HEADINGS | frozenset("dt th td tr".split())
 _CONTENT_TAGS: Final = HEADINGS | frozenset("td tr tbody table li dt dd p pre".split())
 
 _Rule = Callable[[PathNode, Site], DropReason | None]
-_INSIDE: tuple[_Rule, ...] = (_by_name, _constant, _links_inside, _by_tag, _named, _comments)
-_OUTSIDE: tuple[_Rule, ...] = (_by_name, _repeats, _links, _by_tag, _named, _comments)
+_INSIDE: tuple[_Rule, ...] = (_by_name, _apart, _constant, _links_inside, _by_tag, _named, _comments)
+_OUTSIDE: tuple[_Rule, ...] = (_by_name, _apart, _repeats, _links, _by_tag, _named, _comments)

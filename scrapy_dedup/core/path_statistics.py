@@ -1,13 +1,15 @@
 """What the pages of a site show about each of its DOM paths."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Final
 
 from scrapy_dedup.core.observations import Observation
+from scrapy_dedup.core.path_looks import FEW_PAGES, NO_LOOKS, PathLooks, names_of_surroundings
 from scrapy_dedup.core.path_names import Folding, design_names, tag_of
+from scrapy_dedup.core.path_repeats import Repeats, RepeatShares
 
 ROOT: Final = "body"
 # The step of the text that stands in an element itself, beside the elements in it.
@@ -17,23 +19,6 @@ _MILLION: Final = 1_000_000
 _FEW: Final = 2
 _LIST: Final = 3
 _NEARLY_ALL: Final = 0.8
-
-
-@dataclass(frozen=True, slots=True)
-class RepeatShares:
-    """When a text counts as repeated on its path. Each share of pages is met by whichever asks for fewer pages."""
-
-    some: float = 0.3
-    """Of all pages, for text that repeats."""
-    some_of_layout: float = 0.6
-    """The same of the pages that have its path: what one layout of several repeats."""
-    most: float = 0.6
-    """Of all pages, for text that is constant."""
-    most_of_layout: float = 0.9
-    fewest: int = 3
-    """Constant text is on so many pages at least; what repeats, on two."""
-    design: float = 0.05
-    """Share of pages on which a class or id of the design stands."""
 
 
 @dataclass(slots=True)
@@ -98,6 +83,8 @@ class PathNode:
     """Pages with enough unique text to say how much of it stands here."""
     coverage_sum: int = 0
     """In millionths: whole numbers add up alike in any order."""
+    seen: PathLooks = NO_LOOKS
+    """Of the pages that a browser showed, with all that stands in it."""
 
     @property
     def is_own_text(self) -> bool:
@@ -123,6 +110,16 @@ class PathNode:
     def coverage(self) -> float:
         """Its share of a page's unique text, mean of the pages that have it."""
         return self.coverage_sum / _MILLION / max(1, self.weighed)
+
+    @property
+    def looks(self) -> float | None:
+        """How far its text looks like what pages are about, 0.0 to 1.0; None where no browser showed any."""
+        return self.seen.main / self.seen.seen if self.seen.seen else None
+
+    @property
+    def unseen(self) -> float:
+        """Share of its text that no person sees, of the pages that a browser showed."""
+        return self.seen.unseen / max(1, self.seen.seen + self.seen.unseen)
 
     @property
     def is_list(self) -> bool:
@@ -151,44 +148,29 @@ class SiteStatistics:
     """Fingerprint to the number of pages that have the block."""
 
 
-def survey_paths(observations: Sequence[Observation], shares: RepeatShares) -> SiteStatistics:
-    """Return what the pages show; their order does not matter."""
-    folding = Folding(design_names((seen.paths for seen in observations), shares.design))
+def survey_paths(
+    observations: Sequence[Observation], shares: RepeatShares, looks: Sequence[Mapping[str, PathLooks]] = ()
+) -> SiteStatistics:
+    """Return what the pages show, and how it looks on some of them; their order does not matter."""
+    names = design_names((seen.paths for seen in observations), shares.design)
+    if len(observations) < FEW_PAGES:
+        names |= names_of_surroundings(looks)
+    folding = Folding(names)
     folded = [[folding.path(path) for path in seen.paths] for seen in observations]
-    repeats = _Repeats(observations, folded, shares)
+    repeats = Repeats(observations, folded, shares)
     tree = _Tree(repeats)
     blocks: Counter[int] = Counter()
     for seen, paths in zip(observations, folded, strict=True):
         tree.add(seen, paths)
         blocks.update(set(seen.fingerprints))
+    for of_page in looks:
+        for path, looks_there in of_page.items():
+            tree.show(folding.path(path), looks_there)
     return SiteStatistics(len(observations), tree.nodes_from_above(), blocks)
 
 
-class _Repeats:
-    """On how many pages a text stands on one path, and what that means."""
-
-    def __init__(
-        self, observations: Sequence[Observation], folded: Sequence[Sequence[str]], shares: RepeatShares
-    ) -> None:
-        self.shares = shares
-        self.pages = len(observations)
-        self.texts: Counter[tuple[str, int]] = Counter()
-        self.paths: Counter[str] = Counter()
-        for seen, paths in zip(observations, folded, strict=True):
-            self.paths.update(set(paths))
-            self.texts.update({(paths[at], text) for at, text in zip(seen.at, seen.texts, strict=True)})
-
-    def needed(self, path: str) -> tuple[float, float]:
-        """Return on how many pages a text of this path repeats, and on how many it is constant."""
-        shares, pages, have = self.shares, self.pages, self.paths[path]
-        return (
-            max(2, min(shares.some * pages, shares.some_of_layout * have)),
-            max(shares.fewest, min(shares.most * pages, shares.most_of_layout * have)),
-        )
-
-
 class _Tree:
-    def __init__(self, repeats: _Repeats) -> None:
+    def __init__(self, repeats: Repeats) -> None:
         self.repeats = repeats
         self.root = PathNode(ROOT, ROOT, ROOT, None)
         self.nodes = {ROOT: self.root}
@@ -204,6 +186,13 @@ class _Tree:
             if node.parent is not None:
                 _enclose(here, node.parent, on_page)
         self.pages += 1
+
+    def show(self, path: str, looks: PathLooks) -> None:
+        """Add how a page's text looks to the path on which it stands, and to all above; of other paths nothing."""
+        node = self.nodes.get(f"{path}>{OWN_TEXT}")
+        while node is not None:
+            node.seen = PathLooks(*map(int.__add__, node.seen, looks))
+            node = node.parent
 
     def _own_texts(self, seen: Observation, paths: Sequence[str]) -> tuple[dict[PathNode, _OnPage], int]:
         """Return the text of each element itself, and how many characters are unique on this page."""

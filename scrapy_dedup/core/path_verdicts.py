@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from scrapy_dedup.core.observations import Observation
+from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.path_rules import DropReason, LearnPolicy, Site, reason_to_drop
 from scrapy_dedup.core.path_statistics import PathNode, SiteStatistics, survey_paths
 
@@ -46,6 +47,10 @@ class PathVerdict:
                 why = f"is {self.reason} by its name"
             case DropReason.NAMED:
                 why = f"has such a name; {self.repeated:.2f} of its text repeats, {self.links:.2f} are links"
+            case DropReason.LOOKS:
+                why = "a browser shows it apart from the content"
+            case DropReason.UNSEEN:
+                why = "no person sees its text"
             case DropReason.OUTSIDE:
                 why = f"beside the main column; {self.coverage:.2f} of a page's own text"
             case _:
@@ -72,15 +77,21 @@ class SiteVerdicts:
 DEFAULT_POLICY: Final = LearnPolicy()
 
 
-def learn(observations: Sequence[Observation], policy: LearnPolicy = DEFAULT_POLICY) -> SiteVerdicts:
+def learn(
+    observations: Sequence[Observation],
+    policy: LearnPolicy = DEFAULT_POLICY,
+    looks: Sequence[Mapping[str, PathLooks]] = (),
+) -> SiteVerdicts:
     """Return a verdict for each path of some pages of one site; their order does not matter.
 
     Args:
         observations: one a page; 60 spread over the site are as good as all, fewer than `policy.fewest_pages` drop
             nothing.
         policy: thresholds.
+        looks: how the text on each path looks, for those of the pages that a browser showed. With it something is
+            dropped from any number of pages.
     """
-    statistics = survey_paths(observations, policy.shares)
+    statistics = survey_paths(observations, policy.shares, looks)
     ways = _ways(statistics, policy)
     containers = _containers(ways)
     return SiteVerdicts(
@@ -137,6 +148,7 @@ def _judge(statistics: SiteStatistics, ways: Mapping[PathNode, int], policy: Lea
     """Return the verdicts from above: what stands in something dropped is dropped with it."""
     judged: dict[PathNode, PathVerdict] = {}
     site = Site(statistics.pages, _with_own_headings(statistics), policy)
+    is_seen = statistics.nodes[0].looks is not None
     for node in statistics.nodes:
         parent = node.parent
         above = judged[parent] if parent is not None else None
@@ -144,7 +156,7 @@ def _judge(statistics: SiteStatistics, ways: Mapping[PathNode, int], policy: Lea
         beside = further is not None and _is_beside(node, further)
         inside = not beside and (further is not None or (above is not None and above.inside))
         reason = above.reason if above is not None else None
-        if reason is None and node not in ways and statistics.pages >= policy.fewest_pages:
+        if reason is None and node not in ways and (is_seen or statistics.pages >= policy.fewest_pages):
             reason = reason_to_drop(node, site, beside=beside, inside=inside)
         judged[node] = _verdict(node, reason, statistics.pages, inside=inside)
     return {node.path: verdict for node, verdict in judged.items()}

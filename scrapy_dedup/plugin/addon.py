@@ -5,9 +5,12 @@ from scrapy.settings import BaseSettings
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
+from scrapy_dedup.plugin.heartbeat import Heartbeat
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.overrides import told
+from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+from scrapy_dedup.plugin.stall_monitor import StallMonitor
 from scrapy_dedup.settings import Settings
 
 # Below decompression (590), redirects (600) and retries (550): the response is final there.
@@ -17,6 +20,10 @@ SPIDER_MIDDLEWARE_ORDER = 950
 # After validation, before storage.
 ITEM_PIPELINE_ORDER = 350
 EXTENSION_ORDER = 100
+RESILIENCE_ORDER = 110
+STALL_MONITOR_ORDER = 120
+# Before all else: its first beat is the first thing that a spider's opening does.
+HEARTBEAT_ORDER = 1
 # Parked responses count against it; Scrapy's own 5 MB hold 50 to 100 pages over all domains.
 SLOT_BYTES = 64_000_000
 
@@ -35,6 +42,10 @@ class Addon:
             ("SPIDER_MIDDLEWARES", DedupSpiderMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("ITEM_PIPELINES", DedupPipeline, ITEM_PIPELINE_ORDER),
             ("EXTENSIONS", DedupExtension, EXTENSION_ORDER),
+            # These stay out of the way where they are switched off.
+            ("EXTENSIONS", ResilienceExtension, RESILIENCE_ORDER),
+            ("EXTENSIONS", StallMonitor, STALL_MONITOR_ORDER),
+            ("EXTENSIONS", Heartbeat, HEARTBEAT_ORDER),
         ):
             settings.setdefault_in_component_priority_dict(setting, component, order)
         replaced = settings.get("REQUEST_FINGERPRINTER_CLASS")

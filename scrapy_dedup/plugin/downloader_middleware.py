@@ -13,6 +13,8 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.marks import CONDITIONAL, asked_whole, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl import NOT_MODIFIED, Recrawl
+from scrapy_dedup.plugin.rendering import Rendering
+from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.settings import Settings
 
@@ -33,6 +35,7 @@ class DedupDownloaderMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
         self._recrawl = Recrawl(self._runtime)
+        self._rendering = Rendering(self._runtime)
         self._failures: set[type[Exception]] = set()
         self._fetched: set[tuple[bytes, str]] = set()
         """(page key, callback) of pages that were fetched past the duplicate filter."""
@@ -49,6 +52,8 @@ class DedupDownloaderMiddleware:
         settings = self._settings(request)
         if settings is None:
             return None
+        if self._runtime.resilience is not None:
+            await self._runtime.resilience.before(request)
         if settings.url_enabled and not is_unfiltered(request):
             if settings.shadows("url"):
                 self._count_repeated(request)
@@ -65,16 +70,23 @@ class DedupDownloaderMiddleware:
         runtime = self._runtime
         settings = self._settings(request)
         if settings is None:
+            if runtime.resilience is not None:
+                runtime.resilience.after(request, response, None)
             if is_left_alone(runtime.settings, request):
                 runtime.begin_visit(request, response, None)
             return response
-        answer = await self._judged(request, response, settings)
+        came = await self._rendering.of(request, response)
+        if isinstance(came, Request):
+            return came
+        answer = await self._judged(request, came, settings)
         visit = runtime.visits.of_response(answer) if isinstance(answer, Response) else None
         if visit is not None:
             if request.dont_filter or not runtime.fingerprints:
                 runtime.note_redirects(visit.redirected_from, visit.url)
             if request.dont_filter and 200 <= visit.http_status < 400:
                 self._fetched.add((visit.page_key, visit.callback))
+        if runtime.resilience is not None:
+            runtime.resilience.after(request, answer if isinstance(answer, Response) else response, visit)
         return answer
 
     async def _judged(self, request: Request, response: Response, settings: Settings) -> Response | Request:
@@ -97,6 +109,10 @@ class DedupDownloaderMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         """Note a fetch that failed for good: what was known of the page stays."""
+        if isinstance(exception, LeadsNowhere):
+            return
+        if self._runtime.resilience is not None:
+            self._runtime.resilience.ended(request)
         if not isinstance(exception, _Repeated) and self._settings(request) is not None:
             self._recrawl.gave_nothing(request)
 

@@ -30,15 +30,17 @@ from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
+from scrapy_dedup.plugin.resilience import Resilience
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
+from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.policies import canonical_policy, keep_policy, parse_limits, repeat_policy, url_rules
+from scrapy_dedup.service.policies import canonical_policy, crawl_rules, keep_policy, parse_limits, repeat_policy
 from scrapy_dedup.service.start_check import check_settings, check_sites
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
@@ -62,7 +64,7 @@ class Runtime:
         self.crawler = crawler
         check_settings(settings)
         self.settings = settings
-        self.rules = url_rules(settings)
+        self.rules = crawl_rules(settings)
         self.limits = parse_limits(settings)
         self.canonical_policy = canonical_policy(settings)
         self.visits = Visits(settings, self.rules)
@@ -78,8 +80,11 @@ class Runtime:
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
         self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle, self.writer.catch_up)
         self.done.renewed = self.stale
+        self.teaching = Teaching(crawler, self.crawl)
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
+        self.resilience: Resilience | None = None
+        """What watches over the way through the sites, where that is switched on."""
         self._engine = EngineState(crawler)
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
         """Redirects that were noted last."""
@@ -148,13 +153,12 @@ class Runtime:
             self.done.recorder = Recorder(self.crawler.spider)
         self.departures.watch(self.met)
         self.stale.watch(self.met)
+        self.teaching.watch()
         self.done.removal_of = self.departures.records_of
         for call, interval_seconds in ((self._tick, TICK_SECONDS), (self.writer.begin, WRITE_SECONDS)):
             loop = create_looping_call(call)
             loop.start(interval_seconds, now=False)
             self._loops.append(loop)
-
-    # Visits.
 
     def begin_visit(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
         """Note a response; None where its URL has no domain."""
@@ -165,6 +169,7 @@ class Runtime:
 
     def _tick(self) -> None:
         self.done.settle_gone()
+        self.teaching.begin()
         # At the end there may be a whole crawl's.
         if self.safety.released and not self._ended and len(self.crawl.rows) < self.settings.write_every:
             self.crawl.rows += self.safety.released.popleft().take()
@@ -231,6 +236,7 @@ class Runtime:
         for loop in self._loops:
             if loop.running:
                 loop.stop()
+        await self.teaching.end()
         try:
             await self._write_released()
             self.safety.end()

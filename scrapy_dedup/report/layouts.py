@@ -5,9 +5,10 @@ from datetime import UTC
 from html import escape
 
 from scrapy_dedup.report.charts import share_bar, trend
+from scrapy_dedup.report.layout_picture import layout_figure
 from scrapy_dedup.report.markup import Html, isolated, joined, page_link
 from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.report.values import Alarm, DomainLayouts, LayoutFigures, Rule, TemplateFigures
+from scrapy_dedup.report.values import Alarm, DomainLayouts, LayoutFigures, Rule, TeacherFigures, TemplateFigures
 
 MOST_DOMAINS = 12
 MOST_LAYOUTS = 12
@@ -45,26 +46,29 @@ def layout_section(domains: Sequence[DomainLayouts]) -> Html:
     return Html(
         '<section>\n<h2>Layouts</h2>\n<p class="lead">The designs from which each site builds its pages, and the '
         "template by which the pages of each are cut. The columns are pages a run, oldest first.</p>\n"
-        f"{joined(_domain(each) for each in domains[:MOST_DOMAINS])}\n"
+        f"{joined(_domain(each, number) for number, each in enumerate(domains[:MOST_DOMAINS]))}\n"
         f"{_and_more(len(domains) - MOST_DOMAINS, 'more domain')}</section>"
     )
 
 
-def _domain(each: DomainLayouts) -> Html:
+def _domain(each: DomainLayouts, number: int) -> Html:
     shown = each.layouts[:MOST_LAYOUTS]
+    layouts = (_layout(layout, each.pages, f"p{number}-{place}") for place, layout in enumerate(shown))
     return Html(
         f'<article class="site">\n<h3>{isolated(each.domain, 100)}</h3>\n'
         f'<p class="meta">{count(each.all_layouts, "layout")}, {count(each.pages, "page")}</p>\n'
-        f"{joined(_layout(layout, each.pages) for layout in shown)}\n"
+        f"{joined(layouts)}\n"
         f"{_and_more(each.all_layouts - len(shown), 'more layout')}</article>"
     )
 
 
-def _layout(each: LayoutFigures, pages: int) -> Html:
+def _layout(each: LayoutFigures, pages: int, name: str) -> Html:
     state = each.template.state if each.template else ""
     kind = isolated(each.kind.capitalize() or "Page", 40)
     label = Html(f"{escape(percent(each.pages, pages))} of the pages")
-    facts = [_template_line(each.template), _urls(each), _how_cut(each.template)]
+    teacher = each.template.teacher if each.template else None
+    looks = [_teacher_line(teacher), _picture(each, name)]
+    facts = [_template_line(each.template), _urls(each), *looks, _how_cut(each.template)]
     return Html(
         f'<section class="layout">\n<div class="row"><h4 class="kind">{kind} <code>{isolated(each.layout, 40)}</code>'
         f'{_badge(state)}</h4>\n<span class="figures">{trend(each.pages_by_run)}<span>{count(each.pages, "page")} · '
@@ -87,6 +91,29 @@ def _template_line(template: TemplateFigures | None) -> Html:
     )
     reason = f": {isolated(template.reason)}" if template.reason else ""
     return Html(f'<p class="meta">{facts}{reason}</p>')
+
+
+def _teacher_line(seen: TeacherFigures | None) -> Html:
+    if seen is None:
+        return Html("")
+    told = [f"A browser showed {count(seen.pages, 'page')}"]
+    told.append(f"{escape(percent(round(1_000 * seen.js_share), 1_000))} of the text is made by scripts")
+    if seen.agreement is not None:
+        told.append(f"agreement of browser, repetition and extractor {seen.agreement:.2f}")
+    if seen.needs_rendering:
+        told.append("its pages need a browser")
+    return Html(f'<p class="meta">{", ".join(told)}</p>')
+
+
+def _picture(each: LayoutFigures, name: str) -> Html:
+    if each.picture is not None:
+        return layout_figure(each.picture, name=name)
+    if not each.left_out:
+        return Html("")
+    return Html(
+        '<p class="more">Its picture has no room in this report: '
+        f"<code>scrapy dedup analyze-layout</code> {page_link(each.left_out, limit=120)}</p>"
+    )
 
 
 def _urls(each: LayoutFigures) -> Html:
@@ -113,6 +140,12 @@ def _how_cut(template: TemplateFigures | None) -> Html:
         f'<div class="panes"><div class="pane">\n{joined(panes)}\n</div>\n'
         f'<div class="pane">\n{left_out}\n</div></div>\n</details>'
     )
+
+
+def rules_panes(content: Sequence[Rule], left_out: Sequence[Rule]) -> Html:
+    """Return what a template keeps and what it leaves out, side by side."""
+    kept, gone = _rules("Content", content, len(content)), _rules("Left out", left_out, len(left_out))
+    return Html(f'<div class="panes"><div class="pane">\n{kept}\n</div>\n<div class="pane">\n{gone}\n</div></div>')
 
 
 def _rules(title: str, rules: Sequence[Rule], total: int) -> Html:

@@ -151,6 +151,12 @@ details > summary { cursor: pointer; color: var(--link); width: fit-content; }
 .layout .row { align-items: center; margin-bottom: .5rem; }
 .layout .figures { display: inline-flex; align-items: end; gap: .8rem; }
 .layout details { margin-top: .7rem; font-size: .9rem; }
+.picture summary { width: auto; max-width: 100%; }
+.picture .frame { display: block; margin-top: .5rem; border: 1px solid var(--line); border-radius: 8px;
+  overflow: auto; background: #ffffff; color: #1d2125; }
+.picture .frame svg { width: 16rem; max-width: 100%; height: 11rem; }
+.picture[open] .frame svg, .shown .frame svg { width: 100%; min-width: 56rem; max-width: none; height: auto; }
+.picture[open] summary { margin-bottom: 1rem; }
 .kind { font-size: 1rem; letter-spacing: 0; text-transform: none; color: var(--ink); }
 .kind code { font-weight: 400; color: var(--soft); }
 .badge { font-size: .78rem; font-weight: 560; color: var(--soft); border: 1px solid var(--line); border-radius: 99px;

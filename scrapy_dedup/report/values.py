@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrapy_dedup.report.ledger_values import Ledger
+from scrapy_dedup.report.picture_values import LayoutPicture
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,23 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class TeacherFigures:
+    """What a browser saw of a layout.
+
+    Attributes:
+        pages: that it showed.
+        js_share: of the text that a reader sees, made by scripts, 0.0 to 1.0.
+        needs_rendering: next to nothing of its pages is there without scripts.
+        agreement: between what the browser, repetition and the extractor take for content, 0.0 to 1.0; None: unknown.
+    """
+
+    pages: int
+    js_share: float
+    needs_rendering: bool = False
+    agreement: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TemplateFigures:
     """The version of a layout's template that is live, or else the newest.
 
@@ -166,6 +184,7 @@ class TemplateFigures:
     left_out: tuple[Rule, ...] = ()
     rules: int = 0
     fields: Mapping[str, str] = field(default_factory=dict)
+    teacher: TeacherFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +198,8 @@ class LayoutFigures:
         pages_by_run: how many each of the domain's last runs met, oldest first.
         examples: URLs of some.
         url_pattern: an expression that fits this layout's URLs and no other's.
+        picture: of one of its pages, where a browser showed one and there is room for it.
+        left_out: URL of the page of whose picture there is one, but no room for it.
     """
 
     layout: str
@@ -188,6 +209,8 @@ class LayoutFigures:
     examples: tuple[str, ...]
     url_pattern: str | None
     template: TemplateFigures | None
+    picture: LayoutPicture | None = None
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from scrapy_dedup.service.removals import SHADOW, counts_of, removal_decision, r
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.service.stopwatch import Stopwatch
+from scrapy_dedup.service.teaching import PagesToShow, PageToShow
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.records import (
@@ -60,9 +61,12 @@ class Crawl:
     """What people decided about the domains that were met."""
     others: Others = field(init=False)
     """By their titles, texts and chunks."""
+    to_show: PagesToShow = field(init=False)
+    """Pages that a browser is to look at."""
 
     def __post_init__(self) -> None:
         self.others = Others(self.store)
+        self.to_show = PagesToShow(self.settings)
 
     def learner(self, domain: str, method: Method) -> Learner | None:
         """Return what is known of a domain; None before the store was asked."""
@@ -125,11 +129,10 @@ class Crawl:
     def _note(self, draft: Draft, learner: Learner) -> None:
         """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
         if learner.site is not None and draft.page is not None and draft.cut is not None:
-            is_alarm = learner.site.note(
-                draft.page_key, draft.url, draft.source, draft.page, draft.cut, draft.fetched_at
-            )
-            if is_alarm:
+            about = (draft.page_key, draft.url, draft.source, draft.page)
+            if learner.site.note(*about, draft.cut, draft.fetched_at):
                 self.count("drift/alarms", 1)
+            self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, *about))
 
     def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> None:
         """Find out what would have been removed of pages, once there is something to find it out by."""

@@ -2,17 +2,20 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.core.url_patterns import matches_pattern
+from scrapy_dedup.core.vision_voices import Vision
 from scrapy_dedup.report import values
+from scrapy_dedup.report.picture_values import LayoutPicture, boxes_from
 from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, UnknownLayoutError, domain_layouts, name_of
 from scrapy_dedup.service.template_upkeep import FIELDS, evidence_of, name_of_path, template_in, texts_of
 from scrapy_dedup.store.figures import FigureRepository
+from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.reads import Reads
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import RepeatedBlock
@@ -24,6 +27,9 @@ LAYOUTS: Final = 12
 RULES: Final = 20
 EXAMPLES: Final = 3
 RUNS: Final = 12
+# They are PNG, which nothing here could make smaller; a report is to stay one that a mail can carry.
+PICTURES: Final = 8
+PICTURE_BYTES: Final = 3_000_000
 
 # Texts that stand at what is left out are looked for among so many of a domain's most repeated blocks.
 _BLOCKS_SEARCHED: Final = 1_000
@@ -55,19 +61,45 @@ def shown_layouts(
     if run_id is not None:
         domains = [each for each in domains if any(run.id == run_id for run in each.runs)]
     domains.sort(key=lambda each: (-_pages(each), each.domain))
-    return tuple(_domain(store, project, each) for each in domains[:DOMAINS])
+    room = _Room()
+    return tuple(_domain(store, project, each, room) for each in domains[:DOMAINS])
+
+
+@dataclass(slots=True)
+class _Room:
+    """For pictures in one report."""
+
+    pictures: int = PICTURES
+    size_bytes: int = PICTURE_BYTES
+
+    def with_picture(self, each: values.LayoutFigures, stored: StoredPicture | None) -> values.LayoutFigures:
+        """Return a layout with its picture, or with word of it where there is no room left."""
+        if stored is None:
+            return each
+        if self.pictures < 1 or len(stored.picture) > self.size_bytes:
+            return replace(each, left_out=stored.url)
+        self.pictures -= 1
+        self.size_bytes -= len(stored.picture)
+        boxes = boxes_from(stored.boxes)
+        return replace(each, picture=LayoutPicture(stored.url, stored.picture, stored.width, stored.height, boxes))
 
 
 def _pages(domain: DomainLayouts) -> int:
     return sum(each.figures.pages for each in domain.layouts)
 
 
-def _domain(store: Store, project: ProjectStore, found: DomainLayouts) -> values.DomainLayouts:
+def _domain(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.DomainLayouts:
     with store.session(read_only=True) as session:
         repeated = FigureRepository(session).repeated_blocks(project.id, _BLOCKS_SEARCHED, found.domain)
         urls = Reads(session, project.id).some_urls(found.domain, _URLS_SEARCHED)
     live = {one.layout: one for one in project.templates(found.domain)}
-    layouts = tuple(_layout(each, live.get(each.figures.layout), repeated, urls) for each in found.layouts[:LAYOUTS])
+    pictures = project.pictures(found.domain)
+    layouts = tuple(
+        room.with_picture(
+            _layout(each, live.get(each.figures.layout), repeated, urls), pictures.get(each.figures.layout)
+        )
+        for each in found.layouts[:LAYOUTS]
+    )
     return values.DomainLayouts(found.domain, _pages(found), layouts, len(found.layouts))
 
 
@@ -123,7 +155,16 @@ def _template(
         ),
         rules=len(dropped),
         fields={name: ", ".join(found) for name in FIELDS if (found := texts_of(live.selectors, name))},
+        teacher=_teacher(live),
     )
+
+
+def _teacher(live: StoredTemplate) -> values.TeacherFigures | None:
+    seen = Vision.from_json(live.body.get("vision"))
+    if seen is None:
+        return None
+    agreement = sum(seen.voices.values()) / len(seen.voices) if seen.voices else None
+    return values.TeacherFigures(seen.shown, seen.js_share, needs_rendering=seen.needs_rendering, agreement=agreement)
 
 
 def _texts(template: Template, repeated: Iterable[RepeatedBlock]) -> dict[str, str]:

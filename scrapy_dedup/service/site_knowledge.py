@@ -9,6 +9,7 @@ from scrapy_dedup.core.layouts import LayoutIndex, Skeleton
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.core.url_patterns import matches_pattern
+from scrapy_dedup.core.vision_voices import Vision
 
 State = Literal["probation", "live", "retired"]
 
@@ -54,13 +55,17 @@ class LayoutTemplate:
     state: State = "probation"
     reason: str = ""
     source: str = "static"
+    """`visual` where a browser has shown pages of it, and that taught the template."""
+    vision: Vision | None = None
+    """What it showed; None where it showed none."""
     overrides: tuple[Override, ...] = ()
     version: int | None = None
     """As stored; None while it is new."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what is needed to cut by it."""
-        return {"template": self.template.to_json(), "locators": self.locators.to_json()}
+        body: dict[str, Any] = {"template": self.template.to_json(), "locators": self.locators.to_json()}
+        return body | ({"vision": self.vision.to_json()} if self.vision is not None else {})
 
 
 @dataclass(slots=True)
@@ -72,6 +77,13 @@ class SiteKnowledge:
     """Learned from so many."""
     index: LayoutIndex = field(default_factory=LayoutIndex)
     templates: dict[int, LayoutTemplate] = field(default_factory=dict)
+
+    @property
+    def need_rendering(self) -> frozenset[int]:
+        """Layouts whose text is made by scripts."""
+        return frozenset(
+            layout for layout, one in self.templates.items() if one.vision is not None and one.vision.needs_rendering
+        )
 
     def layout_of(self, skeleton: Skeleton) -> int:
         """Return the layout that a page has; REST where it is of none."""
@@ -105,7 +117,7 @@ class SiteKnowledge:
         return SiteKnowledge(self.domain, max(self.pages, newer.pages), index, templates)
 
     def with_decisions_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
-        """Return it with what a person decided before it was learned: overrides, and versions taken back."""
+        """Return it with what was decided before: overrides, versions taken back, and what needs rendering."""
         if older is None:
             return self
         decided = {layout: one.overrides for layout, one in older.templates.items() if one.overrides}
@@ -113,8 +125,25 @@ class SiteKnowledge:
             layout: replace(one, overrides=decided[layout]) if layout in decided else one
             for layout, one in self.templates.items()
         }
+        templates |= {
+            # Rendered, its pages have the same layout, and another text.
+            layout: replace(one, vision=older.templates[layout].vision)
+            for layout, one in templates.items()
+            if layout in older.need_rendering
+        }
         templates |= {layout: one for layout, one in older.templates.items() if one.reason.startswith(BY_HAND)}
         return SiteKnowledge(self.domain, self.pages, self.index, templates)
+
+    def with_sights_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
+        """Return it with the templates that a browser taught before, where none has taught newer ones."""
+        if older is None:
+            return self
+        taught = {
+            layout: one
+            for layout, one in older.templates.items()
+            if one.source == "visual" and layout in self.templates and self.templates[layout].source != "visual"
+        }
+        return SiteKnowledge(self.domain, self.pages, self.index, self.templates | taught)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -152,6 +181,7 @@ def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
     return LayoutTemplate(
         template=Template.from_json(stored["template"]),
         locators=Locators.from_json(stored["locators"]),
+        vision=Vision.from_json(stored.get("vision")),
         paths=tuple(stored["paths"]),
         overrides=overrides_of(stored["overrides"]),
         **{name: stored[name] for name in names},

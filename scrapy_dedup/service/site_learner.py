@@ -14,6 +14,7 @@ from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_patterns import SitePatterns
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
+from scrapy_dedup.service.site_sights import PageSight
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import (
     AlarmRecord,
@@ -54,6 +55,11 @@ class SiteLearner:
         self._pages: Counter[int] = Counter()
         self._signatures: Counter[tuple[int, int, int]] = Counter()
         self._examples: dict[int, str] = {}
+        self._seen: Counter[int] = Counter()
+        self._sights: dict[bytes, PageSight] = {}
+        """What a browser showed of pages of this site."""
+        self.is_taught = settings.teacher != "off"
+        """A browser may still look at pages: those that were learned from are kept for it."""
 
     def recall(self, knowledge: SiteKnowledge) -> None:
         """Start from what was learned before."""
@@ -67,7 +73,8 @@ class SiteLearner:
 
     def see(self, page_key: bytes, url: str, html: str, page: Page) -> None:
         """Take in a page before it is cut."""
-        if not self.is_settled and len(self._sample) < self._sample.most and self._sample.wants(page_key):
+        is_learning = self.is_taught or not self.is_settled
+        if is_learning and len(self._sample) < self._sample.most and self._sample.wants(page_key):
             self._sample.add(learned_page(page_key, url, page), html)
 
     def learn(self, at: datetime) -> bool:
@@ -75,10 +82,47 @@ class SiteLearner:
         known = self.knowledge
         if len(self._sample) < self._settings.min_pages or (known and known.pages > len(self._sample)):
             return False
-        self._keep(learn_sample(self.domain, self._sample, self._settings), at)
-        if self.is_settled:
+        self._learn_all(at)
+        if self.is_settled and not self.is_taught:
             self._sample = SiteSample(self._settings.learn_pages)
         return True
+
+    def _learn_all(self, at: datetime) -> None:
+        newer = learn_sample(self.domain, self._sample, self._settings, tuple(self._sights.values()))
+        self._keep(newer.with_sights_of(self.knowledge), at)
+
+    def seen(self, layout: int) -> int:
+        """Return how many pages of a layout this run has met."""
+        return self._seen[layout]
+
+    def is_drifting(self, layout: int) -> bool:
+        """Whether the last alarm was of a layout, and the new design is still learned."""
+        return self._former is not None and self.alarms[-1].layout == layout
+
+    def is_tried(self, page_key: bytes) -> bool:
+        """Whether templates are tried on a page: nothing is to be learned from how it looks."""
+        return self._sample.is_tried(page_key)
+
+    def teach(self, sight: PageSight, at: datetime) -> bool:
+        """Take in what a browser showed of a page; return whether there are new templates by it.
+
+        What was learned from more pages than are here waits until there are as many.
+        """
+        self._sights[sight.page_key] = sight
+        known = self.knowledge
+        if self._former is not None:
+            self._learn_anew(self._former, at)
+            return True
+        if known is None or len(self._sample) < max(self._settings.min_pages, min(known.pages, self._sample.most)):
+            return False
+        self._learn_all(at)
+        return True
+
+    def end_teaching(self) -> None:
+        """No browser looks at pages any more: what was kept for it can go."""
+        self.is_taught = False
+        if self.is_settled:
+            self._sample = SiteSample(self._settings.learn_pages)
 
     def cut(self, url: str, html: str, page: Page, settings: Settings, patterns: SitePatterns | None = None) -> SiteCut:
         """Cut a page by what is known now, and by what people decided; None: that is in the settings alone."""
@@ -88,6 +132,7 @@ class SiteLearner:
         """Count a page that was cut, and watch whether the templates still fit; return whether it raised an alarm."""
         skeleton = skeleton_of(page)
         self._pages[found.layout] += 1
+        self._seen[found.layout] += 1
         self._signatures[skeleton.l1, skeleton.l2, found.layout] += 1
         self._examples.setdefault(found.layout, url)
         if self.knowledge is None or not self.knowledge.templates:
@@ -118,6 +163,8 @@ class SiteLearner:
         self.alarms.append(drift)
         self._records.append(_raised(self.domain, drift, at))
         self._former = self._former or self.knowledge
+        # How the old design looked is of no use.
+        self._sights.clear()
         self._sample = SiteSample(self._settings.learn_pages)
 
     def _take_in(self, page: LearnedPage, html: str, at: datetime, *, is_first: bool) -> None:
@@ -133,7 +180,7 @@ class SiteLearner:
         return len(sample) in (*_FRESH_AT, sample.most)
 
     def _learn_anew(self, former: SiteKnowledge, at: datetime) -> None:
-        newer = learn_sample(self.domain, self._fresh, self._settings)
+        newer = learn_sample(self.domain, self._fresh, self._settings, tuple(self._sights.values()))
         if newer.templates:
             self._keep(former.merged(newer, replaces_rest=True), at)
         if len(self._fresh) >= self._fresh.most:

@@ -9,19 +9,25 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.layouts import LayoutIndex, cluster
 from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
-from scrapy_dedup.core.path_verdicts import DropReason, learn
-from scrapy_dedup.core.template_paths import Why
-from scrapy_dedup.core.templates import Template, cut, part_of, template_of
-from scrapy_dedup.core.trial import Trial, try_out
+from scrapy_dedup.core.path_verdicts import learn
+from scrapy_dedup.core.templates import Template, part_of, template_of
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.policies import parse_limits, url_rules
-from scrapy_dedup.service.site_cleaning import quietly
-from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge, State
-from scrapy_dedup.service.site_sample import HELD_BACK, LearnedPage, SiteSample, learned_page
+from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
+from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
+from scrapy_dedup.service.site_sights import PageSight, SiteSights, seen_page
+from scrapy_dedup.service.site_trials import Outcome, Trials
 from scrapy_dedup.settings import Settings
 
-# One page in five is held back: what is learned from four of five pages is nearly what all five teach.
-_HELD_BACK_ONE_IN: Final = 5
+__all__ = ["PageSight", "fewest_pages", "learn_sample", "learn_site", "seen_page"]
+
+# With a browser's help: two pages to learn from, and one to try it on.
+_FEWEST_WITH_SIGHTS: Final = 3
+
+
+def fewest_pages(settings: Settings, *, shown: bool) -> int:
+    """Return from how many pages a site is learned; a site of which a browser has shown a page, from three."""
+    return min(settings.min_pages, _FEWEST_WITH_SIGHTS) if shown else settings.min_pages
 
 
 def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings) -> SiteKnowledge:
@@ -36,27 +42,45 @@ def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings
     return learn_sample(domain, sample, settings)
 
 
-def learn_sample(domain: str, sample: SiteSample, settings: Settings) -> SiteKnowledge:
+def learn_sample(
+    domain: str, sample: SiteSample, settings: Settings, sights: Sequence[PageSight] = ()
+) -> SiteKnowledge:
     """Return what a sample of a site's pages teaches.
 
     A layout has a template of its own from DEDUP_LEARN_AFTER pages on; pages of other layouts are cut by that of the
-    rest, which is learned from all pages. From fewer than DEDUP_MIN_PAGES pages nothing is learned.
+    rest, which is learned from all pages. From fewer than DEDUP_MIN_PAGES pages nothing is learned; where a browser has
+    shown one of them, from fewer than three.
+
+    Args:
+        domain: of the site.
+        sample: its pages.
+        settings: how many pages are needed.
+        sights: pages that a browser has shown, in any order.
     """
     pages = sample.pages()
-    if len(pages) < settings.min_pages:
+    shown = SiteSights(sights)
+    if len(pages) < fewest_pages(settings, shown=bool(shown.all)):
         return SiteKnowledge(domain, len(pages))
-    trials = _Trials(sample, pages, settings)
-    template = template_of(learn([page.observation for page in pages]))
+    observations = [page.observation for page in pages]
+    looks = [one.seen.paths for one in shown.all]
+    static = template_of(learn(observations))
+    visual = template_of(learn(observations, looks=looks)) if looks else static
+    trials = Trials(sample, pages, shown, settings)
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()
     for leader in _leaders(pages, leaders):
         index.add(leader.skeleton)
     named = {found.signature: found for found in mine([_mined(page) for page in pages])}
-    templates = {REST: _judged(LayoutTemplate(REST, template, pages=len(pages)), trials.total(), pages)}
+    outcome = trials.total()
+    rest = LayoutTemplate(REST, visual if outcome.prefers_visual else static, pages=len(pages))
+    templates = {REST: _judged(rest, outcome, pages, shown)}
     for layout, count in sorted(Counter(leaders).items()):
         own = [page for page, leader in zip(pages, leaders, strict=True) if leader == layout]
         if count >= settings.learn_after:
-            templates[layout] = _judged(_of_layout(layout, template, own, named.get(layout)), trials.of(own), own)
+            outcome = trials.of(own)
+            template = visual if outcome.prefers_visual else static
+            one = _of_layout(layout, template, own, named.get(layout))
+            templates[layout] = _judged(one, outcome, own, shown.of(index, layout))
     return SiteKnowledge(domain, len(pages), index, templates)
 
 
@@ -83,49 +107,22 @@ def _of_layout(layout: int, template: Template, pages: Sequence[LearnedPage], fo
     )
 
 
-def _judged(one: LayoutTemplate, trial: Trial, pages: Sequence[LearnedPage]) -> LayoutTemplate:
+def _judged(one: LayoutTemplate, outcome: Outcome, pages: Sequence[LearnedPage], shown: SiteSights) -> LayoutTemplate:
     """Return the template live if it was at least as good as the fallback on pages that it did not learn from."""
-    state: State = "live" if trial.passed else "probation"
+    trial = outcome.visual if outcome.prefers_visual else outcome.static
+    vision = shown.vision(outcome.witnesses.voices)
     # The more pages, the less can an odd one have led astray.
     confidence = round(trial.agreement * len(pages) / (len(pages) + 1), 3)
-    return replace(one, state=state, reason=trial.evidence, confidence=confidence)
-
-
-class _Trials:
-    """A template learned without some pages, tried on these."""
-
-    def __init__(self, sample: SiteSample, pages: Sequence[LearnedPage], settings: Settings) -> None:
-        held = list(sample.held_back(min(HELD_BACK, max(1, len(pages) // _HELD_BACK_ONE_IN))))
-        keys = {page.page_key for page, _ in held}
-        verdicts = learn([page.observation for page in pages if page.page_key not in keys])
-        self._template = template_of(verdicts)
-        self._limits = parse_limits(settings)
-        self._pages = len(pages) - len(held)
-        self._trials = {page.page_key: self._try(page, html) for page, html in held}
-
-    def total(self) -> Trial:
-        """Return how it did on all pages."""
-        return sum(self._trials.values(), Trial())
-
-    def of(self, pages: Sequence[LearnedPage]) -> Trial:
-        """Return how it did on those among these pages; where there is none, on all."""
-        own = [self._trials[page.page_key] for page in pages if page.page_key in self._trials]
-        return sum(own, Trial()) if own else self.total()
-
-    def _try(self, page: LearnedPage, html: str) -> Trial:
-        parsed = parse_page(html, self._limits)
-        assert isinstance(parsed, Page)
-        found = zip(
-            parsed.blocks, cut(parsed, self._template).removed, quietly(html, parsed, page.url).keep, strict=True
-        )
-        # Extractors keep some comments and leave others: what readers wrote below a page is not what is tried here.
-        judged = [(block, why is None, kept) for block, why, kept in found if not _is_comment(why)]
-        blocks, our, their = zip(*judged, strict=True) if judged else ((), (), ())
-        return try_out(blocks, our, their, self._template.repeated, self._pages)
-
-
-def _is_comment(why: Why | None) -> bool:
-    return why is not None and why.reason is DropReason.COMMENTS
+    if vision is not None and outcome.prefers_visual:
+        one = replace(one, source="visual")
+        confidence = outcome.witnesses.confidence
+    return replace(
+        one,
+        state="live" if trial.passed else "probation",
+        reason=trial.evidence,
+        confidence=confidence,
+        vision=vision,
+    )
 
 
 def _mined(page: LearnedPage) -> MinedPage:

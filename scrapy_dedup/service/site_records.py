@@ -9,8 +9,9 @@ from scrapy_dedup.core.layouts import LayoutIndex
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template, selectors
+from scrapy_dedup.core.vision_voices import Vision
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
-from scrapy_dedup.store.layout_records import TemplateRecord
+from scrapy_dedup.store.layout_records import TemplateRecord, TemplateSource
 from scrapy_dedup.store.stored_layouts import StoredTemplate
 
 
@@ -35,7 +36,12 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
         paths=one.paths,
         confidence=one.confidence,
         pages=one.pages,
+        source=_source(one),
     )
+
+
+def _source(one: LayoutTemplate) -> TemplateSource:
+    return "visual" if one.source == "visual" else "static"
 
 
 def readable(one: LayoutTemplate) -> dict[str, Any]:
@@ -71,6 +77,7 @@ def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
             layout=row.layout,
             template=Template.from_json(body["template"]),
             locators=Locators.from_json(body["locators"]),
+            vision=Vision.from_json(body.get("vision")),
             structure=row.structure,
             paths=tuple(row.paths),
             kind=row.kind,

@@ -14,6 +14,8 @@ from scrapy_dedup.core.observations import Observation, observe
 
 # A template is tried on these, without having learned from them, beside the fallback; their HTML is kept until then.
 HELD_BACK: Final = 4
+# What is learned from four of five pages is nearly what all five teach.
+_HELD_BACK_ONE_IN: Final = 5
 _TITLE_CHARS: Final = 200
 
 
@@ -77,6 +79,15 @@ class SiteSample:
     def pages(self) -> list[LearnedPage]:
         """Return the pages, by their keys."""
         return [self._pages[key] for key in sorted(self._pages)]
+
+    @property
+    def tried(self) -> int:
+        """On so many pages a template of all the others is tried."""
+        return min(HELD_BACK, max(1, len(self) // _HELD_BACK_ONE_IN))
+
+    def is_tried(self, page_key: bytes) -> bool:
+        """Whether a page is one of those on which a template is tried."""
+        return page_key in sorted(self._sources)[: self.tried]
 
     def held_back(self, most: int) -> Iterator[tuple[LearnedPage, str]]:
         """Iterate over the first pages, with their HTML; at most HELD_BACK."""

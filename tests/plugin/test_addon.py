@@ -3,7 +3,16 @@ from typing import Any
 import pytest
 from scrapy.settings import Settings
 
-from scrapy_dedup import Addon, DedupDownloaderMiddleware, DedupExtension, DedupPipeline, DedupSpiderMiddleware
+from scrapy_dedup import (
+    Addon,
+    DedupDownloaderMiddleware,
+    DedupExtension,
+    DedupPipeline,
+    DedupSpiderMiddleware,
+    Heartbeat,
+    ResilienceExtension,
+    StallMonitor,
+)
 from scrapy_dedup.plugin.addon import SLOT_BYTES
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.settings import SettingError
@@ -13,6 +22,9 @@ PLACES: list[tuple[str, type, int]] = [
     ("SPIDER_MIDDLEWARES", DedupSpiderMiddleware, 950),
     ("ITEM_PIPELINES", DedupPipeline, 350),
     ("EXTENSIONS", DedupExtension, 100),
+    ("EXTENSIONS", ResilienceExtension, 110),
+    ("EXTENSIONS", StallMonitor, 120),
+    ("EXTENSIONS", Heartbeat, 1),
 ]
 
 
@@ -32,7 +44,8 @@ def test_place_that_the_project_gave_stays(setting: str, component: type, order:
     path = f"scrapy_dedup.{component.__name__}"
     settings = settings_with_addon(**{setting: {path: 7}})
 
-    assert dict(settings[setting]) == {path: 7}, order
+    assert settings[setting][path] == 7 != order
+    assert component not in settings[setting]
 
 
 def test_fingerprinter_keeps_the_former_one_behind_it() -> None:

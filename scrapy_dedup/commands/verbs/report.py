@@ -76,6 +76,10 @@ def as_json(report: Report) -> dict[str, Any]:
     found["generated_at"] = report.generated_at.isoformat()
     if report.recrawl is not None:
         found["recrawl"]["began_at"] = report.recrawl.began_at.isoformat()
+    for picture in (layout["picture"] for domain in found["layouts"] for layout in domain["layouts"]):
+        if picture is not None:
+            # A picture is for the page of HTML.
+            del picture["png"]
     for alarm in found["alarms"]:
         alarm["raised_at"] = alarm["raised_at"].isoformat()
     if report.ledger is not None:

@@ -1,0 +1,101 @@
+"""`scrapy dedup doctor`: check that all parts work which the settings ask for, and say what mends those that do not.
+
+JSON: `project`; `healthy`; `checks`, each with name (settings, components, store, versions, extra NAME, browser),
+state (ok; optional: not there, and not asked for; missing; wrong), found, and remedy, the one command or setting that
+mends it, or empty.
+
+The exit code is 1 where something is missing or wrong.
+"""
+
+import argparse
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rich.text import Text
+from scrapy.settings import BaseSettings
+from scrapy.utils.project import inside_project
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
+from scrapy_dedup.commands.terminal import one_line, output
+from scrapy_dedup.plugin.placed import ADDONS_LINE, placed
+from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.report.numbers import count
+from scrapy_dedup.service.doctor import (
+    Check,
+    State,
+    check_all_settings,
+    check_extras,
+    check_versions,
+    readable_settings,
+)
+from scrapy_dedup.service.doctor_browser import check_browser
+from scrapy_dedup.service.doctor_store import check_store
+from scrapy_dedup.settings import Settings
+
+_STYLES: Final = {State.OK: "green", State.OPTIONAL: "dim", State.MISSING: "red", State.WRONG: "red"}
+_LONGEST: Final = 1_000
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add none: everything is checked."""
+    del parser
+
+
+def read_settings(source: Mapping[str, Any]) -> Settings:
+    """Return the settings that can be read: what is wrong with the others is told among all else."""
+    return readable_settings(source)
+
+
+def run(call: Call) -> int:
+    """Print what was found of each part, as it is found."""
+    console = output()
+    found = []
+    for check in _checks(call):
+        found.append(check)
+        if not call.options.json:
+            console.print(_line(check), soft_wrap=True)
+    failures = [check for check in found if check.is_failure]
+    if call.options.json:
+        checks = [dataclasses.asdict(check) for check in found]
+        print_json({"project": call.project, "healthy": not failures, "checks": checks})
+    else:
+        problems = (
+            count(len(failures), "part") + " to mend" if failures else "Everything that the settings ask for works"
+        )
+        console.print(f"\n{problems}.")
+    return NOT_DONE if failures else DONE
+
+
+def _checks(call: Call) -> Iterator[Check]:
+    settings = call.settings
+    yield from check_versions()
+    yield from check_all_settings(call.source)
+    yield _components(call.source, settings)
+    yield check_store(database_url(settings), settings.database_timeout)
+    yield from check_extras(settings)
+    yield check_browser(settings)
+
+
+def _components(source: Mapping[str, Any], settings: Settings) -> Check:
+    assert isinstance(source, BaseSettings)
+    found = placed(source)
+    if found.is_whole:
+        where = "by the add-on" if found.by_addon else "by hand"
+        return Check("components", State.OK, f"placed {where}")
+    if found.by_hand:
+        return Check("components", State.MISSING, f"none of ours stands in {', '.join(found.absent)}", ADDONS_LINE)
+    if not inside_project():
+        return Check("components", State.OPTIONAL, "there is no Scrapy project here", ADDONS_LINE)
+    state = State.MISSING if settings.enabled else State.OPTIONAL
+    return Check("components", state, "no crawl of this project uses scrapy_dedup", ADDONS_LINE)
+
+
+def _line(check: Check) -> Text:
+    line = Text(f"{check.state:<9}", style=_STYLES[check.state])
+    line.append(f"{check.name:<18}", style="bold")
+    line.append(one_line(check.found, _LONGEST), style="")
+    if check.remedy:
+        line.append("  -> " if check.is_failure else ": ", style="dim")
+        line.append(one_line(check.remedy, _LONGEST), style="bold" if check.is_failure else "dim")
+    return line

@@ -1,0 +1,159 @@
+"""`scrapy dedup learn URL|DOMAIN`: show pages of a domain in the browser, and learn from them how its layouts are cut.
+
+Of a domain whose pages are stored none is fetched again, only the style sheets that they need. A URL of a domain that
+is not known is fetched by a Scrapy run with the project's settings, and up to 12 pages that it links to on its host.
+Shown are pages of layouts whose template is missing, unsure (confidence below 0.85) or drifting, at most
+DEDUP_TEACHER_LAYOUT_PAGES each and DEDUP_TEACHER_DOMAIN_PAGES in all; --all: of every layout.
+
+JSON: `project`; `domain`; `dry_run`; `fetched`, URLs of pages; `browser`, name and version, or null; `layouts`, those
+with most pages first, each with layout, pages, why (it is shown; empty where it is not), shown (URLs), not_shown (each
+with url, reason, detail), before and after (null where there is none; state, source, confidence, reason, shown_pages,
+js_share, needs_rendering). Templates by which the stored pages are then to be cut: `scrapy dedup refine`.
+
+The exit code is 1 where pages were to be shown and none was.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from scrapy.settings import Settings as ScrapySettings
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError
+from scrapy_dedup.commands.terminal import errors, one_line
+from scrapy_dedup.commands.verbs.browsing import browser_of
+from scrapy_dedup.commands.verbs.learn_report import Taught, tell
+from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.plugin.lesson_pages import page_and_siblings, show_page
+from scrapy_dedup.plugin.teaching_run import Web, run_errand
+from scrapy_dedup.service import lessons
+from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.reading import read_again
+from scrapy_dedup.service.site_knowledge import REST
+from scrapy_dedup.service.site_records import site_of
+from scrapy_dedup.service.teaching import PageToShow
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.values import NotShown
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is learned, and how much is shown."""
+    add = parser.add_argument
+    add("target", metavar="URL|DOMAIN", help="a domain with stored pages, or the address of a page")
+    add("--all", action="store_true", help="show pages of every layout, also of those that are sure")
+    add("--dry-run", action="store_true", help="say which pages would be shown, and show none")
+
+
+def run(call: Call) -> int:
+    """Learn one domain."""
+    target: str = call.options.target
+    url = target if "://" in target else None
+    taught = Taught(
+        keys_of(url, call.settings).domain if url else extract_domain(f"http://{target}/") or target.lower()
+    )
+    with call.filled(dry_run=True) as (store, project):
+        known = site_of(taught.domain, project.templates(taught.domain))
+        drifting = {alarm.layout for alarm in project.alarms(taught.domain, open_only=True)}
+        pages = _stored_pages(store, project, taught.domain, call)
+
+    def plan(found: Iterable[PageToShow]) -> None:
+        chosen = {"drifting": drifting, "shows_all": call.options.all}
+        taught.course = lessons.plan_course(taught.domain, found, known, call.settings, **chosen)
+
+    if pages:
+        plan(pages)
+    elif url is None:
+        raise CommandError(
+            f"project {call.project!r} has no pages of {taught.domain!r} with their HTML: give a URL of it"
+        )
+    _run(call, taught, url if not pages else None, plan)
+    if taught.seen:
+        _keep(call, taught)
+    tell(call, taught)
+    assert taught.course is not None
+    return DONE if call.options.dry_run or taught.seen or not taught.course.pages_to_show else NOT_DONE
+
+
+def _run(call: Call, taught: Taught, url: str | None, plan: Callable[[Iterable[PageToShow]], None]) -> None:
+    """Fetch what has to be fetched, and show what is to be shown; without either no run begins."""
+    shows = not call.options.dry_run and (taught.course is None or taught.course.pages_to_show > 0)
+    if url is None and not shows:
+        return
+    assert isinstance(call.source, ScrapySettings)
+    with browser_of(call.settings) if shows else nullcontext() as browser:
+
+        async def errand(web: Web) -> None:
+            if url is not None:
+                pages = [page async for page in page_and_siblings(web, url, taught.domain, call.settings)]
+                taught.fetched = [page.url for page in pages]
+                plan(pages)
+            if browser is not None:
+                await _show_all(web, browser, taught)
+
+        run_errand(errand, call.source, call.settings)
+
+
+def _stored_pages(store: Store, project: ProjectStore, domain: str, call: Call) -> list[PageToShow]:
+    """Return the stored pages of a domain that were cut by layouts, as many as are learned from."""
+    found = []
+    with store.session(read_only=True) as session:
+        for source in SourceRepository(session).iterate(project.id, domain, bare=True):
+            reading = read_again(source, call.settings)
+            if reading is not None and reading.method == "template" and reading.page is not None:
+                found.append(PageToShow(domain, REST, source.page_key, source.url, reading.source, reading.page))
+                if len(found) == call.settings.learn_pages:
+                    break
+    return found
+
+
+async def _show_all(web: Web, browser: Browser, taught: Taught) -> None:
+    course = taught.course
+    assert course is not None
+    with _progress(course.pages_to_show) as told:
+        for page in [page for lesson in course.lessons for page in lesson.shown]:
+            told(page.url)
+            answer = await show_page(web, browser, page)
+            if isinstance(answer, NotShown):
+                taught.not_shown[page.url] = answer
+                if answer.is_lasting:
+                    break
+                continue
+            course.sights.append(answer.sight)
+            taught.seen.append(answer)
+    taught.browser = browser.version or None
+
+
+def _keep(call: Call, taught: Taught) -> None:
+    """Store the templates, and of each layout the picture of the page that was shown first."""
+    course, at = taught.course, datetime.now(UTC)
+    assert course is not None
+    after = taught.after = lessons.learn_course(course, call.settings)
+    pictures = [
+        lessons.picture_of(one.shown, one.picture, taught.domain, after, call.settings, at)
+        for one in taught.seen
+        if one.picture is not None
+    ]
+    with call.filled(dry_run=False) as (_, project):
+        project.write(lessons.records_of(course, after, at))
+        for picture in {one.layout: one for one in reversed(pictures)}.values():
+            project.put_picture(picture)
+
+
+@contextmanager
+def _progress(pages: int) -> Iterator[Any]:
+    """Give what is called with the page that comes next."""
+    console = errors()
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=pages)
+        begun = iter([0])
+        yield lambda url: bar.update(task, description=one_line(url, 60), advance=next(begun, 1))

@@ -1,0 +1,139 @@
+"""A Scrapy run of our own in which a few pages are asked for, and what a browser needs to show them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from scrapy import Request, Spider
+from scrapy.crawler import AsyncCrawlerProcess
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response, TextResponse
+from scrapy.settings import SETTINGS_PRIORITIES, Settings
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.plugin.subresources import SubResources
+from scrapy_dedup.settings import Settings as OurSettings
+from scrapy_dedup.teacher.values import Fetch
+
+SPIDER: Final = "dedup-learn"
+
+# This is no crawl of ours to be recorded, nor one to be resumed, and gives no items.
+_OF_THE_RUN: Final[Mapping[str, Any]] = {
+    "DEDUP_ENABLED": False,
+    "JOBDIR": None,
+    "FEEDS": {},
+    "ITEM_PIPELINES": {},
+    "SPIDER_MIDDLEWARES": {},
+    "SCHEDULER": "scrapy.core.scheduler.Scheduler",
+    "DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter",
+    "TELNETCONSOLE_ENABLED": False,
+    "TWISTED_REACTOR": "twisted.internet.asyncioreactor.AsyncioSelectorReactor",
+    "TWISTED_REACTOR_ENABLED": True,
+    "CLOSESPIDER_TIMEOUT": 0,
+    "CLOSESPIDER_TIMEOUT_NO_ITEM": 0,
+}
+_HTML: Final = ("text/html", "application/xhtml+xml")
+_LONGEST_CAUSE: Final = 200
+
+
+class PageError(DedupError):
+    """A page that was asked for did not come; the message says why, and what to do."""
+
+
+class Web:
+    """What may be asked for in such a run: by Scrapy, with the project's settings, delays and robots.txt."""
+
+    def __init__(self, spider: Spider, settings: OurSettings) -> None:
+        self._engine = spider.crawler.engine
+        self._resources = SubResources(spider.crawler, settings)
+
+    @property
+    def fetch(self) -> Fetch:
+        """Get what a page needs in a browser; called from any thread."""
+        return self._resources.fetch
+
+    async def page(self, url: str) -> TextResponse:
+        """Return a page.
+
+        Raises:
+            PageError: it did not come, or is no page of HTML.
+        """
+        assert self._engine is not None
+        try:
+            response = await self._engine.download_async(Request(url, dont_filter=True))
+        except IgnoreRequest as error:
+            raise PageError(f"{url}: robots.txt forbids it; set ROBOTSTXT_OBEY = False to look all the same") from error
+        except Exception as error:
+            cause = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_CAUSE]
+            raise PageError(f"{url} cannot be fetched ({cause}): check the address, and the network") from error
+        return _checked(url, response)
+
+
+def _checked(url: str, response: Response) -> TextResponse:
+    kind = (response.headers.get("Content-Type") or b"").decode("latin-1").partition(";")[0].strip().lower()
+    if response.status != 200:
+        raise PageError(f"{url}: the server answered with {response.status}; a page needs 200")
+    if not isinstance(response, TextResponse) or (kind and kind not in _HTML):
+        raise PageError(f"{url}: its content is {kind or 'unknown'}; only pages of HTML have a layout")
+    return response
+
+
+Errand = Callable[[Web], Awaitable[None]]
+
+
+class TeachingSpider(Spider):
+    """Runs one errand."""
+
+    name = SPIDER
+    errand: Errand
+    our_settings: OurSettings
+    failures: list[BaseException]
+
+    async def start(self) -> AsyncIterator[Request]:
+        """Ask for an empty page of our own: what its callback does holds the run open."""
+        yield Request("data:,", callback=self.run_errand, dont_filter=True)
+
+    async def run_errand(self, response: Response) -> None:  # noqa: ARG002 (Scrapy's signature)
+        """Run the errand to its end."""
+        try:
+            await self.errand(Web(self, self.our_settings))
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 (it is raised again outside of the run)
+            self.failures.append(error)
+
+
+def run_errand(errand: Errand, settings: Settings, ours: OurSettings) -> None:
+    """Run an errand to its end with the project's settings; blocks, and can be done once in a process.
+
+    Raises:
+        DedupError: the run did not begin.
+        Exception: whatever the errand raises.
+    """
+    failures: list[BaseException] = []
+    begun = False
+
+    async def noted(web: Web) -> None:
+        nonlocal begun
+        begun = True
+        await errand(web)
+
+    process = AsyncCrawlerProcess(_settings(settings))
+    process.crawl(TeachingSpider, errand=noted, our_settings=ours, failures=failures)
+    process.start()
+    if failures:
+        raise failures[0]
+    if not begun:
+        raise DedupError("the Scrapy run did not begin; -L ERROR shows why")
+
+
+def _settings(settings: Settings) -> Settings:
+    chosen = settings.copy()
+    for name, value in _OF_THE_RUN.items():
+        chosen.set(name, value, priority="cmdline")
+    # Who looks at somebody's page by hand is polite, too, unless the project says otherwise.
+    if (chosen.getpriority("ROBOTSTXT_OBEY") or 0) <= SETTINGS_PRIORITIES["default"]:
+        chosen.set("ROBOTSTXT_OBEY", True, priority="cmdline")
+    # A command is silent, but what goes wrong has to be seen.
+    if (chosen.getpriority("LOG_ENABLED") or 0) <= SETTINGS_PRIORITIES["command"]:
+        chosen.set("LOG_ENABLED", True, priority="cmdline")
+        chosen.set("LOG_LEVEL", "ERROR", priority="cmdline")
+    return chosen

@@ -1,0 +1,193 @@
+"""Whether all parts that a project's settings ask for are there and work, and what mends those that do not."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module, metadata
+from importlib.util import find_spec
+from platform import python_version
+from typing import Any, Final
+
+from packaging.requirements import Requirement
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.service.start_check import check_settings
+from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.settings.declared import FIELDS, PREFIX
+
+DISTRIBUTION: Final = "scrapy-dedup"
+EXTRA_COMMAND: Final = "pip install 'scrapy_dedup[{}]'"
+_NAME: Final = re.compile(rf"{PREFIX}[A-Z0-9_]+")
+# Some settings have a hundred words from which to choose.
+_LONGEST_REMEDY: Final = 200
+
+
+class State(StrEnum):
+    """How a part is."""
+
+    OK = "ok"
+    OPTIONAL = "optional"
+    """It is not there, or does not work, and the settings do not ask for it."""
+    MISSING = "missing"
+    WRONG = "wrong"
+
+
+FAILURES: Final = frozenset({State.MISSING, State.WRONG})
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was found of one part."""
+
+    name: str
+    state: State
+    found: str
+    remedy: str = ""
+    """The one command or setting that mends it; empty where nothing is to be mended."""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the project does not work as its settings say."""
+        return self.state in FAILURES
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A part of this package that is installed by name."""
+
+    name: str
+    modules: tuple[str, ...]
+    is_asked_for: Callable[[Settings], bool]
+    use: str
+
+    @property
+    def command(self) -> str:
+        """What installs it."""
+        return EXTRA_COMMAND.format(self.name)
+
+
+EXTRAS: Final = (
+    Extra("teacher", ("playwright", "scrapy_playwright"), lambda chosen: chosen.teacher != "off", "DEDUP_TEACHER"),
+    Extra(
+        "language",
+        ("lingua",),
+        lambda chosen: chosen.language_enabled and chosen.language_detector == "lingua",
+        "DEDUP_LANGUAGE_DETECTOR",
+    ),
+    Extra("langchain", ("langchain_core",), lambda _: False, ""),
+    Extra("llamaindex", ("llama_index.core",), lambda _: False, ""),
+    Extra(
+        "postgresql",
+        ("psycopg",),
+        lambda chosen: (chosen.database_url or "").startswith("postgres"),
+        "DEDUP_DATABASE_URL",
+    ),
+    Extra("warc", ("fastwarc",), lambda _: False, ""),
+)
+
+
+def readable_settings(source: Mapping[str, Any]) -> Settings:
+    """Return the settings that can be read; a wrong one has its default."""
+    return _read(source)[0]
+
+
+def _read(source: Mapping[str, Any]) -> tuple[Settings, list[SettingError], int]:
+    """Return settings, what is wrong with others, and how many are set."""
+    settings, refused, count = Settings(), [], 0
+    for name in sorted(name for name in source if isinstance(name, str) and name.startswith(PREFIX)):
+        try:
+            one = Settings.read({name: source[name]})
+        except SettingError as error:
+            refused.append(error)
+            continue
+        field = name.removeprefix(PREFIX).lower()
+        settings = settings.override({field: source[name]}, PREFIX)
+        count += getattr(one, field) != FIELDS[field].default
+    return settings, refused, count
+
+
+def check_all_settings(source: Mapping[str, Any]) -> Iterator[Check]:
+    """Iterate over what is wrong with the settings, one by one; or say that nothing is."""
+    settings, refused, changed = _read(source)
+    yield from map(_wrong_setting, refused)
+    try:
+        check_settings(settings)
+    except DedupError as error:
+        yield _wrong_setting(error)
+        return
+    if not refused:
+        switched = "" if settings.enabled else "; DEDUP_ENABLED = False: the plugin is switched off"
+        yield Check("settings", State.OK, f"{changed} of {len(FIELDS)} differ from their defaults{switched}")
+
+
+def _wrong_setting(error: DedupError) -> Check:
+    """Divide an error into what is wrong, and the setting that mends it."""
+    problem, _, needed = str(error).partition(": needs ")
+    name = _NAME.search(problem)
+    if needed and name is not None:
+        return Check("settings", State.WRONG, problem, f"set {name[0]} to {needed[:_LONGEST_REMEDY]}")
+    problem, _, remedy = str(error).partition(": ")
+    return Check("settings", State.WRONG, problem, remedy[:_LONGEST_REMEDY])
+
+
+def check_versions() -> Iterator[Check]:
+    """Iterate over what has another version than this package needs; or tell the versions."""
+    try:
+        needed = [Requirement(line) for line in metadata.requires(DISTRIBUTION) or ()]
+        own = metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        yield Check("versions", State.WRONG, "scrapy_dedup runs without being installed", "pip install scrapy_dedup")
+        return
+    failed = [check for one in needed if (check := _version_of(one)) is not None]
+    yield from failed
+    if not failed:
+        scrapy = metadata.version("scrapy")
+        yield Check("versions", State.OK, f"scrapy_dedup {own}, Scrapy {scrapy}, Python {python_version()}")
+
+
+def _version_of(needed: Requirement) -> Check | None:
+    """Return what is wrong with a distribution; None where nothing is, or it belongs to an extra."""
+    if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
+        return None
+    command = f"pip install '{needed.name}{needed.specifier}'"
+    try:
+        found = metadata.version(needed.name)
+    except metadata.PackageNotFoundError:
+        return Check("versions", State.MISSING, f"{needed.name} is not installed", command)
+    if needed.specifier.contains(found, prereleases=True):
+        return None
+    return Check("versions", State.WRONG, f"{needed.name} {found} is installed, needed is {needed.specifier}", command)
+
+
+def check_extras(settings: Settings) -> Iterator[Check]:
+    """Iterate over the parts that are installed by name."""
+    for extra in EXTRAS:
+        asked = extra.is_asked_for(settings)
+        problem = next((found for module in extra.modules if (found := _problem_of(module, imports=asked))), "")
+        name = f"extra {extra.name}"
+        if not problem:
+            yield Check(name, State.OK, "installed")
+        elif asked:
+            yield Check(name, State.MISSING, f"{extra.use} asks for it, and {problem}", extra.command)
+        else:
+            yield Check(name, State.OPTIONAL, "not installed", extra.command)
+
+
+def _problem_of(module: str, *, imports: bool) -> str:
+    """Say why a module cannot be used; empty where it can.
+
+    Args:
+        module: its name.
+        imports: also try it; some take seconds, so only those that are asked for.
+    """
+    try:
+        # Looking for a part of a package imports the package.
+        is_there = find_spec(module.partition(".")[0]) is not None and find_spec(module) is not None
+        if is_there and imports:
+            import_module(module)
+    except ModuleNotFoundError as error:
+        return f"{error.name or module} is not installed"
+    except Exception as error:  # noqa: BLE001 (whatever a foreign module does when it is imported)
+        return f"{module} cannot be imported ({type(error).__name__}: {error})"
+    return "" if is_there else f"{module} is not installed"

@@ -1,0 +1,54 @@
+"""What a browser showed of a site's pages, as it is kept until the site is learned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.layouts import LayoutIndex, Skeleton, skeleton_of
+from scrapy_dedup.core.numbering import Numbered
+from scrapy_dedup.core.sight import Sight
+from scrapy_dedup.core.vision import SeenPage, see
+from scrapy_dedup.core.vision_voices import Vision, vision_of
+
+
+@dataclass(frozen=True, slots=True)
+class PageSight:
+    """A page that a browser showed; pickled, it goes to other processes."""
+
+    page_key: bytes
+    url: str
+    skeleton: Skeleton
+    seen: SeenPage
+
+
+def seen_page(page_key: bytes, url: str, page: Page, numbered: Numbered, sight: Sight) -> PageSight:
+    """Return what is to be learned from how a page looks.
+
+    Args:
+        page_key: of the page.
+        url: its address.
+        page: as it came, parsed.
+        numbered: the same, as the browser showed it.
+        sight: what was seen.
+    """
+    return PageSight(page_key, url, skeleton_of(page), see(page, numbered, sight))
+
+
+class SiteSights:
+    """The shown pages of one site, each once, by their keys."""
+
+    def __init__(self, sights: Sequence[PageSight]) -> None:
+        self.all = [one for _, one in sorted({one.page_key: one for one in sights}.items())]
+
+    def without(self, keys: frozenset[bytes]) -> "SiteSights":
+        """Return the sights of other pages: what is tried on a page is not learned from how it looks."""
+        return SiteSights([one for one in self.all if one.page_key not in keys])
+
+    def of(self, index: LayoutIndex, layout: int) -> "SiteSights":
+        """Return the sights of one layout."""
+        found = ((one, index.find(one.skeleton)) for one in self.all)
+        return SiteSights([one for one, match in found if match is not None and match.signature == layout])
+
+    def vision(self, voices: dict[str, float]) -> Vision | None:
+        """Return what is kept of them with a template; None where there are none."""
+        return vision_of([one.seen for one in self.all], voices) if self.all else None

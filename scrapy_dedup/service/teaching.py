@@ -1,0 +1,157 @@
+"""Which pages a browser is to look at in a crawl, within its budgets, and what becomes of what it saw."""
+
+from collections import Counter, deque
+from dataclasses import dataclass, replace
+from typing import Final
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
+from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.settings import Settings
+
+SURE: Final = 0.85
+"""A template of less confidence is looked at again."""
+# So little text is not what a page is about: its scripts bring that.
+NEARLY_EMPTY: Final = 200
+# A page holds its HTML and its blocks while it waits.
+_MOST_WAITING: Final = 20
+# Of a layout: pages that a browser could not show.
+_MOST_FAILURES: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class PageToShow:
+    """A page that is to be shown, and why."""
+
+    domain: str
+    layout: int
+    page_key: bytes
+    url: str
+    html: str
+    page: Page
+    reason: str = ""
+
+    @property
+    def needs_scripts(self) -> bool:
+        """Whether the page says next to nothing as it came."""
+        return self.page.chars < NEARLY_EMPTY
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutSeen:
+    """What a run has met of a layout.
+
+    Attributes:
+        layout: REST for pages of no known one.
+        pages: how many.
+        is_drifting: its template ceased to fit.
+        is_empty: its pages say next to nothing as they come.
+    """
+
+    layout: int
+    pages: int = 0
+    is_drifting: bool = False
+    is_empty: bool = False
+
+
+def reason_to_show(knowledge: SiteKnowledge | None, met: LayoutSeen, settings: Settings) -> str | None:
+    """Return why a browser is to look at pages of a layout; None where it is not.
+
+    Args:
+        knowledge: of its site; None while nothing is learned.
+        met: the layout.
+        settings: when to look.
+    """
+    if settings.teacher == "off" or knowledge is None:
+        return None
+    known = knowledge.templates.get(met.layout)
+    if met.pages + (known.pages if known else 0) < settings.learn_after:
+        return None
+    if known is None:
+        return "it has no template of its own" if met.layout != REST else None
+    if known.vision is not None and known.vision.needs_rendering:
+        return None
+    return _doubt(known, met) or ("no browser has seen it" if settings.teacher == "new" and _is_unseen(known) else None)
+
+
+def _doubt(known: LayoutTemplate, met: LayoutSeen) -> str | None:
+    """Return why a template is not sure; None where it is, or where looking would not help."""
+    if met.is_drifting:
+        return "its template ceased to fit"
+    if met.is_empty and known.vision is None:
+        return "its pages say next to nothing without scripts"
+    if known.overrides or known.source == "visual":
+        # What a person decided about a layout stands.
+        return None
+    if known.state != "live":
+        return f"its template is not live: {known.reason}"
+    return f"its template is unsure: confidence {known.confidence:.2f}" if known.confidence < SURE else None
+
+
+def _is_unseen(known: LayoutTemplate) -> bool:
+    return known.source != "visual" and not known.overrides and known.layout != REST
+
+
+class PagesToShow:
+    """The pages of one crawl that are to be shown, and what was spent on them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._waiting: deque[PageToShow] = deque()
+        self._of_domain: Counter[str] = Counter()
+        self._of_layout: Counter[tuple[str, int]] = Counter()
+        self._failed: Counter[tuple[str, int]] = Counter()
+        self._spent = 0
+        self.is_over = settings.teacher == "off"
+        """No page is shown any more: the budget is spent, or there is no browser."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def meet(self, learner: SiteLearner, page: PageToShow) -> bool:
+        """Take in a page that was cut, if its layout is to be looked at; return whether that is so.
+
+        A page on which templates are tried is none to learn from.
+        """
+        if self.is_over or len(self._waiting) >= _MOST_WAITING or learner.is_tried(page.page_key):
+            return False
+        which = (page.domain, page.layout)
+        if (
+            self._of_layout[which] >= self._settings.teacher_layout_pages
+            or self._failed[which] >= _MOST_FAILURES
+            or self._of_domain[page.domain] >= self._settings.teacher_domain_pages
+        ):
+            return False
+        met = LayoutSeen(
+            page.layout,
+            pages=learner.seen(page.layout),
+            is_drifting=learner.is_drifting(page.layout),
+            is_empty=page.needs_scripts,
+        )
+        reason = reason_to_show(learner.knowledge, met, self._settings)
+        if reason is None:
+            return False
+        self._waiting.append(replace(page, reason=reason))
+        self._of_layout[which] += 1
+        self._of_domain[page.domain] += 1
+        self._spent += 1
+        self.is_over = self._spent >= self._settings.teacher_pages
+        return True
+
+    def take(self) -> PageToShow | None:
+        """Return the page that has waited longest; None where none waits."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def fail(self, page: PageToShow, *, lasting: bool) -> None:
+        """Note that a page was not shown; what it was to cost is not spent.
+
+        Args:
+            page: that page.
+            lasting: nor will another be.
+        """
+        which = (page.domain, page.layout)
+        self._of_layout[which] -= 1
+        self._failed[which] += 1
+        if lasting:
+            self._waiting.clear()
+            self.is_over = True

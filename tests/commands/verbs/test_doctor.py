@@ -1,0 +1,268 @@
+"""`scrapy dedup doctor` on machines where something is missing or wrong."""
+
+import configparser
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.commands.verbs.doctor import read_settings
+from scrapy_dedup.service.doctor import EXTRAS
+from scrapy_dedup.store.migrations import HEAD
+from tests.browser import chromium_path
+from tests.commands.running import Outcome, Shop, scrapy
+
+ROOT = Path(__file__).parents[3]
+ADDONS = {"scrapy_dedup.Addon": 700}
+NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
+
+
+def doctor(folder: Path, *arguments: str, **environment: str) -> Outcome:
+    return scrapy("dedup", "doctor", *arguments, folder=folder, **environment)
+
+
+def checks(told: Outcome) -> dict[str, dict[str, Any]]:
+    """Return the checks by name; of several with one name the first that failed."""
+    found: dict[str, dict[str, Any]] = {}
+    for check in told.json["checks"]:
+        if found.get(check["name"], {"state": "ok"})["state"] == "ok":
+            found[check["name"]] = check
+    return found
+
+
+def without(folder: Path, *modules: str) -> str:
+    """Return a PYTHONPATH by which these modules cannot be imported, as if they were not installed."""
+    program = f"import sys\nsys.modules.update(dict.fromkeys({modules!r}))\n"
+    (folder / "sitecustomize.py").write_text(program, encoding="utf-8")
+    return os.pathsep.join([str(folder), *filter(None, sys.path)])
+
+
+def a_project(folder: Path, settings: dict[str, Any]) -> Path:
+    (folder / "scrapy.cfg").write_text("[settings]\ndefault = doctored_settings\n", encoding="utf-8")
+    lines = [f"{name} = {value!r}" for name, value in settings.items()]
+    (folder / "doctored_settings.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.browser
+def test_all_is_well(finished_shop: Shop) -> None:
+    if chromium_path() is None:
+        pytest.skip("no Chromium found: install it (apt-get install chromium) to run the browser tests")
+    told = doctor(finished_shop.folder, "--json", "-s", "DEDUP_TEACHER=unsure")
+
+    found = checks(told)
+    assert [check for check in found.values() if check["state"] in ("missing", "wrong")] == []
+    assert (told.code, told.err, told.json["healthy"]) == (0, "", True)
+    assert {check["state"] for check in found.values()} == {"ok", "optional"}
+    assert f"schema {HEAD}" in found["store"]["found"]
+    assert "Chromium" in found["browser"]["found"]
+    assert "started and drew a page" in found["browser"]["found"]
+
+
+def test_all_is_said_in_lines_a_person_reads(tmp_path: Path) -> None:
+    told = doctor(tmp_path, **NO_BROWSER)
+
+    assert told.code == 0
+    assert told.out.splitlines()[-1] == "Everything that the settings ask for works."
+    assert "optional browser" in told.out
+
+
+def test_looking_leaves_no_trace(tmp_path: Path) -> None:
+    told = doctor(tmp_path, "--json", **NO_BROWSER)
+
+    assert "there is none yet" in checks(told)["store"]["found"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name", "state", "found", "remedy"),
+    [
+        pytest.param(["DEDUP_FRESH_FOR=soon"], "settings", "wrong", "'soon'", "set DEDUP_FRESH_FOR to", id="value"),
+        pytest.param(["DEDUP_TEACHR=off"], "settings", "wrong", "DEDUP_TEACHR", "DEDUP_TEACHER?", id="name"),
+        pytest.param(["DEDUP_LANGUAGES=en,xx"], "settings", "wrong", "'xx'", "set DEDUP_LANGUAGES to", id="language"),
+        pytest.param(
+            ["DEDUP_CHUNK_OVERLAP=900"], "settings", "wrong", "DEDUP_CHUNK_OVERLAP=900", "at most half", id="together"
+        ),
+        pytest.param(["DEDUP_DATABASE_URL=mysql://x/y"], "store", "wrong", "not supported", "sqlite:///", id="engine"),
+        pytest.param(["DEDUP_DATABASE_URL=nonsense"], "store", "wrong", "not a database URL", "write", id="no-url"),
+        pytest.param(
+            ["DEDUP_TEACHER_BROWSER=/nowhere/chromium"], "browser", "wrong", "/nowhere/chromium", "doctor -s", id="path"
+        ),
+        pytest.param(["DEDUP_TEACHER=unsure"], "browser", "missing", "no Chromium", "install", id="no-browser"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_mends_it(
+    tmp_path: Path, arguments: list[str], name: str, state: str, found: str, remedy: str
+) -> None:
+    chosen = [part for argument in arguments for part in ("-s", argument)]
+
+    told = doctor(tmp_path, "--json", *chosen, **NO_BROWSER)
+
+    check = checks(told)[name]
+    assert (told.code, told.err, told.json["healthy"]) == (1, "", False)
+    assert check["state"] == state
+    assert found in check["found"]
+    assert remedy in check["remedy"]
+    assert sum(one["state"] in ("missing", "wrong") for one in told.json["checks"]) == 1
+
+
+def test_every_wrong_setting_is_told_and_the_rest_is_checked(tmp_path: Path) -> None:
+    wrong = ["-s", "DEDUP_FRESH_FOR=soon", "-s", "DEDUP_MIN_PAGES=0", "-s", "DEDUP_X\x1b[2J=1"]
+
+    told = doctor(tmp_path, *wrong, **NO_BROWSER)
+
+    assert told.code == 1
+    assert told.out.count("wrong    settings") == 3
+    assert "3 parts to mend." in told.out
+    assert "\x1b" not in told.out
+    assert "ok       store" in told.out
+
+
+@pytest.mark.parametrize(
+    ("extra", "modules", "setting"),
+    [
+        pytest.param("teacher", ["playwright", "scrapy_playwright"], "DEDUP_TEACHER=new", id="teacher"),
+        pytest.param("teacher", ["scrapy_playwright"], "DEDUP_TEACHER=new", id="half-of-teacher"),
+        pytest.param("language", ["lingua"], "DEDUP_LANGUAGE_DETECTOR=lingua", id="language"),
+        pytest.param("postgresql", ["psycopg"], "DEDUP_DATABASE_URL=postgresql+psycopg://h/d", id="postgresql"),
+    ],
+)
+def test_an_extra_is_missing_where_it_is_asked_for(
+    tmp_path: Path, extra: str, modules: list[str], setting: str
+) -> None:
+    told = cold(tmp_path, without(tmp_path, *modules), "-s", setting)
+
+    check = checks(told)[f"extra {extra}"]
+    assert told.code == 1
+    assert (check["state"], check["remedy"]) == ("missing", f"pip install 'scrapy_dedup[{extra}]'")
+
+
+def test_extras_that_nobody_asks_for_may_be_missing(tmp_path: Path) -> None:
+    modules = [module.partition(".")[0] for extra in EXTRAS for module in extra.modules]
+
+    told = cold(tmp_path, without(tmp_path, *modules))
+
+    found = checks(told)
+    assert (told.code, told.json["healthy"]) == (0, True)
+    assert {found[f"extra {extra.name}"]["state"] for extra in EXTRAS} == {"optional"}
+    assert found["browser"]["remedy"] == "pip install 'scrapy_dedup[teacher]'"
+
+
+def cold(folder: Path, path: str, *arguments: str) -> Outcome:
+    """Run it in a process that has imported nothing yet."""
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", **NO_BROWSER}
+    call = [sys.executable, "-m", "scrapy", "dedup", "doctor", "--json", *arguments]
+    done = subprocess.run(call, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def test_every_extra_is_known() -> None:
+    """But those for people who work on the package."""
+    declared = configparser.ConfigParser()
+    declared.read(ROOT / "setup.cfg", encoding="utf-8")
+    extras = set(declared["options.extras_require"]) - {"bench", "test", "dev"}
+
+    assert {extra.name for extra in EXTRAS} == extras
+
+
+def test_a_distribution_that_is_too_old_is_named(tmp_path: Path) -> None:
+    older = tmp_path / "rich-1.0.dist-info"
+    older.mkdir()
+    (older / "METADATA").write_text("Metadata-Version: 2.1\nName: rich\nVersion: 1.0\n", encoding="utf-8")
+
+    told = cold(tmp_path, os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+
+    check = checks(told)["versions"]
+    assert told.code == 1
+    assert (check["state"], check["remedy"]) == ("wrong", "pip install 'rich>=13'")
+
+
+class TestStore:
+    def test_a_damaged_one_is_wrong(self, shop: Shop) -> None:
+        shop.file.write_bytes(shop.file.read_bytes()[:20_000])
+
+        self.refused(shop, "Restore a copy")
+
+    def test_a_newer_one_is_wrong(self, shop: Shop) -> None:
+        self.set_revision(shop, "9999")
+
+        self.refused(shop, "Upgrade scrapy-dedup")
+
+    def test_one_that_is_something_else_is_wrong(self, shop: Shop) -> None:
+        shop.file.write_text("notes", encoding="utf-8")
+
+        self.refused(shop, "Name another file in DEDUP_DATABASE_URL")
+
+    def test_one_that_cannot_be_written_is_wrong(self, shop: Shop) -> None:
+        shop.file.chmod(stat.S_IRUSR)
+
+        self.refused(shop, "right to write")
+
+    def test_an_older_one_is_left_as_it_is(self, shop: Shop) -> None:
+        with sqlite3.connect(shop.file) as connection:
+            connection.execute("DROP TABLE layout_pictures")
+            connection.execute("DROP TABLE url_parameters")
+        self.set_revision(shop, "0004")
+
+        told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)
+
+        assert told.code == 0
+        assert "the next crawl upgrades it" in checks(told)["store"]["found"]
+        with sqlite3.connect(shop.file) as connection:
+            assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
+
+    def set_revision(self, shop: Shop, revision: str) -> None:
+        with sqlite3.connect(shop.file) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+
+    def refused(self, shop: Shop, remedy: str) -> None:
+        told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)
+
+        check = checks(told)["store"]
+        assert (told.code, check["state"]) == (1, "wrong")
+        assert remedy in check["remedy"]
+
+
+BY_HAND = {
+    "DOWNLOADER_MIDDLEWARES": {"scrapy_dedup.DedupDownloaderMiddleware": 545},
+    "SPIDER_MIDDLEWARES": {"scrapy_dedup.DedupSpiderMiddleware": 950},
+    "ITEM_PIPELINES": {"scrapy_dedup.DedupPipeline": 350},
+    "EXTENSIONS": {"scrapy_dedup.DedupExtension": 100},
+    "REQUEST_FINGERPRINTER_CLASS": "scrapy_dedup.Fingerprinter",
+}
+
+
+@pytest.mark.parametrize(
+    ("settings", "state", "found"),
+    [
+        pytest.param({"ADDONS": ADDONS}, "ok", "by the add-on", id="add-on"),
+        pytest.param(BY_HAND, "ok", "by hand", id="by-hand"),
+        pytest.param({}, "missing", "no crawl of this project", id="nowhere"),
+        pytest.param({"ADDONS": {"scrapy_dedup.Addon": None}}, "missing", "no crawl", id="switched-off-there"),
+        pytest.param({"DEDUP_ENABLED": False}, "optional", "no crawl", id="switched-off"),
+        pytest.param(
+            {**BY_HAND, "ITEM_PIPELINES": {"nowhere.Pipeline": 1}}, "missing", "ITEM_PIPELINES", id="half-by-hand"
+        ),
+    ],
+)
+def test_components_are_in_their_places_or_the_line_is_told(
+    tmp_path: Path, settings: dict[str, Any], state: str, found: str
+) -> None:
+    told = doctor(a_project(tmp_path, settings), "--json", **NO_BROWSER)
+
+    check = checks(told)["components"]
+    assert check["state"] == state
+    assert found in check["found"]
+    assert check["remedy"] == ("" if state == "ok" else 'ADDONS = {"scrapy_dedup.Addon": 700}')
+    assert told.code == (1 if state == "missing" else 0)
+
+
+def test_wrong_settings_have_their_defaults_while_the_rest_is_checked() -> None:
+    read = read_settings({"DEDUP_MIN_PAGES": "few", "DEDUP_THRESHOLD_PCT": "0.5", "OTHER": 1})
+
+    assert (read.min_pages, read.threshold_pct) == (5, 0.5)

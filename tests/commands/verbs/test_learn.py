@@ -1,0 +1,232 @@
+"""`scrapy dedup learn` with a real Chromium, on a site of our own with style sheets."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.store.layout_records import AlarmRecord
+from tests.browser import chromium, chromium_path
+from tests.commands.running import Outcome, Shop, at_a_terminal
+from tests.server import Answer, WebServer, redirect, serving
+from tests.service.stored_pages import NOON, put
+from tests.shown_site import article, publish
+
+pytestmark = pytest.mark.browser
+
+ARTICLES = 14
+NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
+CHOSEN = ["-s", "DEDUP_TEACHER_LAYOUT_PAGES=1"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _chromium() -> None:
+    if chromium_path() is None:
+        with chromium():
+            pass
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        publish(running, ARTICLES)
+        yield running
+
+
+@pytest.fixture
+def asked(server: WebServer) -> list[str]:
+    """URLs that were asked for in this test."""
+    server.requests.clear()
+    return server.requests
+
+
+def domain_of(server: WebServer) -> str:
+    return server.origins[0].removeprefix("http://")
+
+
+def stored(server: WebServer, folder: Path) -> Shop:
+    """Return a project that has the pages, and has learned nothing of them."""
+    shop = Shop(folder)
+    pages = {f"{server.origins[0]}/ropes/{number}": article(number, ARTICLES) for number in range(ARTICLES)}
+    with shop.open() as store:
+        put(shop.project(store), pages)
+    return shop
+
+
+def learn(shop: Shop, target: str, *arguments: str, **environment: str) -> Outcome:
+    return shop.run("learn", target, "--json", *CHOSEN, *arguments, **environment)
+
+
+def paths(asked: list[str], server: WebServer) -> list[str]:
+    return sorted(url.removeprefix(server.origins[0]) for url in asked)
+
+
+def templates(shop: Shop, server: WebServer) -> list[Any]:
+    with shop.open() as store:
+        return shop.project(store).templates(domain_of(server))
+
+
+Learned = tuple[Shop, Outcome, list[str]]
+
+
+@pytest.fixture(scope="module")
+def learned(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Learned:
+    shop = Shop(tmp_path_factory.mktemp("unknown"))
+    server.requests.clear()
+    told = learn(shop, f"{server.origins[0]}/ropes/3")
+    return shop, told, paths(server.requests, server)
+
+
+class TestAUrlOfAnUnknownDomain:
+    def test_page_and_those_like_it_are_fetched_once_and_the_style_sheet_too(self, learned: Learned) -> None:
+        _, told, asked = learned
+
+        assert (told.code, told.err) == (0, "")
+        assert [path for path in asked if path.startswith("/ropes/")] == [f"/ropes/{n}" for n in range(3, 10)]
+        assert asked.count("/style.css") == asked.count("/robots.txt") == 1
+        assert len(told.json["fetched"]) == 7
+
+    def test_template_that_was_seen_is_stored_with_its_evidence(self, learned: Learned, server: WebServer) -> None:
+        shop, told, _ = learned
+        layout = told.json["layouts"][0]
+
+        assert (layout["why"], layout["before"], len(layout["shown"])) == ("nothing is known of its domain", None, 1)
+        assert layout["after"]["state"] == "live"
+        assert layout["after"]["reason"].startswith("passed on ")
+        assert layout["after"]["shown_pages"] == 1
+        assert told.json["browser"].startswith("Chromium")
+        kept = {one.fingerprint: one for one in templates(shop, server)}
+        assert kept[layout["layout"]].source == layout["after"]["source"]
+
+    def test_picture_stands_in_the_report(self, learned: Learned, server: WebServer) -> None:
+        shop = learned[0]
+        with shop.open() as store:
+            pictures = shop.project(store).pictures(domain_of(server))
+
+        assert len(pictures) == 1
+        picture = next(iter(pictures.values()))
+        assert picture.picture.startswith(b"\x89PNG")
+        assert {box["kind"] for box in picture.boxes} >= {"content", "title", "boilerplate"}
+
+    def test_what_is_sure_is_not_shown_again(self, learned: Learned, server: WebServer) -> None:
+        again = learn(learned[0], f"{server.origins[0]}/ropes/3")
+
+        assert again.code == 0
+        assert [layout["shown"] for layout in again.json["layouts"]] == [[]]
+        assert again.json["browser"] is None
+
+
+class TestADomainWhosePagesAreStored:
+    def test_only_style_sheets_are_fetched(self, server: WebServer, asked: list[str], tmp_path: Path) -> None:
+        shop = stored(server, tmp_path)
+
+        told = learn(shop, domain_of(server))
+
+        assert (told.code, told.err) == (0, "")
+        assert paths(asked, server) == ["/robots.txt", "/style.css"]
+        assert told.json["fetched"] == []
+        layout = told.json["layouts"][0]
+        assert (layout["pages"], len(layout["shown"])) == (ARTICLES, 1)
+        assert layout["after"]["state"] == "live"
+        report = shop.run("report", "--json", "--html", "report.html")
+        assert report.code == 0, report.err
+        page = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert page.count("<image ") == 1
+        assert "A browser showed 1 page" in page
+        found = report.json["layouts"][0]["layouts"]
+        assert sum(one["picture"] is not None for one in found) == 1
+
+    def test_a_dry_run_says_what_would_be_shown_and_does_nothing(
+        self, server: WebServer, asked: list[str], tmp_path: Path
+    ) -> None:
+        shop = stored(server, tmp_path)
+
+        told = learn(shop, domain_of(server), "--dry-run", **NO_BROWSER)
+
+        layout = told.json["layouts"][0]
+        assert (told.code, told.json["dry_run"], len(layout["shown"]), layout["after"]) == (0, True, 1, None)
+        assert (templates(shop, server), asked) == ([], [])
+
+    def test_progress_and_outcome_are_shown_at_a_terminal(self, server: WebServer, tmp_path: Path) -> None:
+        shop = stored(server, tmp_path)
+
+        told = at_a_terminal("dedup", "learn", domain_of(server), "--all", *CHOSEN, *shop.settings, folder=shop.folder)
+
+        assert told.code == 0
+        for words in ("nothing is known of its domain", "none -> live", "scrapy dedup refine", "0/1"):
+            assert words in " ".join(told.out.split())
+
+    def test_layouts_with_an_alarm_are_shown_again(self, server: WebServer, tmp_path: Path) -> None:
+        shop = stored(server, tmp_path)
+        learn(shop, domain_of(server))
+        layout = next(one.layout for one in templates(shop, server) if one.layout)
+        with shop.open() as store:
+            alarm = AlarmRecord(domain_of(server), layout, "content root lost", 9, 10, NOON, raised_at=NOON)
+            shop.project(store).write([alarm])
+
+        told = learn(shop, domain_of(server), "--dry-run")
+
+        assert [one["why"] for one in told.json["layouts"]] == ["its template ceased to fit"]
+
+
+def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server: WebServer, tmp_path: Path) -> None:
+    shop = stored(server, tmp_path)
+    # A file that is no browser, and can be run.
+    broken = tmp_path / "broken-browser"
+    broken.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    broken.chmod(0o755)
+
+    told = learn(shop, domain_of(server), "-s", f"DEDUP_TEACHER_BROWSER={broken}")
+
+    assert told.code == 1
+    assert [one["reason"] for one in told.json["layouts"][0]["not_shown"]] == ["no_launch"]
+    assert templates(shop, server) == []
+
+
+@pytest.mark.parametrize(
+    ("target", "environment", "code", "message"),
+    [
+        pytest.param("{origin}/ropes/3", NO_BROWSER, 1, "scrapy dedup doctor", id="no-browser"),
+        pytest.param("{origin}/gone", {}, 1, "answered with 404", id="gone"),
+        pytest.param("nowhere.example", {}, 1, "give a URL of it", id="unknown-domain"),
+        pytest.param("ftp://nowhere.example/", {}, 2, "needs http", id="no-page"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_a_way_out_and_leaves_nothing_behind(
+    server: WebServer, tmp_path: Path, target: str, environment: dict[str, str], code: int, message: str
+) -> None:
+    told = learn(Shop(tmp_path), target.format(origin=server.origins[0]), **environment)
+
+    assert (told.code, told.out) == (code, "")
+    assert message in told.err
+    assert told.err.count("\n") == 1
+    assert not Shop(tmp_path).file.exists()
+
+
+def test_style_sheets_from_elsewhere_on_private_addresses_are_not_asked_for(tmp_path: Path) -> None:
+    with serving(2, lambda _: {}) as server:
+        own, other = server.origins
+        publish(server, ARTICLES)
+        url = f"{own}/ropes/0"
+        moved = '<link rel="stylesheet" href="/moved.css"></head>'
+        page = article(0, ARTICLES).replace("/style.css", f"{other}/style.css").replace("</head>", moved)
+        style = Answer("p { color: red }", content_type="text/css")
+        server.site = {url: Answer(page), f"{other}/style.css": style}
+        server.site[f"{own}/moved.css"] = redirect(f"{other}/style.css")
+
+        refused = learn_one(tmp_path / "refused", url)
+        assert [one for one in server.requests if one.startswith(other)] == []
+        allowed = learn_one(tmp_path / "allowed", url, "-s", f"DEDUP_TEACHER_HOSTS={other.removeprefix('http://')}")
+        assert f"{other}/style.css" in server.requests
+
+    assert sorted(refused.json["refused"]) == sorted([f"{other}/style.css", f"{own}/moved.css"])
+    assert allowed.json["refused"] == []
+
+
+def learn_one(folder: Path, url: str, *arguments: str) -> Outcome:
+    """Show one page: what holds for it holds for both verbs."""
+    folder.mkdir()
+    told = Shop(folder).run("analyze-layout", url, "--json", *arguments)
+    assert told.code == 0, told.err
+    return told

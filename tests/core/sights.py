@@ -1,0 +1,34 @@
+"""Pages whose looks were recorded: `tests/data/sights/NAME.html`, and beside it what look.js said of it in Chromium."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.numbering import Numbered, numbered
+from scrapy_dedup.core.sight import Sight
+
+FOLDER = Path(__file__).parents[1] / "data" / "sights"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A page, and how it looked in a window of 1366 by 900 pixels."""
+
+    html: str
+    page: Page
+    numbered: Numbered
+    answer: dict[str, Any]
+    sight: Sight
+
+
+def recorded(name: str) -> Recorded:
+    """Return a recorded page."""
+    html = (FOLDER / f"{name}.html").read_text()
+    answer = json.loads((FOLDER / f"{name}.json").read_text())
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    shown = numbered(html, page)
+    assert shown is not None
+    return Recorded(html, page, shown, answer, Sight.from_json(answer))

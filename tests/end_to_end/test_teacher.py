@@ -1,0 +1,179 @@
+"""Crawls in which a browser looks at pages, and crawls in which it cannot."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser import chromium_path
+from tests.end_to_end.crawling import Crawled, Project
+from tests.end_to_end.recrawl_site import rows
+from tests.server import Answer, Site, WebServer, serving
+from tests.service.learned_site import FOOTER, WORDS, post
+
+pytestmark = [pytest.mark.crawl, pytest.mark.browser]
+
+POSTS = [f"{word}-{number}" for word in WORDS for number in (1, 2)]
+SHEET = """
+body { margin: 0; font: 16px serif; }
+header { background: #ddd; font-size: 12px; } header li { display: inline; }
+main { width: 900px; float: left; } aside { width: 300px; float: right; font-size: 11px; }
+footer { clear: both; font-size: 11px; }
+.secret { position: absolute; left: -9999px; }
+"""
+SECRET = "Cheap watches and cheaper watches for whoever reads what nobody sees."
+
+
+def site(origins: list[str]) -> Site:
+    """Posts with a style sheet of their own, and one that another host would have to give."""
+    (origin,) = origins
+    link = '<link rel=stylesheet href="/site.css"><link rel=stylesheet href="http://10.0.0.1/private.css">'
+    pages: Site = {
+        f"{origin}/posts/{name}": Answer(
+            post(name).replace("</head>", f"{link}</head>").replace("</h1>", f'</h1><p class="secret">{SECRET}</p>')
+        )
+        for name in POSTS
+    }
+    return pages | {f"{origin}/site.css": Answer(SHEET, content_type="text/css")}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, site) as running:
+        yield running
+
+
+def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
+    start = " ".join(url for url in server.site if "/posts/" in url)
+    server.requests.clear()
+    return project.crawl("in-order", "-a", f"start={start}", DEDUP_TEACHER="new", **settings)
+
+
+@pytest.fixture
+def browser() -> str:
+    path = chromium_path()
+    if path is None:
+        pytest.skip("no Chromium found: install it (apt-get install chromium) to run the browser tests")
+    return path
+
+
+@pytest.fixture
+def taught(project: Project, server: WebServer, browser: str) -> Crawled:
+    return crawl(project, server, DEDUP_TEACHER_BROWSER=browser)
+
+
+def test_a_few_pages_are_shown_and_a_visual_template_goes_live(project: Project, taught: Crawled) -> None:
+    assert 1 <= taught.count("teacher/pages") <= 2
+    assert taught.count("teacher/lessons") >= 1
+    assert rows(project, "SELECT DISTINCT source, state FROM layout_templates WHERE state = 'live'") == [
+        ("visual", "live")
+    ]
+    assert len(taught.stored) == len(POSTS)
+
+
+def test_style_sheets_come_through_scrapy_once_and_nothing_private_is_asked_for(
+    taught: Crawled, server: WebServer
+) -> None:
+    assert server.requests.count(f"{server.origins[0]}/site.css") == 1
+    assert taught.count("teacher/resources/refused") >= 1
+    assert "10.0.0.1" not in " ".join(server.requests)
+
+
+def test_what_was_seen_is_kept_with_its_picture(project: Project, taught: Crawled) -> None:
+    ((boxes, width, picture),) = rows(project, "SELECT boxes, width, picture FROM layout_pictures")
+
+    assert picture.startswith(b"\x89PNG")
+    assert width == 1366
+    kinds = {box["kind"] for box in json.loads(boxes)}
+    assert {"content", "boilerplate"} <= kinds
+    assert taught.count("teacher/errors") == 0
+
+
+def test_the_next_crawl_profits_and_shows_nothing_again(
+    project: Project, taught: Crawled, server: WebServer, browser: str
+) -> None:
+    again = crawl(project, server, DEDUP_TEACHER_BROWSER=browser, DEDUP_UNCHANGED_ENABLED=False)
+
+    assert taught.count("teacher/pages") >= 1
+    assert again.count("teacher/pages") == 0
+    texts = [line["cleaned"] for line in again.stored]
+    assert len(texts) == len(POSTS)
+    assert not any(FOOTER in text or SECRET in text for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("why", "settings"),
+    [
+        pytest.param("no browser", {"DEDUP_TEACHER_BROWSER": "/nowhere/chromium"}, id="no-browser"),
+        pytest.param("not a browser", {"DEDUP_TEACHER_BROWSER": "/bin/true"}, id="ends-at-once"),
+    ],
+)
+def test_without_a_browser_the_crawl_goes_on_and_says_so_once(
+    project: Project, server: WebServer, why: str, settings: dict[str, str]
+) -> None:
+    crawled = crawl(project, server, **settings)
+
+    assert len(crawled.stored) == len(POSTS), why
+    assert crawled.count("teacher/unavailable") == 1
+    assert crawled.log.count("No browser looks at pages any more") == 1
+    assert crawled.errors == []
+    assert rows(project, "SELECT DISTINCT source FROM layout_templates") == [("static",)]
+
+
+def test_off_costs_nothing(project: Project, server: WebServer) -> None:
+    crawled = project.crawl("in-order", "-a", f"start={next(iter(server.site))}")
+
+    assert crawled.sum("teacher/") == 0
+
+
+NOTES = 8
+SHELL = """<!doctype html><html><head><title>Notes {number}</title></head><body><div id="root" class="app"></div>
+<script>
+fetch("/api/{number}.json").then(answer => answer.json()).then(found => {{
+  const root = document.getElementById("root");
+  const head = document.createElement("h1");
+  head.textContent = found.title;
+  root.append(head, ...found.texts.map(text => {{
+    const one = document.createElement("p");
+    one.textContent = text;
+    return one;
+  }}));
+}});
+</script></body></html>"""
+
+
+def app(origins: list[str]) -> Site:
+    """A site whose texts come by scripts alone."""
+    (origin,) = origins
+    found: Site = {}
+    for number in range(NOTES):
+        texts = [f"Paragraph {place} of note {number} says {WORDS[(number + place) % 16]}." * 3 for place in range(6)]
+        answer = json.dumps({"title": f"Note {number}", "texts": texts})
+        found[f"{origin}/notes/{number}"] = Answer(SHELL.format(number=number))
+        found[f"{origin}/api/{number}.json"] = Answer(answer, content_type="application/json")
+    return found
+
+
+def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(project: Project, browser: str) -> None:
+    with serving(1, app) as server:
+        start = " ".join(url for url in server.site if "/notes/" in url)
+        settings: dict[str, Any] = {
+            "DEDUP_TEACHER": "unsure",
+            "DEDUP_TEACHER_BROWSER": browser,
+            "DEDUP_SOFT_404": False,
+            "DEDUP_DUPLICATE_ENABLED": False,
+            "DEDUP_TITLE_ENABLED": False,
+            "DEDUP_UNCHANGED_ENABLED": False,
+        }
+        first = project.crawl("in-order", "-a", f"start={start}", **settings)
+        second = project.crawl("in-order", "-a", f"start={start}", **settings)
+
+    assert first.count("teacher/pages") >= 1
+    assert rows(project, "SELECT count(*) FROM layout_templates WHERE state = 'live'") != [(0,)]
+    assert second.count("teacher/rendered") == NOTES
+    assert len(second.stored) == NOTES
+    for line in second.stored:
+        number = line["id"].rpartition("/")[2]
+        assert f"Paragraph 5 of note {number} says" in line["cleaned"]
+        assert "data-dedup" not in line["cleaned"]

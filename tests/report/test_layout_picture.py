@@ -1,0 +1,247 @@
+"""A picture with boxes, read back with a parser of XML."""
+
+import re
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.report.layout_picture import (
+    LABEL_HEIGHT,
+    MOST_BOXES,
+    Strip,
+    boxes_told,
+    label_strip,
+    layout_svg,
+    size_of,
+)
+from scrapy_dedup.report.page import render_report
+from scrapy_dedup.report.picture_values import BoxKind, PictureBox, boxes_from
+from scrapy_dedup.report.values import TeacherFigures
+from tests.browser import Scheme, chromium, opened
+from tests.report.builders import a_layout, a_report, a_site, a_template
+from tests.report.hostile import ALL, HOSTILE
+from tests.report.pictures import HEIGHT, WIDTH, a_box, a_picture, boxes
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def read(svg: str) -> ET.Element:
+    return ET.fromstring(svg)
+
+
+def drawn(root: ET.Element) -> list[ET.Element]:
+    return [each for each in root.iter(f"{SVG}rect") if each.get("data-number")]
+
+
+def labels(root: ET.Element) -> list[ET.Element]:
+    return [each for each in root.iter(f"{SVG}text") if each.get("textLength")]
+
+
+def numbers_of(element: ET.Element, *names: str) -> tuple[int, ...]:
+    return tuple(int(element.get(name, "0")) for name in names)
+
+
+def test_every_box_is_drawn_where_it_is_with_its_number_and_its_reason() -> None:
+    root = read(layout_svg(a_picture()))
+
+    found = {each.get("data-number"): each for each in drawn(root)}
+    assert found.keys() == {str(box.number) for box in boxes()}
+    for box in boxes():
+        one = found[str(box.number)]
+        x, y, width, height = numbers_of(one, "x", "y", "width", "height")
+        assert box.x - 2 <= x < box.x
+        assert box.y - 2 <= y < box.y
+        assert (2 * x + width, 2 * y + height) == (2 * box.x + box.width, 2 * box.y + box.height)
+        assert (one.findtext(f"{SVG}title") or "") == box.label
+
+
+def test_kinds_differ_in_colour_and_without_it() -> None:
+    root = read(layout_svg(a_picture()))
+
+    looks = {each.get("data-number"): each for each in drawn(root)}
+    kinds = {box.kind: looks[str(box.number)] for box in boxes()}
+    colours = {each.get("stroke") for each in kinds.values()}
+    patterns = {(each.get("stroke-dasharray"), each.get("stroke-width"), each.get("fill")) for each in kinds.values()}
+    assert len(colours) == len(patterns) == len(BoxKind)
+
+
+def test_patterns_of_two_pictures_in_one_document_are_two() -> None:
+    one, other = (set(re.findall(r'id="([^"]+)"', layout_svg(a_picture(), name=name))) for name in ("p1", "p2"))
+
+    assert one
+    assert not one & other
+
+
+def test_legend_names_the_kinds_that_occur() -> None:
+    root = read(layout_svg(a_picture(boxes=(a_box(), a_box(BoxKind.TITLE)))))
+
+    told = {each.text for each in root.iter(f"{SVG}text") if each.get("font-size") == "14"}
+    assert told == {"content", "title"}
+
+
+def test_a_picture_without_boxes_says_so() -> None:
+    assert "nothing to show" in layout_svg(a_picture(boxes=()))
+
+
+def label_of(svg: str, text: str) -> ET.Element:
+    return next(each for each in labels(read(svg)) if each.text == text)
+
+
+def test_label_stands_above_its_box_where_nothing_is_written_there() -> None:
+    label = label_of(layout_svg(a_picture(boxes=(a_box(label="here", is_clear=True),))), "here")
+
+    assert 200 <= int(label.get("x", "0")) < 220
+    assert 120 - LABEL_HEIGHT <= int(label.get("y", "0")) <= 120
+
+
+def test_label_stands_beside_the_picture_where_it_would_hide_text() -> None:
+    label = label_of(layout_svg(a_picture(boxes=(a_box(label="there", is_clear=False),))), "there")
+
+    assert int(label.get("x", "0")) > WIDTH
+    assert int(label.get("x", "0")) + int(label.get("textLength", "0")) <= size_of(a_picture())[0]
+
+
+def strips(root: ET.Element) -> list[Strip]:
+    return [Strip(*numbers_of(each, "x", "y", "textLength")) for each in labels(root)]
+
+
+some_boxes = st.builds(
+    PictureBox,
+    number=st.integers(0, 20_000),
+    x=st.integers(0, WIDTH),
+    y=st.integers(0, HEIGHT),
+    width=st.integers(0, WIDTH),
+    height=st.integers(0, HEIGHT),
+    kind=st.sampled_from(BoxKind),
+    label=st.text(max_size=120),
+    is_clear=st.booleans(),
+)
+
+
+@settings(max_examples=40, deadline=None, phases=(Phase.explicit, Phase.generate))
+@given(st.lists(some_boxes, max_size=40))
+def test_labels_never_lie_over_each_other_nor_leave_the_drawing(some: list[PictureBox]) -> None:
+    picture = a_picture(boxes=tuple(some), png=b"")
+    root = read(layout_svg(picture))
+
+    found = strips(root)
+    meeting = sum(one.meets(other) for one, other in combinations(found, 2))
+    outside = [strip for strip in found if strip.x < 0 or strip.x + strip.width > size_of(picture)[0]]
+    assert (meeting, outside) == (0, [])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300), st.text(max_size=100))
+def test_any_label_and_any_url_make_a_file_that_parses(label: str, url: str) -> None:
+    root = read(layout_svg(a_picture(url=url, png=b"", boxes=(a_box(label=label),))))
+
+    assert len(drawn(root)) == 1
+
+
+def test_nothing_that_a_page_says_becomes_a_part_of_the_drawing() -> None:
+    root = read(layout_svg(a_picture(url=ALL, boxes=(a_box(label=ALL + "\ufffe\uffff"),))))
+
+    names = {each.tag.removeprefix(SVG) for each in root.iter()}
+    assert names <= {"svg", "defs", "pattern", "g", "path", "rect", "image", "text", "title"}
+    assert not any(name.startswith("on") for each in root.iter() for name in each.attrib)
+    assert (drawn(root)[0].findtext(f"{SVG}title") or "").startswith(HOSTILE[:60])
+
+
+def test_a_drawing_is_bounded() -> None:
+    many = tuple(a_box(number=number, y=number % HEIGHT, label="x" * 5_000) for number in range(3_000))
+
+    svg = layout_svg(a_picture(boxes=many, png=b""))
+
+    assert len(drawn(read(svg))) == MOST_BOXES
+    assert len(svg) < 400_000
+
+
+def test_the_same_picture_gives_the_same_bytes() -> None:
+    assert layout_svg(a_picture()) == layout_svg(a_picture())
+
+
+def test_what_stands_on_a_picture_is_told_content_first_then_by_number() -> None:
+    menu = [a_box(BoxKind.BOILERPLATE, label="menu"), a_box(BoxKind.BOILERPLATE, label="bar")]
+
+    assert boxes_told([*menu, menu[1], a_box()]) == [
+        ("content", "content", 1),
+        ("left out", "bar", 2),
+        ("left out", "menu", 1),
+    ]
+
+
+def test_a_long_label_is_as_wide_as_what_is_shown_of_it() -> None:
+    assert label_strip(a_box(label="x" * 999), WIDTH) == label_strip(a_box(label="x" * 9_999), WIDTH)
+    assert label_strip(a_box(label="\u6f22" * 20), WIDTH).width > label_strip(a_box(label="x" * 20), WIDTH).width
+
+
+class TestBoxesAsTheyAreStored:
+    @settings(max_examples=40, deadline=None)
+    @given(some_boxes)
+    def test_they_come_back(self, box: PictureBox) -> None:
+        assert PictureBox.from_json(box.to_json()) == box
+
+    @pytest.mark.parametrize(
+        "stored",
+        [
+            pytest.param({}, id="empty"),
+            pytest.param({**a_box().to_json(), "kind": "advert"}, id="unknown-kind"),
+            pytest.param({**a_box().to_json(), "x": None}, id="no-number"),
+        ],
+    )
+    def test_what_is_none_is_passed_over(self, stored: dict[str, Any]) -> None:
+        assert boxes_from([stored, a_box().to_json()]) == (a_box(),)
+
+
+def a_pictured_report(**other: Any) -> str:
+    template = a_template(teacher=TeacherFigures(2, 0.031, needs_rendering=True, agreement=0.934))
+    return render_report(a_report(layouts=(a_site(a_layout(picture=a_picture(**other), template=template)),)))
+
+
+class TestInTheReport:
+    def test_it_stands_beside_its_layout_once_with_the_figures_of_the_teacher(self) -> None:
+        tree = LexborHTMLParser(a_pictured_report())
+
+        assert len(tree.css(".layout .picture summary svg image")) == 1
+        assert len(tree.css(".picture > .rules li")) == len(boxes())
+        told = " ".join(tree.css(".layout .meta")[-1].text().split())
+        assert told == (
+            "A browser showed 2 pages, 3.1 % of the text is made by scripts, "
+            "agreement of browser, repetition and extractor 0.93, its pages need a browser"
+        )
+
+    def test_one_for_which_there_is_no_room_is_named(self) -> None:
+        told = LexborHTMLParser(render_report(a_report(layouts=(a_site(a_layout(left_out="https://a.example/x")),))))
+
+        assert "scrapy dedup analyze-layout https://a.example/x" in " ".join(told.css(".layout")[0].text().split())
+
+    def test_layouts_that_no_browser_saw_are_as_they_were(self) -> None:
+        assert "<image" not in render_report(a_report(layouts=(a_site(),)))
+
+    @pytest.mark.browser
+    def test_it_fits_opens_by_keyboard_and_asks_for_nothing(self, tmp_path: Path) -> None:
+        file = tmp_path / "report.html"
+        file.write_text(a_pictured_report(boxes=(*boxes(), a_box(label=ALL, y=700))), encoding="utf-8")
+        schemes: tuple[Scheme, ...] = ("light", "dark")
+
+        with chromium() as browser:
+            for width, scheme in ((width, scheme) for width in (1280, 390) for scheme in schemes):
+                with opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
+                    drawing = shown.page.locator(".picture svg").first
+                    small = drawing.bounding_box()
+                    shown.page.locator(".picture summary").focus()
+                    shown.page.keyboard.press("Enter")
+                    large = drawing.bounding_box()
+
+                    assert small
+                    assert large
+                    assert small["width"] <= 260 < large["width"]
+                    assert large["height"] > 2 * small["height"]
+                    assert (shown.overhang, shown.requests_elsewhere, shown.complaints) == (0, [], [])
+                    assert shown.page.evaluate("window.hacked") is None

@@ -1,0 +1,180 @@
+"""Which pages a browser looks at, and what is spent."""
+
+from dataclasses import replace
+
+import pytest
+
+from scrapy_dedup.core.templates import Template
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.vision_voices import Vision
+from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
+from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.service.teaching import LayoutSeen, PagesToShow, PageToShow, reason_to_show
+from scrapy_dedup.settings import Settings
+from tests.service.site_pages import DOMAIN, article, page_of, url_of
+from tests.service.test_site_learner import NOON, Watched
+
+UNSURE = Settings(teacher="unsure", output="text", learn_pages=20)
+NEW = replace(UNSURE, teacher="new")
+KNOWN = LayoutTemplate(7, Template(5, ("body",), {}, {}), pages=5, confidence=0.9, state="live")
+
+
+def site_with(*templates: LayoutTemplate) -> SiteKnowledge:
+    return SiteKnowledge(DOMAIN, 5, templates={one.layout: one for one in templates})
+
+
+@pytest.mark.parametrize(
+    ("met", "known", "settings", "reason"),
+    [
+        pytest.param(LayoutSeen(7), KNOWN, UNSURE, None, id="sure"),
+        pytest.param(LayoutSeen(7), KNOWN, NEW, "no browser has seen it", id="sure-but-new"),
+        pytest.param(LayoutSeen(7, is_drifting=True), KNOWN, Settings(), None, id="teacher-is-off"),
+        pytest.param(LayoutSeen(7, is_drifting=True), KNOWN, UNSURE, "its template ceased to fit", id="drifting"),
+        pytest.param(
+            LayoutSeen(7),
+            replace(KNOWN, confidence=0.5),
+            UNSURE,
+            "its template is unsure: confidence 0.50",
+            id="unsure",
+        ),
+        pytest.param(
+            LayoutSeen(7),
+            replace(KNOWN, state="probation", reason="failed"),
+            UNSURE,
+            "its template is not live: failed",
+            id="not-live",
+        ),
+        pytest.param(LayoutSeen(7), replace(KNOWN, source="visual", confidence=0.1), NEW, None, id="seen-already"),
+        pytest.param(
+            LayoutSeen(7), replace(KNOWN, overrides=(Override("drop", ".ad"),)), NEW, None, id="decided-by-a-person"
+        ),
+        pytest.param(LayoutSeen(8, 5), KNOWN, UNSURE, "it has no template of its own", id="missing"),
+        pytest.param(LayoutSeen(8, 4), KNOWN, UNSURE, None, id="too-few-pages"),
+        pytest.param(LayoutSeen(REST, 50), KNOWN, NEW, None, id="of-no-layout"),
+        pytest.param(LayoutSeen(REST, 9), replace(KNOWN, layout=REST), NEW, None, id="the-rest-is-sure"),
+        pytest.param(
+            LayoutSeen(REST, 9),
+            replace(KNOWN, layout=REST, state="probation", reason="failed"),
+            UNSURE,
+            "its template is not live: failed",
+            id="the-rest-is-not-live",
+        ),
+    ],
+)
+def test_a_browser_looks_at_what_is_not_sure(
+    met: LayoutSeen, known: LayoutTemplate, settings: Settings, reason: str | None
+) -> None:
+    assert reason_to_show(site_with(known), met, settings) == reason
+
+
+def test_pages_that_come_without_text_are_looked_at_once() -> None:
+    looked_at = replace(KNOWN, vision=Vision(shown=1, js_share=0.0, needs_rendering=False))
+
+    for known, reason in ((KNOWN, "its pages say next to nothing without scripts"), (looked_at, None)):
+        assert reason_to_show(site_with(known), LayoutSeen(7, is_empty=True), UNSURE) == reason
+
+
+def test_nothing_is_shown_of_a_site_of_which_nothing_is_learned() -> None:
+    assert reason_to_show(None, LayoutSeen(7, 99), NEW) is None
+
+
+def a_page(number: int, layout: int, domain: str = DOMAIN) -> PageToShow:
+    url, html = url_of("a", number), article(number)
+    return PageToShow(domain, layout, page_key(url), url, html, page_of(html))
+
+
+@pytest.fixture
+def taught() -> Watched:
+    """A site of one layout, learned from 20 pages."""
+    watched = Watched(NEW)
+    watched.take(range(20))
+    watched.learn()
+    watched.take(range(20, 30))
+    return watched
+
+
+def layout_of(learner: SiteLearner) -> int:
+    assert learner.knowledge is not None
+    return next(layout for layout in learner.knowledge.templates if layout != REST)
+
+
+def offered(waiting: PagesToShow, taught: Watched, numbers: range) -> list[str]:
+    """Return the reasons of the pages that were taken in."""
+    learner = taught.learner
+    for number in numbers:
+        waiting.meet(learner, a_page(number, layout_of(learner)))
+    return [page.reason for page in iter(waiting.take, None)]
+
+
+def test_a_layout_has_so_many_pages_and_no_more(taught: Watched) -> None:
+    waiting = PagesToShow(NEW)
+
+    assert offered(waiting, taught, range(20, 60)) == ["no browser has seen it"] * 2
+    assert offered(waiting, taught, range(20, 60)) == []
+    assert not waiting.is_over
+
+
+def test_pages_on_which_templates_are_tried_are_not_shown(taught: Watched) -> None:
+    waiting = PagesToShow(replace(NEW, teacher_layout_pages=3))
+    learner = taught.learner
+    tried = [number for number in range(20) if learner.is_tried(page_key(url_of("a", number)))]
+
+    assert len(tried) == 4
+    assert not any(waiting.meet(learner, a_page(number, layout_of(learner))) for number in tried)
+
+
+def test_the_budget_of_a_crawl_ends_all(taught: Watched) -> None:
+    waiting = PagesToShow(replace(NEW, teacher_pages=1))
+
+    assert len(offered(waiting, taught, range(20, 30))) == 1
+    assert waiting.is_over
+
+
+def test_the_budget_of_a_domain_counts_all_its_layouts(taught: Watched) -> None:
+    waiting = PagesToShow(replace(NEW, teacher_domain_pages=1))
+
+    assert len(offered(waiting, taught, range(20, 30))) == 1
+    assert not waiting.is_over
+
+
+def test_a_page_that_was_not_shown_costs_nothing_but_only_so_often(taught: Watched) -> None:
+    waiting, learner = PagesToShow(replace(NEW, teacher_layout_pages=1)), taught.learner
+    shown = 0
+    for number in range(20, 30):
+        if waiting.meet(learner, a_page(number, layout_of(learner))):
+            page = waiting.take()
+            assert page is not None
+            waiting.fail(page, lasting=False)
+            shown += 1
+
+    assert shown == 2
+
+
+def test_without_a_browser_nothing_waits_any_more(taught: Watched) -> None:
+    waiting, learner = PagesToShow(NEW), taught.learner
+    for number in (20, 21):
+        waiting.meet(learner, a_page(number, layout_of(learner)))
+    first = waiting.take()
+    assert first is not None
+
+    waiting.fail(first, lasting=True)
+
+    assert (len(waiting), waiting.is_over) == (0, True)
+    assert offered(waiting, taught, range(20, 30)) == []
+
+
+def test_a_page_without_text_is_shown_with_its_scripts() -> None:
+    html = "<div id=root></div><script src=/app.js></script>"
+    page = PageToShow(DOMAIN, 7, b"k", "https://a.example/", html, page_of(html))
+
+    assert page.needs_scripts
+    assert not a_page(1, 7).needs_scripts
+
+
+def test_what_a_browser_saw_makes_new_templates(taught: Watched) -> None:
+    """The sights themselves are tried in tests of the learner."""
+    assert taught.learner.seen(layout_of(taught.learner)) >= 10
+    assert not taught.learner.is_drifting(layout_of(taught.learner))
+    taught.learner.end_teaching()
+    assert not taught.learner.is_taught
+    assert taught.at > NOON
