@@ -48,6 +48,7 @@ class Teaching:
         self._under_way = 0
         self._failures = 0
         self._ended = False
+        self._has_met_young = False
 
     def watch(self) -> None:
         """Begin to hear when the crawl has nothing else to do; call it on the crawl's thread."""
@@ -69,6 +70,11 @@ class Teaching:
             deferred_from_coro(self._teach(page))
 
     def _idle(self) -> None:
+        if not self._has_met_young:
+            self._has_met_young = True
+            for learner in self._crawl.learners.values():
+                if learner.site is not None:
+                    self.waiting.meet_young(learner.site)
         if self.is_busy:
             self.begin()
             raise DontCloseSpider

@@ -133,6 +133,8 @@ class Crawl:
             if learner.site.note(*about, draft.cut, draft.fetched_at):
                 self.count("drift/alarms", 1)
             self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, *about))
+            if self.to_show.is_over and learner.site.is_taught:
+                learner.site.end_teaching()
 
     def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> None:
         """Find out what would have been removed of pages, once there is something to find it out by."""

@@ -10,7 +10,7 @@ from scrapy_dedup.core.drift import ENOUGH, Drift, DriftWatch
 from scrapy_dedup.core.layouts import VERSION, skeleton_of
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.site_learning import learn_sample
+from scrapy_dedup.service.site_learning import fewest_pages, learn_sample
 from scrapy_dedup.service.site_patterns import SitePatterns
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
@@ -113,10 +113,18 @@ class SiteLearner:
         if self._former is not None:
             self._learn_anew(self._former, at)
             return True
-        if known is None or len(self._sample) < max(self._settings.min_pages, min(known.pages, self._sample.most)):
+        needed = min(known.pages, self._sample.most) if known is not None else 0
+        if len(self._sample) < max(fewest_pages(self._settings, shown=True), needed):
             return False
         self._learn_all(at)
         return True
+
+    def young_pages(self) -> list[tuple[LearnedPage, str]]:
+        """Return pages to show of a site that has too few to learn from without a browser; empty for other sites."""
+        is_young = fewest_pages(self._settings, shown=True) <= len(self._sample) < self._settings.min_pages
+        if not is_young or (self.knowledge is not None and self.knowledge.templates):
+            return []
+        return [(page, html) for page, html in self._sample.sources() if not self.is_tried(page.page_key)]
 
     def end_teaching(self) -> None:
         """No browser looks at pages any more: what was kept for it can go."""

@@ -76,6 +76,10 @@ class SiteSample:
             for last in nlargest(len(self._sources) - HELD_BACK, self._sources):
                 del self._sources[last]
 
+    def sources(self) -> Iterator[tuple[LearnedPage, str]]:
+        """Iterate over the pages whose HTML is kept, the first HELD_BACK by their keys."""
+        return self.held_back(HELD_BACK)
+
     def pages(self) -> list[LearnedPage]:
         """Return the pages, by their keys."""
         return [self._pages[key] for key in sorted(self._pages)]

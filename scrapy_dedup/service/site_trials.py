@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Final, Self
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.path_verdicts import DropReason, learn
@@ -16,6 +16,9 @@ from scrapy_dedup.service.site_cleaning import quietly
 from scrapy_dedup.service.site_sample import LearnedPage, SiteSample
 from scrapy_dedup.service.site_sights import SiteSights
 from scrapy_dedup.settings import Settings
+
+# Of a page's text: where more is not to be seen, it is the browser that is odd.
+_MOST_UNSEEN: Final = 0.2
 
 
 @dataclass(slots=True)
@@ -138,11 +141,15 @@ def _witnesses(page: Page, kept: Mapping[str, Sequence[bool | None]], found: Cut
 
 
 def _tried(page: Page, found: Cut, theirs: Sequence[bool], template: Template) -> Trial:
-    # Extractors keep some comments and leave others: what readers wrote below a page is not what is tried here.
+    # Extractors keep some comments and leave others, and read what no person sees: neither is what is tried here.
+    passed_over = {DropReason.COMMENTS}
+    unseen = sum(len(block.text) for block, why in zip(page.blocks, found.removed, strict=True) if _is_unseen(why))
+    if unseen <= _MOST_UNSEEN * page.chars:
+        passed_over.add(DropReason.UNSEEN)
     judged = [
         (block, why is None, kept)
         for block, why, kept in zip(page.blocks, found.removed, theirs, strict=True)
-        if not _is_comment(why)
+        if why is None or why.reason not in passed_over
     ]
     blocks, our, their = zip(*judged, strict=True) if judged else ((), (), ())
     return try_out(blocks, our, their, template.repeated, template.pages)
@@ -150,3 +157,7 @@ def _tried(page: Page, found: Cut, theirs: Sequence[bool], template: Template) -
 
 def _is_comment(why: Why | None) -> bool:
     return why is not None and why.reason is DropReason.COMMENTS
+
+
+def _is_unseen(why: Why | None) -> bool:
+    return why is not None and why.reason is DropReason.UNSEEN

@@ -4,7 +4,8 @@ from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import Final
 
-from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.settings import Settings
@@ -113,14 +114,7 @@ class PagesToShow:
 
         A page on which templates are tried is none to learn from.
         """
-        if self.is_over or len(self._waiting) >= _MOST_WAITING or learner.is_tried(page.page_key):
-            return False
-        which = (page.domain, page.layout)
-        if (
-            self._of_layout[which] >= self._settings.teacher_layout_pages
-            or self._failed[which] >= _MOST_FAILURES
-            or self._of_domain[page.domain] >= self._settings.teacher_domain_pages
-        ):
+        if not self._has_room(page) or learner.is_tried(page.page_key):
             return False
         met = LayoutSeen(
             page.layout,
@@ -131,12 +125,37 @@ class PagesToShow:
         reason = reason_to_show(learner.knowledge, met, self._settings)
         if reason is None:
             return False
-        self._waiting.append(replace(page, reason=reason))
-        self._of_layout[which] += 1
+        self._add(replace(page, reason=reason))
+        return True
+
+    def meet_young(self, learner: SiteLearner) -> None:
+        """Take in pages of a site that has too few to learn from without a browser; other sites have none such."""
+        limits = parse_limits(self._settings)
+        for known, html in learner.young_pages():
+            page = parse_page(html, limits)
+            if isinstance(page, Page):
+                young = PageToShow(
+                    learner.domain, REST, known.page_key, known.url, html, page, "its site has few pages"
+                )
+                if self._has_room(young):
+                    self._add(young)
+
+    def _has_room(self, page: PageToShow) -> bool:
+        which = (page.domain, page.layout)
+        return (
+            not self.is_over
+            and len(self._waiting) < _MOST_WAITING
+            and self._of_layout[which] < self._settings.teacher_layout_pages
+            and self._failed[which] < _MOST_FAILURES
+            and self._of_domain[page.domain] < self._settings.teacher_domain_pages
+        )
+
+    def _add(self, page: PageToShow) -> None:
+        self._waiting.append(page)
+        self._of_layout[page.domain, page.layout] += 1
         self._of_domain[page.domain] += 1
         self._spent += 1
         self.is_over = self._spent >= self._settings.teacher_pages
-        return True
 
     def take(self) -> PageToShow | None:
         """Return the page that has waited longest; None where none waits."""

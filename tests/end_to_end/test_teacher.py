@@ -31,7 +31,9 @@ def site(origins: list[str]) -> Site:
     link = '<link rel=stylesheet href="/site.css"><link rel=stylesheet href="http://10.0.0.1/private.css">'
     pages: Site = {
         f"{origin}/posts/{name}": Answer(
-            post(name).replace("</head>", f"{link}</head>").replace("</h1>", f'</h1><p class="secret">{SECRET}</p>')
+            post(name)
+            .replace("</head>", f"{link}</head>")
+            .replace("</h1>", f'</h1><p class="secret">{SECRET} {name}</p>')
         )
         for name in POSTS
     }
@@ -177,3 +179,17 @@ def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(pro
         number = line["id"].rpartition("/")[2]
         assert f"Paragraph 5 of note {number} says" in line["cleaned"]
         assert "data-dedup" not in line["cleaned"]
+
+
+def test_a_site_of_three_pages_has_a_template_for_the_next_crawl(
+    project: Project, server: WebServer, browser: str
+) -> None:
+    pages = [url for url in server.site if "/posts/" in url][:3]
+    settings: dict[str, Any] = {"DEDUP_TEACHER_BROWSER": browser, "DEDUP_UNCHANGED_ENABLED": False}
+    arguments = ("in-order", "-a", f"start={' '.join(pages)}")
+    first = project.crawl(*arguments, DEDUP_TEACHER="new", **settings)
+    second = project.crawl(*arguments, **settings)
+
+    assert first.count("teacher/pages") == 2
+    assert second.count("pages/by_template") == 3
+    assert not any(FOOTER in line["cleaned"] or SECRET in line["cleaned"] for line in second.stored)
