@@ -17,9 +17,9 @@ from benchmarks.corpus import pages, sites
 from benchmarks.words import Score, Truth, mean, score, truth, words
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import Template, cut, template_of
+from scrapy_dedup.core.template_learning import learn_template
+from scrapy_dedup.core.templates import Template, cut
 from scrapy_dedup.core.urls import page_key
 
 # Knowledge of a site at this point of a crawl, with --stream.
@@ -90,7 +90,7 @@ def judge(
     ]
     read.sort(key=lambda one: one.key)
     start = time.process_time()
-    template = template_of(learn([observe(one.page) for one in read[:number]]))
+    template = learn_template([observe(one.page) for one in read[:number]])
     learn_ms = _per_page(start, min(number, len(read)))
     rest = read[number:] if stream else read
     scores = list(_scores(rest, template, lines))

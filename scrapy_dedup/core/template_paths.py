@@ -72,6 +72,19 @@ class PathLookup:
             ),
         )
 
+    def why_behind(self, path: str, on_pages: int) -> Why:
+        """Return why a list of links is dropped that stands behind all text."""
+        return self._why(
+            (path, -1),
+            lambda: Why(
+                DropReason.LINKS,
+                path,
+                f"links behind all text, as on {on_pages} of {self.pages} pages",
+                on_pages=on_pages,
+                of_pages=self.pages,
+            ),
+        )
+
     def _find(self, steps: list[str]) -> Standing:
         """Walk down the steps as far as they are known, then look at names alone."""
         reached, inside = ROOT, False

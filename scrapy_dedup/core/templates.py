@@ -9,6 +9,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.path_statistics import OWN_TEXT
 from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict, SiteVerdicts
+from scrapy_dedup.core.tails import Row, tail_of
 from scrapy_dedup.core.template_paths import PathLookup, Why
 from scrapy_dedup.core.template_selectors import Selectors, selectors_of
 
@@ -48,6 +49,8 @@ class Template:
     """By folded path, each after the one above it; of what stands in something dropped there is none."""
     repeated: Mapping[int, int]
     """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
+    tails: Mapping[str, int] = field(default_factory=dict)
+    """Folded paths of lists of links that often stand behind the text, and on how many pages they do."""
     version: int = VERSION
     lookup: PathLookup = field(init=False, repr=False, compare=False)
 
@@ -68,6 +71,7 @@ class Template:
             "columns": list(_COLUMNS),
             "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
+            "tails": dict(self.tails),
         }
 
     @classmethod
@@ -86,13 +90,14 @@ class Template:
             verdicts = _outline(stored["paths"], pages)
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
             containers = tuple(map(str, stored["containers"]))
+            tails = {str(path): int(count) for path, count in stored.get("tails", {}).items()}
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated)
+        return cls(pages, containers, verdicts, repeated, tails)
 
 
 _COLUMNS: Final = ("depth", "step", "verdict", "inside", "pages", "repeated", "links", "coverage")
@@ -217,12 +222,30 @@ def cut(page: Page, template: Template) -> Cut:
     fit = 1 - unknown / total if total else 1.0
     back = _put_back(inside)
     if not back:
-        return Cut(removed, fit, mild=False)
+        return Cut(_without_tail(page, removed, template), fit, mild=False)
     mild = [
         None if why is not None and _kind(why) in back and find(block.path).inside else why
         for block, why in zip(page.blocks, removed, strict=True)
     ]
     return Cut(mild, fit, mild=True)
+
+
+def _without_tail(page: Page, removed: list[Why | None], template: Template) -> list[Why | None]:
+    """Leave out links behind the text too, where the site's pages have them there."""
+    if not template.tails:
+        return removed
+    fold = template.lookup.folding.path
+    found = tail_of(
+        [
+            Row(fold(block.path), len(block.text), block.link_chars, why is None)
+            for block, why in zip(page.blocks, removed, strict=True)
+        ]
+    )
+    if found is not None and (pages := template.tails.get(found.path)):
+        why = template.lookup.why_behind(found.path, pages)
+        for place in found.places:
+            removed[place] = why
+    return removed
 
 
 # Only a text as long as a sentence is dropped for itself; shorter ones go or stay with their path.

@@ -9,8 +9,8 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.layouts import LayoutIndex, cluster
 from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
-from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.templates import Template, part_of, template_of
+from scrapy_dedup.core.template_learning import learn_template
+from scrapy_dedup.core.templates import Template, part_of
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
@@ -63,8 +63,8 @@ def learn_sample(
         return SiteKnowledge(domain, len(pages))
     observations = [page.observation for page in pages]
     looks = [one.seen.paths for one in shown.all]
-    static = template_of(learn(observations))
-    visual = template_of(learn(observations, looks=looks)) if looks else static
+    static = learn_template(observations)
+    visual = learn_template(observations, looks) if looks else static
     trials = Trials(sample, pages, shown, settings)
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final, Self
 
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.path_verdicts import DropReason, learn
+from scrapy_dedup.core.path_verdicts import DropReason
+from scrapy_dedup.core.template_learning import learn_template
 from scrapy_dedup.core.template_paths import Why
-from scrapy_dedup.core.templates import Cut, Template, cut, template_of
+from scrapy_dedup.core.templates import Cut, Template, cut
 from scrapy_dedup.core.trial import Trial, try_out
 from scrapy_dedup.core.vision_voices import Sighted, agreements, confidence_of
 from scrapy_dedup.service.policies import parse_limits
@@ -84,9 +85,9 @@ class Trials:
         held = list(sample.held_back(sample.tried))
         keys = frozenset(page.page_key for page, _ in held)
         others = [page.observation for page in pages if page.page_key not in keys]
-        self._static = template_of(learn(others))
+        self._static = learn_template(others)
         looks = [one.seen.paths for one in sights.without(keys).all]
-        self._visual = template_of(learn(others, looks=looks)) if looks else None
+        self._visual = learn_template(others, looks) if looks else None
         self._sighted = Sighted(looks, self._visual.lookup.folding) if self._visual else None
         self._limits = parse_limits(settings)
         self._outcomes = {page.page_key: self._try(page, html) for page, html in held}

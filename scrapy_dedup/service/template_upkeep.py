@@ -125,6 +125,10 @@ def _shown(versions: Sequence[StoredTemplate], version: int | None) -> ShownTemp
     else:
         content = [Line(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers]
         exclude = [Line(name_of_path(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
+        exclude += [
+            Line(f"{name_of_path(path)}, behind all text", template.lookup.why_behind(path, pages).evidence)
+            for path, pages in template.tails.items()
+        ]
     return ShownTemplate(
         stored,
         tuple((each.version, each.state) for each in versions),
