@@ -21,6 +21,8 @@ from scrapy_dedup.service.site_cleaning import SiteCut
 MANY: Final = 60
 _FIELDS: Final = {Field.TITLE: BoxKind.TITLE, Field.DATE: BoxKind.DATE, Field.AUTHOR: BoxKind.AUTHOR}
 _LEAST_PIXELS: Final = 2
+# Of the areas of two boxes, for one around both.
+_MOST_SPREAD: Final = 1.5
 # Of a label and what is written on the page: letters reach beyond their boxes.
 _CLEARANCE: Final = 2
 
@@ -155,7 +157,8 @@ class _Drawing:
         areas: list[_Area] = []
         for number, verdict, area in self._areas(verdicts):
             last = areas[-1] if areas else None
-            if last and last.verdict == verdict and last.parent == parents[number] != NO_ELEMENT:
+            is_next = last and last.verdict == verdict and last.parent == parents[number] != NO_ELEMENT
+            if last and is_next and _stand_together(last.box, area):
                 areas[-1] = _Area(last.parent, last.parent, verdict, _union((last.box, area)))
             else:
                 areas.append(_Area(number, parents[number], verdict, area))
@@ -278,6 +281,12 @@ def _hidden(flags: int) -> str:
 
 def _around_all(boxes: Sequence[Box]) -> Box | None:
     return _union(boxes) if boxes else None
+
+
+def _stand_together(one: Box, other: Box) -> bool:
+    """Say whether one box around both holds little else: a column and a footer stand around all that is between."""
+    both = _union((one, other))
+    return both.width * both.height <= _MOST_SPREAD * (one.width * one.height + other.width * other.height)
 
 
 def _union(boxes: Sequence[Box]) -> Box:

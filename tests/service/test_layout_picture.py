@@ -117,6 +117,36 @@ def test_content_and_what_is_left_out_do_not_share_a_box(knowledge: SiteKnowledg
             assert held[box.number] == {False}
 
 
+def test_a_column_and_a_footer_have_a_box_each_for_one_around_both_would_hold_the_content(
+    knowledge: SiteKnowledge,
+) -> None:
+    html = article(3).replace('<div class="side">', '<div class="side" id="apart">')
+    page = page_of(html)
+    given = numbered(html, page)
+    assert given is not None
+    sight = a_sight(given, page)
+    side = next(
+        number
+        for number, tag in enumerate(given.tags)
+        if tag == "div" and f'id="apart" {given.attribute}="{number}"' in given.html
+    )
+    moved = {
+        number: seen._replace(box=seen.box._replace(x=900, y=200)) if side in around(given, number) else seen
+        for number, seen in sight.elements.items()
+    }
+    _, boxes = drawn(html, url_of("a", 3), knowledge, sight=replace(sight, elements=moved))
+
+    content = next(box for box in boxes if box.kind is BoxKind.CONTENT)
+    left_out = [box for box in boxes if box.kind is BoxKind.BOILERPLATE]
+    assert not any(
+        box.x <= content.x
+        and box.y <= content.y
+        and box.x + box.width >= content.x + content.width
+        and box.y + box.height >= content.y + content.height
+        for box in left_out
+    )
+
+
 def test_outer_boxes_come_first_and_fields_last(knowledge: SiteKnowledge) -> None:
     _, boxes = drawn(article(3), url_of("a", 3), knowledge)
 
