@@ -23,7 +23,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.learned_site import put_site
+from tests.service.learned_site import WORDS, post, put_site
 from tests.service.site_pages import DOMAIN, article, page_of, pages, url_of
 from tests.service.stored_pages import DOMAIN as STORED_DOMAIN
 from tests.service.stored_pages import NOON
@@ -117,34 +117,22 @@ def test_content_and_what_is_left_out_do_not_share_a_box(knowledge: SiteKnowledg
             assert held[box.number] == {False}
 
 
-def test_a_column_and_a_footer_have_a_box_each_for_one_around_both_would_hold_the_content(
-    knowledge: SiteKnowledge,
-) -> None:
-    html = article(3).replace('<div class="side">', '<div class="side" id="apart">')
+def test_a_column_and_a_footer_have_a_box_each_for_one_around_both_would_hold_the_content() -> None:
+    site = learn_site(DOMAIN, [(url_of("p", number), post(name)) for number, name in enumerate(WORDS)], SETTINGS)
+    html = post("hemp")
     page = page_of(html)
     given = numbered(html, page)
     assert given is not None
     sight = a_sight(given, page)
-    side = next(
-        number
-        for number, tag in enumerate(given.tags)
-        if tag == "div" and f'id="apart" {given.attribute}="{number}"' in given.html
-    )
-    moved = {
-        number: seen._replace(box=seen.box._replace(x=900, y=200)) if side in around(given, number) else seen
-        for number, seen in sight.elements.items()
-    }
-    _, boxes = drawn(html, url_of("a", 3), knowledge, sight=replace(sight, elements=moved))
+    column = sight.elements[given.tags.index("aside")]
+    beside = column._replace(box=Box(900, 200, 300, 40))
+    sight = replace(sight, elements=sight.elements | {column.number: beside})
+    _, boxes = drawn(html, url_of("p", 99), site, sight=sight)
 
-    content = next(box for box in boxes if box.kind is BoxKind.CONTENT)
+    (content,) = (box for box in boxes if box.kind is BoxKind.CONTENT)
     left_out = [box for box in boxes if box.kind is BoxKind.BOILERPLATE]
-    assert not any(
-        box.x <= content.x
-        and box.y <= content.y
-        and box.x + box.width >= content.x + content.width
-        and box.y + box.height >= content.y + content.height
-        for box in left_out
-    )
+    assert len(left_out) == 3
+    assert not any(box.y <= content.y and box.y + box.height >= content.y + content.height for box in left_out)
 
 
 def test_outer_boxes_come_first_and_fields_last(knowledge: SiteKnowledge) -> None:
