@@ -1,7 +1,9 @@
 """Are title, date and author found where no page declares them; beside trafilatura and htmldate?
 
 Truth is what pages declare as JSON-LD and OpenGraph; both are taken out before any method sees a page. On listings,
-which have no date and author of their own, any value is counted as wrong.
+which have no date and author of their own, any value is counted as wrong. A title is right when its words are those of
+a declared one, the name of the site aside at either. A date is right when the day is; "zone aside" a day is right,
+too, that the declared moment has elsewhere on earth.
 """
 
 import argparse
@@ -10,6 +12,9 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +23,9 @@ from benchmarks.corpus import _decode as decode
 from benchmarks.single_pages import is_right
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.metadata import metadata_of
+from scrapy_dedup.core.metadata_facts import Facts
+from scrapy_dedup.core.metadata_json_ld import values_of
+from scrapy_dedup.core.metadata_titles import folded
 
 FIELDS = ("title", "date", "author")
 Values = dict[str, str | None]
@@ -41,8 +49,40 @@ def declared(html: str, url: str) -> Values:
     return {
         field: getattr(found, field)
         for field in FIELDS
-        if re.match(r"json-ld|og:|article:|twitter:", found.sources.get(field, ""))
+        if field != "title" and re.match(r"json-ld|og:|article:|twitter:", found.sources.get(field, ""))
     }
+
+
+class Titles:
+    """The titles that a page declares in JSON-LD and OpenGraph, also where a heading says the same."""
+
+    def __init__(self, html: str, url: str) -> None:
+        page = parse_page(html)
+        self.facts = Facts(page, url, None) if isinstance(page, Page) else None
+        metas = self.facts.metas if self.facts else {}
+        headlines = values_of(self.facts.things, "headline") if self.facts else ()
+        found = [*metas.get("og:title", ()), *metas.get("twitter:title", ()), *headlines]
+        self.forms = {form for title in found if isinstance(title, str) for form in self.forms_of(title)}
+
+    def forms_of(self, title: str) -> set[str]:
+        """Return the words of a title, with the site's name and without; the same for every method."""
+        cut = self.facts.site.cut_off(title) if self.facts else title
+        return {words for words in (folded(unescape(title)), folded(unescape(cut))) if words}
+
+    def has(self, value: str) -> bool:
+        return not self.forms.isdisjoint(self.forms_of(value))
+
+
+def is_same_moment(value: str, gold: str) -> bool:
+    """Tell whether a day is that of a declared moment in any zone of the earth."""
+    try:
+        day, moment = date.fromisoformat(value[:10]), datetime.fromisoformat(gold)
+    except ValueError:
+        return False
+    if len(gold) <= 10 or moment.tzinfo is None:
+        return day == moment.date()
+    moment = moment.astimezone(UTC)
+    return (moment - timedelta(hours=12)).date() <= day <= (moment + timedelta(hours=14)).date()
 
 
 def ours(html: str, url: str) -> Values:
@@ -88,19 +128,27 @@ def main() -> None:
 def judge(row: dict[str, Any], folder: Path, counts: defaultdict[str, Counter[str]]) -> None:
     """Count what each method makes of one page."""
     html = decode((folder / row["html_file"]).read_bytes())
-    true, bare = declared(html, row["url"]), stripped(html)
+    true, titles, bare = declared(html, row["url"]), Titles(html, row["url"]), stripped(html)
     is_listing = row.get("page_type") in _LISTINGS
     for name, method in _METHODS.items():
         found = method(bare, row["url"])
-        for field in FIELDS:
+        if "title" in found and titles.forms:
+            count(counts[f"title: {name}"], found["title"], titles.has)
+        for field in ("date", "author"):
             if field not in found:
                 continue
-            value = found[field]
-            if true.get(field) and not is_listing:
-                kind = "right" if value and is_right(field, value, true[field] or "") else "wrong" if value else "empty"
-                counts[f"{field}: {name}"].update(["pages", kind])
-            elif is_listing and field != "title" and not row.get("publish_date" if field == "date" else field):
-                counts[f"{field} of listings: {name}"].update(["pages", "wrong" if value else "empty"])
+            gold = true.get(field)
+            if gold and not is_listing:
+                count(counts[f"{field}: {name}"], found[field], partial(is_right, field, gold=gold))
+                if field == "date":
+                    count(counts[f"date, zone aside: {name}"], found[field], partial(is_same_moment, gold=gold))
+            elif is_listing and not row.get("publish_date" if field == "date" else field):
+                count(counts[f"{field} of listings: {name}"], found[field], lambda _: False)
+
+
+def count(counter: Counter[str], value: str | None, is_true: Callable[[str], bool]) -> None:
+    """Count a value as right, wrong or missing."""
+    counter.update(["pages", "empty" if not value else "right" if is_true(value) else "wrong"])
 
 
 if __name__ == "__main__":

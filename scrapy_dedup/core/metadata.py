@@ -4,7 +4,7 @@ Nothing is guessed where evidence contradicts itself: no value is better than a 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,10 +19,11 @@ from scrapy_dedup.core.locators import (
     comparable,
     value_in,
 )
-from scrapy_dedup.core.metadata_dates import day_in_url, declared_day, placed_day, written_day
-from scrapy_dedup.core.metadata_facts import Facts, is_heading, says_author, says_date
+from scrapy_dedup.core.metadata_dates import day_in_url, declared_day
+from scrapy_dedup.core.metadata_facts import Facts, is_heading, says_author
 from scrapy_dedup.core.metadata_json_ld import names_of, values_of
-from scrapy_dedup.core.metadata_people import byline_name, declared_names, is_byline, is_label
+from scrapy_dedup.core.metadata_people import declared_names, is_byline
+from scrapy_dedup.core.metadata_seen import day_of_places, day_of_times, marked_author, seen_author, seen_days
 from scrapy_dedup.core.metadata_titles import folded, heading, part_with
 
 __all__ = ["Evidence", "Metadata", "evidence_of", "metadata_of"]
@@ -52,6 +53,12 @@ _DATES: Final = tuple(
     "parsely-pub-date sailthru.date publish-date publish_date publishdate publication_date published-date pubdate "
     "og:release_date release_date citation_date".split()
 )
+# What other names have in common that mean it, too.
+_PUBLISHED: Final = re.compile(
+    r"(?:publi(?:sh|cation)|posted|release|original|upload).{0,8}(?:date|time)|(?:date|time).{0,4}(?:publi|posted|original)"
+    r"|pub[._-]?date"
+)
+_NOT_PUBLISHED: Final = re.compile(r"modif|updat|last|expir|valid|unpubl")
 # Days of any kind, often of the last change: believed where a reader sees none.
 _ANY_DATES: Final = ("dc.date", "dcterms.date", "date")
 _AUTHORS: Final = tuple(
@@ -61,12 +68,6 @@ _AUTHORS: Final = tuple(
 _BYLINE_LABELS: Final = frozenset(["written by", "by", "author", "posted by"])
 # So many blocks of a page are tried as its title, its day or its author.
 _MOST_SHOWN: Final = 12
-# A page with more days than this is a list or a thread. A thread begins with its oldest post.
-_DAYS_OF_ONE_PAGE: Final = 3
-_NAMES_OF_ONE_PAGE: Final = 3
-_CHANGED: Final = re.compile(r"updat|modif|edited|review|aktualisiert|geändert|mis à jour", re.IGNORECASE)
-# Days of people, rights and offers.
-_OTHER_DAYS: Final = re.compile(r"joined|registered|member|since|born|copyright|©|expire|deadline|until", re.IGNORECASE)
 
 
 def metadata_of(page: Page, url: str | None, locators: Locators | None = None) -> Metadata:
@@ -90,7 +91,7 @@ def metadata_of(page: Page, url: str | None, locators: Locators | None = None) -
     )
 
 
-_VISIBLE: Final = frozenset(["h1", "text", "byline", "time", "url", "title"])
+_VISIBLE: Final = frozenset(["h1", "text", "byline", "time", "url", "title", "script"])
 
 
 def evidence_of(page: Page, url: str | None = None) -> Evidence:
@@ -149,7 +150,7 @@ def _date(facts: Facts, near: Sequence[Block]) -> _Found | None:
     for value in values_of(facts.things, "datePublished"):
         if day := declared_day(value):
             return day, "json-ld"
-    if found := _day_of_metas(facts, _DATES):
+    if found := _day_of_metas(facts, _DATES) or _day_of_metas(facts, _publishing(facts.metas)):
         return found
     marked = [value for mark, value in facts.page.declared.marks if "date" in mark]
     if days := [day for value in marked if (day := declared_day(value))]:
@@ -159,8 +160,25 @@ def _date(facts: Facts, near: Sequence[Block]) -> _Found | None:
         return located, "locator"
     if day := day_in_url(facts.url):
         return day, "url"
-    seen, changed = _seen_days(near)
-    return seen or _day_of_times(facts) or changed or _day_of_places(facts.page) or _day_of_metas(facts, _ANY_DATES)
+    return _seen_day(facts, near) or _day_of_metas(facts, _ANY_DATES)
+
+
+def _seen_day(facts: Facts, near: Sequence[Block]) -> _Found | None:
+    """Return the day that a reader sees, or that a script of the page is told."""
+    seen, changed = seen_days(near)
+    if seen:
+        return seen, "text"
+    if day := day_of_times(facts.page, near):
+        return day, "time"
+    days = {day[:10]: day for value in facts.page.declared.days if (day := declared_day(value))}
+    if len(days) == 1:
+        return days.popitem()[1], "script"
+    day = changed or day_of_places(facts.page)
+    return (day, "text") if day else None
+
+
+def _publishing(names: Iterable[str]) -> list[str]:
+    return [name for name in names if _PUBLISHED.search(name) and not _NOT_PUBLISHED.search(name)]
 
 
 def _day_of_metas(facts: Facts, names: Sequence[str]) -> _Found | None:
@@ -169,41 +187,6 @@ def _day_of_metas(facts: Facts, names: Sequence[str]) -> _Found | None:
             if day := declared_day(value):
                 return day, name
     return None
-
-
-def _day_of_times(facts: Facts) -> _Found | None:
-    days = [
-        day
-        for when, text in facts.page.declared.times
-        if not _CHANGED.search(text) and (day := declared_day(when) or written_day(text[:LONGEST_LINE]))
-    ]
-    return (days[0], "time") if days and not _is_of_list([day[:10] for day in days]) else None
-
-
-def _seen_days(near: Sequence[Block]) -> tuple[_Found | None, _Found | None]:
-    """Return the first day near the title, and the first that is called the day of a change."""
-    published: list[str] = []
-    changed: list[str] = []
-    for block in near:
-        if found := placed_day(block.text):
-            before = block.text[: found[0]]
-            if not _OTHER_DAYS.search(before):
-                (changed if _CHANGED.search(before) else published).append(found[1])
-    if _is_of_list(published):
-        return None, None
-    return (published[0], "text") if published else None, (changed[0], "text") if changed else None
-
-
-def _is_of_list(days: Sequence[str]) -> bool:
-    """Tell whether days are those of several pages: many, and the first is not the oldest, as it is in a thread."""
-    return len(set(days)) > _DAYS_OF_ONE_PAGE and days[0] != min(days)
-
-
-def _day_of_places(page: Page) -> _Found | None:
-    """Return the day that stands in places named so; several are those of a list."""
-    named = (block for block in page.blocks if len(block.text) <= LONGEST_LINE and says_date(block.path))
-    days = {day for block in named if (day := written_day(block.text))}
-    return (days.pop(), "text") if len(days) == 1 else None
 
 
 def _author(facts: Facts, near: Sequence[Block]) -> _Found | None:
@@ -216,28 +199,9 @@ def _author(facts: Facts, near: Sequence[Block]) -> _Found | None:
     label = facts.metas.get("twitter:label1", [""])[0].strip().lower()
     if label in _BYLINE_LABELS and (name := declared_names(facts.metas.get("twitter:data1", ()))):
         return name, "twitter:data1"
-    for mark, value in facts.page.declared.marks:
-        if "date" not in mark and (name := byline_name(value, is_marked=True)):
-            return name, "rel" if mark == "rel" else "itemprop"
+    if marked := marked_author(facts.page):
+        return marked
     if located := facts.located.get(Field.AUTHOR):
         return located, "locator"
-    return _seen_author(near)
-
-
-def _seen_author(near: Sequence[Block]) -> _Found | None:
-    for is_marked in (True, False):
-        names = dict.fromkeys(_bylines(near, is_marked=is_marked))
-        if names:
-            # Many bylines are those of a list, or of answers.
-            return (next(iter(names)), "byline") if len(names) <= _NAMES_OF_ONE_PAGE else None
-    return None
-
-
-def _bylines(near: Sequence[Block], *, is_marked: bool) -> Iterator[str]:
-    """Give the names in bylines: those whose place says so, or those that begin with "by"."""
-    labelled = False
-    for block in near:
-        told = labelled or (is_marked and says_author(block.path))
-        labelled = is_label(block.text)
-        if (told or not is_marked) and not labelled and (name := byline_name(block.text, is_marked=told)):
-            yield name
+    name = seen_author(near)
+    return (name, "byline") if name else None

@@ -25,22 +25,25 @@ _MONTHS: Final = (
 _MONTH_OF: Final = {name: number for number, names in enumerate(_MONTHS, 1) for name in names.split()}
 _NAME: Final = rf"(?P<month>{'|'.join(sorted(_MONTH_OF, key=lambda name: (-len(name), name)))})"
 _YEAR: Final = r"(?P<year>(?:19|20)\d\d)"
+# Minutes of reading in an element of their own often follow without a blank.
+_END: Final = r"(?:\b|(?=\d\d? ?min))"
 _DAY: Final = r"(?P<day>[0-3]?\d)"
 # Numbers with dots have the day first everywhere; with slashes and hyphens it depends, and is told only where one of
 # the two is above twelve.
 _WRITTEN: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
-        rf"\b{_NAME}\.?\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}\b",
-        rf"\b{_DAY}(?:st|nd|rd|th|er|º|\.)?\s+(?:de\s+)?{_NAME}\.?,?\s+(?:de\s+)?{_YEAR}\b",
+        rf"\b{_NAME}\.?\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}{_END}",
+        rf"\b{_DAY}(?:st|nd|rd|th|er|º|\.)?\s+(?:de\s+)?{_NAME}\.?,?\s+(?:de\s+)?{_YEAR}{_END}",
         rf"\b{_DAY}-{_NAME}-{_YEAR}\b",
         rf"\b{_YEAR}[-/.](?P<month>[01]?\d)[-/.]{_DAY}\b",
         rf"\b{_YEAR}年\s*(?P<month>[01]?\d)月\s*{_DAY}日",
         rf"\b{_DAY}\.\s?(?P<month>[01]?\d)\.\s?{_YEAR}\b",
         rf"\b(?P<first>[0-3]?\d)([/-])(?P<second>[0-3]?\d)\2{_YEAR}\b",
+        r"(?<![\d/])(?P<first>[0-3]?\d)/(?P<second>[0-3]?\d)/(?P<year>[0-3]\d)(?![\d/])",
     )
 )
-_HAS_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_HAS_YEAR: Final = re.compile(r"(?:19|20)\d\d|\d/\d\d?/\d\d")
 _FIRST_YEAR: Final = 1990
 _LAST_YEAR: Final = 2099
 
@@ -82,9 +85,13 @@ def placed_day(text: str) -> tuple[int, str] | None:
 def _read(found: re.Match[str]) -> str | None:
     parts = found.groupdict()
     if "first" in parts:
-        return _of_two(int(parts["first"]), int(parts["second"]), int(parts["year"]))
+        return _of_two(int(parts["first"]), int(parts["second"]), _full(int(parts["year"])))
     month = parts["month"].lower()
     return _day(int(parts["year"]), _MONTH_OF.get(month) or int(month), int(parts["day"]))
+
+
+def _full(year: int) -> int:
+    return year + 2_000 if year < 100 else year
 
 
 def _of_two(first: int, second: int, year: int) -> str | None:

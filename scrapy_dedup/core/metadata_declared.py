@@ -1,5 +1,6 @@
 """What a page says about itself, taken from its tree: meta elements, JSON-LD, marked times and names."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -27,6 +28,8 @@ class Declared:
     """(`datetime`, text) of each `time` element; either may be empty."""
     marks: tuple[tuple[str, str], ...] = ()
     """(`itemprop` or "rel", value) of the elements that are marked as author or as day of publication."""
+    days: tuple[str, ...] = ()
+    """What scripts hold under names that mean the day of publication."""
 
 
 _Pairs = tuple[tuple[str, str], ...]
@@ -35,24 +38,37 @@ _JSON_LD: Final = ("ld+json", "script[type='application/ld+json']")
 _TIME: Final = ("<time", "time")
 _ITEMPROP: Final = ("itemprop", "[itemprop~=author], [itemprop~=datePublished], [itemprop~=dateCreated]")
 _REL: Final = ("author", "[rel~=author]")
+# What such names hold in scripts; found by plain search, since an expression over a whole page is slow.
+_DAY_NAMES: Final = ("ublish", "ublication", "ub_date", "ubDate", "ost_date", "ostDate")
+_NAMED_DAY: Final = re.compile(
+    r"""\w*(?:\\*["']|&quot;)?\s*[:=]\s*(?:\\*["']|&quot;)(\d{4}-\d\d-\d\d[\w:.+ -]{0,20})"""
+)
+_OTHER_DAY: Final = re.compile(r"(?:last|planned|next|un|update|modif)\w*$", re.IGNORECASE)
+_NAME_CHARS: Final = 24
+_DAY_CHARS: Final = 80
+_MOST_DAYS: Final = 30
 
 
 def read_declared(tree: LexborHTMLParser, html: str) -> Declared:
     """Return what a page declares; bounded in number and length of everything that is read."""
     times, marks = read_marks(tree, html)
-    return Declared(tuple(islice(_metas(tree), _MOST_METAS)), tuple(_scripts(tree, html)), times, marks)
+    metas = tuple(islice(_metas(tree), _MOST_METAS))
+    return Declared(metas, tuple(_scripts(tree, html)), times, marks, tuple(_named_days(html)))
 
 
 def read_marks(tree: LexborHTMLParser, html: str) -> tuple[_Pairs, _Pairs]:
     """Return the marked times, and the marked names and days, of a tree."""
-    times = tuple((_content(node, "datetime"), _text(node)) for node in _selected(tree, html, _TIME))
+    times = tuple((_content(node, "datetime"), _told(node)) for node in _selected(tree, html, _TIME))
     return times, tuple(_marks(tree, html))
 
 
 def _metas(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
-    for node in tree.head.css("meta[content]") if tree.head else ():
+    for node in tree.tags("meta"):
         attributes = node.attributes
-        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop")
+        # Whatever is no part of a head ends it: what follows stands in body, where "itemprop" belongs to things.
+        name = attributes.get("property") or attributes.get("name")
+        if not name and node.parent is not None and node.parent.tag == "head":
+            name = attributes.get("itemprop")
         content = attributes.get("content")
         if name and content and len(content) <= _MOST_CONTENT_CHARS:
             yield name.strip().lower(), content
@@ -83,9 +99,27 @@ def _selected(tree: LexborHTMLParser, html: str, wanted: tuple[str, str]) -> Ite
         yield from tree.root.css(selector)[:_MOST_MARKS]
 
 
+def _told(node: LexborNode) -> str:
+    """Return a time's text, behind what its class says of it where that is no day of publication."""
+    kind = _content(node, "class").lower()
+    return f"updated {_text(node)}" if "updated" in kind and "publish" not in kind else _text(node)
+
+
 def _content(node: LexborNode, name: str) -> str:
     return (node.attributes.get(name) or "")[:_MOST_CONTENT_CHARS].strip()
 
 
 def _text(node: LexborNode) -> str:
     return " ".join(node.text(separator=" ").split())[:_MOST_CONTENT_CHARS]
+
+
+def _named_days(html: str) -> Iterator[str]:
+    for name in _DAY_NAMES:
+        at = -1
+        for _ in range(_MOST_DAYS):
+            at = html.find(name, at + 1)
+            if at < 0:
+                break
+            found = _NAMED_DAY.match(html, at + len(name), at + _DAY_CHARS)
+            if found and not _OTHER_DAY.search(html, max(0, at - _NAME_CHARS), at - 1):
+                yield found[1]

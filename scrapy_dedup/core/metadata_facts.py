@@ -28,6 +28,12 @@ _AUTHOR_STEP: Final = re.compile(
     re.IGNORECASE,
 )
 
+_CHANGED_STEP: Final = re.compile(
+    r"[.#_-](?:last-?)?(?:updated?|modified|edited)(?:-?(?:date|at|on|time))?(?:$|[.#>_-])", re.IGNORECASE
+)
+# What others say on a page: quotes and comments, with days and names of their own.
+_ASIDE_STEP: Final = re.compile(r">(?:blockquote|[^>]*[.#]comments?(?:-[a-z]+)?)(?:$|[.#>])", re.IGNORECASE)
+
 
 class Facts:
     """A page's declarations, headings and located values."""
@@ -48,11 +54,13 @@ class Facts:
         """Return the short blocks after the page's title, then those before it."""
         blocks = self.page.blocks
         at = self._place_of(title)
+        if at is None:
+            return []
         near = (*blocks[at + 1 : at + 1 + _BLOCKS_AFTER], *blocks[max(0, at - _BLOCKS_BEFORE) : at])
         return [block for block in near if len(block.text) <= LONGEST_LINE]
 
-    def _place_of(self, title: str | None) -> int:
-        """Return where the title stands: the heading with its words, else any block, else the first heading or 0."""
+    def _place_of(self, title: str | None) -> int | None:
+        """Return where the title stands: the heading with its words, else any block, else the first heading."""
         wanted = squeezed(title or "")
         most = len(title or "") + _TITLE_SLACK
         same = [
@@ -65,7 +73,7 @@ class Facts:
         if same:
             return next((at for at in same if is_heading(self.page.blocks[at].path)), same[0])
         first = self.headings[0] if self.headings else None
-        return next((at for at, block in enumerate(self.page.blocks) if block is first), 0)
+        return next((at for at, block in enumerate(self.page.blocks) if block is first), None)
 
 
 def is_heading(path: str) -> bool:
@@ -83,6 +91,18 @@ def says_author(path: str) -> bool:
 def says_date(path: str) -> bool:
     """Tell whether a path has a class or id that is a word for days of publication."""
     return _DATE_STEP.search(path) is not None
+
+
+@lru_cache(maxsize=8_192)
+def says_changed(path: str) -> bool:
+    """Tell whether a path has a class or id that is a word for days of change."""
+    return _CHANGED_STEP.search(path) is not None
+
+
+@lru_cache(maxsize=8_192)
+def is_aside(path: str) -> bool:
+    """Tell whether a path leads into a quote or a comment."""
+    return _ASIDE_STEP.search(path) is not None
 
 
 @lru_cache(maxsize=8_192)

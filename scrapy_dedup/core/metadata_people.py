@@ -5,10 +5,13 @@ from collections.abc import Iterable
 from typing import Final
 
 _ADDRESS: Final = re.compile(r"https?://|^@|\S+@\S+|^www\.")
-# One word may stand before "by" (Posted by, Text by), but not one that names another's work.
+# One word may stand before "by" (Posted by, Text by), but not one that names another's work, or an order of things.
 _BY: Final = re.compile(
-    r"^(?:(?!(?:photo|image|picture|video|edited|updated|reviewed|powered|sponsored|photograph|illustration)s?\b)"
-    r"(?:[a-z]+\s+)?by|von|par|por|di|door|av|auteur|автор|autore?|authors?)(?:\s*:\s*|\s+)(?=\S)",
+    r"^(?:(?:(?!(?:photo|image|picture|video|edited|updated|reviewed|powered|sponsored|photograph|illustration|sort"
+    r"|sorted|filter|shop|browse|search|refine|group|order|view|show|rank|listed|list)s?\b)"
+    r"(?:[a-z]+\s+)?by|von|par|por|di|door|av|auteur|автор|autore?|authors?|thread starter)(?:\s*:\s*|\s+)"
+    # The name in an element of its own may follow without a blank.
+    r"|(?-i:By(?=[A-Z][a-z])))(?=\S)",
     re.IGNORECASE,
 )
 _LABEL: Final = re.compile(
@@ -21,7 +24,8 @@ _BEHIND: Final = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _NO_NAME: Final = re.compile(
-    r"^(?:(?:updated|published|posted|last|topic|written)\b.*|jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|admin|administrator|unknown|anonymous|guest|null|none|undefined|author|staff|editor|user|n/a)$",
+    r"^(?:(?:updated|published|posted|last|topic|written)\b.*|(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec)\.?"
+    r"|january|february|march|july|september|october|november|december|admin|administrator|unknown|anonymous|guest|null|none|undefined|author|staff|editor|user|n/a)$",
     re.IGNORECASE,
 )
 _LONGEST: Final = 60

@@ -133,6 +133,45 @@ POSTING = {"@type": "BlogPosting", "datePublished": "2024-05-06T07:08:09+02:00"}
             "<h1>A</h1><p>Updated 7 May 2024<p>6 May 2024", "2024-05-06", "text", id="published-before-updated"
         ),
         pytest.param("<h1>A</h1><p>Updated 7 May 2024", "2024-05-07", "text", id="updated-alone"),
+        pytest.param(
+            "<h1>A</h1><p>Updated on<p>7 May 2024<p>6 May 2024", "2024-05-06", "text", id="label-of-a-change-before"
+        ),
+        pytest.param(
+            "<h1>A</h1><p class=last-updated>7 May 2024<p>6 May 2024", "2024-05-06", "text", id="place-of-changes"
+        ),
+        pytest.param(
+            "<h1>A</h1><blockquote><p>8 May 2024</p></blockquote><p>6 May 2024",
+            "2024-05-06",
+            "text",
+            id="not-a-quote's",
+        ),
+        pytest.param(
+            "<h1>A</h1>" + "".join(f"<h2>A{n}</h2><p class=day>{n} May 2024" for n in (9, 8)),
+            None,
+            None,
+            id="days-of-entries-in-equal-places",
+        ),
+        pytest.param("<p>6 May 2024<p>x", None, None, id="masthead-of-a-page-without-title"),
+        pytest.param('<time class=updated datetime="2024-05-06">May</time>', None, None, id="time-of-change-by-class"),
+        pytest.param(
+            '<time class="published updated" datetime="2024-05-06">May</time>', "2024-05-06", "time", id="time-of-both"
+        ),
+        pytest.param(
+            "<h1>A</h1><p>Posted on <time datetime=2024-05-08>8 May</time></p>"
+            + "".join(f"<p><time datetime=2024-05-0{n}>{n} May</time>" for n in (7, 6, 5)),
+            "2024-05-08",
+            "time",
+            id="told-published-among-times-of-a-list",
+        ),
+        pytest.param(meta("x:upload_date", "2024-05-06"), "2024-05-06", "x:upload_date", id="any-name-of-publication"),
+        pytest.param(meta("last_publish_date", "2024-05-06"), None, None, id="last-is-no-first-publication"),
+        pytest.param(
+            "<p>x</p>" * 20 + "<p>Published 6 May 2024", "2024-05-06", "text", id="told-published-far-from-the-title"
+        ),
+        pytest.param("<body><p>x</p>" + meta("pubdate", "2024-05-06"), "2024-05-06", "pubdate", id="meta-in-body"),
+        pytest.param(
+            "<p>x</p><meta itemprop=publishdate content=2024-05-06>", None, None, id="itemprop-of-a-thing-in-body"
+        ),
         pytest.param("<h1>A</h1><p>Joined: 7 May 2012", None, None, id="day-of-a-member"),
         pytest.param("<h1>A</h1>" + "".join(f"<p>{n} May 2024" for n in (9, 8, 7, 6)), None, None, id="days-of-a-list"),
         pytest.param("<p>x</p>" * 20 + "<p class=post-date>6 May 2024", "2024-05-06", "text", id="named-place"),
@@ -148,6 +187,33 @@ def test_date_is_declared_or_plainly_seen(html: str, date: str | None, source: s
     metadata = found(html)
 
     assert (metadata.date, metadata.sources.get("date")) == (date, source)
+
+
+@pytest.mark.parametrize(
+    ("script", "date"),
+    [
+        pytest.param('{"publishDate": "2024-05-06T07:08:09Z"}', "2024-05-06T07:08:09+00:00", id="json"),
+        pytest.param("var post_date = '2024-05-06'; x", "2024-05-06", id="variable"),
+        pytest.param(r'"{\"publication_date\":\"2024-05-06\"}"', "2024-05-06", id="json-in-json"),
+        pytest.param('{"publishDate":"2024-05-06","pubDate":"2024-05-06"}', "2024-05-06", id="twice-the-same"),
+        pytest.param('{"publishDate":"2024-05-06","pubDate":"2024-05-07"}', None, id="contradiction"),
+        pytest.param('{"lastPublishedDate":"2024-05-06"}', None, id="last"),
+        pytest.param('{"planned_publish_date":"2024-05-06"}', None, id="planned"),
+        pytest.param('{"publisher":"The News 2024-05-06"}', None, id="no-day"),
+        pytest.param('{"publishDate":"2024-55-06"}', None, id="no-such-day"),
+    ],
+)
+def test_day_that_scripts_are_told_is_believed_where_they_agree(script: str, date: str | None) -> None:
+    metadata = found(f"<p>x</p><script>{script}</script>")
+
+    assert (metadata.date, metadata.sources.get("date")) == (date, "script" if date else None)
+
+
+def test_seen_day_stands_before_that_of_scripts_and_this_before_that_of_a_change() -> None:
+    script = "<script>x = {publishDate: '2024-05-06'}</script>"
+
+    assert found(f"<h1>A</h1><p>5 May 2024</p>{script}").date == "2024-05-05"
+    assert found(f"<h1>A</h1><p>Updated: 7 May 2024</p>{script}").date == "2024-05-06"
 
 
 def test_date_in_the_address_is_the_pages() -> None:
@@ -182,6 +248,29 @@ def test_date_in_the_address_is_the_pages() -> None:
         pytest.param("<h1>A</h1><p>Written by<p>ann", "ann", "byline", id="label-before-name"),
         pytest.param("<h1>A</h1><p class=author-name>Ann Lee | Editor", "Ann Lee", "byline", id="named-place"),
         pytest.param("<h1>A</h1><p>Photo by Ann Lee", None, None, id="photographer"),
+        pytest.param("<h1>A</h1><p>ByAnn Lee", "Ann Lee", "byline", id="name-in-its-own-element"),
+        pytest.param("<h1>A</h1><p>Bystanders say", None, None, id="word-that-begins-alike"),
+        pytest.param("<h1>A</h1><p>Sort by Best Selling", None, None, id="order-of-things"),
+        pytest.param("<h1>A</h1><p class=byline>March", None, None, id="month"),
+        pytest.param(
+            "<h1>A</h1><div class=comment><p class=author>Bo</div><p>by Ann Lee",
+            "Ann Lee",
+            "byline",
+            id="not-a-comment's",
+        ),
+        pytest.param("<h1>A</h1><p>By Ann Lee<p>By Bo Ray", "Ann Lee", "byline", id="two-authors"),
+        pytest.param(
+            "<h1>A</h1>" + "".join(f"<h2>A</h2><p>By {n}" for n in ("Ann Lee", "Bo Ray")), None, None, id="entries"
+        ),
+        pytest.param(
+            "<h1>A</h1><p>By Ann Lee<p>By Ann Lee<div><h2>A</h2><p>By Bo Ray</div>",
+            "Ann Lee",
+            "byline",
+            id="name-elsewhere",
+        ),
+        pytest.param(
+            "".join(f"<a rel=author>{n}</a>" for n in ("Ann", "Bo", "Cy", "Di")), None, None, id="rel-of-a-list"
+        ),
         pytest.param(
             "<h1>A</h1>" + "".join(f"<p class=byline>{n}" for n in ("Ann", "Bo", "Cy", "Di")), None, None, id="list"
         ),
@@ -247,6 +336,11 @@ def test_page_without_scripts_declares_what_its_noscript_holds() -> None:
         pytest.param("16/05/2024", "2024-05-16", id="day-first"),
         pytest.param("05/16/2024", "2024-05-16", id="month-first"),
         pytest.param("05/06/2024", None, id="either"),
+        pytest.param("05/16/24 06:56 AM", "2024-05-16", id="short-year"),
+        pytest.param("05/06/24", None, id="short-year-either"),
+        pytest.param("open 24/7 in 2024", None, id="around-the-clock"),
+        pytest.param("May 6, 20247 min read", "2024-05-06", id="minutes-behind-it"),
+        pytest.param("May 6, 20247", None, id="number-behind-it"),
         pytest.param("06/06/2024", "2024-06-06", id="both-alike"),
         pytest.param("31 February 2024", None, id="no-such-day"),
         pytest.param("6 May 1850", None, id="history"),
@@ -327,6 +421,12 @@ def test_address_without_a_host_names_no_site(url: str | None) -> None:
 
 def test_heading_loses_the_mark_of_its_link() -> None:
     assert heading("  A   flood ¶ ") == "A flood"
+
+
+def test_days_of_scripts_are_bounded() -> None:
+    days = parsed("<script>" + "publishDate='2024-05-06';" * 20_000 + "</script>").declared.days
+
+    assert len(days) == 30
 
 
 def test_declarations_are_bounded() -> None:
