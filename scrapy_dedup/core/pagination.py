@@ -29,6 +29,8 @@ _PATH: Final = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBER: Final = re.compile(r"[0-9]{1,9}")
+# "/2026", "/2026/11", "/2026/11/22": the end of a path that is a date, and no part of anything.
+_DATED: Final = re.compile(r"/(?:19|20)[0-9]{2}(?:/(?:0?[1-9]|1[0-2])(?:/[0-9]{1,2})?)?\Z")
 _MOST_LINKS: Final = 2_000
 _MOST_NEXT: Final = 2
 
@@ -73,6 +75,11 @@ def is_part_name(name: str) -> bool:
     return last in _PAGE_NAMES or last in _OFFSET_NAMES
 
 
+def is_clear_part_name(name: str) -> bool:
+    """Say whether a parameter of this name tells the part of a listing, and nothing else: "page", but not "p"."""
+    return _last_name(name) in _CLEAR_PAGE_NAMES | _CLEAR_OFFSET_NAMES
+
+
 def listing_part(url: str) -> Part | None:
     """Return the part of a listing that a URL asks for; None where it asks for none."""
     parts = split_url(url)
@@ -82,14 +89,13 @@ def listing_part(url: str) -> Part | None:
     origin = f"{parts.scheme}://{parts.authority}"
     for field in fields:
         name, _, value = field.partition("=")
-        last = _last_name(name)
         if _NUMBER.fullmatch(value) and is_part_name(name):
             rest = "&".join(sorted(other for other in fields if other != field))
-            is_clear = last in _CLEAR_PAGE_NAMES or last in _CLEAR_OFFSET_NAMES
             place = f"{origin}{parts.path}?{rest}"
-            return Part(place, int(value), name, last in _OFFSET_NAMES, is_clear)
-    match = _PATH.match(parts.path.rstrip("/"))
-    if match is None or not match["number"]:
+            return Part(place, int(value), name, _last_name(name) in _OFFSET_NAMES, is_clear_part_name(name))
+    path = parts.path.rstrip("/")
+    match = _PATH.match(path)
+    if match is None or not match["number"] or (not match["word"] and _DATED.search(path)):
         return None
     return Part(f"{origin}{match['place'] or '/'}?{parts.query}", int(match["number"]), "", False, bool(match["word"]))
 

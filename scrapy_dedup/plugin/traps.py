@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
-from scrapy.http import Response
+from scrapy.http import Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -37,6 +37,7 @@ _LATE = 10
 _LONGEST_WAIT_SECONDS = 10.0
 _MOST_DROPPED = 2_000
 _MOST_DECISIONS = 1_000
+_MOST_HOPS = 8
 _GONE = (404, 410)
 
 
@@ -71,13 +72,21 @@ class TrapGuard:
         explorer = self._explorer
         parent = response.request
         came_by = Lineage.from_json(parent.meta.get(LINEAGE)) if parent is not None else Lineage()
-        lineage = explorer.descend(parent.url if parent is not None else response.url, came_by, request.url)
+        was_elsewhere = explorer.is_elsewhere(request.url)
+        lineage = explorer.descend(
+            parent.url if parent is not None else response.url, came_by, request.url, from_news=self.was_news(response)
+        )
         request.meta[LINEAGE] = lineage.to_json()
         key = explorer.key(request.url)
         if request.dont_filter:
             return request
         if key in self._dropped:
-            return None if lineage.is_own_kind or self._dropped.pop(key) is None else self._readmitted(request)
+            # Somebody else leads there now, so that it takes more to give it up.
+            if lineage.is_own_kind or was_elsewhere:
+                return None
+            del self._dropped[key]
+            going = self._going(request, key)
+            return self._readmitted(going) if going is not None else None
         return self._going(request, key)
 
     def _going(self, request: Request, key: int) -> Request | None:
@@ -88,11 +97,12 @@ class TrapGuard:
         if answer.trap is not None:
             self._drop(request, key, answer.trap)
             return None
-        if answer.is_late:
-            request.priority -= _LATE
-        elif Lineage.from_json(request.meta[LINEAGE]).is_own_kind and listing_part(request.url) is None:
-            # What leads on to its own kind alone may never end; what others list comes first.
-            request.priority -= 1
+        found = Lineage.from_json(request.meta[LINEAGE])
+        is_own = found.is_own_kind and listing_part(request.url) is None
+        if answer.is_late or is_own:
+            # What leads on to its own kind alone may never end; what others list comes first, and then what is near to
+            # news: the next month before the next year.
+            request.priority -= (_LATE if answer.is_late else 1) + min(found.hops, _MOST_HOPS)
         return request
 
     # At the downloader.
@@ -118,7 +128,7 @@ class TrapGuard:
             answer: Deferred[None] = Deferred()
             self._waiting.append(answer)
             await maybe_deferred_to_future(answer)
-        plain = self._explorer.plain(request.url)
+        plain = self._explorer.pattern_url(request.url)
         self._under_way[request.url] = (plain, tests)
         self._explorer.traps.sent(plain)
         if self.parameters is not None:
@@ -131,7 +141,11 @@ class TrapGuard:
         if FLAG not in response.flags and visit is not None:
             seen = self._seen(request, response, visit)
             if seen is not None:
-                self._told(request, response, visit, seen)
+                # What leads to it is worth as much; a hop to the same page in other words is none.
+                kind = self._explorer.pattern_url(request.url)
+                hops = [url for url in request.meta.get("redirect_urls", ()) if self._explorer.pattern_url(url) != kind]
+                traps = [trap for url in hops[:_MOST_HOPS] for trap in self._explorer.led_to(url, seen)]
+                self._told(request, response, visit, seen._replace(traps=(*seen.traps, *traps)))
         self.ended(request)
 
     def ended(self, request: Request) -> None:
@@ -193,7 +207,10 @@ class TrapGuard:
         page = visit.page(self._runtime.limits)
         if isinstance(page, Page):
             return explorer.saw(request.url, response.url, page, Lineage.from_json(request.meta.get(LINEAGE)))
-        return explorer.saw_bytes(request.url, response.body) if page is None else None
+        if page is not None:
+            return None
+        body = response.text if isinstance(response, TextResponse) else response.body
+        return explorer.saw_other(request.url, body, Lineage.from_json(request.meta.get(LINEAGE)))
 
     def _told(self, request: Request, response: Response, visit: Visit, seen: Seen) -> None:
         self._news[response] = seen.is_news

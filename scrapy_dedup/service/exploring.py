@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.links import base_of, pages_linked
+from scrapy_dedup.core.mixtures import Mixtures
 from scrapy_dedup.core.novelty import Novelty
 from scrapy_dedup.core.pagination import listing_part
 from scrapy_dedup.core.parameters import Decided, Parameters
@@ -20,6 +21,8 @@ from scrapy_dedup.core.urls import UrlRules, normalize_url
 _ANCESTORS: Final = 2
 _MOST_LINKS: Final = 2_000
 _MOST_ELSEWHERE: Final = 500_000
+_MOST_CHARS: Final = 200_000
+_MOST_LINES: Final = 2_000
 _DEEP: Final = 3
 """Steps of a path beyond which links further down are no news by themselves."""
 
@@ -29,19 +32,22 @@ class Lineage(NamedTuple):
 
     is_own_kind: bool = False
     """On pages of its own kind: a month of a calendar on another one."""
+    hops: int = 0
+    """How many pages without news, one behind the other, led to it."""
     kinds: tuple[str, ...] = ()
     """Of the pages that led to it, the last first."""
 
     def to_json(self) -> list[Any]:
         """Return it in a form that every queue keeps."""
-        return [int(self.is_own_kind), *self.kinds]
+        return [int(self.is_own_kind), self.hops, *self.kinds]
 
     @classmethod
     def from_json(cls, written: object) -> "Lineage":
         """Return what `to_json` wrote; nothing is known of anything else."""
-        if not isinstance(written, list) or not written or not all(isinstance(kind, str) for kind in written[1:]):
-            return cls()
-        return cls(bool(written[0]), tuple(written[1 : _ANCESTORS + 1]))
+        match written:
+            case [int(own), int(hops), *kinds]:
+                return cls(bool(own), hops, tuple(kind for kind in kinds if isinstance(kind, str))[:_ANCESTORS])
+        return cls()
 
 
 def descend(parent_url: str, parent: Lineage, url: str) -> Lineage:
@@ -57,7 +63,7 @@ def descend(parent_url: str, parent: Lineage, url: str) -> Lineage:
         and (shape.host, shape.section) == (from_shape.host, from_shape.section)
         and listing_part(parent_url) is None
     )
-    return Lineage(is_own or inherits, kinds)
+    return Lineage(is_own or inherits, kinds=kinds)
 
 
 def _kind(shape: Shape) -> str:
@@ -77,6 +83,8 @@ class Seen(NamedTuple):
     is_news: bool
     traps: tuple[Trap, ...] = ()
     decided: tuple[Decided, ...] = ()
+    is_same: bool = False
+    """It says just what another one said."""
 
 
 @dataclass(slots=True)
@@ -87,7 +95,10 @@ class Explorer:
     rules: UrlRules
     parameters: Parameters | None = None
     novelty: Novelty = field(default_factory=Novelty)
+    mixtures: Mixtures = field(default_factory=Mixtures)
     _elsewhere: set[int] = field(default_factory=set)
+    _met: set[int] = field(default_factory=set)
+    """Pages that were judged."""
 
     def key(self, url: str) -> int:
         """Return the number that stands for a page here."""
@@ -98,6 +109,13 @@ class Explorer:
         """Say whether pages of another kind lead to a page."""
         return self._loose_key(url) in self._elsewhere
 
+    def pattern_url(self, url: str) -> str:
+        """Return the URL by whose pattern a page is judged: steps of a path in any order are like parameters."""
+        plain = self.plain(url)
+        shape = shape_of(plain)
+        is_mixed = shape is not None and not shape.repeats and self.mixtures.is_mixed(plain)
+        return self.mixtures.as_parameters(plain) if is_mixed else plain
+
     def _loose_key(self, url: str) -> int:
         """Return the same for all values that a program made up: what they mean may not be known yet."""
         return self.key(without(url, [name for name in names_in(url) if all(map(is_token, values_in(url, (name,))))]))
@@ -106,16 +124,21 @@ class Explorer:
         """Return a URL without what is known to mean nothing."""
         return url if self.rules.ignored is None else self.rules.ignored.without(url)
 
-    def descend(self, parent_url: str, parent: Lineage, url: str) -> Lineage:
+    def descend(self, parent_url: str, parent: Lineage, url: str, *, from_news: bool) -> Lineage:
         """Return how a link on a page was found, and note that something leads there."""
-        lineage = descend(self.plain(parent_url), parent, self.plain(url))
+        plain = self.plain(url)
+        lineage = descend(self.plain(parent_url), parent, plain)
+        lineage = lineage._replace(hops=0 if from_news else parent.hops + 1)
+        self.mixtures.meet(plain)
+        if self.mixtures.is_mixed(plain):
+            lineage = lineage._replace(is_own_kind=True)
         if not lineage.is_own_kind and len(self._elsewhere) < _MOST_ELSEWHERE:
             self._elsewhere.add(self._loose_key(url))
         return lineage
 
     def ask(self, url: str) -> Answer:
         """Return what is to become of a request."""
-        return self.traps.ask(self.plain(url), is_elsewhere=self.is_elsewhere(url))
+        return self.traps.ask(self.pattern_url(url), is_elsewhere=self.is_elsewhere(url))
 
     def saw(self, url: str, base_url: str, page: Page | None, lineage: Lineage) -> Seen:
         """Judge a page that came; None stands for an error page or none at all.
@@ -128,19 +151,41 @@ class Explorer:
         """
         asked, url = url, self.plain(url)
         if page is None:
-            return Seen(False, tuple(self.traps.note(url, news=False)))
+            return Seen(False, tuple(self.traps.note(self.pattern_url(url), news=False)))
         texts = [block.text for block in page.blocks]
         targets = list(islice(pages_linked(page.links, base_of(base_url, page.base) or base_url), _MOST_LINKS))
         links = self._worth(url, targets, lineage)
         news = self.novelty.meet(texts, url, links, self._listing(url, targets))
         is_news = news.counts(strictly=lineage.is_own_kind and not self.is_elsewhere(url))
         decided = self.parameters.note(asked, texts) if self.parameters is not None else []
-        return Seen(is_news, tuple(self.traps.note(url, news=is_news)), tuple(decided))
+        # The page in other words is no evidence against pages of its kind.
+        is_first = self._is_met_first(url)
+        is_counted = is_news or is_first
+        traps = self.traps.note(self.pattern_url(url), news=is_news, same=news.is_same) if is_counted else ()
+        return Seen(is_news, tuple(traps), tuple(decided), news.is_same)
 
-    def saw_bytes(self, url: str, body: bytes) -> Seen:
-        """Judge what is no page of HTML by its bytes."""
-        news = self.novelty.meet([blake2b(body, digest_size=16).hexdigest()], "", (), ("", ()))
-        return Seen(news.texts > 0, tuple(self.traps.note(self.plain(url), news=news.texts > 0)))
+    def _is_met_first(self, url: str) -> bool:
+        key = self.key(url)
+        if key in self._met:
+            return False
+        if len(self._met) < _MOST_ELSEWHERE:
+            self._met.add(key)
+        return True
+
+    def saw_other(self, url: str, body: bytes | str, lineage: Lineage) -> Seen:
+        """Judge what is no page of HTML: a text by its lines, anything else by its bytes."""
+        if isinstance(body, str):
+            news = self.novelty.meet(body[:_MOST_CHARS].splitlines()[:_MOST_LINES], self.plain(url), (), ("", ()))
+            is_news = news.counts(strictly=lineage.is_own_kind)
+        else:
+            news = self.novelty.meet([blake2b(body, digest_size=16).hexdigest()], "", (), ("", ()))
+            is_news = news.texts > 0
+        traps = self.traps.note(self.pattern_url(url), news=is_news, same=news.is_same)
+        return Seen(is_news, tuple(traps), is_same=news.is_same)
+
+    def led_to(self, url: str, seen: Seen) -> tuple[Trap, ...]:
+        """Note that a URL was redirected to a page that was judged; return the traps that this makes known."""
+        return tuple(self.traps.note(self.pattern_url(url), news=seen.is_news, same=seen.is_same))
 
     def _worth(self, url: str, targets: Iterable[str], lineage: Lineage) -> list[str]:
         """Return the paths that a page leads to, without those of its own kind and of kinds that brought nothing."""
@@ -157,7 +202,10 @@ class Explorer:
             steps = urlsplit(target).path
             if (is_deep and steps.startswith(path)) or self.traps.is_barren(target):
                 continue
-            found[_place(normalize_url(target, self.rules))] = None
+            normal = normalize_url(target, self.rules)
+            found[_place(normal)] = None
+            if self.traps.is_good(target):
+                found[normal.partition("#")[0]] = None
         return list(found)
 
     def _listing(self, url: str, targets: Sequence[str]) -> tuple[str, list[str]]:

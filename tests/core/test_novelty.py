@@ -14,7 +14,7 @@ def test_text_is_new_once() -> None:
     again = seen.meet([PROSE], "http://a/2", (), NO_LISTING)
 
     assert first.counts(strictly=True)
-    assert again == News()
+    assert again == News(is_same=True)
     assert not again.counts(strictly=False)
 
 
@@ -32,7 +32,7 @@ def test_link_to_a_path_that_nothing_led_to_is_news() -> None:
     seen = Novelty()
     seen.meet([], "http://a/", ["http://a/known"], NO_LISTING)
 
-    assert seen.meet([], "http://a/", ["http://a/known"], NO_LISTING) == News()
+    assert seen.meet([], "http://a/", ["http://a/known"], NO_LISTING) == News(is_same=True)
     assert seen.meet([], "http://a/", ["http://a/new"], NO_LISTING).counts(strictly=True)
 
 
@@ -57,4 +57,39 @@ def test_nothing_is_new_twice(texts: list[str], url: str) -> None:
     seen = Novelty()
     seen.meet(texts, url, texts, (url, texts))
 
-    assert seen.meet(texts, url, texts, (url, texts)) == News()
+    assert seen.meet(texts, url, texts, (url, texts)) == News(is_same=True)
+
+
+def test_word_that_no_page_had_is_news_to_the_strict() -> None:
+    seen = Novelty()
+    seen.meet(["Photo 1 of 40", "A red house"], "http://a/photo/1", (), NO_LISTING)
+
+    assert seen.meet(["Photo 2 of 40", "A red boat"], "http://a/photo/2", (), NO_LISTING).counts(strictly=True)
+    assert not seen.meet(["Photo 3 of 40", "A red boat"], "http://a/photo/3", (), NO_LISTING).counts(strictly=True)
+
+
+def test_date_of_its_own_address_is_no_news_but_a_price_is() -> None:
+    seen = Novelty()
+    seen.meet(["Nothing on 2026-11-22"], "http://a/day/2026/11/22", (), NO_LISTING)
+    seen.meet(["Screw", "Price 5.20"], "http://a/?id=1", (), NO_LISTING)
+
+    day = seen.meet(["Nothing on 2026-11-23"], "http://a/day/2026/11/23", (), NO_LISTING)
+    screw = seen.meet(["Screw", "Price 5.30"], "http://a/?id=2", (), NO_LISTING)
+
+    assert (day.texts, screw.texts) == (0, 1)
+
+
+def test_session_in_a_text_is_no_news() -> None:
+    seen = Novelty()
+    seen.meet(["Visit 4f2a9c71bb02"], "http://a/1", (), NO_LISTING)
+
+    assert seen.meet(["Visit 9c71bb024f2a"], "http://a/2", (), NO_LISTING) == News(is_same=True)
+
+
+def test_link_of_known_steps_leads_to_nothing_new() -> None:
+    seen = Novelty()
+    seen.meet([], "http://a/", ["http://a/shop/red/wood", "http://a/tag/x+y", "http://a/tag/z"], NO_LISTING)
+
+    found = seen.meet([], "http://a/", ["http://a/shop/wood/red", "http://a/tag/x+z", "http://a/tag/x"], NO_LISTING)
+
+    assert found.links == 0

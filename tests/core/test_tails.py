@@ -38,9 +38,7 @@ def post(number: int, *, related: bool = True) -> Page:
     links = "".join(f'<li><a href="/{number}/{place}">Another post {number * 7 + place}</a></li>' for place in range(3))
     page = parse_page(
         f"<body><main><p>{words}</p><ul><li>step one of {number}</li><li>step two of {number}</li></ul>"
-        f"<p>{words} end</p>"
-        + (f"<hr><ul>{links}</ul>" if related else "")
-        + "</main></body>"
+        f"<p>{words} end</p>" + (f"<hr><ul>{links}</ul>" if related else "") + "</main></body>"
     )
     assert isinstance(page, Page)
     return page

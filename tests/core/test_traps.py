@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.traps import PASS, TrapPolicy, TrapReason, Traps
+from scrapy_dedup.core.trap_patterns import TrapReason
+from scrapy_dedup.core.traps import PASS, TrapPolicy, Traps
 
 SITE = "http://a.example"
 
@@ -191,3 +192,52 @@ def test_pages_with_news_are_never_stopped(path: str) -> None:
     for number in range(200):
         assert traps.ask(SITE + path.format(number)) == PASS
         noted(traps, path.format(number), news=True)
+
+
+def test_parameter_that_brings_nothing_takes_no_other_down_with_it() -> None:
+    traps = Traps()
+    for number in range(10):
+        traps.note(f"http://a/p?id={number}", news=True)
+
+    found = [trap.pattern for n in range(40) for trap in traps.note(f"http://a/p?id={n}&print=1", news=False)]
+
+    assert "a/p?id&print" in found
+    assert traps.ask("http://a/p?id=99&print=1").trap is not None
+    assert traps.ask("http://a/p?id=99").trap is None
+
+
+def test_parameter_without_news_is_a_trap_whatever_the_path() -> None:
+    traps = Traps()
+
+    found = [trap.pattern for name in "abcdefghij" for trap in traps.note(f"http://a/{name}?share=x", news=False)]
+
+    assert found == ["a/**?*share*"]
+    assert traps.ask("http://a/z?share=y").trap is not None
+
+
+def test_equal_parts_behind_the_last_end_a_listing_that_was_good() -> None:
+    traps = Traps()
+    for number in range(40):
+        traps.note(f"http://a/l?page={number}", news=True)
+
+    found = [n for n in range(24) for trap in traps.note(f"http://a/l?page={40 + n}", news=False, same=True) if trap]
+
+    assert min(found) == TrapPolicy().pages - 1
+
+
+def test_good_parameters_have_brought_news_lately() -> None:
+    traps = Traps()
+    for number in range(2):
+        traps.note(f"http://a/p?id={number}", news=True)
+
+    assert traps.is_good("http://a/p?id=9")
+    assert not traps.is_good("http://a/p?other=9")
+    assert not traps.is_good("http://a/p")
+
+
+def test_sets_of_parameters_beyond_the_most_are_judged_all_the_same() -> None:
+    traps = Traps()
+    for number in range(100):
+        traps.note(f"http://a/p?{'x' * (number + 1)}=1&b=2", news=False)
+
+    assert traps.ask("http://a/p?b=3&y=1").trap is not None
