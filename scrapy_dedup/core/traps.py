@@ -252,7 +252,7 @@ class Traps:
         if kind is not Kind.ANY and counts.news > _PROVEN_SHARE * counts.pages:
             return needed * _PATIENCE
         # The first page is always new; months with nothing on may stand between two others.
-        return needed * (1 + (counts.news > 1 and kind is not Kind.ANY))
+        return needed * (_PATIENCE if counts.news > 1 and kind is not Kind.ANY else 1)
 
     def _add_under_way(self, url: str, number: int) -> None:
         shape = shape_of(url)
