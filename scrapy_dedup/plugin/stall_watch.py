@@ -112,8 +112,8 @@ class StallWatch:
         return {layer: count for layer in _LAYERS if (count := new.get(f"dedup/{layer}/dropped", 0))}
 
     def held_back(self) -> int:
-        """Return how much was counted of traps."""
-        return sum(self._new("dedup/traps/").values())
+        """Return how many requests were not sent, for their URLs are those of a trap."""
+        return self._new("dedup/traps/").get("dedup/traps/dropped", 0)
 
     def _stats(self) -> dict[str, int]:
         stats = self._crawler.stats.get_stats() if self._crawler.stats is not None else {}

@@ -19,6 +19,9 @@ STALLS = {
     "DEDUP_STALL_AFTER": AFTER_SECONDS,
     "DEDUP_STALL_ACTION": "stop",
     "DEDUP_SOFT_404": False,
+    # Else no crawl gets as far as to stall in known content.
+    "DEDUP_TRAPS": "off",
+    "DEDUP_PAGINATION_ENABLED": False,
     "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.stall_monitor.StallMonitor": 120},
     "RETRY_ENABLED": False,
     "DOWNLOAD_TIMEOUT": 2,

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.models import Base, SiteConfig
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
@@ -17,6 +18,7 @@ from scrapy_dedup.store.repositories import (
 )
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import DecisionCount, DomainFigures
+from scrapy_dedup.store.url_parameters import StoredParameter
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,
@@ -295,6 +297,8 @@ def fill(project: ProjectStore) -> None:
     with project._database.session() as session:
         session.add(SiteConfig(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
         session.commit()
+    project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))
+    project.put_url_parameters([StoredParameter(DOMAIN, "sid", same=4, different=0, ignored=True, seen_at=NOON)])
 
 
 def no_id() -> uuid.UUID:
