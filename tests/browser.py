@@ -30,15 +30,21 @@ def chromium_path() -> str | None:
     return str(debian) if debian.exists() else next(filter(None, map(shutil.which, NAMES)), None)
 
 
+def required_chromium() -> str:
+    """Return the browser that is installed; skip the test where there is none, in CI fail."""
+    path = chromium_path()
+    if path is not None:
+        return path
+    reason = "no Chromium found: install it (apt-get install chromium) to run the browser tests"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Yield a headless browser; skip the test where there is none, except in CI, where that is a failure."""
-    path = chromium_path()
-    if path is None:
-        reason = "no Chromium found: install it (apt-get install chromium) to run the browser tests"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+    """Yield a headless browser; where there is none, as `required_chromium` says."""
+    path = required_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
         try:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser import chromium_path
+from tests.browser import required_chromium
 from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, serving
@@ -54,10 +54,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
 
 @pytest.fixture
 def browser() -> str:
-    path = chromium_path()
-    if path is None:
-        pytest.skip("no Chromium found: install it (apt-get install chromium) to run the browser tests")
-    return path
+    return required_chromium()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.settings import Settings
-from tests.browser import Scheme, chromium, chromium_path, opened
+from tests.browser import Scheme, chromium, opened, required_chromium
 from tests.commands.running import Outcome, Shop, scrapy
 from tests.server import Answer, WebServer, serving
 from tests.service.stored_pages import NOON
@@ -27,9 +27,7 @@ NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
 
 @pytest.fixture(scope="module", autouse=True)
 def _chromium() -> None:
-    if chromium_path() is None:
-        with chromium():
-            pass
+    required_chromium()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.store.layout_records import AlarmRecord
-from tests.browser import chromium, chromium_path
+from tests.browser import required_chromium
 from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.server import Answer, WebServer, redirect, serving
 from tests.service.stored_pages import NOON, put
@@ -22,9 +22,7 @@ CHOSEN = ["-s", "DEDUP_TEACHER_LAYOUT_PAGES=1"]
 
 @pytest.fixture(scope="module", autouse=True)
 def _chromium() -> None:
-    if chromium_path() is None:
-        with chromium():
-            pass
+    required_chromium()
 
 
 @pytest.fixture(scope="module")
