@@ -14,6 +14,7 @@ Counts = Mapping[str, float]
 """By the names of a crawl's stats without `dedup/`; a name that is not there is 0."""
 
 PREVENTS: Final = {
+    "domain": "requests to blacklisted domains, and by policy to those of low quality",
     "url": "the second URL of one page",
     "title": "pages with the title and the text of another",
     "canonical": "other addresses of a page, by redirect and canonical link",
@@ -28,6 +29,7 @@ PREVENTS: Final = {
 """What each layer prevents, in the order in which they act."""
 
 _METHODS: Final = {
+    "domain": "registry of domains",
     "url": "normal form of the URL",
     "title": "title, then text",
     "canonical": "canonical link or redirect, then text",

@@ -18,6 +18,7 @@ from scrapy_dedup.settings.parsers import (
 from scrapy_dedup.settings.visiting import VisitingSettings
 
 LAYERS = (
+    "domain",
     "url",
     "title",
     "canonical",

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from scrapy_dedup.settings.refusals import parsed, unknown
-from scrapy_dedup.settings.resilience import ResilienceSettings
+from scrapy_dedup.settings.serving import ServingSettings
 
 PREFIX = "DEDUP_"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(ResilienceSettings):
+class Settings(ServingSettings):
     """What the user chose. Field *batch_pages* is read from DEDUP_BATCH_PAGES."""
 
     def acts(self, layer: str) -> bool:

@@ -19,6 +19,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from scrapy_dedup.store.base import NO_RUN, Base, of_project
 from scrapy_dedup.store.columns import Key, RowNumber, now
+from scrapy_dedup.store.domain_models import Candidate, DiscoverySession, Domain
 from scrapy_dedup.store.layout_models import LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
 from scrapy_dedup.store.page_models import DocumentChunk, NearDuplicate, PageSignature, SiteConfig
 from scrapy_dedup.store.teaching_models import LayoutPicture, UrlParameter
@@ -27,7 +28,10 @@ from scrapy_dedup.store.teaching_models import LayoutPicture, UrlParameter
 __all__ = [
     "NO_RUN",
     "Base",
+    "Candidate",
+    "DiscoverySession",
     "DocumentChunk",
+    "Domain",
     "LayoutAlarm",
     "LayoutPicture",
     "LayoutRun",
@@ -69,6 +73,8 @@ class CrawlRun(Base):
     stats: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     # When the pages that it did not find were counted, which happens once: NULL until then.
     missed_counted_at: Mapped[datetime | None]
+    # When it last said how it stands, in `stats`; NULL for one that never did.
+    seen_at: Mapped[datetime | None]
 
 
 class Source(Base):
