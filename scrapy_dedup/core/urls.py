@@ -147,6 +147,11 @@ def same_site(one: str, other: str) -> bool:
     return domain is not None and domain == extract_domain(other, "registrable")
 
 
+def is_public_suffix(host: str) -> bool:
+    """Whether different owners have names below this one, which is nobody's own site ("co.uk", "github.io")."""
+    return _suffixes(host).suffix == host
+
+
 def split_url(url: str) -> UrlParts | None:
     """Return the parts of an absolute http(s) URL, made safe by w3lib; None for all else and what is endless."""
     if len(url) > _MAX_URL_CHARS:

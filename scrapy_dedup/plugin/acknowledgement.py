@@ -24,7 +24,7 @@ from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.store.records import DocumentRecord, Record
+from scrapy_dedup.store.records import ConfidenceRecord, DocumentRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000
@@ -60,6 +60,8 @@ class Acknowledgement:
         """Follows the items of unchanged pages that go out again."""
         self.removal_of: Callable[[dict[str, Any]], list[Record]] = lambda _: []
         """What is written of a removed page when its tombstone is safe."""
+        self.judged: Callable[[Any, str], ConfidenceRecord | None] = lambda _item, _domain: None
+        """How good an item of a domain is."""
 
     def __len__(self) -> int:
         """Return how many pages are held."""
@@ -85,6 +87,7 @@ class Acknowledgement:
         if is_tombstone(item):
             self._safety.put(self.removal_of(item), feeds, self._write)
         visit = self._visits.of_response(response) if response is not None else None
+        self._judge(item, visit, feeds)
         if visit is not None:
             visit.scraped += 1
             visit.waits_for |= feeds
@@ -93,6 +96,18 @@ class Acknowledgement:
             if is_recorded and visit.recorded is not None and self.recorder is not None:
                 self.recorder.item(item, visit.recorded)
         self._item_left(item, visit, feeds)
+
+    def _judge(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
+        """Note how good an item is, to be written with its page."""
+        if visit is not None and not visit.settings.enabled:
+            return
+        record = self.judged(item, visit.domain if visit is not None else "")
+        if record is None:
+            return
+        if visit is not None:
+            visit.confidences.append(record)
+        else:
+            self._safety.put([record], feeds, self._write)
 
     def item_dropped(self, item: Any, response: Response | None) -> None:
         """Note that an item was dropped."""
@@ -166,6 +181,8 @@ class Acknowledgement:
             if visit.judgement is None and not visit.is_error_page:
                 self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
             visit.noted = True
+        if visit.confidences:
+            self._when_safe(visit, [])
         # A response and its selector hold each other, so that a visit stays until garbage is collected.
         visit.parsed = None
 
@@ -222,6 +239,8 @@ class Acknowledgement:
         return self._crawl.bare(draft, visit.settings)
 
     def _when_safe(self, visit: Visit, records: list[Record]) -> None:
+        confidences, visit.confidences = visit.confidences, []
+        records = [*records, *confidences]
         if not self._manual:
             self._safety.put(records, visit.waits_for, self._write)
         elif visit.scraped > self._said[visit.page_key]:

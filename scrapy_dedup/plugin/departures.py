@@ -39,6 +39,8 @@ class Departures:
         self._settings = settings
         self._count = count
         self._met: Container[bytes] = ()
+        self.refused: Container[str] = ()
+        """Domains that were not asked for all of their pages: nothing of them is missed."""
         self._looking: Deferred[None] | None = None
         self._told = False
         self._announced: dict[str, MissedPage] = {}
@@ -96,7 +98,8 @@ class Departures:
         return removal_records([page], datetime.now(UTC)) if page is not None else []
 
     def _find(self) -> Departed:
-        domains = self._sites.complete(self._settings.removed_max_failures)
+        complete = self._sites.complete(self._settings.removed_max_failures)
+        domains = [domain for domain in complete if domain not in self.refused]
         try:
             return find_departed(self._crawl.store, self._crawl.run.id, domains, self._met, self._settings)
         except StoreError as error:

@@ -9,7 +9,8 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.plugin.domain_guard import RefusedDomain
 from scrapy_dedup.plugin.marks import CONDITIONAL, asked_whole, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl import NOT_MODIFIED, Recrawl
@@ -48,7 +49,12 @@ class DedupDownloaderMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Response | None:
-        """Drop a request for a page that was fetched before, with the same callback; answer what need not be asked."""
+        """Drop a request for a page that was fetched before, with the same callback; answer what need not be asked.
+
+        First of all for domains that are not asked: whoever made the request, and whatever for.
+        """
+        if self._runtime.guard is not None:
+            self._runtime.guard.check(request)
         settings = self._settings(request)
         if settings is None:
             return None
@@ -112,8 +118,10 @@ class DedupDownloaderMiddleware:
         if isinstance(exception, LeadsNowhere):
             return
         if self._runtime.resilience is not None:
+            # A redirect to a domain that is not asked ends what led there, too.
             self._runtime.resilience.ended(request)
-        if not isinstance(exception, _Repeated) and self._settings(request) is not None:
+        if not isinstance(exception, _Repeated | RefusedDomain) and self._settings(request) is not None:
+            self._runtime.registry.met(extract_domain(request.url, self._runtime.settings.domain_scope))
             self._recrawl.gave_nothing(request)
 
     def _drop_repeated(self, request: Request) -> None:

@@ -23,25 +23,25 @@ from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.core.verdicts import Kind
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.departures import Departures
+from scrapy_dedup.plugin.domain_guard import DomainGuard
+from scrapy_dedup.plugin.domain_registry import DomainRegistry
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
 from scrapy_dedup.plugin.marks import redirected_from
-from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.plugin.resilience import Resilience
+from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
-from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.policies import canonical_policy, crawl_rules, keep_policy, parse_limits, repeat_policy
-from scrapy_dedup.service.start_check import check_settings, check_sites
+from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
+from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store
@@ -69,7 +69,10 @@ class Runtime:
         self.canonical_policy = canonical_policy(settings)
         self.visits = Visits(settings, self.rules)
         self.store = Store.open(database_url(settings), timeout=settings.database_timeout)
-        self.crawl = self._begin_run()
+        self.crawl = begin_run(crawler, self.store, settings, self.rules, self.count)
+        self.state = RunState(crawler, self.crawl)
+        self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
+        self.registry = DomainRegistry(self.crawl, settings, self.count)
         self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
         self.writer = WriteBehind(self.crawl, settings.write_every, self.count)
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
@@ -78,6 +81,8 @@ class Runtime:
         self.met: dict[bytes, Kind] = {}
         """Pages that this run has received, or that what is held stands for, and what they were."""
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
+        if self.guard is not None:
+            self.departures.refused = self.guard.refused
         self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle, self.writer.catch_up)
         self.done.renewed = self.stale
         self.teaching = Teaching(crawler, self.crawl)
@@ -89,7 +94,6 @@ class Runtime:
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
         """Redirects that were noted last."""
         self._loops: list[Any] = []
-        self._reason = "shutdown"
         self._ended = False
         self._connect()
 
@@ -116,23 +120,6 @@ class Runtime:
         """Return the crawler's runtime if a component has opened one."""
         return _runtimes.get(crawler)
 
-    def _begin_run(self) -> Crawl:
-        name = self.settings.project or self.crawler.settings["BOT_NAME"]
-        project = self.store.project(name, keep_policy(self.settings))
-        check_sites(project, self.settings)
-        spider = self.crawler.spider.name if self.crawler.spider else self.crawler.spidercls.name
-        tell_of_partial_feeds(self.settings, self.crawler.settings, has_history=project.has_pages())
-        run = project.begin_run(spider=spider, jobdir=job_of(self.crawler.settings), started_at=datetime.now(UTC))
-        crawl = Crawl(project, run, self.settings, self.count)
-        if run.resumed:
-            crawl.take_over(self.rules)
-        if run.killed:
-            forget_broken_queues(self.crawler.settings)
-            logger.warning(
-                "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
-            )
-        return crawl
-
     def _connect(self) -> None:
         connect: Callable[..., None] = self.crawler.signals.connect
         connect(self._opened, signals.spider_opened)
@@ -155,7 +142,16 @@ class Runtime:
         self.stale.watch(self.met)
         self.teaching.watch()
         self.done.removal_of = self.departures.records_of
-        for call, interval_seconds in ((self._tick, TICK_SECONDS), (self.writer.begin, WRITE_SECONDS)):
+        self.done.judged = self.registry.judged
+        self._every(TICK_SECONDS, self._tick)
+        self._every(WRITE_SECONDS, self.writer.begin)
+        self._every(REPORT_SECONDS, self.state.tell)
+        if self.guard is not None:
+            self._every(REPORT_SECONDS, self.guard.explain)
+            self._every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
+
+    def _every(self, interval_seconds: float, call: Callable[[], None]) -> None:
+        if interval_seconds:
             loop = create_looping_call(call)
             loop.start(interval_seconds, now=False)
             self._loops.append(loop)
@@ -163,7 +159,10 @@ class Runtime:
     def begin_visit(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
         """Note a response; None where its URL has no domain."""
         self.safety.look()
-        return self.visits.begin(request, response, settings)
+        visit = self.visits.begin(request, response, settings)
+        if visit is not None:
+            self.registry.met(visit.domain)
+        return visit
 
     # Parking.
 
@@ -223,7 +222,7 @@ class Runtime:
     # The end.
 
     def _spider_closed(self, reason: str) -> None:
-        self._reason = reason
+        self.state.reason = reason
         self._ended = True
         # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
         if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):
@@ -241,6 +240,9 @@ class Runtime:
             await self._write_released()
             self.safety.end()
             self.done.end()
+            if self.guard is not None:
+                await self.guard.end()
+            await self.state.wait()
             await self.writer.end()
             await run_in_thread(self.stale.write)
             await run_in_thread(self._end_run)
@@ -258,17 +260,10 @@ class Runtime:
                 await self.writer.flush()
 
     def _end_run(self) -> None:
-        finished = self._reason == "finished"
-        if finished:
+        if self.state.finished:
             self.departures.persist()
-        stats = self.crawler.stats.get_stats()
-        self.crawl.store.end_run(
-            self.crawl.run.id,
-            status="finished" if finished else "stopped",
-            reason=self._reason,
-            stats={name: value for name, value in stats.items() if isinstance(value, int | float | str)},
-            finished_at=datetime.now(UTC),
-        )
+        self.registry.settle()
+        self.state.end()
 
 
 def acknowledge(crawler: Crawler, *items: Any) -> None:

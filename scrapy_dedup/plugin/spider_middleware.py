@@ -42,6 +42,8 @@ class DedupSpiderMiddleware:
         async for output in start:
             if isinstance(output, Request):
                 mark_start(output)
+                if not self._is_asked(output):
+                    continue
                 if self._runtime.resilience is not None:
                     self._runtime.resilience.starts(output)
                 yield self._readmit(output) if self._readmits else output
@@ -58,7 +60,8 @@ class DedupSpiderMiddleware:
                     yield passed
             for item in outlet.stored_items():
                 yield self._attached(item, visit)
-            if visit is not None and (request := self._canonical_request(response, visit)) is not None:
+            request = self._canonical_request(response, visit) if visit is not None else None
+            if request is not None and self._is_asked(request):
                 outlet.passes_request(request)
                 yield self._readmit(request) if self._readmits else request
             for further in self._further(response, visit, outlet):
@@ -78,7 +81,7 @@ class DedupSpiderMiddleware:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
             return self._attached(output, visit) if outlet.passes_item() else None
-        if not outlet.passes_request(output):
+        if not outlet.passes_request(output) or not self._is_asked(output):
             return None
         # First: whoever takes a fingerprint reads the request's redirects.
         if output.dont_filter or (visit is not None and visit.redirected_from):
@@ -94,6 +97,10 @@ class DedupSpiderMiddleware:
             outlet.repeated += 1
             return None
         return output
+
+    def _is_asked(self, request: Request) -> bool:
+        """Say whether a request's domain is asked; what is refused here does not fill the queue."""
+        return self._runtime.guard is None or self._runtime.guard.passes(request)
 
     def _further(self, response: Response, visit: Visit | None, outlet: Outlet) -> Iterator[Request]:
         """Yield requests that neither the callback nor a canonical link made."""

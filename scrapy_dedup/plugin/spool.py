@@ -17,6 +17,7 @@ from scrapy_dedup.store.page_records import (
 )
 from scrapy_dedup.store.records import (
     CleanedRecord,
+    ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
@@ -36,6 +37,7 @@ _HELD = (
     ExtractionRecord,
     GoneRecord,
     CleanedRecord,
+    ConfidenceRecord,
     DecisionRecord,
 )
 # Those with values in values: to a list of plain ones, and back.

@@ -24,6 +24,7 @@ from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.service.pdf_reading import Unread
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import ConfidenceRecord
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -69,6 +70,8 @@ class Visit:
     """What must happen before its items are safe."""
     scraped: int = 0
     """Items that passed all pipelines."""
+    confidences: list[ConfidenceRecord] = field(default_factory=list)
+    """How good these were; to be written with the page."""
 
     def keep(self, draft: Draft) -> None:
         """Keep a page until all items have left.

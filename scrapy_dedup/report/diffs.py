@@ -71,6 +71,11 @@ def diff_section(page: ChangedPage, number: int) -> Html:
     )
 
 
+def diff_table(diff: str) -> Html:
+    """Return a unified diff as two columns, the words that differ marked."""
+    return _rows(hunks(diff))
+
+
 def _rows(found: Sequence[Hunk]) -> Html:
     shown = list(_fitting(found))
     parts = [_row(hunk) for hunk in shown]

@@ -25,7 +25,8 @@ _COLUMN_CHARS: Final = 53
 _CHAR_WIDTH: Final = 6.6
 _MARGIN: Final = 14
 _MOST_TOLD: Final = 40
-_LEGEND_HEIGHT: Final = 58
+LEGEND_HEIGHT: Final = 58
+"""Pixels above the picture, for what the boxes mean."""
 _FONT: Final = 'font-family="system-ui, Arial, sans-serif" font-size="12"'
 # What XML does not allow although it may stand in a text.
 _NOT_IN_XML: Final = re.compile("[\ufffe\uffff]")
@@ -88,7 +89,7 @@ def layout_svg(picture: LayoutPicture, *, name: str = "p") -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" {role} {_FONT}>',
         _patterns(name),
         f'<rect width="{width}" height="{height}" fill="#ffffff"/>',
-        f'<g transform="translate(0 {_LEGEND_HEIGHT})">',
+        f'<g transform="translate(0 {LEGEND_HEIGHT})">',
         f'<image width="{picture.width}" height="{picture.height}" href="{href}"/>',
         *(_box(each, name) for each in boxes),
         *(_label(each, picture.width) for each in _placed(boxes, picture)),
@@ -101,7 +102,7 @@ def layout_svg(picture: LayoutPicture, *, name: str = "p") -> str:
 
 def size_of(picture: LayoutPicture) -> tuple[int, int]:
     """Return width and height of a drawing, in pixels."""
-    return picture.width + GUTTER, picture.height + _LEGEND_HEIGHT
+    return picture.width + GUTTER, picture.height + LEGEND_HEIGHT
 
 
 def boxes_told(boxes: Iterable[PictureBox]) -> list[tuple[str, str, int]]:

@@ -159,18 +159,40 @@ def _diff(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tupl
             text = (decision.detail or {}).get(DIFF)
             if isinstance(text, str) and text:
                 return text, None
-    page = project.page(visit.page_key)
+    return _between_versions(project, visit.page_key, visit.at, settings)
+
+
+def last_diff(project: ProjectStore, page_key: bytes, settings: Settings) -> tuple[str | None, str | None]:
+    """Return what changed on a page the last time that it did, or why nobody knows.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found = [one for one in project.decisions(page_key) if one.layer == LAYER and (one.detail or {}).get(DIFF)]
+    if found:
+        return str((max(found, key=lambda one: one.decided_at).detail or {})[DIFF]), None
+    try:
+        return _between_versions(project, page_key, None, settings)
+    except DamagedError as error:
+        return None, f"{error}; the page's next change will have a diff again"
+
+
+def _between_versions(
+    project: ProjectStore, page_key: bytes, until: datetime | None, settings: Settings
+) -> tuple[str | None, str | None]:
+    """Return how the newest version that is not younger than an instant differs from the one before."""
+    page = project.page(page_key)
     if page is None or page.source is None or page.source.content is None:
         return None, NOT_KEPT
     source = page.source
     # Only a change is stored as a version: what the visit brought is the newest that is not younger than it.
     versions = [(source.fetched_at, source.content or "")]
-    versions += [(version.fetched_at, version.content) for version in project.versions(visit.page_key)]
-    until = [content for at, content in versions if at <= visit.at]
-    if len(until) < 2:
+    versions += [(version.fetched_at, version.content) for version in project.versions(page_key)]
+    known = [content for at, content in versions if until is None or at <= until]
+    if len(known) < 2:
         return None, NOT_KEPT
     repeats = _repeats(project, source.domain)
-    new, old = (_text(content, source, repeats, settings) for content in until[:2])
+    new, old = (_text(content, source, repeats, settings) for content in known[:2])
     if old is None or new is None:
         return None, NO_TEXT
     diff = unified_diff(old, new)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from scrapy_dedup.report.ledger_values import Ledger, LedgerDomain, LedgerTable, SharedChunk
@@ -24,7 +25,13 @@ _OTHERS: Final = 3
 
 
 def make_ledger(
-    store: Store, project: ProjectStore, settings: Settings, runs: Sequence[StoredRun], chosen: StoredRun | None
+    store: Store,
+    project: ProjectStore,
+    settings: Settings,
+    runs: Sequence[StoredRun],
+    chosen: StoredRun | None,
+    *,
+    lists: bool = True,
 ) -> Ledger | None:
     """Return what deduplication spared; None where no run left counts.
 
@@ -34,6 +41,7 @@ def make_ledger(
         settings: say how tokens are counted.
         runs: of the project, newest first.
         chosen: the run to report on; None for the last one, with the sum over all.
+        lists: with domains, aliases and shared chunks, each of which reads the whole project.
 
     Raises:
         StoreError: the store failed.
@@ -45,31 +53,37 @@ def make_ledger(
     with store.session(read_only=True) as session:
         of_run = LedgerReads(session, project.id, shown.id).dropped()
         reads = LedgerReads(session, project.id, chosen.id if chosen is not None else None)
-        tokens = tokens_of(settings, *reads.chunk_sizes())
+        # Without a tokenizer the sizes say nothing, and there may be millions of them.
+        sizes = reads.chunk_sizes() if settings.chunk_tokenizer else (0, 0)
+        tokens = tokens_of(settings, *sizes)
         table = _table([shown], tokens, settings, of_run)
         several = chosen is None and len(counted) > 1
         all_runs = _table(counted, tokens, settings, reads.dropped()) if several else None
-        aliases = [Pair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
-        return Ledger(
-            run=table,
-            all_runs=all_runs,
-            tokens_by=tokens.by,
-            is_estimate=tokens.is_estimate,
-            domains=tuple(
-                LedgerDomain(
-                    one.domain,
-                    one.pages,
-                    one.aliases,
-                    one.chars_in,
-                    one.chars_out,
-                    one.chunks_in,
-                    one.chunks_out,
-                )
-                for one in reads.domains()
-            ),
-            aliases=tuple(group_aliases(aliases)[:ALIAS_GROUPS]),
-            shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
+        told = Ledger(run=table, all_runs=all_runs, tokens_by=tokens.by, is_estimate=tokens.is_estimate)
+        return _with_lists(told, reads) if lists else told
+
+
+def _with_lists(ledger: Ledger, reads: LedgerReads) -> Ledger:
+    """Return the ledger with what is stored now."""
+    aliases = [Pair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
+    domains = (
+        LedgerDomain(
+            one.domain,
+            one.pages,
+            one.aliases,
+            one.chars_in,
+            one.chars_out,
+            one.chunks_in,
+            one.chunks_out,
         )
+        for one in reads.domains()
+    )
+    return replace(
+        ledger,
+        domains=tuple(domains),
+        aliases=tuple(group_aliases(aliases)[:ALIAS_GROUPS]),
+        shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
+    )
 
 
 def counts_of_run(run: StoredRun) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.repositories import ProjectRepository
@@ -55,12 +56,27 @@ def find_project(store: Store, name: str) -> ProjectStore:
     found = store.find_project(name)
     if found is not None:
         return found
-    names = [repr(project.name) for project in list_projects(store)]
+    names = [repr(known) for known in store.project_names().values()]
     if not names:
         raise UnknownProjectError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     known = ", ".join(names[:_NAMED])
     raise UnknownProjectError(f"no project {name!r} in the store: name it by DEDUP_PROJECT; there is {known}{more}")
+
+
+def project_of(store: Store, id_or_name: str) -> ProjectStore:
+    """Return a project's part of the store by the project's UUID or name; of two that fit the one with this name.
+
+    Raises:
+        UnknownProjectError: there is none; the message names those that there are.
+        StoreError: the store failed.
+    """
+    try:
+        wanted = UUID(id_or_name)
+    except ValueError:
+        return find_project(store, id_or_name)
+    named = store.find_project(id_or_name)
+    return named or find_project(store, store.project_names().get(wanted, id_or_name))
 
 
 def delete_project(store: Store, name: str, *, dry_run: bool) -> Deletion:

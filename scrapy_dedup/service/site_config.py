@@ -7,6 +7,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
+from sqlalchemy import Connection
+
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns import HeldBack
 from scrapy_dedup.core.patterns_config import SiteConfig, SiteConfigError
@@ -18,7 +20,7 @@ from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_patterns import PATTERNS, SitePatterns, check_config, patterns_of
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store import site_configs
+from scrapy_dedup.store import contents, site_configs
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
@@ -29,11 +31,15 @@ FORMAT_VERSION: Final = 1
 GENERIC_TIER: Final = 1
 SITE_TIER: Final = 2
 TEXT_TIER: Final = 3
-_PAGES_TRIED: Final = 1_000
+PAGES_TRIED: Final = 1_000
 
 
 class ConfigFileError(DedupError):
     """A file holds no configurations."""
+
+
+class ConfigChangedError(DedupError):
+    """Somebody else changed a configuration since it was read; the message says which version there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +119,36 @@ def put_config(
         PatternError: an entry cannot be used; nothing is written.
         StoreError: the store failed.
     """
+    return _put((store, project), domain, config, settings, at)
+
+
+def put_next_config(
+    known: tuple[Store, ProjectStore], domain: str, config: SiteConfig, settings: Settings, at: datetime, expected: int
+) -> Changed:
+    """Store what is decided about a domain in place of the version that was read, 0 for none.
+
+    Raises:
+        PatternError: an entry cannot be used; nothing is written.
+        ConfigChangedError: the version is another one by now; nothing is written.
+        StoreError: the store failed.
+    """
+    return _put(known, domain, config, settings, at, expected)
+
+
+def _put(
+    known: tuple[Store, ProjectStore],
+    domain: str,
+    config: SiteConfig,
+    settings: Settings,
+    at: datetime,
+    expected: int | None = None,
+) -> Changed:
+    store, project = known
     check_config(config, domain, allow_slow=settings.allow_slow_patterns)
     with store.session() as session:
         connection = session.connection()
+        if expected is not None:
+            _check_version(connection, project, domain, expected)
         if config.is_empty:
             changed = Changed(domain, config, 0, site_configs.unset(connection, project.id, domain))
         else:
@@ -123,6 +156,18 @@ def put_config(
             changed = Changed(domain, config, version, stale)
         session.commit()
     return changed
+
+
+def _check_version(connection: Connection, project: ProjectStore, domain: str, expected: int) -> None:
+    """Compare the version that is stored, and keep others from writing until the transaction ends."""
+    contents.lock_project(connection, project.id)
+    found = site_configs.get(connection, project.id, domain)
+    present = found.version if found else 0
+    if present != expected:
+        raise ConfigChangedError(
+            f"the configuration of {domain} has version {present} by now, not {expected}: "
+            "look at it, and make the change again"
+        )
 
 
 def export_configs(store: Store, project: ProjectStore) -> dict[str, Any]:
@@ -165,8 +210,16 @@ def _read(given: Any, domain: str) -> SiteConfig:
         raise SiteConfigError(f"{domain}: {error}") from error
 
 
-def try_config(store: Store, project: ProjectStore, domain: str, config: SiteConfig, settings: Settings) -> Trial:
-    """Return what a configuration would mean for the stored pages of a domain, of the first thousand.
+def try_config(
+    store: Store,
+    project: ProjectStore,
+    domain: str,
+    config: SiteConfig,
+    settings: Settings,
+    *,
+    most: int = PAGES_TRIED,
+) -> Trial:
+    """Return what a configuration would mean for the stored pages of a domain, of so many at most.
 
     Raises:
         PatternError: an entry cannot be used.
@@ -174,11 +227,11 @@ def try_config(store: Store, project: ProjectStore, domain: str, config: SiteCon
     """
     before = patterns_of(settings, stored_config(store, project, domain), domain)
     after = patterns_of(settings, config, domain)
-    cutter = _Cutter(project, domain, settings)
+    cutter = Cutter(project, domain, settings)
     pages = changed = less = 0
     example = None
     with store.session(read_only=True) as session:
-        for source in islice(SourceRepository(session).iterate(project.id, domain), _PAGES_TRIED):
+        for source in islice(SourceRepository(session).iterate(project.id, domain), most):
             reading = read_again(source, settings)
             if reading is None:
                 continue
@@ -190,7 +243,7 @@ def try_config(store: Store, project: ProjectStore, domain: str, config: SiteCon
     return Trial(pages, changed, less, example)
 
 
-class _Cutter:
+class Cutter:
     """Cuts the pages of one domain by what is learned of it; without a project by what holds for pages not known."""
 
     def __init__(self, project: ProjectStore | None, domain: str, settings: Settings) -> None:
@@ -223,11 +276,11 @@ def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: 
         StoreError: the store failed.
     """
     patterns = patterns_of(settings, stored_config(*known, domain) if known else None, domain)
-    cleaned = _Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
-    return Tried(reading.url, tuple(_effects(cleaned, patterns)), cleaned.held)
+    cleaned = Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
+    return Tried(reading.url, tuple(effects_of(cleaned, patterns)), cleaned.held)
 
 
-def _effects(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:
+def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:
     """Return what each pattern did, in the order of tiers, what did most first."""
     tiers = {one.rule: GENERIC_TIER if one.is_generic else SITE_TIER for one in patterns.targets}
     found: dict[Rule, Effect] = {}

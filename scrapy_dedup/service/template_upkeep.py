@@ -85,7 +85,7 @@ def show_templates(project: ProjectStore, domain: str, layout: str | None, versi
     """
     known = [figures.layout for figures, _ in list_templates(project, domain)]
     chosen = known if layout is None else [find_layout(known, layout, domain)]
-    return [_shown(versions_of(project, domain, one), version) for one in chosen]
+    return [show_version(versions_of(project, domain, one), version) for one in chosen]
 
 
 def versions_of(project: ProjectStore, domain: str, layout: int) -> list[StoredTemplate]:
@@ -117,7 +117,12 @@ def present_of(versions: Sequence[StoredTemplate], version: int | None = None) -
     )
 
 
-def _shown(versions: Sequence[StoredTemplate], version: int | None) -> ShownTemplate:
+def show_version(versions: Sequence[StoredTemplate], version: int | None = None) -> ShownTemplate:
+    """Return one of a template's versions as a person reads it, the live one, or else the newest, by default.
+
+    Raises:
+        TemplateChoiceError: there is no such version.
+    """
     stored = present_of(versions, version)
     template = template_in(stored)
     if template is None:

@@ -1,61 +1,26 @@
 """Wrong removals, turned into what is kept from now on, and taken back again."""
 
 import difflib
-import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from enum import StrEnum
 from typing import Final
 
-from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import from_hex
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.kept import BLOCK, KEYS, URL, Kept, Kind, UndoError, find_kept, kept_of, kept_things
 from scrapy_dedup.service.removals import LAYERS, removals_in
-from scrapy_dedup.service.site_config import Changed, Trial, merged, put_config, stored_config, try_config
+from scrapy_dedup.service.site_config import PAGES_TRIED, Changed, Trial, merged, put_config, stored_config, try_config
 from scrapy_dedup.service.site_patterns import names_of, patterns_of, text_rule
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.ledger_reads import LedgerReads
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-_BLOCK: Final = re.compile("[0-9a-fA-F]{16}")
-_URL: Final = re.compile("https?://", re.IGNORECASE)
+__all__ = ["Kept", "Kind", "UndoError", "Undone", "find", "find_kept", "foresee", "kept_of", "kept_things", "undo"]
 _MOST_NAMED: Final = 5
-
-
-class Kind(StrEnum):
-    """What is kept; the value is the word for a person."""
-
-    BLOCK = "block"
-    PAGE = "page"
-    RULE = "rule"
-
-
-KEYS: Final = {Kind.BLOCK: "keep_blocks", Kind.PAGE: "keep_pages", Kind.RULE: "keep_rules"}
-"""Where the configuration of a site holds it."""
-
-
-class UndoError(DedupError):
-    """It cannot be told what is to be kept; the message says what is missing."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Something that is kept on a domain, in spite of all rules.
-
-    Attributes:
-        entry: as the configuration holds it.
-        text: as people know it: a page's URL, else the entry.
-    """
-
-    kind: Kind
-    domain: str
-    entry: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,16 +64,39 @@ def undo(
         PatternError: the configuration holds what cannot be used.
         StoreError: the store failed.
     """
+    if at is None:
+        return foresee((store, project), kept, settings, take_back=take_back)
+    found, config = _before(store, project, kept, take_back=take_back)
+    return replace(found, changed=put_config(store, project, kept.domain, config, settings, at))
+
+
+def foresee(
+    known: tuple[Store, ProjectStore],
+    kept: Kept,
+    settings: Settings,
+    *,
+    take_back: bool = False,
+    most: int = PAGES_TRIED,
+) -> Undone:
+    """Return what `undo` would change, tried on so many stored pages at most; nothing is written.
+
+    Raises:
+        PatternError: the configuration holds what cannot be used.
+        StoreError: the store failed.
+    """
+    found, config = _before(*known, kept, take_back=take_back)
+    return replace(found, trial=try_config(*known, kept.domain, config, settings, most=most))
+
+
+def _before(store: Store, project: ProjectStore, kept: Kept, *, take_back: bool) -> tuple[Undone, SiteConfig]:
+    """Return whom it concerns, and the configuration that there is to be."""
     present = stored_config(store, project, kept.domain) or SiteConfig()
     key = KEYS[kept.kind]
     if take_back:
         config = present.changed(key, [one for one in getattr(present, key) if one != kept.entry])
     else:
         config = merged(present, key, [kept.entry])
-    found = Undone(kept, _pages(store, project, kept), was_there=config == present)
-    if at is None:
-        return replace(found, trial=try_config(store, project, kept.domain, config, settings))
-    return replace(found, changed=put_config(store, project, kept.domain, config, settings, at))
+    return Undone(kept, _pages(store, project, kept), was_there=config == present), config
 
 
 def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> Kept:
@@ -127,9 +115,9 @@ def find(store: Store, project: ProjectStore, text: str, domain: str | None, set
         StoreError: the store failed.
     """
     text = text.strip()
-    if _URL.match(text):
+    if URL.match(text):
         return _page(store, project, text, domain, settings)
-    if _BLOCK.fullmatch(text):
+    if BLOCK.fullmatch(text):
         domains = _domains_of_block(store, project, text.lower(), domain)
         return Kept(Kind.BLOCK, _one(domains, text, domain, "block"), text.lower(), text.lower())
     domains = _domains_of_rule(store, project, text, domain)
@@ -138,49 +126,6 @@ def find(store: Store, project: ProjectStore, text: str, domain: str | None, set
     if not domains:
         raise UndoError(_no_rule(store, project, text, domain))
     return Kept(Kind.RULE, _one(domains, text, domain, "rule"), text, text)
-
-
-def kept_things(store: Store, project: ProjectStore) -> list[Kept]:
-    """Return all that is kept, by domain, in the order of the configuration.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    with store.session(read_only=True) as session:
-        rows = site_configs.of_project(session.connection(), project.id)
-        configs = [(one.domain, SiteConfig.from_json(dict(one.config))) for one in rows]
-        pages = [bytes.fromhex(entry) for _, config in configs for entry in config.keep_pages]
-        urls = LedgerReads(session, project.id).urls(pages)
-    return [
-        Kept(kind, domain, entry, urls.get(bytes.fromhex(entry), entry) if kind is Kind.PAGE else entry)
-        for domain, config in configs
-        for kind, key in KEYS.items()
-        for entry in getattr(config, key)
-    ]
-
-
-def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> Kept:
-    """Return what is kept under a text.
-
-    Raises:
-        UndoError: nothing is, or on several domains.
-        UrlError: it begins like a URL, and is none.
-        StoreError: the store failed.
-    """
-    text = text.strip()
-    entry = keys_of(text, settings).page_key.hex() if _URL.match(text) else text
-    entries = {entry, entry.lower()} if _BLOCK.fullmatch(entry) else {entry}
-    found = [one for one in kept_things(store, project) if one.entry in entries and domain in (None, one.domain)]
-    if not found:
-        raise UndoError(f"{text!r} is not kept{f' on {domain}' if domain else ''}: see undo --list")
-    if len(found) > 1:
-        raise UndoError(f"{text!r} is kept on several domains: name one by --domain, of {_named(found)}")
-    return found[0]
-
-
-def _named(found: list[Kept]) -> str:
-    domains = [one.domain for one in found]
-    return ", ".join(domains[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
 
 
 def _page(store: Store, project: ProjectStore, url: str, domain: str | None, settings: Settings) -> Kept:

@@ -13,6 +13,7 @@ from scrapy_dedup.store.page_records import ChunksRecord, ForgetRecord, PageKnow
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CleanedRecord,
+    ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
@@ -63,6 +64,7 @@ class Batch:
     visits: dict[tuple[datetime, bytes], Row] = field(default_factory=dict)
     extractions: dict[bytes, Row] = field(default_factory=dict)
     validators: dict[str, Row] = field(default_factory=dict)
+    confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
     layouts: LayoutBatch = field(default_factory=LayoutBatch)
     pages: PageBatch = field(default_factory=PageBatch)
 
@@ -105,8 +107,12 @@ class Batch:
         else:
             self.layouts.add(record, project_id, run_id, packer)
 
-    def add_validators(self, record: ValidatorRecord, project_id: uuid.UUID) -> None:
+    def add_counts(self, record: ValidatorRecord | ConfidenceRecord, project_id: uuid.UUID) -> None:
         """Add counts to those of the same domain."""
+        if isinstance(record, ConfidenceRecord):
+            before = self.confidences.get(record.domain)
+            self.confidences[record.domain] = record if before is None else before + record
+            return
         row = validator_row(record, project_id)
         earlier = self.validators.get(row["domain"])
         if earlier:
@@ -132,8 +138,8 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
                 batch.visits[record.at, record.page_key] = visit_row(record, project_id, run_id)
             case ExtractionRecord():
                 batch.extractions[record.memo_key] = extraction_row(record, project_id, packer)
-            case ValidatorRecord():
-                batch.add_validators(record, project_id)
+            case ValidatorRecord() | ConfidenceRecord():
+                batch.add_counts(record, project_id)
             case CrawledUrlRecord():
                 batch.urls[record.page_key] = url_row(record, project_id, run_id)
             case DecisionRecord():

@@ -4,12 +4,14 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, String, UniqueConstraint
+from sqlalchemy import JSON, BigInteger, Index, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from scrapy_dedup.store.base import Base, of_project
 from scrapy_dedup.store.columns import RowNumber, now
 
+# Sorted by code points on PostgreSQL, too, and by an index, which has its column's order.
+_NAME = Text().with_variant(Text(collation="C"), "postgresql")
 _SORTED = ("status", "best_confidence_score", "pages", "boilerplate_share", "last_crawled_at")
 
 
@@ -36,11 +38,13 @@ class Domain(Base):
         UniqueConstraint("project_id", "domain_name"),
         # What a table of a hundred thousand domains is sorted by.
         *(Index(f"ix_domain_{column}", "project_id", column, "domain_name") for column in _SORTED),
+        # How many twins there are: few domains have one.
+        Index("ix_domain_twins", "project_id", "joined_to", sqlite_where=text("twin IS NOT NULL")),
     )
 
     domain_id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
     project_id: Mapped[uuid.UUID] = of_project()
-    domain_name: Mapped[str]
+    domain_name: Mapped[str] = mapped_column(_NAME)
     status: Mapped[str] = mapped_column(String(32))
     # What it was before it was blacklisted.
     status_before: Mapped[str | None] = mapped_column(String(32))
@@ -88,4 +92,8 @@ class Candidate(Base):
     session_id: Mapped[uuid.UUID]
     domain_name: Mapped[str]
     outcome: Mapped[str] = mapped_column(String(16))
+    title: Mapped[str | None]
+    # What the engine said of it, 0.0 to 1.0, and at which place it stood.
+    confidence: Mapped[float | None]
+    rank: Mapped[int | None]
     created_at: Mapped[datetime] = mapped_column(default=now)

@@ -4,7 +4,7 @@ from scrapy_dedup.store import layout_pictures, layout_reads, templates
 from scrapy_dedup.store.codec import Packer
 from scrapy_dedup.store.history import PageHistory
 from scrapy_dedup.store.layout_batch import template_row
-from scrapy_dedup.store.layout_pictures import StoredPicture
+from scrapy_dedup.store.layout_pictures import PictureFacts, StoredPicture
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.stored_layouts import (
     LayoutFigures,
@@ -67,6 +67,16 @@ class KnownLayouts(PageHistory):
         """Return how pages of a domain's layouts look, by layout."""
         with self._database.transaction() as connection:
             return layout_pictures.of_domain(connection, self.id, domain)
+
+    def picture_facts(self, domain: str) -> dict[int, PictureFacts]:
+        """Return what is known of the pictures of a domain's layouts, by layout, without reading the pictures."""
+        with self._database.transaction() as connection:
+            return layout_pictures.facts_of_domain(connection, self.id, domain)
+
+    def picture(self, domain: str, layout: int) -> StoredPicture | None:
+        """Return how a page of a layout looks; None where nobody looked."""
+        with self._database.transaction() as connection:
+            return layout_pictures.get(connection, self.id, domain, layout)
 
     def put_picture(self, picture: StoredPicture) -> None:
         """Store how a page of a layout looks, in place of the layout's former picture."""

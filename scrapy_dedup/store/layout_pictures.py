@@ -34,6 +34,34 @@ class StoredPicture:
     picture: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class PictureFacts:
+    """What is known of a picture, without it."""
+
+    layout: int
+    url: str
+    made_at: datetime
+    width: int
+    height: int
+    boxes: Sequence[dict[str, Any]]
+
+
+def facts_of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, PictureFacts]:
+    """Return what is known of the pictures of a domain's layouts, by layout; the pictures themselves are not read."""
+    columns = (getattr(LayoutPicture, name) for name in PictureFacts.__dataclass_fields__)
+    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
+    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPicture.layout))
+    return {row.layout: PictureFacts(*row) for row in rows}
+
+
+def get(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> StoredPicture | None:
+    """Return the picture of a layout; None where there is none."""
+    columns = (getattr(LayoutPicture, name) for name in StoredPicture.__dataclass_fields__)
+    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
+    row = connection.execute(select(*columns).where(*mine, LayoutPicture.layout == layout)).first()
+    return StoredPicture(*row) if row else None
+
+
 def of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, StoredPicture]:
     """Return the pictures of a domain's layouts, by layout."""
     columns = (getattr(LayoutPicture, name) for name in StoredPicture.__dataclass_fields__)

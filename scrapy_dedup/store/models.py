@@ -124,7 +124,9 @@ class Document(Base):
     __table_args__ = (
         Index(None, "run_id", "updated_at", "page_key"),
         # The pages of a domain that a complete run did not find; without it every run would read all documents.
-        Index(None, "project_id", "domain"),
+        # In the order in which they are listed: an entry that moves does so from and to the end of its domain.
+        Index("ix_documents_domain_newest", "project_id", "domain", "updated_at", "page_key"),
+        Index("ix_documents_newest", "project_id", "updated_at", "page_key"),
         # Few pages are; every crawl asks which.
         Index("ix_documents_stale", "project_id", "page_key", sqlite_where=text("stale IS NOT NULL")),
     )

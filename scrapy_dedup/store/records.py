@@ -194,7 +194,7 @@ class ExtractionRecord:
 
 @dataclass(frozen=True, slots=True)
 class ValidatorRecord:
-    """By how much a domain's counts of trust grew; the one record that counts twice when written twice.
+    """By how much a domain's counts of trust grew; written twice, it counts twice.
 
     Attributes:
         sent: conditional requests.
@@ -212,6 +212,37 @@ class ValidatorRecord:
     changed_304: int = 0
     lastmod_right: int = 0
     lastmod_wrong: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceRecord:
+    """How good items of a domain were; written twice, it counts twice.
+
+    Attributes:
+        high: items with DEDUP_HIGH_QUALITY at least.
+        low: the others.
+        total: the sum of all confidences.
+        best: the largest.
+        at: when the last one went out.
+    """
+
+    domain: str
+    high: int
+    low: int
+    total: float
+    best: float
+    at: datetime
+
+    def __add__(self, other: "ConfidenceRecord") -> "ConfidenceRecord":
+        """Return the counts of both; the first one's domain."""
+        return ConfidenceRecord(
+            self.domain,
+            self.high + other.high,
+            self.low + other.low,
+            self.total + other.total,
+            max(self.best, other.best),
+            max(self.at, other.at),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +311,7 @@ Record = (
     | DecisionRecord
     | BoilerplateRecord
     | ValidatorRecord
+    | ConfidenceRecord
     | LayoutKnowledge
     | PageKnowledge
 )

@@ -42,6 +42,12 @@ def begin(
     return run
 
 
+def report(connection: Connection, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
+    """Note how a run that is under way stands."""
+    under_way = update(CrawlRun).where(CrawlRun.id == run_id, CrawlRun.status == "running")
+    connection.execute(under_way.values(stats={str(name): value for name, value in stats.items()}, seen_at=at))
+
+
 def end(
     connection: Connection,
     run_id: uuid.UUID,
@@ -57,5 +63,6 @@ def end(
         "reason": optional_text(reason),
         "stats": {str(name): value for name, value in stats.items()},
         "finished_at": finished_at,
+        "seen_at": finished_at,
     }
     connection.execute(update(CrawlRun).where(CrawlRun.id == run_id).values(ended))

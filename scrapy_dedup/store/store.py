@@ -11,6 +11,7 @@ from sqlalchemy import URL, Engine, select
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.codec import column_text
+from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.engines import WRITES, file_of, make_engine, parse_url
 from scrapy_dedup.store.errors import StoreError, shown, translated
@@ -80,6 +81,12 @@ class Store:
         with self._database.transaction() as connection:
             found = connection.scalar(select(Project.id).where(Project.name == name))
         return ProjectStore(self._database, found, name, KeepPolicy()) if found else None
+
+    def project_names(self) -> dict[uuid.UUID, str]:
+        """Return the names of all projects by their ids, in the order of names; it counts nothing."""
+        with self._database.transaction() as connection:
+            rows = connection.execute(select(Project.id, Project.name).order_by(by_code_point(Project.name)))
+            return {project_id: name for project_id, name in rows}  # noqa: C416 (rows are typed, pairs are not)
 
     def _project_id(self, name: str) -> uuid.UUID:
         find = select(Project.id).where(Project.name == name)

@@ -26,7 +26,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A crawl, and how it ended if it did."""
+    """A crawl, and how it ended if it did; seen_at is when it last said how it stands, in stats."""
 
     id: uuid.UUID
     spider: str
@@ -36,6 +36,7 @@ class StoredRun:
     started_at: datetime
     finished_at: datetime | None
     stats: Mapping[str, Any]
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

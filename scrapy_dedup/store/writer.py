@@ -3,17 +3,18 @@
 import threading
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.store import contents, extractions, layouts, lookups, runs, states, validators, visits
+from scrapy_dedup.store import contents, domain_runs, extractions, layouts, lookups, runs, states, validators, visits
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
 from scrapy_dedup.store.database import Database
+from scrapy_dedup.store.domain_runs import CrawledDomains
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.known_pages import KnownPages
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
 from scrapy_dedup.store.records import Record, RunStatus
 from scrapy_dedup.store.stored import (
@@ -32,7 +33,7 @@ _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
 
 
-class ProjectStore(KnownPages):
+class ProjectStore(CrawledDomains):
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
     Every method raises StoreError when the database fails.
@@ -46,6 +47,10 @@ class ProjectStore(KnownPages):
         self._decision_bound = decision_bound(project_id, keep.decisions)
         self._visit_bound = visit_bound(project_id, keep.visits)
         self._writing = threading.Lock()
+
+    def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:
+        """Give a connection for what several functions of the store do together, see `Database.transaction`."""
+        return self._database.transaction(write=write)
 
     # Runs.
 
@@ -71,6 +76,11 @@ class ProjectStore(KnownPages):
         with self._database.transaction(write=True) as connection:
             runs.end(connection, run_id, status=status, reason=reason, stats=stats, finished_at=finished_at)
 
+    def report_run(self, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
+        """Note how a run that is under way stands; without effect on one that has ended."""
+        with self._database.transaction(write=True) as connection:
+            runs.report(connection, run_id, stats, at)
+
     def last_runs(self, limit: int = 10) -> list[StoredRun]:
         """Return the runs that began last, newest first."""
         with self._database.transaction() as connection:
@@ -82,7 +92,7 @@ class ProjectStore(KnownPages):
         """Write the records in one transaction; of two with the same keys the later one counts.
 
         Writing the same records twice equals once, but for those that count:
-        ValidatorRecord, LayoutSignatureRecord and LayoutRunRecord.
+        ValidatorRecord, ConfidenceRecord, LayoutSignatureRecord and LayoutRunRecord.
         Call it from the writer's thread: it compresses, and waits for the lock
         of other processes.
 
@@ -111,6 +121,7 @@ class ProjectStore(KnownPages):
         visits.write(connection, batch, self._visit_bound)
         extractions.write(connection, self.id, batch, self._keep.extractions)
         validators.add(connection, batch)
+        domain_runs.add_confidences(connection, self.id, batch.confidences.values())
         layouts.write(connection, self.id, batch.layouts)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, event
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.page_lists import PageLists, Place
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -115,7 +116,7 @@ def test_missing_pages_are_found_by_domain(project: ProjectStore) -> None:
     with plans(project._database) as found:
         list(project.missing_pages(project.run.id, [DOMAIN]))
 
-    assert any("ix_documents_project_id_domain (project_id=? AND domain=?)" in plan for plan in found)
+    assert any("ix_documents_domain_newest (project_id=? AND domain=?)" in plan for plan in found)
     assert not any(plan.startswith("SCAN d") for plan in found)
 
 
@@ -140,3 +141,19 @@ def test_visits_are_read_in_the_order_of_their_indexes(project: ProjectStore) ->
 
     assert not any("TEMP B-TREE" in plan or plan.startswith("SCAN") for plan in found)
     assert any("ix_visits_oldest (project_id=? AND " in plan for plan in found)
+
+
+@pytest.mark.parametrize(("domain", "index"), [(DOMAIN, "ix_documents_domain_newest"), (None, "ix_documents_newest")])
+def test_lists_of_pages_are_read_in_the_order_of_an_index(
+    store: Store, project: ProjectStore, domain: str | None, index: str
+) -> None:
+    project.write([a_document(1)])
+    with plans(project._database) as found, store.session(read_only=True) as session:
+        lists = PageLists(session, project.id, domain)
+        lists.some(None, 10)
+        lists.some(Place(NOON, a_key(1)), 10)
+        lists.count(10)
+
+    assert any(f"{index} (project_id=? AND" in plan for plan in found)
+    assert all(f" {index} " in plan for plan in found if plan.startswith("SEARCH documents") and "COVERING" not in plan)
+    assert not any("TEMP B-TREE" in plan or plan.startswith("SCAN d") for plan in found)

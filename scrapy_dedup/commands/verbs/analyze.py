@@ -7,11 +7,9 @@ bytes_removed_total.
 """
 
 import argparse
-import dataclasses
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
@@ -22,6 +20,7 @@ from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, pr
 from scrapy_dedup.core.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
 from scrapy_dedup.service.analysis import PASSES, DomainDedupService, Progress, summed
+from scrapy_dedup.service.answers.analysis import analysis_answer
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
@@ -46,7 +45,8 @@ def run(call: Call) -> int:
     with call.opened() as (store, project):
         result = _analysed(store, project, settings, call.options)
     if call.options.json:
-        print_json(as_json(call, settings, result))
+        groups, dry_run = call.options.source_group, call.options.dry_run
+        print_json(analysis_answer(call.project, settings, result, groups, dry_run=dry_run))
     else:
         show(call, result)
     return DONE
@@ -108,22 +108,6 @@ def _progress(pages: int) -> Iterator[Progress | None]:
     with Bar(name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=errors(), transient=True) as bar:
         task = bar.add_task("", total=PASSES * pages)
         yield lambda domain, read: bar.update(task, description=one_line(domain, 40), advance=read)
-
-
-def as_json(call: Call, settings: Settings, result: ProjectAnalysisResult) -> dict[str, Any]:
-    """Return the outcome as JSON has it."""
-    return {
-        "project": call.project,
-        "dry_run": call.options.dry_run,
-        "parameters": {
-            "threshold_pct": settings.threshold_pct,
-            "min_pages": settings.min_pages,
-            "min_block_chars": settings.min_block_chars,
-            "method": settings.boilerplate_method,
-            "source_groups": call.options.source_group,
-        },
-        **dataclasses.asdict(result),
-    }
 
 
 def show(call: Call, result: ProjectAnalysisResult) -> None:

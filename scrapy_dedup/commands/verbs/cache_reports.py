@@ -13,6 +13,7 @@ from rich.text import Text
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import errors, output, shown
 from scrapy_dedup.report.numbers import count, short, whole
+from scrapy_dedup.service.answers.cache import cache_check_answer, cache_removal_answer
 from scrapy_dedup.service.cache_check import Check
 from scrapy_dedup.service.cache_export import Export
 from scrapy_dedup.service.cache_import import Import
@@ -36,8 +37,7 @@ def progress(things: str, total: int) -> Iterator[Callable[[int], None]]:
 def show_removal(removal: Removal, consequence: str = "Their pages are extracted anew.", *, as_json: bool) -> None:
     """Print what was deleted, or would be, and what comes of it."""
     if as_json:
-        figures = {"extractions": removal.extractions, "packed_bytes": removal.packed_bytes}
-        print_json({"dry_run": not removal.done, **figures, "unknown": list(removal.unknown)})
+        print_json(cache_removal_answer(removal))
         return
     deleted = f"{count(removal.extractions, 'extraction')} of {short(removal.packed_bytes)} bytes"
     if removal.done:
@@ -55,9 +55,7 @@ def show_check(check: Check, *, asked_to_fix: bool, dry_run: bool, as_json: bool
     """Print what is damaged, and what was done about it."""
     damaged = check.damaged.total()
     if as_json:
-        damages = [{"url": one.url, "part": one.part, "reason": one.reason} for one in check.damages]
-        figures = {"pages": check.pages, "extractions": check.extractions, "damaged": dict(check.damaged)}
-        print_json({**figures, "damages": damages, "fixed": check.fixed, "dry_run": dry_run})
+        print_json(cache_check_answer(check, dry_run=dry_run))
         return
     _say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
     if not damaged:

@@ -1,9 +1,8 @@
 """What `scrapy dedup cache` shows of what is held; the JSON is described in `cache`."""
 
-import dataclasses
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -12,20 +11,21 @@ from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.trust import Trust
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.service.cache_stats import CacheStats, DomainCache
+from scrapy_dedup.service.answers.cache import cache_list_answer, cache_stats_answer
+from scrapy_dedup.service.answers.cache_pages import cached_page_answer, is_current, requests_in, unkeepable_in
+from scrapy_dedup.service.cache_stats import CacheStats
 from scrapy_dedup.service.cache_upkeep import Listing, PageInCache
 from scrapy_dedup.store.stored_visits import StoredExtraction
 
 _URL_CHARS: Final = 120
 _ITEM_CHARS: Final = 500
 _ITEMS_SHOWN: Final = 5
-_COUNTS: Final = ("sent", "not_modified", "useless", "changed_304")
 
 
 def show_stats(stats: CacheStats, *, as_json: bool) -> None:
     """Print what coming again spared."""
     if as_json:
-        print_json(_stats_as_json(stats))
+        print_json(cache_stats_answer(stats))
         return
     total = stats.total
     table = a_table("Domain", "Visits", "Hit rate", "304", "Same text", "Not asked", "Bytes saved", "Seconds saved")
@@ -62,65 +62,10 @@ def _believed(trust: Trust | None) -> Text:
     return shown(f"{'believed' if trust.trusted else 'ignored'}: {trust.reason}")
 
 
-def _stats_as_json(stats: CacheStats) -> dict[str, Any]:
-    run = stats.run
-    return {
-        "project": stats.project,
-        "run": run
-        and {
-            "id": str(run.id),
-            "spider": run.spider,
-            "status": run.status,
-            "started_at": run.started_at.isoformat(),
-        },
-        "price": stats.price,
-        "money_saved": stats.money_saved,
-        "total": _domain_as_json(stats.total),
-        "domains": [
-            {**_domain_as_json(each), "validators": _validators(each), "lastmod": _lastmod(each)}
-            for each in stats.domains
-        ],
-    }
-
-
-def _domain_as_json(each: DomainCache) -> dict[str, Any]:
-    return {
-        "domain": each.domain,
-        "visits": each.visits,
-        "hit_rate": each.hit_rate,
-        "callbacks_run": each.callbacks_run,
-        "callbacks_saved": each.saved.pages,
-        "bytes_received": each.bytes_received,
-        "bytes_saved": each.saved.bytes_saved,
-        "seconds_saved": each.saved.seconds_saved,
-        "ways": {way: dataclasses.asdict(answered) for way, answered in each.ways.items()},
-        "extractions": each.extractions,
-        "packed_bytes": each.packed_bytes,
-    }
-
-
-def _validators(each: DomainCache | None) -> dict[str, Any] | None:
-    if each is None or each.validators is None or each.trust is None:
-        return None
-    return {name: getattr(each.validators, name) for name in _COUNTS} | dataclasses.asdict(each.trust)
-
-
-def _lastmod(each: DomainCache) -> dict[str, Any] | None:
-    if each.validators is None or each.lastmod_trust is None:
-        return None
-    counts = {"right": each.validators.lastmod_right, "wrong": each.validators.lastmod_wrong}
-    return counts | dataclasses.asdict(each.lastmod_trust)
-
-
 def show_listing(listing: Listing, *, as_json: bool) -> None:
     """Print pages with extractions."""
     if as_json:
-        names = ("url", "domain", "extractions", "current", "packed_bytes")
-        pages = [
-            {name: getattr(page, name) for name in names} | {"extracted_at": page.extracted_at.isoformat()}
-            for page in listing.pages
-        ]
-        print_json({"pages": pages, "total": listing.total})
+        print_json(cache_list_answer(listing))
         return
     table = a_table("URL", "Extractions", "Current", "Bytes", "Extracted")
     for page in listing.pages:
@@ -134,7 +79,7 @@ def show_listing(listing: Listing, *, as_json: bool) -> None:
 def show_page(page: PageInCache, *, as_json: bool) -> None:
     """Print what is held of a page."""
     if as_json:
-        print_json(_page_as_json(page))
+        print_json(cached_page_answer(page))
         return
     console = output()
     console.print(shown(page.keys.url, 2_000, style="bold"), soft_wrap=True)
@@ -166,63 +111,16 @@ def _lines(page: PageInCache) -> Iterator[tuple[str, str]]:
 
 
 def _show_extraction(one: StoredExtraction, page: PageInCache, console: Console) -> None:
-    content = "of the present content" if _is_current(one, page) else "of another content"
+    content = "of the present content" if is_current(one, page) else "of another content"
     version = f", version {one.dedup_version}" if one.dedup_version else ""
     items = "items not kept" if one.items is None else count(len(one.items), "item")
-    requests = count(_requests(one), "request")
+    requests = count(requests_in(one), "request")
     console.print()
     head = f"{one.callback or '(seeded)'}{version}: {items}, {requests}, {content}, {one.created_at:%Y-%m-%d %H:%M} UTC"
     console.print(shown(head, 300, style="bold"), soft_wrap=True)
-    if reason := _unkeepable(one):
+    if reason := unkeepable_in(one):
         console.print(shown(f"  its callback runs again: {reason} cannot be kept"), soft_wrap=True)
     for item in (one.items or ())[:_ITEMS_SHOWN]:
         console.print(shown(f"  {json.dumps(item.get('fields'), ensure_ascii=False)}", _ITEM_CHARS), soft_wrap=True)
     if one.items and len(one.items) > _ITEMS_SHOWN:
         console.print(f"  and {whole(len(one.items) - _ITEMS_SHOWN)} more; --json has all.")
-
-
-def _page_as_json(page: PageInCache) -> dict[str, Any]:
-    document = page.page.document if page.page else None
-    validated_at = document.validated_at if document else None
-    return {
-        "url": page.keys.url,
-        "page_key": page.keys.page_key.hex(),
-        "known": page.is_known,
-        "stands_for": page.stands_for,
-        "record": page.record,
-        "metadata": page.metadata,
-        "validators": {
-            "etag": document.etag if document else None,
-            "last_modified": document.last_modified if document else None,
-            "validated_at": validated_at.isoformat() if validated_at else None,
-            **(_validators(page.domain) or {}),
-        },
-        "extractions": [
-            {
-                "callback": one.callback,
-                "cb_kwargs": one.cb_kwargs,
-                "dedup_version": one.dedup_version,
-                "content_hash": one.content_hash.hex(),
-                "current": _is_current(one, page),
-                "created_at": one.created_at.isoformat(),
-                "items": one.items,
-                "requests": _requests(one),
-                "unkeepable": _unkeepable(one),
-            }
-            for one in page.extractions
-        ],
-    }
-
-
-def _is_current(one: StoredExtraction, page: PageInCache) -> bool:
-    return page.page is not None and one.content_hash == page.page.document.content_hash
-
-
-def _requests(one: StoredExtraction) -> int:
-    """Return how many requests an extraction holds; an entry may be a run of them after two names."""
-    return sum(max(0, len(each) - 2) if isinstance(each, list) else "request" in each for each in one.requests)
-
-
-def _unkeepable(one: StoredExtraction) -> str | None:
-    found = (each["unkeepable"] for each in one.requests if isinstance(each, Mapping) and "unkeepable" in each)
-    return next((str(reason) for reason in found), None)

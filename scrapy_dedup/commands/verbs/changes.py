@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -24,6 +23,7 @@ from scrapy_dedup.commands.call import DONE, Call, WrongCallError
 from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.report.numbers import whole
+from scrapy_dedup.service.answers.changes import change_answer, changes_head
 from scrapy_dedup.service.changes import (
     LAST,
     VERDICTS,
@@ -84,34 +84,15 @@ def _by_verdict(
 
 def _print_json(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:
     """Print one object, a line for each change."""
-    head = {
-        "project": call.project,
-        "since": {"at": start.at.isoformat(), "run": str(start.run_id) if start.run_id else None},
-        "counts": {verdict: counts[verdict] for verdict in VERDICTS},
-    }
+    head = changes_head(call.project, start, counts)
     write = sys.stdout.write
     write(json.dumps(head, ensure_ascii=True)[:-1] + ', "changes": [')
     for number, change in enumerate(changes):
-        write((",\n" if number else "\n") + json.dumps(as_json(change, with_diff=call.options.diff), ensure_ascii=True))
+        write(
+            (",\n" if number else "\n")
+            + json.dumps(change_answer(change, with_diff=call.options.diff), ensure_ascii=True)
+        )
     write("]}\n")
-
-
-def as_json(change: PageChange, *, with_diff: bool) -> dict[str, Any]:
-    """Return a change as JSON has it."""
-    visit = change.visit
-    told = {"diff": change.diff, "no_diff": change.no_diff} if with_diff else {}
-    return {
-        "verdict": visit.verdict,
-        "change_class": visit.change_class,
-        "reason": visit.reason,
-        "url": change.url,
-        "domain": change.domain,
-        "page_key": visit.page_key.hex(),
-        "at": visit.at.isoformat(),
-        "run": str(visit.run_id) if visit.run_id else None,
-        "http_status": visit.http_status,
-        **told,
-    }
 
 
 def _show(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:

@@ -28,6 +28,7 @@ from scrapy_dedup.core.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, SiteConfigError, checked_key
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service import site_config as configs
+from scrapy_dedup.service.answers.config import TriedConfig
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.reading import Reading, read_again
@@ -113,10 +114,10 @@ def _change(call: Call, domain: str, change: Callable[[SiteConfig], SiteConfig])
 
 def _put(
     call: Call, store: Store, project: ProjectStore, domain: str, config: SiteConfig
-) -> configs.Changed | tables.Tried:
+) -> configs.Changed | TriedConfig:
     settings = call.settings
     if call.options.dry_run:
-        return tables.Tried(domain, config, configs.try_config(store, project, domain, config, settings))
+        return TriedConfig(domain, config, configs.try_config(store, project, domain, config, settings))
     return configs.put_config(store, project, domain, config, settings, datetime.now(UTC))
 
 

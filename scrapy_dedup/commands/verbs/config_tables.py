@@ -1,18 +1,18 @@
 """What `scrapy dedup config` shows; the JSON is described in `config`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.text import Text
 
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.patterns import Held
-from scrapy_dedup.core.patterns_config import KEYS, SiteConfig
+from scrapy_dedup.core.patterns_config import KEYS
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import site_config as configs
+from scrapy_dedup.service.answers.config import TriedConfig, config_answer, config_changes_answer, tried_answer
 from scrapy_dedup.store.site_configs import StoredSiteConfig
 
 _ENTRIES_SHOWN: Final = 100
@@ -25,34 +25,16 @@ _WHY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What a change would mean."""
-
-    domain: str
-    config: SiteConfig
-    trial: configs.Trial
-
-
 def show_one(domain: str, found: StoredSiteConfig | None, *, as_json: bool) -> None:
     """Print what is decided about one site."""
     if as_json:
-        print_json(_stored_json(domain, found))
+        print_json(config_answer(domain, found))
     elif found is None:
         _say(f"Nothing is decided about {domain}: sites need no configuration.")
     else:
         _say(f"{domain}, version {found.version}, since {found.updated_at:%Y-%m-%d %H:%M}", style="bold")
         for key in KEYS:
             _show_entries(key, found.config.get(key, ()))
-
-
-def _stored_json(domain: str, found: StoredSiteConfig | None) -> dict[str, Any]:
-    return {
-        "domain": domain,
-        "version": found.version if found else 0,
-        "config": {key: list(found.config.get(key, ())) if found else [] for key in KEYS},
-        "updated_at": found.updated_at.isoformat() if found else None,
-    }
 
 
 def _show_entries(key: str, entries: Sequence[str]) -> None:
@@ -68,7 +50,7 @@ def _show_entries(key: str, entries: Sequence[str]) -> None:
 def show_all(project: str, found: Sequence[StoredSiteConfig], *, as_json: bool) -> None:
     """Print which sites have a configuration."""
     if as_json:
-        print_json({"project": project, "domains": [_stored_json(one.domain, one) for one in found]})
+        print_json({"project": project, "domains": [config_answer(one.domain, one) for one in found]})
         return
     table = a_table("Domain", *KEYS, "Version", texts=1)
     for one in found:
@@ -76,10 +58,10 @@ def show_all(project: str, found: Sequence[StoredSiteConfig], *, as_json: bool) 
     print_table(f"Configurations of project {project}", table)
 
 
-def show_changes(outcomes: Sequence[configs.Changed | Tried], *, dry_run: bool, as_json: bool) -> None:
+def show_changes(outcomes: Sequence[configs.Changed | TriedConfig], *, dry_run: bool, as_json: bool) -> None:
     """Print what was changed, or would be."""
     if as_json:
-        print_json({"changes": [_outcome_json(one) for one in outcomes], "dry_run": dry_run})
+        print_json(config_changes_answer(outcomes, dry_run=dry_run))
         return
     for one in outcomes:
         _say(_told(one))
@@ -89,8 +71,8 @@ def show_changes(outcomes: Sequence[configs.Changed | Tried], *, dry_run: bool, 
         _say("scrapy dedup refine cleans these pages again, without their callbacks; else the next crawl does.", "dim")
 
 
-def _told(one: configs.Changed | Tried) -> str:
-    if isinstance(one, Tried):
+def _told(one: configs.Changed | TriedConfig) -> str:
+    if isinstance(one, TriedConfig):
         trial = one.trial
         if not trial.pages:
             return f"{one.domain}: no page is stored, so what would change cannot be shown."
@@ -101,24 +83,10 @@ def _told(one: configs.Changed | Tried) -> str:
     return f"{one.domain}: version {one.version} is stored; {count(one.stale, 'page')} to be cleaned again."
 
 
-def _outcome_json(one: configs.Changed | Tried) -> dict[str, Any]:
-    found: dict[str, Any] = {"domain": one.domain, "config": one.config.to_json()}
-    if isinstance(one, Tried):
-        trial = one.trial
-        figures = {"pages": trial.pages, "changed": trial.changed, "chars_less": trial.chars_less}
-        return found | figures | {"example": trial.example}
-    return found | {"version": one.version, "stale": one.stale}
-
-
 def show_test(domain: str, tried: configs.Tried, *, as_json: bool) -> None:
     """Print what each pattern does on one page."""
     if as_json:
-        patterns = [
-            {"tier": one.tier, "pattern": one.pattern, "blocks": one.blocks, "chars": one.chars, "sample": one.sample}
-            for one in tried.effects
-        ]
-        held = [{"pattern": one.pattern, "reason": str(one.reason)} for one in tried.held]
-        print_json({"url": tried.url, "domain": domain, "patterns": patterns, "held": held})
+        print_json(tried_answer(domain, tried))
         return
     table = a_table("Pattern", "First text", "Tier", "Blocks", "Characters", texts=2)
     for one in tried.effects:

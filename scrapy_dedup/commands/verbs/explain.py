@@ -14,10 +14,8 @@ Times are ISO 8601. The exit code is 1 for a URL that was never met.
 """
 
 import argparse
-import dataclasses
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -27,9 +25,9 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.explained import render_explanation
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.answers.explanation import explanation_answer
 from scrapy_dedup.service.explain import Explanation, RemovedBlock, explain, keys_of
 from scrapy_dedup.service.explain_page import chunks_of, facts_of, page_of
-from scrapy_dedup.store.stored import StoredDocument, StoredSource
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -47,92 +45,12 @@ def run(call: Call) -> int:
     if file is not None and found.is_known:
         write_html(file, render_explanation(page_of(found, datetime.now(UTC))))
     if call.options.json:
-        print_json(as_json(found))
+        print_json(explanation_answer(found))
     else:
         show(found)
         if file is not None and found.is_known:
             output().print(Text(f"\nDrawn: {file}"), soft_wrap=True)
     return DONE if found.is_known else NOT_DONE
-
-
-def as_json(found: Explanation) -> dict[str, Any]:
-    """Return the explanation as JSON has it."""
-    return {
-        "project": found.project,
-        "url": found.keys.url,
-        "normal_url": found.keys.normal_url,
-        "page_key": found.keys.page_key.hex(),
-        "domain": found.keys.domain,
-        "known": found.is_known,
-        "crawled": _crawled(found),
-        "stands_for": found.stands_for,
-        "aliases": [
-            {
-                "url": alias.url,
-                "status": alias.status,
-                "alias_kind": alias.alias_kind,
-                "last_crawled_at": alias.last_crawled_at.isoformat(),
-            }
-            for alias in found.aliases
-        ],
-        "document": _document(found.document),
-        "source": _source(found.source),
-        "decisions": [
-            {
-                "layer": decision.layer,
-                "action": decision.action,
-                "reason": decision.reason,
-                "decided_at": decision.decided_at.isoformat(),
-            }
-            for decision in found.decisions
-        ],
-        "removed": [dataclasses.asdict(block) for block in found.removed],
-        "like": dataclasses.asdict(found.like) if found.like else None,
-        "chunks": [dataclasses.asdict(chunk) for chunk in chunks_of(found)],
-    }
-
-
-def _crawled(found: Explanation) -> dict[str, Any] | None:
-    crawled, run_of_it = found.crawled, found.run
-    if crawled is None:
-        return None
-    return {
-        "url": crawled.url,
-        "status": crawled.status,
-        "http_status": crawled.http_status,
-        "at": crawled.last_crawled_at.isoformat(),
-        "alias_kind": crawled.alias_kind,
-        "run": run_of_it
-        and {
-            "id": str(run_of_it.id),
-            "spider": run_of_it.spider,
-            "status": run_of_it.status,
-            "started_at": run_of_it.started_at.isoformat(),
-        },
-    }
-
-
-def _document(document: StoredDocument | None) -> dict[str, Any] | None:
-    if document is None:
-        return None
-    names = ("url", "status", "verdict", "title", "canonical_url", "chars_in", "chars_out", "error")
-    return {
-        **{name: getattr(document, name) for name in names},
-        "content_hash": document.content_hash.hex() if document.content_hash else None,
-        "cleaned_hash": document.cleaned_hash.hex() if document.cleaned_hash else None,
-        "updated_at": document.updated_at.isoformat(),
-    }
-
-
-def _source(source: StoredSource | None) -> dict[str, Any] | None:
-    if source is None:
-        return None
-    names = ("field", "source_group", "content_type")
-    return {
-        **{name: getattr(source, name) for name in names},
-        "fetched_at": source.fetched_at.isoformat(),
-        "kept": source.content is not None,
-    }
 
 
 def show(found: Explanation) -> None:

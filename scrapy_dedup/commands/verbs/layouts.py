@@ -12,15 +12,15 @@ Times are ISO 8601, in UTC.
 
 import argparse
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import whole
+from scrapy_dedup.service.answers.layouts import layouts_answer
 from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
-from scrapy_dedup.store.layout_records import to_digits
 
 _RUNS_SHOWN: Final = 6
 
@@ -36,53 +36,10 @@ def run(call: Call) -> int:
     with call.opened() as (_, project):
         domains = domain_layouts(project, domain.lower() if domain else None)
     if call.options.json:
-        print_json({"project": call.project, "domains": [as_json(each) for each in domains]})
+        print_json({"project": call.project, "domains": [layouts_answer(each) for each in domains]})
     else:
         show(domains)
     return DONE
-
-
-def as_json(domain: DomainLayouts) -> dict[str, Any]:
-    """Return a domain's layouts as JSON has them."""
-    return {
-        "domain": domain.domain,
-        "runs": [
-            {"id": str(each.id) if each.id else None, "started_at": _time(each.started_at)} for each in domain.runs
-        ],
-        "layouts": [_layout_json(each) for each in domain.layouts],
-        "alarms": [
-            {
-                "layout": to_digits(alarm.layout),
-                "cause": alarm.cause,
-                "raised_at": _time(alarm.raised_at),
-                "pages_failed": alarm.pages_failed,
-                "pages_looked": alarm.pages_looked,
-            }
-            for alarm in domain.alarms
-        ],
-    }
-
-
-def _layout_json(layout: DomainLayout) -> dict[str, Any]:
-    figures = layout.figures
-    template = figures.template
-    names = ("version", "state", "reason", "confidence", "pages", "source")
-    return {
-        "layout": to_digits(figures.layout),
-        "kind": template.kind if template else None,
-        "pages": figures.pages,
-        "signatures": figures.signatures,
-        "first_seen_at": _time(figures.first_seen_at),
-        "last_seen_at": _time(figures.last_seen_at),
-        "pages_by_run": list(layout.pages_by_run),
-        "url_pattern": template.url_pattern if template else None,
-        "example_url": figures.example_url,
-        "template": {name: getattr(template, name) for name in names} if template else None,
-    }
-
-
-def _time(at: Any) -> str | None:
-    return at.isoformat() if at else None
 
 
 def show(domains: Iterable[DomainLayouts]) -> None:

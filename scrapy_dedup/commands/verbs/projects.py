@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
 from scrapy_dedup.report.numbers import count, short, whole
+from scrapy_dedup.service.answers.projects import deletion_answer, project_answer
 from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import ProjectFigures
@@ -45,20 +46,10 @@ def _list(call: Call, store: Store) -> int:
     if not projects:
         raise CommandError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
     if call.options.json:
-        print_json({"projects": [_as_json(project) for project in projects]})
+        print_json({"projects": [project_answer(project) for project in projects]})
     else:
         _show(projects)
     return DONE
-
-
-def _as_json(project: ProjectFigures) -> dict[str, str | int]:
-    return {
-        "name": project.name,
-        "pages": project.pages,
-        "runs": project.runs,
-        "stored_bytes": project.stored_bytes,
-        "created_at": project.created_at.isoformat(),
-    }
 
 
 def _show(projects: Sequence[ProjectFigures]) -> None:
@@ -80,8 +71,7 @@ def _delete(call: Call, store: Store) -> int:
             return NOT_DONE
         deletion = delete_project(store, options.name, dry_run=False)
     if options.json:
-        rows = dict(deletion.rows)
-        print_json({"project": options.name, "deleted": deletion.done, "rows": rows, "total": deletion.total})
+        print_json(deletion_answer(deletion))
     else:
         _tell(deletion)
     return DONE

@@ -6,10 +6,8 @@ its all_runs with --run, or where there is but one.
 """
 
 import argparse
-import dataclasses
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
@@ -19,6 +17,7 @@ from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import Report
+from scrapy_dedup.service.answers.report import report_answer
 from scrapy_dedup.service.overview import make_report
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
@@ -43,7 +42,7 @@ def run(call: Call) -> int:
     if file is not None:
         write_html(file, render_report(report))
     if call.options.json:
-        print_json(as_json(report))
+        print_json(report_answer(report))
     else:
         show(report, file)
     return DONE
@@ -68,25 +67,6 @@ def write_html(file: Path, html: str) -> None:
         file.write_text(html, encoding="utf-8")
     except OSError as error:
         raise CommandError(f"the report cannot be written to {file}: {error.strerror}") from error
-
-
-def as_json(report: Report) -> dict[str, Any]:
-    """Return the report as JSON has it."""
-    found = dataclasses.asdict(report)
-    found["generated_at"] = report.generated_at.isoformat()
-    if report.recrawl is not None:
-        found["recrawl"]["began_at"] = report.recrawl.began_at.isoformat()
-    for picture in (layout["picture"] for domain in found["layouts"] for layout in domain["layouts"]):
-        if picture is not None:
-            # A picture is for the page of HTML.
-            del picture["png"]
-    for alarm in found["alarms"]:
-        alarm["raised_at"] = alarm["raised_at"].isoformat()
-    if report.ledger is not None:
-        for name in ("run", "all_runs"):
-            if (began_at := getattr(getattr(report.ledger, name), "began_at", None)) is not None:
-                found["ledger"][name]["began_at"] = began_at.isoformat()
-    return found
 
 
 def show(report: Report, file: Path | None) -> None:

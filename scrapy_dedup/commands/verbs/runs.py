@@ -10,13 +10,13 @@ Figures are those of the visits that are still kept. Times are ISO 8601, in UTC.
 import argparse
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import NO_BREAK, short, whole
+from scrapy_dedup.service.answers.runs import run_answer, took_of
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.stored_visits import RunFigures
 
@@ -43,29 +43,10 @@ def run(call: Call) -> int:
     if not runs:
         raise CommandError(f"project {call.project!r} has no run yet: run a crawl first")
     if call.options.json:
-        print_json({"project": call.project, "runs": [as_json(each) for each in runs]})
+        print_json({"project": call.project, "runs": [run_answer(each) for each in runs]})
     else:
         show(call, runs)
     return DONE
-
-
-def as_json(figures: RunFigures) -> dict[str, Any]:
-    """Return a run as JSON has it."""
-    run_of_it, took = figures.run, _took(figures.run)
-    return {
-        "id": str(run_of_it.id),
-        "spider": run_of_it.spider,
-        "status": run_of_it.status,
-        "reason": run_of_it.reason,
-        "started_at": run_of_it.started_at.isoformat(),
-        "finished_at": run_of_it.finished_at.isoformat() if run_of_it.finished_at else None,
-        "seconds": took.total_seconds() if took is not None else None,
-        "visits": figures.visits,
-        "verdicts": dict(figures.verdicts),
-        "callbacks": figures.callbacks,
-        "bytes_received": figures.bytes_received,
-        "request_seconds": round(figures.seconds, 3),
-    }
 
 
 def show(call: Call, runs: Sequence[RunFigures]) -> None:
@@ -73,7 +54,7 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
     verdicts = [verdict.capitalize() for verdict in _VERDICTS]
     table = a_table("Run", "Spider", "Status", "Began (UTC)", "Took", *verdicts, "Callbacks", "Bytes", texts=4)
     for each in runs:
-        took = _took(each.run)
+        took = took_of(each.run)
         table.add_row(
             str(each.run.id)[:_ID_DIGITS],
             shown(each.run.spider, 60),
@@ -92,10 +73,6 @@ def _status(run_of_it: StoredRun) -> str:
     # A run that finished for the reason "finished" needs one word.
     told = run_of_it.reason and run_of_it.reason != run_of_it.status
     return f"{run_of_it.status} ({run_of_it.reason})" if told else run_of_it.status
-
-
-def _took(run_of_it: StoredRun) -> timedelta | None:
-    return run_of_it.finished_at - run_of_it.started_at if run_of_it.finished_at else None
 
 
 def lasting(took: timedelta) -> str:

@@ -6,7 +6,6 @@ each domain by each method, as `DomainDedupService.get_domain_stats` returns it.
 """
 
 import argparse
-from typing import Any
 
 from rich.text import Text
 
@@ -14,6 +13,7 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.answers.stats import stats_answer
 from scrapy_dedup.service.overview import Overview, overview
 from scrapy_dedup.store.stored import DomainFigures
 
@@ -32,29 +32,10 @@ def run(call: Call) -> int:
         if call.options.json:
             with store.session(read_only=True) as session:
                 learned = DomainDedupService(session, call.settings).get_domain_stats(project.id)
-            print_json({**as_json(found), "learned": learned})
+            print_json(stats_answer(found, learned))
         else:
             show(found)
     return DONE
-
-
-def as_json(found: Overview) -> dict[str, Any]:
-    """Return the figures as JSON has them."""
-    return {
-        "project": found.project,
-        "domains": [{"domain": each.domain, **_figures(each)} for each in found.domains],
-        "total": {"domains": len(found.domains), **_figures(found.total)},
-        "domains_above_10_percent": found.domains_with_much,
-    }
-
-
-def _figures(figures: DomainFigures) -> dict[str, Any]:
-    return {
-        "pages": figures.pages,
-        "chars_in": figures.chars_in,
-        "chars_out": figures.chars_out,
-        "removed_share": round(figures.removed_share, 6),
-    }
 
 
 def show(found: Overview) -> None:

@@ -1,7 +1,6 @@
 """What `scrapy dedup templates` shows; the JSON is described in `templates`."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,42 +9,30 @@ from rich.text import Text
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.answers.templates import (
+    imported_templates_answer,
+    template_answer,
+    template_change_answer,
+    template_diff_answer,
+    templates_answer,
+)
 from scrapy_dedup.service.layout_figures import name_of
+from scrapy_dedup.service.template_changes import TemplateChange
 from scrapy_dedup.service.template_diff import TemplateDiff
 from scrapy_dedup.service.template_files import Imported
 from scrapy_dedup.service.template_trial import TemplateTrial
 from scrapy_dedup.service.template_upkeep import Line, ShownTemplate
-from scrapy_dedup.store.layout_records import to_digits
-from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
+from scrapy_dedup.store.stored_layouts import TemplateFigures
 
 _LINES_SHOWN: Final = 40
 _EFFECTS_SHOWN: Final = 5
 _TEXTS_SHOWN: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What was done to a template, or would be.
-
-    Attributes:
-        present: the version that was there.
-        version: the one that is there now; None where a dry run made none.
-        changed: False where all is as it was.
-        trial: of a dry run.
-    """
-
-    present: StoredTemplate
-    version: int | None
-    changed: bool
-    dry_run: bool
-    trial: TemplateTrial | None
-
-
 def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_json: bool) -> None:
     """Print the present version of each template."""
     if as_json:
-        rows = [_figures_json(figures) | {"versions": versions} for figures, versions in found]
-        print_json({"project": project, "templates": rows})
+        print_json(templates_answer(project, found))
         return
     table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
     for figures, versions in found:
@@ -64,47 +51,13 @@ def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_
     output().print(Text("\nscrapy dedup templates show DOMAIN LAYOUT tells how pages are cut.", style="dim"))
 
 
-def _figures_json(figures: TemplateFigures | StoredTemplate) -> dict[str, Any]:
-    return {
-        "domain": figures.domain,
-        "layout": to_digits(figures.layout),
-        "kind": figures.kind,
-        "version": figures.version,
-        "state": figures.state,
-        "reason": figures.reason,
-        "confidence": figures.confidence,
-        "pages": figures.pages,
-        "url_pattern": figures.url_pattern,
-        "source": figures.source,
-        "overrides": len(figures.overrides),
-        "created_at": figures.created_at.isoformat(),
-        "state_at": figures.state_at.isoformat(),
-    }
-
-
 def show_templates(project: str, found: Sequence[ShownTemplate], *, as_json: bool) -> None:
     """Print templates as a person reads them."""
     if as_json:
-        print_json({"project": project, "templates": [_template_json(each) for each in found]})
+        print_json({"project": project, "templates": [template_answer(each) for each in found]})
         return
     for each in found:
         _show_template(each)
-
-
-def _template_json(each: ShownTemplate) -> dict[str, Any]:
-    return {
-        **_figures_json(each.stored),
-        "structure": to_digits(each.stored.structure),
-        "versions": [{"version": version, "state": state} for version, state in each.versions],
-        "content": _lines_json(each.content),
-        "exclude": _lines_json(each.exclude),
-        "fields": {name: list(found) for name, found in each.fields.items()},
-        "overrides": [dict(one) for one in each.stored.overrides],
-    }
-
-
-def _lines_json(lines: Iterable[Line]) -> list[dict[str, str]]:
-    return [{"selector": line.selector, "evidence": line.evidence} for line in lines]
 
 
 def _show_template(each: ShownTemplate) -> None:
@@ -143,7 +96,7 @@ def _show_lines(title: str, lines: Sequence[Line]) -> None:
 def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
     """Print how one version differs from another."""
     if as_json:
-        print_json(_diff_json(diff))
+        print_json(template_diff_answer(diff))
         return
     before, after = diff.before, diff.after
     _title(f"{before.domain}, layout {name_of(before.layout)}: version {after.version} against {before.version}")
@@ -166,27 +119,10 @@ def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
         _say(f"and {whole(len(diff.verdicts) - _LINES_SHOWN)} more paths; --json lists them all", style="dim")
 
 
-def _diff_json(diff: TemplateDiff) -> dict[str, Any]:
-    return {
-        "domain": diff.before.domain,
-        "layout": to_digits(diff.before.layout),
-        "before": diff.before.version,
-        "after": diff.after.version,
-        "added": {name: list(found) for name, found in diff.added.items()},
-        "removed": {name: list(found) for name, found in diff.removed.items()},
-        "verdicts": [
-            {"path": one.path, "before": one.before, "after": one.after, "evidence": one.evidence}
-            for one in diff.verdicts
-        ],
-        "decided": [{"action": action, "selector": selector} for action, selector in diff.decided],
-        "undecided": [{"action": action, "selector": selector} for action, selector in diff.undecided],
-    }
-
-
-def show_override(change: Change, *, as_json: bool) -> None:
+def show_override(change: TemplateChange, *, as_json: bool) -> None:
     """Print what became of a decision."""
     if as_json:
-        print_json(_change_json(change))
+        print_json(template_change_answer(change))
         return
     if not change.changed:
         _say("That is decided already: nothing was changed.")
@@ -198,29 +134,15 @@ def show_override(change: Change, *, as_json: bool) -> None:
         _say("Pages that come from now on are cut by it.", style="dim")
 
 
-def show_rollback(change: Change, *, as_json: bool) -> None:
+def show_rollback(change: TemplateChange, *, as_json: bool) -> None:
     """Print what became of going back."""
     if as_json:
-        print_json(_change_json(change))
+        print_json(template_change_answer(change))
     elif change.trial is not None:
         _say(f"Version {change.version} would be live, in place of version {change.present.version}.")
         _show_trial(change.trial)
     else:
         _say(f"Version {change.version} of layout {name_of(change.present.layout)} is live again, as it was.")
-
-
-def _change_json(change: Change) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "domain": change.present.domain,
-        "layout": to_digits(change.present.layout),
-        "version": change.version,
-        "changed": change.changed,
-        "dry_run": change.dry_run,
-    }
-    if change.trial is not None:
-        effects = [{"url": one.url, "gone": list(one.gone), "back": list(one.back)} for one in change.trial.effects]
-        found |= {"pages": change.trial.pages, "effects": effects}
-    return found
 
 
 def _show_trial(trial: TemplateTrial) -> None:
@@ -249,8 +171,7 @@ def show_export(file: Path, templates: int, *, as_json: bool) -> None:
 def show_import(file: Path, done: Imported, *, as_json: bool) -> None:
     """Print what was stored."""
     if as_json:
-        figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
-        print_json({"file": str(file), "dry_run": not done.done, **figures})
+        print_json({"file": str(file), **imported_templates_answer(done)})
         return
     verb = "stored" if done.done else "would be stored"
     domains = f"of {count(len(done.domains), 'domain')} {verb}"

@@ -29,6 +29,7 @@ from typing import Final, Literal
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError
 from scrapy_dedup.commands.verbs import template_tables as tables
 from scrapy_dedup.service import template_upkeep as upkeep
+from scrapy_dedup.service.template_changes import TemplateDesk
 from scrapy_dedup.service.template_diff import diff_templates
 from scrapy_dedup.service.template_files import (
     TemplateFileError,
@@ -36,7 +37,8 @@ from scrapy_dedup.service.template_files import (
     import_templates,
     read_templates,
 )
-from scrapy_dedup.service.template_trial import try_template
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,19 +116,14 @@ def _override(call: Call) -> int:
     domain, layout = options.targets[0].lower(), options.targets[1]
     if not options.decisions:
         raise WrongCallError("templates override needs --keep CSS, --drop CSS or --forget CSS")
-    at = datetime.now(UTC)
     with call.opened() as (store, project):
-        versions = upkeep.versions_of(project, domain, upkeep.layout_of(project, domain, layout))
-        present = upkeep.present_of(versions)
-        after = upkeep.decided(present, options.decisions, at)
-        trial = version = None
-        if after is not None and options.dry_run:
-            trial = try_template(store, project, present, after, call.settings)
-        elif after is not None:
-            version = upkeep.add_decided(project, after, at)
-    change = tables.Change(present, version, after is not None, options.dry_run, trial)
+        change = _desk(call, store, project).override(domain, layout, options.decisions)
     tables.show_override(change, as_json=options.json)
     return DONE
+
+
+def _desk(call: Call, store: Store, project: ProjectStore) -> TemplateDesk:
+    return TemplateDesk(store, project, call.settings, datetime.now(UTC), dry_run=call.options.dry_run)
 
 
 def _rollback(call: Call) -> int:
@@ -134,14 +131,7 @@ def _rollback(call: Call) -> int:
     domain, layout, *words = options.targets
     number = _number(words[0]) if words else None
     with call.opened() as (store, project):
-        versions = upkeep.versions_of(project, domain.lower(), upkeep.layout_of(project, domain.lower(), layout))
-        present, chosen = upkeep.present_of(versions), upkeep.former_of(versions, number)
-        trial = None
-        if options.dry_run:
-            trial = try_template(store, project, present, chosen, call.settings)
-        else:
-            upkeep.roll_back(project, chosen, present, datetime.now(UTC))
-    change = tables.Change(present, chosen.version, changed=True, dry_run=options.dry_run, trial=trial)
+        change = _desk(call, store, project).roll_back(domain.lower(), layout, number)
     tables.show_rollback(change, as_json=options.json)
     return DONE
 

@@ -11,12 +11,12 @@ chars_less, example.
 """
 
 import argparse
-import dataclasses
 from datetime import UTC, datetime
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.answers.undo import kept_answer, undone_answer
 from scrapy_dedup.service.undoing import Kept, Undone, find, find_kept, kept_things, undo
 
 
@@ -47,7 +47,7 @@ def run(call: Call) -> int:
         at = None if options.dry_run else datetime.now(UTC)
         done = undo(store, project, kept, call.settings, at, take_back=options.remove)
     if options.json:
-        print_json(_as_json(done))
+        print_json(undone_answer(done))
     else:
         _show(done, take_back=options.remove)
     return DONE
@@ -55,7 +55,7 @@ def run(call: Call) -> int:
 
 def _list(kept: list[Kept], *, as_json: bool) -> None:
     if as_json:
-        print_json({"kept": [dataclasses.asdict(one) for one in kept]})
+        print_json({"kept": [kept_answer(one) for one in kept]})
         return
     if not kept:
         output().print("Nothing is kept in spite of the rules.")
@@ -64,19 +64,6 @@ def _list(kept: list[Kept], *, as_json: bool) -> None:
     for one in kept:
         table.add_row(shown(one.domain, 100), shown(one.kind), shown(one.text, 300))
     print_table("Kept in spite of the rules", table)
-
-
-def _as_json(done: Undone) -> dict[str, object]:
-    changed = done.changed
-    return {
-        **dataclasses.asdict(done.kept),
-        "pages": done.pages,
-        "dry_run": changed is None,
-        "was_there": done.was_there,
-        "version": changed.version if changed else None,
-        "stale": changed.stale if changed else None,
-        "trial": dataclasses.asdict(done.trial) if done.trial else None,
-    }
 
 
 def _show(done: Undone, *, take_back: bool) -> None:

@@ -29,7 +29,7 @@ def upgrade() -> None:
         "domain",
         sa.Column("domain_id", sa.Uuid(), nullable=False),
         *_project("domain"),
-        sa.Column("domain_name", sa.Text(), nullable=False),
+        sa.Column("domain_name", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
         sa.Column("status", sa.String(32), nullable=False),
         sa.Column("status_before", sa.String(32), nullable=True),
         sa.Column("discovery_session_id", sa.Uuid(), nullable=True),
@@ -60,6 +60,10 @@ def upgrade() -> None:
     )
     for column in ("status", "best_confidence_score", "pages", "boilerplate_share", "last_crawled_at"):
         op.create_index(f"ix_domain_{column}", "domain", ["project_id", column, "domain_name"])
+    twins = sa.text("twin IS NOT NULL")
+    op.create_index(
+        "ix_domain_twins", "domain", ["project_id", "joined_to"], sqlite_where=twins, postgresql_where=twins
+    )
     op.create_table(
         "candidates",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
@@ -69,6 +73,9 @@ def upgrade() -> None:
         sa.Column("session_id", sa.Uuid(), nullable=False),
         sa.Column("domain_name", sa.Text(), nullable=False),
         sa.Column("outcome", sa.String(16), nullable=False),
+        sa.Column("title", sa.Text(), nullable=True),
+        sa.Column("confidence", sa.Float(), nullable=True),
+        sa.Column("rank", sa.Integer(), nullable=True),
         sa.Column("created_at", TIME, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_candidates"),
     )

@@ -1,0 +1,284 @@
+"""`scrapy dedup domains ACTION`: which domains there are, how good they are, and which are never to be requested.
+
+PATTERN is a name, in any spelling or as a URL, or has `*` for any characters and `?` for one.
+
+JSON of list: `project`; `domains`, each with the columns of the registry (domain_name, status, blacklisted_at,
+best_confidence_score, pages, ...); `next` (to go on with --after, or null), `total`; `statuses`, domains by status;
+`twins`, `twin_share` and `joined`. show: `domain`, `joined` (a name that it stands for, or null), `blacklisted` (now),
+`candidates`. add, blacklist, unblacklist: `dry_run`; `domains` (as they are now; for a dry run, as they were and would
+be changed); `new`, names that were not registered. join: `pairs`, each with domain, twin, pages of both, pages_alike,
+pages_unlike, joined, was_joined, reason. import: `new`, `known`, `refused`, each with where and reason. export with a
+FILE: `file` and `domains` (how many); else it writes JSON lines by itself.
+
+Times are ISO 8601, in UTC.
+"""
+
+import argparse
+import getpass
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.files_in import opened_input
+from scrapy_dedup.commands.verbs import domain_tables as tables
+from scrapy_dedup.core.domain_states import DomainStatus
+from scrapy_dedup.service.answers import domains as answers
+from scrapy_dedup.service.candidates import candidates_of
+from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
+from scrapy_dedup.service.domain_transfer import all_domains, import_rows, write_domains
+from scrapy_dedup.service.domain_twins import find_twins, settle_twins
+from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, StoredDomain, UnknownDomainError
+from scrapy_dedup.service.packed_files import lines_of
+from scrapy_dedup.store.domain_lists import SORTS
+
+_AGE: Final = re.compile(r"([0-9]{1,5})([hdw])")
+_HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
+_MOST_LINE_BYTES: Final = 200_000
+_CANDIDATES_SHOWN: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One thing that can be done, what it takes, and how many of it."""
+
+    run: Callable[[Call], int]
+    takes: str
+    least: int
+    most: int | None
+    options: frozenset[str] = frozenset()
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the actions and their options; which belong together is checked when it runs."""
+    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
+    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add = parser.add_argument
+    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
+    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
+    add("--status", type=_status, metavar="STATUS", help=f"list, export: only {', '.join(DomainStatus)}")
+    add("--sort", choices=SORTS, help="list: by this; domains without a value come last (name)")
+    add("--descending", action="store_true", help="list: the other way round")
+    add("--limit", type=_limit, metavar="DOMAINS", help="list: so many at most (50)")
+    add("--after", metavar="CURSOR", help="list: go on where a list ended: its `next`")
+    add("--reason", help="blacklist: why")
+    add("--by", help="blacklist: who says so (the user's login name)")
+    add("--expires", type=_expires, metavar="AGE|DATE", help="blacklist: until when: 12h, 30d, 8w, 2027-01-31")
+    add("--dry-run", action="store_true", help="add, blacklist, unblacklist, join, import: only say what would happen")
+
+
+def run(call: Call) -> int:
+    """Do what was asked for."""
+    options = call.options
+    if options.action is None:
+        raise WrongCallError(f"domains needs an action: {', '.join(ACTIONS)}")
+    action = ACTIONS[options.action]
+    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
+    for name in sorted(given - action.options):
+        raise WrongCallError(f"domains {options.action} takes no {_OPTIONS[name]}")
+    number = len(options.targets)
+    if number < action.least or (action.most is not None and number > action.most):
+        raise WrongCallError(f"domains {options.action} takes {action.takes}; {number} words were given")
+    return action.run(call)
+
+
+def _list(call: Call) -> int:
+    options = call.options
+    pattern = options.targets[0] if options.targets else None
+    limit = options.limit or DomainChoice().limit
+    choice = DomainChoice(
+        pattern, options.status, options.sort or "name", descending=options.descending, limit=limit, after=options.after
+    )
+    with call.opened() as (store, project):
+        service = DomainService(store, project, call.settings)
+        found, counts = service.list_domains(choice), service.counts()
+    if options.json:
+        print_json(answers.domain_list_answer(call.project, found, counts))
+    else:
+        tables.show_list(call.project, found, counts, datetime.now(UTC))
+    return DONE
+
+
+def _show(call: Call) -> int:
+    at = datetime.now(UTC)
+    with call.opened() as (store, project):
+        service = DomainService(store, project, call.settings)
+        found = service.find_by_domain_name(call.options.targets[0])
+        if found is None:
+            raise UnknownDomainError(_unknown(call.options.targets[0]))
+        joined = service.joined_with(found)
+        names = [found.domain_name, joined] if joined else [found.domain_name]
+        candidates = candidates_of(project, names, _CANDIDATES_SHOWN)
+    if call.options.json:
+        print_json(answers.one_domain_answer(found, joined, candidates, at))
+    else:
+        tables.show_one(found, joined, candidates, at)
+    return DONE
+
+
+def _add(call: Call) -> int:
+    with call.filled(dry_run=call.options.dry_run) as (store, project):
+        service = DomainService(store, project, call.settings)
+        chosen = service.choose(call.options.targets)
+        if not call.options.dry_run:
+            service.register_domains(chosen.new, datetime.now(UTC))
+        return _changed(call, service, chosen, "added")
+
+
+def _blacklist(call: Call) -> int:
+    options, at = call.options, datetime.now(UTC)
+    with call.filled(dry_run=options.dry_run) as (store, project):
+        service = DomainService(store, project, call.settings)
+        chosen = service.choose(options.targets)
+        if not options.dry_run and chosen.names:
+            by = options.by or _login_name()
+            service.blacklist_domains(chosen.names, at, by=by, reason=options.reason, expires_at=options.expires)
+        return _changed(call, service, chosen, "blacklisted")
+
+
+def _unblacklist(call: Call) -> int:
+    with call.opened() as (store, project):
+        service = DomainService(store, project, call.settings)
+        chosen = service.choose(call.options.targets)
+        if chosen.new:
+            raise UnknownDomainError(_unknown(chosen.new[0]))
+        listed = [each for each in chosen.domains if each.status == DomainStatus.BLACKLISTED]
+        if not call.options.dry_run:
+            service.unblacklist_domains([each.domain_name for each in listed], datetime.now(UTC))
+        return _changed(call, service, Chosen(tuple(listed), ()), "taken off the blacklist")
+
+
+def _changed(call: Call, service: DomainService, chosen: Chosen, what: str) -> int:
+    """Tell what was done; where nothing fits, that is no success."""
+    dry_run: bool = call.options.dry_run
+    now: Iterable[StoredDomain] = chosen.domains if dry_run else service.matching(chosen.names)
+    if call.options.json:
+        answer = answers.changed_domains_answer(call.project, now, dry_run=dry_run)
+        print_json({**answer, "new": list(chosen.new)})
+    else:
+        tables.show_changed(now, chosen.new, what, dry_run=dry_run)
+    return DONE if chosen.names else NOT_DONE
+
+
+def _join(call: Call) -> int:
+    dry_run: bool = call.options.dry_run
+    with call.opened() as (store, project):
+        names = None
+        if call.options.targets:
+            chosen = DomainService(store, project, call.settings).choose(call.options.targets)
+            if chosen.new:
+                raise UnknownDomainError(_unknown(chosen.new[0]))
+            names = chosen.names
+        if dry_run:
+            found = find_twins(project, names, call.settings)
+        else:
+            found = settle_twins(project, names, call.settings, datetime.now(UTC))
+    if call.options.json:
+        print_json(answers.twins_answer(call.project, found, dry_run=dry_run))
+    else:
+        tables.show_twins(found, call.settings.domain_join_pages, dry_run=dry_run)
+    return DONE
+
+
+def _import(call: Call) -> int:
+    name = call.options.targets[0]
+    refused: list[BadRow] = []
+    with call.filled(dry_run=call.options.dry_run) as (_, project), opened_input(name) as file:
+        lines = (None if line is None else line.decode("utf-8", "replace") for line in lines_of(file, _MOST_LINE_BYTES))
+        rows = _good(read_rows(lines, name, call.settings.domain_scope), refused)
+        done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
+    if call.options.json:
+        print_json(answers.import_answer(call.project, done, refused, dry_run=call.options.dry_run))
+    else:
+        tables.show_import(done, refused, dry_run=call.options.dry_run)
+    return DONE if done.new or done.known else NOT_DONE
+
+
+def _good(rows: Iterable[DomainRow | BadRow], refused: list[BadRow]) -> Iterator[DomainRow]:
+    for row in rows:
+        if isinstance(row, BadRow):
+            refused.append(row)
+        else:
+            yield row
+
+
+def _export(call: Call) -> int:
+    targets = call.options.targets
+    with call.opened() as (_, project):
+        found = all_domains(project, call.options.status)
+        if not targets:
+            write_domains(found, sys.stdout, "jsonl")
+            return DONE
+        file = Path(targets[0])
+        with file.open("w", encoding="utf-8", newline="") as output:
+            number = write_domains(found, output, "csv" if file.suffix == ".csv" else "jsonl")
+    if call.options.json:
+        print_json({"project": call.project, "file": str(file), "domains": number})
+    else:
+        tables.show_export(file, number)
+    return DONE
+
+
+def _unknown(name: str) -> str:
+    return f"domain {name!r} is not registered: `scrapy dedup domains list` shows all, `domains add` adds one"
+
+
+def _login_name() -> str | None:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user may have none
+        return None
+
+
+def _status(word: str) -> DomainStatus:
+    try:
+        return DomainStatus(word.upper())
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{word}: is none of {', '.join(DomainStatus)}") from error
+
+
+def _limit(word: str) -> int:
+    if not (word.isascii() and word.isdigit() and len(word) < 10 and 1 <= int(word) <= 1_000):
+        raise argparse.ArgumentTypeError(f"{word}: needs 1 to 1000 domains; go on with --after")
+    return int(word)
+
+
+def _expires(word: str) -> datetime:
+    now = datetime.now(UTC)
+    try:
+        age = _AGE.fullmatch(word)
+        at = now + timedelta(hours=int(age[1]) * _HOURS[age[2]]) if age else datetime.fromisoformat(word)
+    except (ValueError, OverflowError) as error:
+        raise argparse.ArgumentTypeError(f"{word}: is neither 12h, 30d or 8w nor a date such as 2027-01-31") from error
+    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
+    if at <= now:
+        raise argparse.ArgumentTypeError(f"{word}: is over already")
+    return at
+
+
+_OPTIONS: Final = {
+    "status": "--status",
+    "sort": "--sort",
+    "descending": "--descending",
+    "limit": "--limit",
+    "after": "--after",
+    "reason": "--reason",
+    "by": "--by",
+    "expires": "--expires",
+    "dry_run": "--dry-run",
+}
+_DRY: Final = frozenset({"dry_run"})
+ACTIONS: Final = {
+    "list": Action(_list, "[PATTERN]", 0, 1, frozenset({"status", "sort", "descending", "limit", "after"})),
+    "show": Action(_show, "NAME", 1, 1),
+    "add": Action(_add, "NAME...", 1, None, _DRY),
+    "blacklist": Action(_blacklist, "PATTERN...", 1, None, _DRY | {"reason", "by", "expires"}),
+    "unblacklist": Action(_unblacklist, "PATTERN...", 1, None, _DRY),
+    "join": Action(_join, "[PATTERN...]", 0, None, _DRY),
+    "import": Action(_import, "FILE (- for standard input)", 1, 1, _DRY),
+    "export": Action(_export, "[FILE.jsonl|FILE.csv]", 0, 1, frozenset({"status"})),
+}

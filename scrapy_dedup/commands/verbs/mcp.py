@@ -1,0 +1,53 @@
+"""`scrapy dedup mcp`: answer the questions of language models about the store, by the Model Context Protocol.
+
+Over standard input and output, for a client that starts this command; with --http over streamable HTTP, with a token.
+There is no JSON but the protocol's own: --json changes nothing.
+"""
+
+import argparse
+from typing import TYPE_CHECKING
+
+from scrapy_dedup.commands.call import DONE, Call, CommandError
+from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.store.store import Store
+
+if TYPE_CHECKING:
+    from scrapy_dedup.mcp_server.answering import Desk
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add how it speaks, and where."""
+    add = parser.add_argument
+    add("--http", action="store_true", help="listen for HTTP in place of standard input")
+    add("--host", metavar="HOST", help="with --http: address to listen on, as DEDUP_SERVE_HOST")
+    add("--port", metavar="PORT", type=int, help="with --http: port to listen on, as DEDUP_MCP_PORT; 0: a free one")
+
+
+def run(call: Call) -> int:
+    """Serve until standard input ends, or a signal comes. A store that does not exist yet is made, and is empty."""
+    try:
+        import mcp  # noqa: F401, PLC0415 (an extra: only this verb needs it)
+    except ImportError as error:
+        raise CommandError("mcp needs the MCP SDK: run pip install 'scrapy_dedup[mcp]'") from error
+    from scrapy_dedup.mcp_server.answering import Desk  # noqa: PLC0415 (as above)
+
+    with Store.open(database_url(call.settings), timeout=call.settings.database_timeout) as store:
+        store.project(call.project)
+        _serve(call, Desk(store, call.settings, call.project))
+    return DONE
+
+
+def _serve(call: Call, desk: "Desk") -> None:
+    import anyio  # noqa: PLC0415 (as above)
+
+    from scrapy_dedup.mcp_server.server import make_server, serve_stdio  # noqa: PLC0415 (as above)
+
+    settings, options = call.settings, call.options
+    server = make_server(desk, with_blacklist=settings.mcp_blacklist)
+    if not options.http:
+        anyio.run(serve_stdio, server)
+        return
+    from scrapy_dedup.mcp_server.http import Address, serve_http  # noqa: PLC0415 (as above)
+
+    port = settings.mcp_port if options.port is None else options.port
+    anyio.run(serve_http, server, settings, Address(options.host or settings.serve_host, port))

@@ -1,0 +1,142 @@
+"""What stands about a domain, and what becomes of it: after a run, by a blacklist and without one, in a pair."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol
+
+
+class DomainStatus(StrEnum):
+    """What is known of a domain; the names are the seed's."""
+
+    DISCOVERED = "DISCOVERED"
+    PROCESSED_HIGH_QUALITY = "PROCESSED_HIGH_QUALITY"
+    PROCESSED_LOW_QUALITY = "PROCESSED_LOW_QUALITY"
+    BLACKLISTED = "BLACKLISTED"
+
+
+PROCESSED: Final = (DomainStatus.PROCESSED_HIGH_QUALITY, DomainStatus.PROCESSED_LOW_QUALITY)
+# Of two, the one that a pair keeps: what a person decided, then the better one.
+_STRONGEST_FIRST: Final = (DomainStatus.BLACKLISTED, *PROCESSED, DomainStatus.DISCOVERED)
+
+
+class HasStatus(Protocol):
+    """A domain, as the store has it, or a standing."""
+
+    @property
+    def status(self) -> str:
+        """One of the four."""
+
+    @property
+    def status_before(self) -> str | None:
+        """What it was before it was blacklisted."""
+
+    @property
+    def blacklist_expires_at(self) -> datetime | None:
+        """When the blacklist ends; None: not by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A domain's status, and who blacklisted it, when, why and until when.
+
+    Attributes:
+        status_before: what an end of the blacklist brings back; None where it is not blacklisted.
+    """
+
+    status: DomainStatus = DomainStatus.DISCOVERED
+    status_before: DomainStatus | None = None
+    blacklisted_at: datetime | None = None
+    blacklisted_by: str | None = None
+    blacklist_reason: str | None = None
+    blacklist_expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blacklisting:
+    """Who blacklists, when, why and until when."""
+
+    at: datetime
+    by: str | None
+    reason: str | None
+    expires_at: datetime | None = None
+
+
+def is_blacklisted(domain: HasStatus, at: datetime) -> bool:
+    """Return whether a domain's blacklist holds at an instant; one that is over is none any more."""
+    expires = domain.blacklist_expires_at
+    return domain.status == DomainStatus.BLACKLISTED and (expires is None or at < expires)
+
+
+def present_status(domain: HasStatus, at: datetime) -> DomainStatus:
+    """Return a domain's status at an instant: what it was before, where its blacklist is over."""
+    if domain.status == DomainStatus.BLACKLISTED and not is_blacklisted(domain, at):
+        return DomainStatus(domain.status_before or DomainStatus.DISCOVERED)
+    return DomainStatus(domain.status)
+
+
+def blacklisted(standing: Standing, by: Blacklisting) -> Standing:
+    """Return the standing of a domain that is blacklisted now; for one that was, the new words replace the old."""
+    return Standing(
+        DomainStatus.BLACKLISTED,
+        _beneath(standing),
+        by.at,
+        by.by,
+        by.reason,
+        by.expires_at,
+    )
+
+
+def unblacklisted(standing: Standing) -> Standing:
+    """Return the standing without a blacklist; the same where there is none."""
+    return Standing(_beneath(standing)) if standing.status == DomainStatus.BLACKLISTED else standing
+
+
+def with_status(standing: Standing, status: DomainStatus, at: datetime) -> Standing:
+    """Return the standing with a status that somebody set; BLACKLISTED then has neither a name nor a reason."""
+    if status == standing.status:
+        return standing
+    if status == DomainStatus.BLACKLISTED:
+        return blacklisted(standing, Blacklisting(at, None, None))
+    return Standing(status)
+
+
+def after_run(standing: Standing, best: float | None, high_quality: float) -> Standing:
+    """Return the standing of a domain whose part of a run is over.
+
+    Args:
+        standing: before the run; a blacklisted domain stays so, and remembers what it would be.
+        best: the best confidence that any of its items had; None: none had one, and the status stays.
+        high_quality: from here on the domain is of high quality.
+    """
+    if best is None:
+        return standing
+    status = DomainStatus.PROCESSED_HIGH_QUALITY if best >= high_quality else DomainStatus.PROCESSED_LOW_QUALITY
+    if standing.status == DomainStatus.BLACKLISTED:
+        return replace(standing, status_before=status)
+    return Standing(status)
+
+
+def of_pair(one: Standing, other: Standing) -> Standing:
+    """Return what stands about two names that are one site: a blacklist of either, else the better status.
+
+    The order of the two does not matter, but for which of two blacklists counts: the newer; of two as old, the first.
+    """
+    before = min(_beneath(one), _beneath(other), key=_STRONGEST_FIRST.index)
+    lists = [each for each in (one, other) if each.status == DomainStatus.BLACKLISTED]
+    if not lists:
+        return Standing(before)
+    dated = [each for each in lists if each.blacklisted_at is not None]
+    newest = max(dated, key=_when) if dated else lists[0]
+    return replace(newest, status_before=before)
+
+
+def _beneath(standing: Standing) -> DomainStatus:
+    if standing.status == DomainStatus.BLACKLISTED:
+        return standing.status_before or DomainStatus.DISCOVERED
+    return standing.status
+
+
+def _when(standing: Standing) -> datetime:
+    assert standing.blacklisted_at is not None
+    return standing.blacklisted_at

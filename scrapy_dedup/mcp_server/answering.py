@@ -1,0 +1,171 @@
+"""What the tools ask, answered by the services that the commands call."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Any, Final
+
+from scrapy_dedup.core.domain_names import domain_name
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.service.analysis import PASSES, DomainDedupService
+from scrapy_dedup.service.answers.analysis import analysis_answer
+from scrapy_dedup.service.answers.changes import change_answer, changes_head
+from scrapy_dedup.service.answers.domains import domain_answer
+from scrapy_dedup.service.answers.explanation import explanation_answer
+from scrapy_dedup.service.answers.pages import search_answer
+from scrapy_dedup.service.answers.stats import stats_answer
+from scrapy_dedup.service.changes import Choice, PageChange, iterate_changes, since
+from scrapy_dedup.service.domains import DomainService, StoredDomain
+from scrapy_dedup.service.explain import explain
+from scrapy_dedup.service.overview import overview
+from scrapy_dedup.service.page_search import SearchChoice, search_pages
+from scrapy_dedup.service.projects import find_project, project_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.columns import now
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+CHANGES_COUNTED: Final = 100_000
+"""Changes that are counted at most; a run of a million new pages has as many."""
+
+BY: Final = "mcp"
+"""Who blacklisted, as the registry says it."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with how many pages were read, of how many, and the domain."""
+
+
+class AskingError(DedupError):
+    """What was asked for cannot be answered; the message says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Answers questions about the projects of a store; each answer is a dict of JSON's types.
+
+    Every method raises DedupError, whose message says what to do.
+
+    Attributes:
+        project: the name of the project that is meant where none is named.
+        clock: gives the present instant.
+    """
+
+    store: Store
+    settings: Settings
+    project: str
+    clock: Callable[[], datetime] = now
+
+    def project_of(self, id_or_name: str | None) -> ProjectStore:
+        """Return a project by its UUID or name, the desk's own where none is named."""
+        return find_project(self.store, self.project) if id_or_name is None else project_of(self.store, id_or_name)
+
+    def analysis(
+        self,
+        project_id: str | None,
+        changed: dict[str, Any],
+        groups: Sequence[str] | None,
+        *,
+        dry_run: bool,
+        progress: Progress,
+    ) -> dict[str, Any]:
+        """Return what an analysis of all domains found; it stores the pages without it, unless it is a dry run.
+
+        Args:
+            project_id: of this project.
+            changed: settings that differ for this analysis; None leaves one as it is.
+            groups: only pages stored under one of these.
+            dry_run: find out and write nothing.
+            progress: is told how far it is.
+        """
+        given = {name: value for name, value in changed.items() if value is not None}
+        settings = self.settings.override(given, "")
+        project = self.project_of(project_id)
+        with self.store.session(read_only=dry_run) as session:
+            known = SourceRepository(session).get_domains_for_project(project.id, groups)
+            if not known:
+                raise AskingError(
+                    f"project {project.name!r} keeps no pages of these groups: run a crawl first, and keep its pages"
+                )
+            result = DomainDedupService(session, settings).analyze_project(
+                project.id,
+                source_groups=groups,
+                dry_run=dry_run,
+                progress=_counting(progress, PASSES * sum(pages for _, pages in known)),
+            )
+        return analysis_answer(project.name, settings, result, groups, dry_run=dry_run)
+
+    def stats(self, project_id: str | None) -> dict[str, Any]:
+        """Return how much boilerplate each domain has, worst first, and what is known of them."""
+        project = self.project_of(project_id)
+        found = overview(self.store, project)
+        with self.store.session(read_only=True) as session:
+            learned = DomainDedupService(session, self.settings).get_domain_stats(project.id)
+        return stats_answer(found, learned)
+
+    def explanation(self, project_id: str | None, url: str) -> dict[str, Any]:
+        """Return what is known of a URL, and why its blocks were removed."""
+        project = self.project_of(project_id)
+        return explanation_answer(explain(self.store, project.name, url, self.settings))
+
+    def search(self, project_id: str | None, choice: SearchChoice) -> dict[str, Any]:
+        """Return pages that have some words."""
+        project = self.project_of(project_id)
+        return search_answer(project.name, search_pages(self.store, project, choice))
+
+    def changes(self, project_id: str | None, said: str, choice: Choice, limit: int) -> dict[str, Any]:
+        """Return so many changes since a run or an instant in the order of time, and the counts of all."""
+        project = self.project_of(project_id)
+        start = since(project, said, self.clock())
+        uncut = Choice(choice.domain, choice.verdict)
+        all_of_them = iterate_changes(project, start, uncut, self.settings)
+        counts = Counter(change.visit.verdict or "" for change in islice(all_of_them, CHANGES_COUNTED))
+        is_all = next(all_of_them, None) is None
+        shown: list[PageChange] = list(islice(iterate_changes(project, start, choice, self.settings), limit))
+        return {
+            **changes_head(project.name, start, counts),
+            "counted_all": is_all,
+            "changes": [change_answer(change, with_diff=choice.diff) for change in shown],
+        }
+
+    def domain(self, project_id: str | None, name: str) -> dict[str, Any]:
+        """Return what the registry knows of a domain."""
+        project = self.project_of(project_id)
+        normal = domain_name(name, self.settings.domain_scope)
+        if normal is None:
+            raise AskingError(f"{name[:100]!r} is no domain: give a name such as www.example.com, or a URL")
+        found = DomainService(self.store, project, self.settings).find_by_domain_name(normal)
+        return _domain(project, found.domain_name if found else normal, found)
+
+    def blacklisting(
+        self, project_id: str | None, name: str, reason: str, expires_after: timedelta | None
+    ) -> dict[str, Any]:
+        """Return a domain after it was blacklisted; one that is new is registered."""
+        project, at = self.project_of(project_id), self.clock()
+        if not reason.strip():
+            raise AskingError("reason: say in a few words why; people see it beside the domain")
+        try:
+            expires_at = at + expires_after if expires_after is not None else None
+        except OverflowError as error:
+            raise AskingError("expires_in_days: is too far away; leave it out for a blacklist without end") from error
+        service = DomainService(self.store, project, self.settings)
+        found = service.blacklist_domain(name, at, by=BY, reason=reason, expires_at=expires_at)
+        return _domain(project, found.domain_name, found)
+
+
+def _domain(project: ProjectStore, name: str, found: StoredDomain | None) -> dict[str, Any]:
+    entry = domain_answer(found) if found else None
+    return {"project": project.name, "domain": name, "registered": found is not None, "entry": entry}
+
+
+def _counting(progress: Progress, total: int) -> Callable[[str, int], None]:
+    done = 0
+
+    def count(domain: str, pages: int) -> None:
+        nonlocal done
+        done += pages
+        progress(done, total, domain)
+
+    return count

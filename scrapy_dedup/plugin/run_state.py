@@ -1,0 +1,100 @@
+"""A crawl's run in the store: how it begins, how it stands every two seconds, and how it ended."""
+
+import logging
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from scrapy.crawler import Crawler
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.urls import UrlRules
+from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
+from scrapy_dedup.plugin.notices import tell_of_partial_feeds
+from scrapy_dedup.service.crawl import Count, Crawl
+from scrapy_dedup.service.ledger import ELAPSED
+from scrapy_dedup.service.policies import keep_policy
+from scrapy_dedup.service.start_check import check_sites
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+REPORT_SECONDS: Final = 2.0
+
+
+def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRules, count: Count) -> Crawl:
+    """Return a new run, or the one that the JOBDIR did not finish; blocks, for the start of a crawl.
+
+    Raises:
+        DedupError: something that people decided about a domain cannot be used.
+        StoreError: the store failed.
+    """
+    project = store.project(settings.project or crawler.settings["BOT_NAME"], keep_policy(settings))
+    check_sites(project, settings)
+    spider = crawler.spider.name if crawler.spider else crawler.spidercls.name
+    tell_of_partial_feeds(settings, crawler.settings, has_history=project.has_pages())
+    run = project.begin_run(spider=spider, jobdir=job_of(crawler.settings), started_at=datetime.now(UTC))
+    crawl = Crawl(project, run, settings, count)
+    if run.resumed:
+        crawl.take_over(rules)
+    if run.killed:
+        forget_broken_queues(crawler.settings)
+        logger.warning(
+            "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
+        )
+    return crawl
+
+
+class RunState:
+    """Tells the store how the run stands, so that others see it while it is under way."""
+
+    def __init__(self, crawler: Crawler, crawl: Crawl) -> None:
+        self._crawler = crawler
+        self._crawl = crawl
+        self._began_at = datetime.now(UTC)
+        self._telling: Deferred[None] | None = None
+        self.reason = "shutdown"
+        """Why it ended."""
+
+    def tell(self) -> None:
+        """Begin to say how it stands, unless the last time is still on its way."""
+        if self._telling is None:
+            self._telling = deferred_from_coro(self._tell())
+
+    async def _tell(self) -> None:
+        at = datetime.now(UTC)
+        stats = {**self._stats(), ELAPSED: (at - self._began_at).total_seconds()}
+        try:
+            await run_in_thread(self._crawl.store.report_run, self._crawl.run.id, stats, at)
+        except StoreError as error:
+            # The writer tells of a store that fails; here nothing is lost.
+            logger.debug("How the run stands cannot be told: %s", error)
+        finally:
+            self._telling = None
+
+    async def wait(self) -> None:
+        """Wait until nothing is on its way."""
+        if self._telling is not None:
+            await maybe_deferred_to_future(self._telling)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its own end."""
+        return self.reason == "finished"
+
+    def end(self) -> None:
+        """Write how it ended; blocks, for the end of a crawl."""
+        self._crawl.store.end_run(
+            self._crawl.run.id,
+            status="finished" if self.finished else "stopped",
+            reason=self.reason,
+            stats=self._stats(),
+            finished_at=datetime.now(UTC),
+        )
+
+    def _stats(self) -> dict[str, Any]:
+        stats = self._crawler.stats.get_stats()
+        return {name: value for name, value in stats.items() if isinstance(value, int | float | str)}

@@ -1,0 +1,141 @@
+"""What the dashboard's first page and its pages of runs say, from the reads that `stats`, `report` and `runs` use."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import takewhile
+from typing import Final
+
+from scrapy_dedup.report.dashboard_values import FoundChange, FrontPage, RunPage, RunRow
+from scrapy_dedup.report.ledger_values import Ledger
+from scrapy_dedup.report.values import DomainFigures
+from scrapy_dedup.service.changes import VERDICTS, Choice, Since, iterate_changes
+from scrapy_dedup.service.layout_overview import open_alarms
+from scrapy_dedup.service.ledger import counts_of_run, make_ledger
+from scrapy_dedup.service.overview import overview
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored_visits import RunFigures
+from scrapy_dedup.store.writer import ProjectStore
+
+TREND_RUNS: Final = 24
+"""As many runs as a phone shows columns side by side."""
+SILENT_AFTER: Final = timedelta(seconds=30)
+"""A crawl writes every two seconds; a machine that sleeps or swaps for half a minute is rarer than one that died."""
+WORST_DOMAINS: Final = 8
+CHANGES_SHOWN: Final = 100
+_RUNS_SUMMED: Final = 10_000
+_RUNS_SEARCHED: Final = 100_000
+
+
+def front_page(store: Store, project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
+    """Return what the first page shows; it reads every document of the project once.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    stored = overview(store, project)
+    total = stored.total
+    return FrontPage(
+        at=at,
+        domains=len(stored.domains),
+        above=stored.domains_with_much,
+        pages=total.pages,
+        chars_in=total.chars_in,
+        chars_out=total.chars_out,
+        worst=tuple(
+            DomainFigures(one.domain, one.pages, one.chars_in, one.chars_out, {})
+            for one in stored.domains[:WORST_DOMAINS]
+        ),
+        ledger=make_ledger(store, project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
+        steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
+        alarms=open_alarms(project),
+    )
+
+
+def run_rows(project: ProjectStore, at: datetime, limit: int) -> list[RunRow]:
+    """Return the runs that began last, newest first.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    return [run_row(each, at) for each in project.runs(limit)]
+
+
+def run_page(
+    store: Store, project: ProjectStore, settings: Settings, at: datetime, *, run_id: str, verdict: str = ""
+) -> RunPage | None:
+    """Return one run with its first changes of a verdict, of the first one that has any where none is named.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found = _find(project, run_id)
+    if found is None:
+        return None
+    shown = verdict if verdict in VERDICTS else next((one for one in VERDICTS if found.verdicts.get(one)), VERDICTS[0])
+    changes = _changes(project, settings, found, shown)
+    return RunPage(run_row(found, at), _ledger(store, project, settings, found), shown, changes)
+
+
+def live_run(project: ProjectStore, at: datetime, run_id: str) -> RunRow | None:
+    """Return how far a run is; None where there is no such run.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found = _find(project, run_id)
+    return run_row(found, at) if found else None
+
+
+def run_row(figures: RunFigures, at: datetime) -> RunRow:
+    """Return a run with what it says of itself, as of an instant."""
+    run, counts = figures.run, counts_of_run(figures.run)
+    is_running = run.status == "running"
+    return RunRow(
+        id=str(run.id),
+        spider=run.spider,
+        status=run.status,
+        reason=run.reason,
+        began_at=run.started_at,
+        ended_at=run.finished_at,
+        seen_at=run.seen_at,
+        silent=_silence(run.seen_at or run.started_at, at) if is_running else None,
+        verdicts=figures.verdicts,
+        visits=figures.visits,
+        callbacks=figures.callbacks,
+        bytes_received=figures.bytes_received,
+        chars_in=int(counts.get("pages/chars_in", 0)),
+        chars_out=int(counts.get("pages/chars_out", 0)),
+        counts={name: number for name, number in run.stats.items() if isinstance(number, int | float)},
+    )
+
+
+def _silence(heard_at: datetime, at: datetime) -> timedelta | None:
+    return at - heard_at if at - heard_at > SILENT_AFTER else None
+
+
+def _find(project: ProjectStore, run_id: str) -> RunFigures | None:
+    return next((each for each in project.runs(_RUNS_SEARCHED) if str(each.run.id) == run_id), None)
+
+
+def _ledger(store: Store, project: ProjectStore, settings: Settings, found: RunFigures) -> Ledger | None:
+    if not counts_of_run(found.run):
+        return None
+    return make_ledger(store, project, settings, [found.run], found.run, lists=False)
+
+
+def _changes(project: ProjectStore, settings: Settings, found: RunFigures, verdict: str) -> Sequence[FoundChange]:
+    """Return the first changes of one verdict that a run found; later runs' are not looked through."""
+    run, last = found.run, found.run.finished_at
+    wanted = min(found.verdicts.get(verdict, 0), CHANGES_SHOWN)
+    if not wanted:
+        return ()
+    changes = iterate_changes(project, Since(run.started_at, run.id), Choice(verdict=verdict), settings)
+    own: list[FoundChange] = []
+    for change in takewhile(lambda each: last is None or each.visit.at <= last, changes):
+        visit = change.visit
+        if visit.run_id == run.id:
+            own.append(FoundChange(change.url, visit.page_key.hex(), visit.change_class, visit.reason, visit.at))
+            if len(own) == wanted:
+                break
+    return own

@@ -1,0 +1,172 @@
+"""Work that takes long, one piece after the other in a thread: what was started, how far it is, what came of it."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+from scrapy_dedup.core.errors import DedupError
+
+logger = logging.getLogger(__name__)
+
+KEPT: Final = 200
+MOST_WAITING: Final = 50
+_ERROR_CHARS: Final = 2_000
+
+
+class JobState(StrEnum):
+    """How far a job is; the last three are its end."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDED: Final = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
+
+Progress = Callable[[int, int | None], None]
+"""Called with how much is done and of how much (None: nobody knows); raises JobCancelledError where it is to stop."""
+Work = Callable[[Progress], dict[str, Any]]
+
+
+class JobCancelledError(DedupError):
+    """Somebody wants the work to stop."""
+
+
+class TooManyJobsError(DedupError):
+    """So many jobs wait that no more are taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A piece of work as it stands.
+
+    Attributes:
+        kind: what it does, such as `analyze-boilerplate`.
+        done, total: progress; total is None while nobody knows it.
+        result: of a job that is done, as the command's `--json` has it.
+        error: why it failed.
+    """
+
+    id: UUID
+    kind: str
+    project: str
+    created_at: datetime
+    state: JobState = JobState.WAITING
+    done: int = 0
+    total: int | None = None
+    result: Mapping[str, Any] | None = None
+    error: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class _Entry:
+    job: Job
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    future: Future[None] | None = None
+
+
+def now() -> datetime:
+    """Return the instant, in UTC."""
+    return datetime.now(UTC)
+
+
+class Jobs:
+    """What runs, waits, and has ended lately. Any thread may use it.
+
+    One job runs at a time: most of them write, and a SQLite file has one writer.
+    """
+
+    def __init__(
+        self, *, kept: int = KEPT, most_waiting: int = MOST_WAITING, clock: Callable[[], datetime] = now
+    ) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dedup-job")
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[UUID, _Entry] = OrderedDict()
+        self._kept, self._most_waiting, self._clock = kept, most_waiting, clock
+
+    def start(self, kind: str, project: str, work: Work) -> Job:
+        """Take a piece of work and return its job.
+
+        Raises:
+            TooManyJobsError: too many wait already.
+        """
+        with self._lock:
+            open_jobs = sum(entry.job.state not in ENDED for entry in self._entries.values())
+            if open_jobs >= self._most_waiting:
+                raise TooManyJobsError(f"{open_jobs} jobs wait already: try again when some have ended")
+            entry = _Entry(Job(uuid4(), kind, project, self._clock()))
+            self._entries[entry.job.id] = entry
+            self._forget_old()
+            entry.future = self._pool.submit(self._run, entry, work)
+            return entry.job
+
+    def get(self, job_id: UUID) -> Job | None:
+        """Return a job as it stands; None for one that is not known, or was forgotten."""
+        with self._lock:
+            entry = self._entries.get(job_id)
+            return entry.job if entry else None
+
+    def list(self, project: str | None = None) -> list[Job]:
+        """Return the jobs, newest first."""
+        with self._lock:
+            jobs = [entry.job for entry in self._entries.values()]
+        return [job for job in reversed(jobs) if project in (None, job.project)]
+
+    def cancel(self, job_id: UUID) -> Job | None:
+        """Let a job end as soon as it looks up; return it as it stands, None for one that is not known."""
+        with self._lock:
+            entry = self._entries.get(job_id)
+            if entry is None:
+                return None
+            entry.cancelled.set()
+            if entry.job.state is JobState.WAITING and entry.future is not None and entry.future.cancel():
+                entry.job = replace(entry.job, state=JobState.CANCELLED, ended_at=self._clock())
+            return entry.job
+
+    def close(self) -> None:
+        """End all jobs, and wait for the one that runs."""
+        for job in self.list():
+            self.cancel(job.id)
+        self._pool.shutdown(wait=True)
+
+    def _run(self, entry: _Entry, work: Work) -> None:
+        self._set(entry, state=JobState.RUNNING, started_at=self._clock())
+
+        def progress(done: int, total: int | None) -> None:
+            if entry.cancelled.is_set():
+                raise JobCancelledError("the job was cancelled")
+            self._set(entry, done=done, total=total)
+
+        try:
+            progress(0, None)
+            result = work(progress)
+        except JobCancelledError:
+            self._set(entry, state=JobState.CANCELLED, ended_at=self._clock())
+        except (DedupError, OSError) as error:
+            self._set(entry, state=JobState.FAILED, error=str(error)[:_ERROR_CHARS], ended_at=self._clock())
+        except Exception:
+            # A job's caller has gone: without this nobody would ever hear of it.
+            logger.exception("Job %s (%s) failed", entry.job.id, entry.job.kind)
+            self._set(entry, state=JobState.FAILED, error="an internal error; the log tells", ended_at=self._clock())
+        else:
+            self._set(entry, state=JobState.DONE, result=result, ended_at=self._clock())
+
+    def _set(self, entry: _Entry, **changed: Any) -> None:
+        with self._lock:
+            entry.job = replace(entry.job, **changed)
+
+    def _forget_old(self) -> None:
+        ended = [job_id for job_id, entry in self._entries.items() if entry.job.state in ENDED]
+        for job_id in ended[: max(len(self._entries) - self._kept, 0)]:
+            del self._entries[job_id]

@@ -1,0 +1,118 @@
+"""What handlers are given: whose project, which domain, and what all operations have in common."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Path, Query, Request
+from pydantic import BaseModel
+
+from scrapy_dedup.core.domain_names import domain_name
+from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.web.models import LONGEST, MOST_ON_A_PAGE
+from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import Server, server_of
+
+PREFIX: Final = "/api/v1"
+_PROJECT: Final = "A project, by its name or its UUID."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request about a project."""
+
+    request: Request
+    server: Server
+    project: ProjectStore
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self.server.store
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of the server."""
+        return self.server.settings
+
+    @property
+    def known(self) -> tuple[Store, ProjectStore]:
+        """The store, and the project's part of it."""
+        return self.server.store, self.project
+
+    def location_of(self, job: Job) -> str:
+        """Return where a job of this project is found."""
+        return f"{PREFIX}/projects/{self.project.id}/jobs/{job.id}"
+
+
+def now() -> datetime:
+    """Return the instant, in UTC."""
+    return datetime.now(UTC)
+
+
+ProjectInPath = Annotated[str, Path(description=_PROJECT, max_length=500, examples=["shop"])]
+
+
+def _asked(request: Request, project: ProjectInPath) -> Asked:
+    server = server_of(request)
+    return Asked(request, server, server.project_of(project))
+
+
+Here = Annotated[Asked, Depends(_asked)]
+
+
+def _domain(
+    request: Request,
+    domain: Annotated[str, Path(description="A domain, in any spelling.", max_length=300, examples=["example.org"])],
+) -> str:
+    found = domain_name(domain, server_of(request).settings.domain_scope)
+    if found is None:
+        raise ProblemError(422, f"{domain[:100]!r} is no domain: write a host, such as example.org")
+    return found
+
+
+DomainInPath = Annotated[str, Depends(_domain)]
+LayoutInPath = Annotated[
+    str,
+    Path(
+        description="A layout: the first digits of its signature, or `rest`.",
+        min_length=1,
+        max_length=16,
+        pattern="^(rest|[0-9a-fA-F]{1,16})$",
+        examples=["rest"],
+    ),
+]
+DomainInQuery = Annotated[str | None, Query(description="Only this domain.", max_length=300, examples=["example.org"])]
+UrlInQuery = Annotated[
+    str, Query(description="The page's address.", max_length=LONGEST, examples=["https://example.org/tea"])
+]
+DryRun = Annotated[bool, Query(description="Only say what would be done.", examples=[True])]
+Limit = Annotated[int, Query(description="So many at most.", ge=1, le=MOST_ON_A_PAGE, examples=[50])]
+After = Annotated[
+    str | None, Query(description="The `next` of the answer before.", max_length=LONGEST, examples=[None])
+]
+
+
+def says(model: type[BaseModel] | None, meaning: str, status: int = 200, **more: Any) -> Mapping[int | str, Any]:
+    """Return what an operation answers, for the schema."""
+    found: dict[str, Any] = {"description": meaning, **more}
+    if model is not None:
+        found["model"] = model
+    return {status: found}
+
+
+NOT_MODIFIED: Final[Mapping[int | str, Any]] = {304: {"description": "The answer is the one that the client has."}}
+
+
+def reads(model: type[BaseModel] | None, meaning: str, **more: Any) -> dict[int | str, Any]:
+    """Return what an operation answers that only reads, for the schema."""
+    return {**says(model, meaning, **more), **NOT_MODIFIED}
+
+
+def writes(model: type[BaseModel], meaning: str, status: int = 200) -> dict[int | str, Any]:
+    """Return what an operation answers that writes, for the schema."""
+    return dict(says(model, meaning, status))

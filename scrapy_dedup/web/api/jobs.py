@@ -1,0 +1,109 @@
+"""Jobs: what takes long, and what needs Scrapy."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+from fastapi.responses import Response
+from pydantic import Field
+
+from scrapy_dedup.service.answers.jobs import job_answer
+from scrapy_dedup.service.jobs import Job, Work
+from scrapy_dedup.service.verb_jobs import run_verb
+from scrapy_dedup.web import models
+from scrapy_dedup.web.api.asked import Asked, Here, reads, writes
+from scrapy_dedup.web.etags import answered, done
+from scrapy_dedup.web.problems import ProblemError
+
+router = APIRouter(tags=["jobs"])
+JobInPath = Annotated[UUID, Path(description="A job.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
+
+
+class RefineBody(models.Body):
+    """Which stored pages are cleaned again."""
+
+    domains: Annotated[tuple[models.Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
+    dry_run: models.Switch = False
+
+
+class LearnBody(models.Body):
+    """Which domain is learned by the browser."""
+
+    target: Annotated[
+        str,
+        Field(description="A domain, or a page's address.", min_length=1, max_length=2_000, examples=["example.org"]),
+    ]
+    all: Annotated[bool, Field(description="Show pages of layouts that are sure, too.", examples=[False])] = False
+    dry_run: models.Switch = False
+
+
+def prefers_async(prefer: str | None) -> bool:
+    """Whether a Prefer header asks for a job."""
+    return prefer is not None and "respond-async" in [word.strip().lower() for word in prefer.split(",")]
+
+
+def job_started(asked: Asked, kind: str, work: Work) -> Response:
+    """Return the job that does some work, and where it is found."""
+    job = asked.server.jobs.start(kind, asked.project.name, work)
+    return done(job_answer(job), 202, Location=asked.location_of(job))
+
+
+def _verb(asked: Asked, verb: str, *words: str) -> Response:
+    settings = (*asked.server.arguments, "-s", f"DEDUP_PROJECT={asked.project.name}")
+    folder = asked.server.folder
+    return job_started(asked, verb, lambda progress: run_verb([verb, *words, *settings], folder, progress))
+
+
+@router.post(
+    "/projects/{project}/refine",
+    operation_id="refine",
+    responses=writes(models.JobAnswer, "The job that does it; its result is as `scrapy dedup refine --json`.", 202),
+)
+def refine(asked: Here, body: RefineBody) -> Response:
+    """Clean the stored pages again by what is known now, and emit those whose text changes."""
+    words = [f"--domain={name}" for name in body.domains] + (["--dry-run"] if body.dry_run else [])
+    return _verb(asked, "refine", *words)
+
+
+@router.post(
+    "/projects/{project}/learn",
+    operation_id="learn",
+    responses=writes(models.JobAnswer, "The job that does it; its result is as `scrapy dedup learn --json`.", 202),
+)
+def learn(asked: Here, body: LearnBody) -> Response:
+    """Show pages of a domain in the browser, and learn from them how its layouts are cut."""
+    if body.target.startswith("-") or not body.target.isprintable():
+        raise ProblemError(422, f"{body.target[:100]!r} is neither a domain nor a URL")
+    flags = [name for name, chosen in (("--all", body.all), ("--dry-run", body.dry_run)) if chosen]
+    return _verb(asked, "learn", body.target, *flags)
+
+
+@router.get("/projects/{project}/jobs", operation_id="list_jobs", responses=reads(models.JobsAnswer, "Newest first."))
+def list_all(asked: Here) -> Response:
+    """Return the jobs of a project that run, wait, or ended lately."""
+    jobs = asked.server.jobs.list(asked.project.name)
+    return answered(asked.request, {"project": asked.project.name, "jobs": [job_answer(job) for job in jobs]})
+
+
+@router.get("/projects/{project}/jobs/{job}", operation_id="show_job", responses=reads(models.JobAnswer, "The job."))
+def show(asked: Here, job: JobInPath) -> Response:
+    """Return how far a job is, and what came of it."""
+    return answered(asked.request, job_answer(_found(asked, job)))
+
+
+@router.delete(
+    "/projects/{project}/jobs/{job}",
+    operation_id="cancel_job",
+    responses=writes(models.JobAnswer, "The job; one that runs ends as soon as it looks up."),
+)
+def cancel(asked: Here, job: JobInPath) -> Response:
+    """Let a job end; what it wrote in one transaction is undone."""
+    _found(asked, job)
+    return done(job_answer(asked.server.jobs.cancel(job) or _found(asked, job)))
+
+
+def _found(asked: Asked, job: UUID) -> Job:
+    found = asked.server.jobs.get(job)
+    if found is None or found.project != asked.project.name:
+        raise ProblemError(404, f"there is no job {job}: it was never started, or ended long ago")
+    return found

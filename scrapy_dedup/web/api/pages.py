@@ -1,0 +1,68 @@
+"""Pages: lists, search, and why what was removed of one."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import Response
+
+from scrapy_dedup.service.answers.explanation import explanation_answer
+from scrapy_dedup.service.answers.pages import page_list_answer, search_answer
+from scrapy_dedup.service.explain import explain
+from scrapy_dedup.service.page_lists import PageChoice, list_pages
+from scrapy_dedup.service.page_search import SearchChoice, search_pages
+from scrapy_dedup.web import models_pages as models
+from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery, reads
+from scrapy_dedup.web.etags import answered
+
+router = APIRouter(tags=["pages"])
+
+
+@router.get(
+    "/projects/{project}/pages",
+    operation_id="list_pages",
+    responses=reads(models.PageListAnswer, "Pages, those that were written last first."),
+)
+def list_all(
+    asked: Here,
+    domain: DomainInQuery = None,
+    status: Annotated[
+        Literal["processing", "completed", "failed"] | None, Query(description="Only these.", examples=["completed"])
+    ] = None,
+    verdict: Annotated[
+        Literal["new", "changed", "unchanged", "removed", "duplicate", "skipped"] | None,
+        Query(description="Only these.", examples=["changed"]),
+    ] = None,
+    limit: Limit = 50,
+    after: After = None,
+) -> Response:
+    """Return pages, of the project or of one domain; a part that is empty may still have a `next`."""
+    choice = PageChoice(domain.lower() if domain else None, status, verdict, limit, after)  # type: ignore[arg-type]
+    return answered(asked.request, page_list_answer(asked.project.name, list_pages(*asked.known, choice)))
+
+
+@router.get(
+    "/projects/{project}/pages/search",
+    operation_id="search_pages",
+    responses=reads(models.SearchAnswer, "Pages that have all words."),
+)
+def search(
+    asked: Here,
+    q: Annotated[str, Query(description="Words, in URL, title or text.", max_length=500, examples=["green tea"])],
+    domain: DomainInQuery = None,
+    limit: Annotated[int, Query(description="So many at most.", ge=1, le=100, examples=[20])] = 20,
+    after: After = None,
+) -> Response:
+    """Return the pages that have some words, newest first."""
+    choice = SearchChoice(q, domain.lower() if domain else None, limit, after)
+    return answered(asked.request, search_answer(asked.project.name, search_pages(*asked.known, choice)))
+
+
+@router.get(
+    "/projects/{project}/pages/explain",
+    operation_id="explain_url",
+    responses=reads(models.ExplanationAnswer, "What is known of the URL; `known` is false where it was never met."),
+)
+def explain_url(asked: Here, url: UrlInQuery) -> Response:
+    """Return what is known of a URL, and why its blocks were removed."""
+    found = explain(asked.store, asked.project.name, url, asked.settings)
+    return answered(asked.request, explanation_answer(found))

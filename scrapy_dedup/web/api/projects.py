@@ -1,0 +1,161 @@
+"""Projects, their figures, and the analysis of their stored pages."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Query, Request
+from fastapi.responses import Response
+
+from scrapy_dedup.service.analysis import PASSES, DomainDedupService
+from scrapy_dedup.service.answers.analysis import analysis_answer
+from scrapy_dedup.service.answers.projects import deletion_answer, project_answer
+from scrapy_dedup.service.answers.report import report_answer
+from scrapy_dedup.service.answers.stats import stats_answer
+from scrapy_dedup.service.jobs import Progress
+from scrapy_dedup.service.overview import make_report, overview
+from scrapy_dedup.service.projects import delete_project, list_projects
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.web import models
+from scrapy_dedup.web.api.asked import Asked, DryRun, Here, now, reads, writes
+from scrapy_dedup.web.api.jobs import job_started, prefers_async
+from scrapy_dedup.web.etags import answered, done
+from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import server_of
+
+router = APIRouter(tags=["projects"])
+_RUNS_SEARCHED = 1_000
+
+
+@router.get("/projects", operation_id="list_projects", responses=reads(models.ProjectsAnswer, "Every project."))
+def list_all(request: Request) -> Response:
+    """Return the projects of the store, by name."""
+    found = list_projects(server_of(request).store)
+    return answered(request, {"projects": [{"id": str(one.id), **project_answer(one)} for one in found]})
+
+
+@router.get("/projects/{project}", operation_id="show_project", responses=reads(models.ProjectAnswer, "The project."))
+def show(asked: Here) -> Response:
+    """Return how much is stored of a project."""
+    for one in list_projects(asked.store):
+        if one.id == asked.project.id:
+            return answered(asked.request, {"id": str(one.id), **project_answer(one)})
+    raise ProblemError(404, f"there is no project {asked.project.name!r} in the store")
+
+
+@router.delete(
+    "/projects/{project}",
+    operation_id="delete_project",
+    responses=writes(models.DeletionAnswer, "What was removed, or would be."),
+)
+def delete(asked: Here, *, dry_run: DryRun = False) -> Response:
+    """Remove a project with all that is stored of it."""
+    return done(deletion_answer(delete_project(asked.store, asked.project.name, dry_run=dry_run)))
+
+
+@router.get(
+    "/projects/{project}/stats",
+    operation_id="show_stats",
+    responses=reads(models.StatsAnswer, "The figures of each domain, worst first."),
+)
+def stats(asked: Here) -> Response:
+    """Return how much boilerplate each domain has."""
+    found = overview(asked.store, asked.project)
+    return answered(asked.request, stats_answer(found, _learned(asked)))
+
+
+@router.get(
+    "/projects/{project}/boilerplate-stats",
+    operation_id="show_boilerplate_stats",
+    responses=reads(models.BoilerplateStatsAnswer, "What is known of each domain, by each method."),
+)
+def boilerplate_stats(asked: Here) -> Response:
+    """Return what analyses and crawls found to repeat on each domain."""
+    return answered(asked.request, {"project": asked.project.name, "domains": _learned(asked)})
+
+
+def _learned(asked: Asked) -> list[dict[str, Any]]:
+    with asked.store.session(read_only=True) as session:
+        return DomainDedupService(session, asked.settings).get_domain_stats(asked.project.id)
+
+
+@router.get(
+    "/projects/{project}/report",
+    operation_id="show_report",
+    responses=reads(models.ReportAnswer, "The report."),
+)
+def report(
+    asked: Here,
+    run: Annotated[
+        str | None, Query(description="Only one run: its id, or `last`.", max_length=100, examples=["last"])
+    ] = None,
+) -> Response:
+    """Return what was fetched, dropped and kept, of the project or of one run."""
+    found = make_report(asked.store, asked.project, asked.settings, now(), _run(asked, run))
+    return answered(asked.request, report_answer(found))
+
+
+def _run(asked: Asked, named: str | None) -> StoredRun | None:
+    if named is None:
+        return None
+    for found in asked.project.last_runs(_RUNS_SEARCHED):
+        if named in ("last", str(found.id)):
+            return found
+    raise ProblemError(404, f"project {asked.project.name!r} has no run {named!r}: give the id of one, or last")
+
+
+@router.post(
+    "/projects/{project}/analyze-boilerplate",
+    operation_id="analyze_boilerplate",
+    responses={
+        **writes(models.AnalysisAnswer, "What was found, and stored."),
+        **writes(models.JobAnswer, "The job that finds it, with `Prefer: respond-async`.", 202),
+    },
+)
+def analyze(
+    asked: Here,
+    source_groups: Annotated[
+        list[str] | None, Query(description="Only pages of these groups.", max_length=100, examples=[["products"]])
+    ] = None,
+    threshold_pct: Annotated[
+        float | None, Query(description="Share of pages that makes a block boilerplate.", ge=0.1, le=1, examples=[0.7])
+    ] = None,
+    min_pages: Annotated[
+        int | None, Query(description="Nothing is found on fewer pages.", ge=2, le=100, examples=[5])
+    ] = None,
+    min_block_chars: Annotated[
+        int | None, Query(description="Method text: shorter blocks stay.", ge=10, le=500, examples=[50])
+    ] = None,
+    *,
+    dry_run: DryRun = False,
+    prefer: Annotated[
+        str | None, Header(description="`respond-async` for a job.", max_length=200, examples=["respond-async"])
+    ] = None,
+) -> Response:
+    """Find what repeats on the stored pages of each domain, and store the pages without it."""
+    given = {"threshold_pct": threshold_pct, "min_pages": min_pages, "min_block_chars": min_block_chars}
+    chosen = asked.settings.override({name: value for name, value in given.items() if value is not None}, "")
+
+    def work(progress: Progress) -> dict[str, Any]:
+        return _analyse(asked, chosen, source_groups, progress, dry_run=dry_run)
+
+    if prefers_async(prefer):
+        return job_started(asked, "analyze-boilerplate", work)
+    return done(work(lambda _done, _total: None))
+
+
+def _analyse(
+    asked: Asked, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
+) -> dict[str, Any]:
+    with asked.store.session(read_only=dry_run) as session:
+        known = SourceRepository(session).get_domains_for_project(asked.project.id, groups)
+        total, read_so_far = PASSES * sum(pages for _, pages in known), 0
+
+        def tell(_domain: str, read: int) -> None:
+            nonlocal read_so_far
+            read_so_far += read
+            progress(read_so_far, total)
+
+        service = DomainDedupService(session, chosen)
+        result = service.analyze_project(asked.project.id, source_groups=groups, dry_run=dry_run, progress=tell)
+    return analysis_answer(asked.project.name, chosen, result, groups, dry_run=dry_run)

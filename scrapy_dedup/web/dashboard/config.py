@@ -1,0 +1,85 @@
+"""What people decide about one domain: a form, a look at what it would do, and its version."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from scrapy_dedup.report.dashboard_config import ConfigView, PreviewView, config_content, preview_fragment
+from scrapy_dedup.report.dashboard_frame import Flash
+from scrapy_dedup.report.numbers import count
+from scrapy_dedup.service.config_views import Typed, config_view, preview_view, stored_form, trial_of, typed_form
+from scrapy_dedup.service.site_config import ConfigChangedError, put_next_config, read_stored, try_config
+from scrapy_dedup.web.dashboard.frame import Fields, Form, back_to, fragment, path_of, show
+from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
+
+router = APIRouter(prefix="/p/{project_id}/domains")
+_PAGES_TRIED: Final = 500
+"""Somebody waits for it."""
+
+
+@router.get("/{domain}/config")
+def configuration(here: Here, domain: DomainInPath) -> Response:
+    """Return the form with what is stored; `page` is the stored page that it looks at."""
+    typed = stored_form(read_stored(*here.known, domain), here.asked("page"))
+    view = _with_preview(here, domain, typed)
+    return _shown(here, view)
+
+
+@router.post("/{domain}/config")
+def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Response:
+    """Store the form, or try it: `action` is save, try or preview."""
+    typed = _typed(here, domain, fields)
+    action = fields.one("action")
+    if typed.errors:
+        return _shown(here, _with_preview(here, domain, typed), status=422)
+    if action == "save":
+        return _save(here, domain, typed)
+    view = _with_preview(here, domain, typed)
+    if action == "try":
+        found = try_config(*here.known, domain, typed.config, here.settings, most=_PAGES_TRIED)
+        view = replace(view, trial=trial_of(found))
+    return _shown(here, view)
+
+
+@router.post("/{domain}/config/preview")
+def look(here: Here, domain: DomainInPath, fields: Form) -> Response:
+    """Return what the form would do to a stored page, as a piece of a page."""
+    typed = _typed(here, domain, fields)
+    if typed.errors:
+        key, error = next(iter(typed.errors.items()))
+        return fragment(preview_fragment(PreviewView(problem=f"{key}: {error}")))
+    return fragment(preview_fragment(preview_view(here.known, domain, typed, here.settings)))
+
+
+def _save(here: Opened, domain: str, typed: Typed) -> Response:
+    at = datetime.now(UTC)
+    try:
+        done = put_next_config(here.known, domain, typed.config, here.settings, at, typed.version)
+    except ConfigChangedError as error:
+        view = replace(_with_preview(here, domain, typed), conflict=f"Nothing was saved: {error}.")
+        return _shown(here, view, status=409)
+    state = f"Version {done.version} is saved" if done.version else "Nothing is decided any more"
+    told = Flash(f"{state}; {count(done.stale, 'page')} to be cleaned again: refine, or crawl.")
+    return back_to(here.request, path_of(here.project, "domains", domain, "config"), told)
+
+
+def _typed(here: Opened, domain: str, fields: Fields) -> Typed:
+    sent = {name: values[0] for name, values in fields.items()}
+    return typed_form(sent, read_stored(*here.known, domain), domain, here.settings)
+
+
+def _with_preview(here: Opened, domain: str, typed: Typed) -> ConfigView:
+    view = config_view(here.known, domain, typed, here.base)
+    if typed.errors or not view.page:
+        return view
+    return replace(view, preview=preview_view(here.known, domain, replace(typed, page=view.page), here.settings))
+
+
+def _shown(here: Opened, view: ConfigView, *, status: int = 200) -> Response:
+    content = config_content(view, here.csrf_token)
+    response = show(here.request, here.project, "domains", f"Configuration of {view.domain}", content)
+    response.status_code = status
+    return response

@@ -1,0 +1,112 @@
+"""What stays in spite of all rules, and cleaning the stored pages again."""
+
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.responses import Response
+
+from scrapy_dedup.report.dashboard_frame import Action, Flash
+from scrapy_dedup.report.dashboard_keep import KeepView, keep_content
+from scrapy_dedup.report.dashboard_refine import refine_state
+from scrapy_dedup.report.numbers import count
+from scrapy_dedup.service.kept import Kept, Kind, find_kept
+from scrapy_dedup.service.undoing import find, foresee, undo
+from scrapy_dedup.service.verb_jobs import run_verb
+from scrapy_dedup.web.dashboard.frame import Form, back_to, fragment, path_of, show
+from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened, refine_state_of
+from scrapy_dedup.web.problems import ProblemError
+
+router = APIRouter(prefix="/p/{project_id}")
+_PAGES_TRIED: Final = 200
+"""Somebody waits for it."""
+_LONGEST_WHAT: Final = 10_000
+
+
+@router.get("/keep")
+def look_at_keeping(here: Here) -> Response:
+    """Return what keeping a block, a page or a rule (`what`) would change, or taking that back (`take_back`)."""
+    take_back = bool(here.asked("take_back", 1))
+    kept = _named(here, here.asked("what", _LONGEST_WHAT), here.asked("domain"), take_back=take_back)
+    found = foresee(here.known, kept, here.settings, take_back=take_back, most=_PAGES_TRIED)
+    trial, page = found.trial, here.asked("page", 32)
+    view = KeepView(
+        base=here.base,
+        domain=kept.domain,
+        kind=str(kept.kind),
+        text=kept.text,
+        sample=_sample(here, kept),
+        lost=found.pages,
+        tried=trial.pages if trial else 0,
+        changed=trial.changed if trial else 0,
+        chars_less=trial.chars_less if trial else 0,
+        example=(trial.example if trial else None) or "",
+        was_there=found.was_there,
+        take_back=take_back,
+        back=here.way_back(kept.domain, page),
+        page=page,
+    )
+    return show(here.request, here.project, "domains", "Keep?", keep_content(view, here.csrf_token))
+
+
+@router.post("/keep")
+def keep(here: Here, fields: Form) -> Response:
+    """Keep something from now on, or not any more."""
+    take_back = bool(fields.one("take_back"))
+    domain, page = fields.one("domain"), fields.one("page")
+    kept = _named(here, fields.one("what")[:_LONGEST_WHAT], domain, take_back=take_back)
+    done = undo(*here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
+    path, query = _split(here.way_back(kept.domain, page))
+    if done.was_there or done.changed is None:
+        return back_to(here.request, path, Flash("Nothing was to be changed."), **query)
+    word = "is not kept any more" if take_back else "is kept from now on"
+    waiting = count(done.changed.stale, "page")
+    text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
+    other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
+    undo_it = Action("Undo", path_of(here.project, "keep"), other)
+    return back_to(here.request, path, Flash(text, undo=undo_it), **query)
+
+
+@router.post("/refine")
+def refine(here: Here, fields: Form) -> Response:
+    """Clean the stored pages of a domain again, as a job."""
+    domain, page = fields.one("domain")[:300].lower(), fields.one("page")
+    if not domain or not domain.isprintable():
+        raise ProblemError(422, "a domain is needed")
+    server = here.server
+    words = ["refine", f"--domain={domain}", *server.arguments, "-s", f"DEDUP_PROJECT={here.project.name}"]
+    job = server.jobs.start(REFINE, here.project.name, lambda progress: run_verb(words, server.folder, progress))
+    path, query = _split(here.way_back(domain, page))
+    return back_to(here.request, path, None, **query | {REFINE: str(job.id)})
+
+
+@router.get("/refine/{job_id}")
+def refine_progress(here: Here, job_id: UUID) -> Response:
+    """Return how far a refine is, as a piece of a page."""
+    job = here.server.jobs.get(job_id)
+    if job is None or job.project != here.project.name or job.kind != REFINE:
+        raise ProblemError(404, "this project has no such job")
+    return fragment(refine_state(refine_state_of(job), here.base))
+
+
+def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> Kept:
+    """Return what a text names, of what was removed, or of what is kept."""
+    search = find_kept if take_back else find
+    return search(*here.known, what, domain.lower() or None, here.settings)
+
+
+def _sample(here: Opened, kept: Kept) -> str:
+    """Return the text of a block; "" where nobody knows it any more."""
+    if kept.kind is not Kind.BLOCK:
+        return ""
+    for known in here.project.knowledge(kept.domain).values():
+        if known.evidence and kept.entry in known.evidence:
+            return known.evidence[kept.entry].sample
+    return ""
+
+
+def _split(path: str) -> tuple[str, dict[str, str]]:
+    """Return a path of ours and its query, which has no value that is quoted."""
+    path, _, query = path.partition("?")
+    return path, dict(pair.split("=", 1) for pair in query.split("&") if pair)

@@ -1,0 +1,111 @@
+"""What the pages about a domain, a page and a template open first: the project, and what is known of it."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import Depends, Request
+
+from scrapy_dedup.report.dashboard_refine import RefineState
+from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.web.dashboard.frame import csrf_token, path_of
+from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.server import Server, server_of
+
+REFINE: Final = "refine"
+_KEY: Final = re.compile("[0-9a-f]{32}")
+_LONGEST_DOMAIN: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A project that a request is about."""
+
+    request: Request
+    server: Server
+    project: ProjectStore
+
+    @property
+    def known(self) -> tuple[Store, ProjectStore]:
+        """The store and the project in it."""
+        return self.server.store, self.project
+
+    @property
+    def settings(self) -> Settings:
+        """Those of the server."""
+        return self.server.settings
+
+    @property
+    def base(self) -> str:
+        """The path of the project's pages."""
+        return path_of(self.project)
+
+    @property
+    def csrf_token(self) -> str:
+        """What forms of this session send."""
+        return csrf_token(self.request)
+
+    def asked(self, name: str, longest: int = 4_000) -> str:
+        """Return a word of the query, "" where it is not there."""
+        return self.request.query_params.get(name, "")[:longest].strip()
+
+    def way_back(self, domain: str, page: str) -> str:
+        """Return the path of the page that one came from, by its key, or else of the domain."""
+        if _KEY.fullmatch(page):
+            return f"{self.base}page?key={page}"
+        return path_of(self.project, "domains", domain)
+
+    def refine(self) -> RefineState | None:
+        """Return the refine that the query names; None where it names none of this project."""
+        job = self._job(self.asked(REFINE, 40))
+        return refine_state_of(job) if job else None
+
+    def _job(self, text: str) -> Job | None:
+        try:
+            job = self.server.jobs.get(UUID(text)) if text else None
+        except ValueError:
+            return None
+        return job if job and job.project == self.project.name and job.kind == REFINE else None
+
+
+def open_project(request: Request, project_id: str) -> Opened:
+    """Return the project of the path."""
+    server = server_of(request)
+    return Opened(request, server, server.project_of(project_id))
+
+
+Here = Annotated[Opened, Depends(open_project)]
+
+
+def named_domain(domain: str) -> str:
+    """Return a domain of the path as the store names it."""
+    if not domain.strip() or len(domain) > _LONGEST_DOMAIN:
+        raise ProblemError(404, "there is no such domain")
+    return domain.lower()
+
+
+DomainInPath = Annotated[str, Depends(named_domain)]
+
+
+def refine_state_of(job: Job) -> RefineState:
+    """Return how far a refine is, with its outcome in a sentence."""
+    return RefineState(str(job.id), str(job.state), job.done, job.total, job.error or _outcome(job))
+
+
+def _outcome(job: Job) -> str:
+    if job.result is None:
+        return ""
+    domains = job.result.get("domains") or []
+    pages = sum(int(one.get("pages") or 0) for one in domains)
+    changed = sum(int(one.get("changed") or 0) for one in domains)
+    emitted = job.result.get("emitted") or {}
+    told = f"The text of {whole(changed)} of {count(pages, 'page')} is another now"
+    if emitted:
+        told += f"; {count(int(emitted.get('items') or 0), 'item')} went out"
+        told += f", {whole(int(emitted['failed']))} failed" if emitted.get("failed") else ""
+    return told + "."

@@ -1,0 +1,77 @@
+"""The page that asks for the token, and where it leads."""
+
+from html import escape
+from typing import Final
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from scrapy_dedup.web.problems import plain_page
+from scrapy_dedup.web.sessions import SECONDS, Session
+
+PATH: Final = "/login"
+LOGOUT_PATH: Final = "/logout"
+_LONGEST: Final = 2_000
+_FIELDS: Final = 20
+_IN_A_PATH: Final = "/~!$&'()*+,;=:@-._%"
+
+
+def page(path: str, query: str, *, wrong: bool = False, status: int = 401) -> Response:
+    """Return the page that asks for the token and leads on to a path of this server."""
+    wanted = own_path(f"{quote(path, _IN_A_PATH, errors='replace')}{'?' if query else ''}{query}")
+    told = '<p role="alert">This is not the token.</p>' if wrong else ""
+    return HTMLResponse(
+        plain_page(
+            "Token",
+            f"<h1>scrapy-dedup</h1>{told}<p>Open the address that <code>scrapy dedup serve</code> printed, or enter "
+            f'the token that is part of it.</p><form method="post" action="{PATH}">'
+            f'<input type="hidden" name="next" value="{escape(wanted)}">'
+            '<p><label for="token">Token</label> '
+            '<input id="token" name="token" type="password" autocomplete="current-password" required></p>'
+            '<p><button type="submit">Open</button></p></form>',
+        ),
+        status,
+        {"Cache-Control": "no-store"},
+    )
+
+
+def form_of(body: bytes) -> tuple[str, str]:
+    """Return the token and the path that were sent by the page."""
+    try:
+        fields = parse_qs(body.decode("utf-8", "replace"), max_num_fields=_FIELDS)
+    except ValueError:
+        return "", "/"
+    return fields.get("token", [""])[0].strip(), fields.get("next", ["/"])[0]
+
+
+def logged_in(session: Session, cookie: str, wanted: str) -> Response:
+    """Return the way to the wanted page, with the session's cookie."""
+    response = _onward(own_path(wanted))
+    response.set_cookie(cookie, session.id, max_age=SECONDS, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def logged_out(cookie: str) -> Response:
+    """Return the way to the page that asks for the token; the browser forgets the cookie."""
+    response = _onward(PATH)
+    response.delete_cookie(cookie, path="/", httponly=True, samesite="strict")
+    return response
+
+
+def _onward(path: str) -> Response:
+    # The address that leads here may hold the token: no page gets to know it.
+    return RedirectResponse(path, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+
+
+def own_path(wanted: str) -> str:
+    """Return a path of this server; `/` where the text could lead anywhere else, or back to the login."""
+    if not wanted.startswith("/") or wanted.startswith(("//", "/\\")) or len(wanted) > _LONGEST:
+        return "/"
+    if not (wanted.isascii() and wanted.isprintable()) or "\\" in wanted:
+        return "/"
+    return "/" if urlsplit(wanted).path in (PATH, LOGOUT_PATH) else wanted
+
+
+def login_path(token: str, wanted: str = "/") -> str:
+    """Return the path and query of the address that is printed."""
+    return f"{PATH}?{urlencode({'token': token} | ({'next': wanted} if wanted != '/' else {}))}"

@@ -1,0 +1,159 @@
+"""Errors as problem+json (RFC 9457): what is wrong, and the way out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, Response
+from starlette.exceptions import HTTPException
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.marking import SelectorError
+from scrapy_dedup.core.patterns import PatternError
+from scrapy_dedup.core.patterns_config import SiteConfigError
+from scrapy_dedup.report.markup import isolated
+from scrapy_dedup.service.changes import SinceError
+from scrapy_dedup.service.domains import DomainNameError, UnknownDomainError
+from scrapy_dedup.service.explain import UrlError
+from scrapy_dedup.service.jobs import TooManyJobsError
+from scrapy_dedup.service.layout_figures import UnknownLayoutError
+from scrapy_dedup.service.page_lists import PageCursorError
+from scrapy_dedup.service.page_search import SearchError
+from scrapy_dedup.service.projects import UnknownProjectError
+from scrapy_dedup.service.site_config import ConfigChangedError
+from scrapy_dedup.service.template_upkeep import TemplateChoiceError
+from scrapy_dedup.service.undoing import UndoError
+from scrapy_dedup.settings import SettingError
+from scrapy_dedup.store.domain_lists import CursorError
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.web.etags import as_bytes
+
+PROBLEM: Final = "application/problem+json"
+_DETAIL_CHARS: Final = 2_000
+_ERRORS_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why there is no answer.
+
+    Attributes:
+        detail: in a sentence, what is wrong and what to do.
+        headers: that the response has, such as Retry-After.
+        more: members of the problem beside those of the RFC.
+    """
+
+    status: int
+    detail: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """The status in words."""
+        return HTTPStatus(self.status).phrase
+
+
+class ProblemError(DedupError):
+    """A handler has no answer; the problem says why."""
+
+    def __init__(self, status: int, detail: str, **headers: str) -> None:
+        super().__init__(detail)
+        self.problem = Problem(status, detail, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def problem_response(problem: Problem) -> Response:
+    """Return a problem as a response."""
+    body = {
+        "type": "about:blank",
+        "title": problem.title,
+        "status": problem.status,
+        "detail": problem.detail[:_DETAIL_CHARS],
+        **problem.more,
+    }
+    headers = {"Cache-Control": "no-store"} | dict(problem.headers)
+    return Response(as_bytes(body), problem.status, headers, PROBLEM)
+
+
+def problem_page(problem: Problem) -> HTMLResponse:
+    """Return a problem as a page for people."""
+    detail = isolated(problem.detail, _DETAIL_CHARS)
+    text = f'<h1>{problem.status} {problem.title}</h1><p>{detail}</p><p><a href="/">To the overview</a></p>'
+    return HTMLResponse(
+        plain_page(problem.title, text), problem.status, {"Cache-Control": "no-store", **problem.headers}
+    )
+
+
+def plain_page(title: str, content: str) -> str:
+    """Return a page without navigation, for those who may see nothing else."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{title} - scrapy-dedup</title><link rel="stylesheet" href="/static/dashboard.css"></head>'
+        f'<body><main class="alone">{content}</main></body></html>\n'
+    )
+
+
+def refused(path: str, problem: Problem) -> Response:
+    """Return a problem for programs under /api, and for people elsewhere."""
+    return problem_response(problem) if path.startswith("/api/") else problem_page(problem)
+
+
+_STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
+    (UnknownProjectError, 404),
+    (UnknownLayoutError, 404),
+    (TemplateChoiceError, 409),
+    (UrlError, 422),
+    (SinceError, 422),
+    (SelectorError, 422),
+    (PatternError, 422),
+    (SiteConfigError, 422),
+    (SettingError, 422),
+    (UndoError, 409),
+    (ConfigChangedError, 412),
+    (CursorError, 422),
+    (PageCursorError, 422),
+    (SearchError, 422),
+    (DomainNameError, 422),
+    (UnknownDomainError, 404),
+    (TooManyJobsError, 503),
+    (StoreError, 503),
+)
+
+
+def problem_of(error: DedupError) -> Problem:
+    """Return what an error of ours says to a client; nothing in it is secret."""
+    if isinstance(error, ProblemError):
+        return error.problem
+    status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 409)
+    return Problem(status, str(error), {"Retry-After": "5"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {})
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let every error of the app be a problem."""
+    app.add_exception_handler(DedupError, _ours)
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(RequestValidationError, _of_validation)
+
+
+async def _ours(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DedupError)
+    return refused(request.url.path, problem_of(error))
+
+
+async def _of_http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return refused(request.url.path, Problem(error.status_code, str(error.detail), dict(error.headers or {})))
+
+
+async def _of_validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    found = [
+        {"at": ".".join(str(part) for part in one["loc"])[:200], "message": str(one["msg"])[:500]}
+        for one in error.errors()[:_ERRORS_SHOWN]
+    ]
+    detail = "; ".join(f"{one['at']}: {one['message']}" for one in found)
+    return refused(request.url.path, Problem(422, detail, more={"errors": found}))

@@ -1,0 +1,235 @@
+"""The gate in front of everything that the server answers: who asks, by which name, from where, how often, how much."""
+
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from scrapy_dedup.web import login
+from scrapy_dedup.web.hosts import Hosts
+from scrapy_dedup.web.limits import Rate, Unread, read_body, replayed
+from scrapy_dedup.web.problems import Problem, refused
+from scrapy_dedup.web.sessions import Session, Sessions
+
+logger = logging.getLogger(__name__)
+
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+PUBLIC: Final = frozenset({"/static/dashboard.css"})
+"""What is given without a token, besides the page that asks for it: its style."""
+CSRF_HEADER: Final = "X-CSRF-Token"
+CSRF_FIELD: Final = "csrf_token"
+_LOGIN_BYTES: Final = 10_000
+_FORM_FIELDS: Final = 2_000
+# Twenty wrong tokens use up a minute's requests.
+_WRONG_TOKEN: Final = 0.05
+
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    # Not no-referrer: with it browsers send `Origin: null` with the forms of our own pages.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may ask for what.
+
+    Attributes:
+        token: that clients show.
+        hosts: by which names the server is called.
+        cookie: name of the cookie; those of two servers on one machine differ, since cookies know no ports.
+    """
+
+    token: str
+    hosts: Hosts
+    cookie: str = "dedup_session"
+    requests_a_minute: int = 1_200
+    max_body_bytes: int = 1_000_000
+
+
+class Gate:
+    """ASGI middleware: lets through what is allowed, with what it found in `request.state`, and refuses the rest."""
+
+    def __init__(self, app: ASGIApp, access: Access, clock: Callable[[], float] = time.monotonic) -> None:
+        self._app, self._access = app, access
+        self._rate = Rate(access.requests_a_minute, clock)
+        self._sessions = Sessions(clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(scope, send)
+        try:
+            await self._answer(Request(scope, receive), answer)
+        except ClientDisconnect:
+            pass
+        except Exception:
+            logger.exception("%s", answer.line())
+            if not answer.status:
+                problem = Problem(500, "an internal error; the server's log tells")
+                await refused(scope["path"], problem)(scope, receive, answer.send)
+        logger.info("%s %s", answer.line(), answer.status)
+
+    async def _answer(self, request: Request, answer: "_Answer") -> None:
+        scope = request.scope
+        response = self._refused_at_sight(request)
+        receive = request.receive
+        if response is None and request.url.path == login.PATH:
+            response = await self._login(request)
+        elif response is None:
+            session = self._session(request)
+            if session is None and not self._has_token(request) and scope["path"] not in PUBLIC:
+                response = self._unknown(request)
+            else:
+                body = await read_body(receive, request.headers.get("content-length"), self._access.max_body_bytes)
+                if isinstance(body, Unread):
+                    response = _refuse_body(request, body)
+                else:
+                    receive = replayed(body, receive)
+                    response = await self._judge_session(request, session, body)
+        await (response or self._app)(scope, receive, answer.send)
+
+    def _refused_at_sight(self, request: Request) -> Response | None:
+        """Refuse what a foreign page sends, or sends by a foreign name, and who asks too often."""
+        path, headers, hosts = request.url.path, request.headers, self._access.hosts
+        named = headers.getlist("host")
+        if len(named) != 1 or not hosts.knows(named[0]):
+            told = "the server is not called by this name; DEDUP_SERVE_ALLOWED_HOSTS allows more"
+            return refused(path, Problem(421, told))
+        wait_seconds = self._rate.take(_client(request))
+        if wait_seconds:
+            told = f"too many requests: wait {wait_seconds} seconds (DEDUP_SERVE_RATE)"
+            return refused(path, Problem(429, told, {"Retry-After": str(wait_seconds)}))
+        origin = headers.get("origin")
+        is_foreign = origin is not None and not hosts.sends(origin)
+        site = headers.get("sec-fetch-site")
+        if is_foreign or (request.method not in SAFE and site not in (None, "same-origin", "none")):
+            return refused(path, Problem(403, "this comes from a page of another origin"))
+        return None
+
+    def _session(self, request: Request) -> Session | None:
+        cookie = request.cookies.get(self._access.cookie)
+        return self._sessions.get(cookie) if cookie else None
+
+    def _has_token(self, request: Request) -> bool:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        return scheme.lower() == "bearer" and self._is_token(request, given.strip())
+
+    def _is_token(self, request: Request, given: str) -> bool:
+        if secrets.compare_digest(given.encode("utf-8", "replace"), self._access.token.encode()):
+            return True
+        self._rate.punish(_client(request), _WRONG_TOKEN)
+        return False
+
+    def _unknown(self, request: Request) -> Response:
+        if request.url.path.startswith("/api/"):
+            told = "this needs the token that `scrapy dedup serve` printed: Authorization: Bearer TOKEN"
+            return refused(request.url.path, Problem(401, told, {"WWW-Authenticate": 'Bearer realm="scrapy-dedup"'}))
+        wanted = request.url.path if request.method in SAFE else "/"
+        return login.page(wanted, request.url.query if request.method in SAFE else "")
+
+    async def _judge_session(self, request: Request, session: Session | None, body: bytes) -> Response | None:
+        """Refuse what a session's browser may have been made to send; note the session for the handlers."""
+        request.scope.setdefault("state", {})["csrf_token"] = session.csrf_token if session else ""
+        if session is None or request.method in SAFE or self._has_bearer(request):
+            return None
+        given = request.headers.get(CSRF_HEADER) or await _field(request, body)
+        if not secrets.compare_digest(given.encode("utf-8", "replace"), session.csrf_token.encode()):
+            told = f"the form has expired: load its page again (programs send the token, or {CSRF_HEADER})"
+            return refused(request.url.path, Problem(403, told))
+        if request.url.path == login.LOGOUT_PATH:
+            self._sessions.end(session.id)
+            return login.logged_out(self._access.cookie)
+        return None
+
+    def _has_bearer(self, request: Request) -> bool:
+        return "authorization" in request.headers and self._has_token(request)
+
+    async def _login(self, request: Request) -> Response:
+        """Begin a session for whoever shows the token, in the URL that was printed or in the form."""
+        if request.method == "POST":
+            body = await read_body(request.receive, request.headers.get("content-length"), _LOGIN_BYTES)
+            if isinstance(body, Unread):
+                return _refuse_body(request, body)
+            given, wanted = login.form_of(body)
+        elif request.method in SAFE:
+            given, wanted = request.query_params.get("token", ""), request.query_params.get("next", "/")
+        else:
+            return refused(request.url.path, Problem(405, "the token is shown by GET or POST", {"Allow": "GET, POST"}))
+        if not given:
+            return login.page(wanted, "", status=200 if request.method in SAFE else 401)
+        if not self._is_token(request, given):
+            return login.page(wanted, "", wrong=True)
+        return login.logged_in(self._sessions.begin(), self._access.cookie, wanted)
+
+
+class _Answer:
+    """Sends a response with the headers that all of them have, and remembers its status."""
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        self._scope, self._send = scope, send
+        self.status = 0
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            # A page may be stricter with itself, and say who may frame it.
+            if "content-security-policy" not in headers:
+                headers["Content-Security-Policy"] = POLICY
+                headers["X-Frame-Options"] = "DENY"
+            headers.setdefault("Cache-Control", "no-store")
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+        await self._send(message)
+
+    def line(self) -> str:
+        """Return method and path for the log; never what follows the path: it may be a token."""
+        return f"{self._scope['method']} {quote(self._scope['path'], errors='replace')[:500]}"
+
+
+def _client(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _refuse_body(request: Request, why: Unread) -> Response:
+    told = {
+        Unread.TOO_LARGE: "the request's body is too large (DEDUP_SERVE_MAX_BODY_BYTES)",
+        Unread.TOO_SLOW: "the request's body came too slowly",
+        Unread.GONE: "the request's body ended early",
+    }
+    # Bytes that were not read would be taken for the next request.
+    return refused(request.url.path, Problem(why.value, told[why], {"Connection": "close"}))
+
+
+async def _field(request: Request, body: bytes) -> str:
+    """Return the token in a form's hidden field."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        return ""
+    try:
+        form = await Request(request.scope, replayed(body, request.receive)).form(max_fields=_FORM_FIELDS)
+    except Exception:  # noqa: BLE001 (whatever a form's parser dislikes, there is no token in it)
+        return ""
+    given = form.get(CSRF_FIELD)
+    await form.close()
+    return given if isinstance(given, str) else ""

@@ -1,0 +1,192 @@
+"""`scrapy dedup mcp` as clients start it: the SDK's own client over standard input and over HTTP."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.commands.running import Shop
+from tests.mcp_server.conftest import filled_shop, shop
+from tests.mcp_server.speaking import CALLS, answer_of
+
+__all__ = ["filled_shop", "shop"]
+TOKEN = "a-token-of-our-own"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+HEADERS = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {TOKEN}"}
+
+
+def environment() -> dict[str, str]:
+    return dict(os.environ) | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def command(shop: Shop, *options: str) -> list[str]:
+    return [sys.executable, "-m", "scrapy", "dedup", "mcp", *options, *shop.settings]
+
+
+async def answers(client: Client) -> dict[str, Any]:
+    return {name: answer_of(await client.call_tool(name, arguments)) for name, arguments in CALLS.items()}
+
+
+def over_stdio(shop: Shop, *options: str) -> tuple[list[str], dict[str, Any]]:
+    program, *arguments = command(shop, *options)
+    started = StdioServerParameters(command=program, args=arguments, cwd=shop.folder, env=environment())
+
+    async def speak() -> tuple[list[str], dict[str, Any]]:
+        async with Client(started) as client:
+            return [tool.name for tool in (await client.list_tools()).tools], await answers(client)
+
+    return anyio.run(speak)
+
+
+def test_a_client_calls_every_tool_over_standard_input(shop: Shop) -> None:
+    names, found = over_stdio(shop)
+
+    assert names == list(CALLS)
+    assert found["boilerplate_stats"] == shop.run("stats", "--json").json
+
+
+def test_the_tool_that_blacklists_is_there_where_it_is_enabled(shop: Shop) -> None:
+    names, _ = over_stdio(shop, "-s", "DEDUP_MCP_BLACKLIST=True")
+
+    assert names == [*CALLS, "blacklist_domain"]
+
+
+def test_a_store_that_does_not_exist_yet_is_an_empty_one(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    with subprocess.Popen(
+        command(shop), cwd=tmp_path, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+    ) as process:
+        out, _ = process.communicate(timeout=60)
+
+    assert (process.returncode, out) == (0, b"")
+    with shop.open() as store:
+        assert "shop" in store.project_names().values()
+
+
+@dataclass(frozen=True)
+class Serving:
+    """A server over HTTP."""
+
+    url: str
+    said: str
+
+
+@contextmanager
+def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
+    with subprocess.Popen(
+        command(shop, "--http", "--port", "0", *options),
+        cwd=shop.folder,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        try:
+            said = process.stderr.readline()
+            url = said.removeprefix("MCP server: ").strip()
+            if "DEDUP_SERVE_TOKEN" not in " ".join(options):
+                said += process.stderr.readline()
+            yield Serving(url, said)
+        finally:
+            process.send_signal(signal.SIGINT)
+            out, later = process.communicate(timeout=30)
+    assert (out, later) == ("", ""), "a server says nothing but where it is"
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory, filled_shop: Shop) -> Iterator[Serving]:
+    with over_http(filled_shop, "-s", f"DEDUP_SERVE_TOKEN={TOKEN}", "-s", "DEDUP_SERVE_MAX_BODY_BYTES=5000") as found:
+        yield found
+
+
+def speak_http(serving: Serving, token: str) -> dict[str, Any]:
+    async def speak() -> dict[str, Any]:
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
+            async with Client(streamable_http_client(serving.url, http_client=http)) as client:
+                return await answers(client)
+
+    return anyio.run(speak)
+
+
+def test_a_client_calls_every_tool_over_http(serving: Serving, filled_shop: Shop) -> None:
+    found = speak_http(serving, TOKEN)
+
+    assert list(found) == list(CALLS)
+    assert found["boilerplate_stats"] == filled_shop.run("stats", "--json").json
+
+
+def test_the_token_of_the_settings_is_not_printed(serving: Serving) -> None:
+    assert TOKEN not in serving.said
+
+
+def test_without_a_token_one_is_made_and_printed_once(filled_shop: Shop) -> None:
+    with over_http(filled_shop) as made:
+        token = made.said.partition("Token of this start: ")[2].strip()
+        assert len(token) >= 32
+        assert httpx.post(made.url, json=INITIALIZE, headers=HEADERS).status_code == 401
+        assert len(speak_http(made, token)) == len(CALLS)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        pytest.param({}, 200, id="ours"),
+        pytest.param({"Authorization": "Bearer wrong"}, 401, id="wrong-token"),
+        pytest.param({"Authorization": ""}, 401, id="no-token"),
+        pytest.param({"Host": "evil.example"}, 421, id="foreign-host"),
+        pytest.param({"Origin": "https://evil.example"}, 403, id="foreign-origin"),
+        pytest.param({"Content-Type": "text/plain"}, 400, id="not-json"),
+    ],
+)
+def test_requests_that_are_not_ours_are_refused(serving: Serving, headers: dict[str, str], status: int) -> None:
+    found = httpx.post(serving.url, json=INITIALIZE, headers=HEADERS | headers)
+
+    assert found.status_code == status
+
+
+def test_a_body_that_is_too_large_is_refused(serving: Serving) -> None:
+    large = INITIALIZE | {"padding": "x" * 6_000}
+
+    assert httpx.post(serving.url, json=large, headers=HEADERS).status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp/../etc/passwd", "/docs", "/openapi.json", "/mcp/%2e%2e/x"])
+def test_there_is_nothing_else(serving: Serving, path: str) -> None:
+    url = serving.url.removesuffix("/mcp") + path
+
+    assert httpx.get(url).status_code == 401
+    assert httpx.get(url, headers=HEADERS).status_code == 404
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(shop: Shop, host: str) -> None:
+    found = shop.run("mcp", "--http", "--host", host, "--port", "0")
+
+    assert (found.code, found.out) == (1, "")
+    assert "DEDUP_SERVE_TOKEN" in found.err
+
+
+def test_a_port_that_is_taken_is_told(serving: Serving, filled_shop: Shop) -> None:
+    port = serving.url.removesuffix("/mcp").rpartition(":")[2]
+
+    found = filled_shop.run("mcp", "--http", "--port", port)
+    assert found.code == 1
+    assert "choose another --port" in found.err

@@ -1,0 +1,594 @@
+"""The registry in a crawl: what is blacklisted is never asked, by whatever way it is found; what a run leaves."""
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.service.domains import DomainService, DomainStatus, StoredDomain
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.recrawl_site import rows
+from tests.server import Answer, Site, WebServer, redirect, serving
+from tests.sites import prose
+
+pytestmark = pytest.mark.crawl
+
+NAME = "scrapybot"
+LATER = timedelta(days=1)
+XML = "application/xml"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(2, lambda _: {}) as running:
+        yield running
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """One that asks for nothing but pages."""
+    return Project(tmp_path / "project", {**ADDON, "DEDUP_SOFT_404": False})
+
+
+@pytest.fixture
+def good(server: WebServer) -> str:
+    server.requests.clear()
+    return server.origins[0]
+
+
+@pytest.fixture
+def bad(server: WebServer) -> str:
+    return server.origins[1]
+
+
+def page(name: str, *links: str, confidence: object = None, head: str = "", files: Iterable[str] = ()) -> Answer:
+    anchors = "".join(f'<li><a href="{link}">to {link}</a></li>' for link in links)
+    images = "".join(f'<img src="{url}">' for url in files)
+    said = f'<meta name="confidence" content="{confidence}">' if confidence is not None else ""
+    text = f"<h1>On {name}</h1><p>{prose(name, sentences=20)}</p>"
+    return Answer(f"<!doctype html><title>On {name}</title>{said}{head}<main>{text}{images}<ul>{anchors}</ul></main>")
+
+
+def sitemap(*urls: str) -> Answer:
+    named = "".join(f"<url><loc>{url}</loc></url>" for url in urls)
+    return Answer(f"<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>{named}</urlset>", content_type=XML)
+
+
+def name_of(origin: str) -> str:
+    return origin.removeprefix("http://")
+
+
+@contextmanager
+def registry(project: Project) -> Iterator[DomainService]:
+    """Open the project's registry, as a command or the dashboard does."""
+    with Store.open(f"sqlite:///{project.folder / '.scrapy' / 'dedup.db'}") as store:
+        yield DomainService(store, store.project(NAME), Settings())
+
+
+def blacklist(project: Project, origin: str, expires_at: datetime | None = None) -> None:
+    with registry(project) as service:
+        service.blacklist_domain(origin, datetime.now(UTC), by="alice", reason="link farm", expires_at=expires_at)
+
+
+def domain(project: Project, origin: str) -> StoredDomain:
+    with registry(project) as service:
+        found = service.find_by_domain_name(origin)
+    assert found is not None
+    return found
+
+
+def let_be(project: Project, origin: str, status: DomainStatus) -> None:
+    with registry(project) as service:
+        at = datetime.now(UTC)
+        service.update_status(service.register_domain(origin, at).domain_id, status, at)
+
+
+def asked_of(server: WebServer, origin: str) -> list[str]:
+    return [url for url in server.requests if url.startswith(f"{origin}/")]
+
+
+def crawl(project: Project, *starts: str, spider: str = "crosses", **settings: Any) -> Crawled:
+    return project.crawl(spider, "-a", f"start={' '.join(starts)}", **settings)
+
+
+def reasons(project: Project) -> list[str]:
+    return [
+        reason for (reason,) in rows(project, "SELECT reason FROM decisions WHERE layer = 'domain' ORDER BY reason")
+    ]
+
+
+# A blacklisted domain.
+
+Way = Callable[[str, str], tuple[Site, list[str]]]
+"""(good, bad) origin to what is served, and what the crawl starts from; all but the last way leads to a good page."""
+
+
+def by_link(good: str, bad: str) -> tuple[Site, list[str]]:
+    return {f"{good}/": page("home", f"{bad}/", f"{bad}/a", "/next"), f"{good}/next": page("next")}, [f"{good}/"]
+
+
+def by_redirect(good: str, bad: str) -> tuple[Site, list[str]]:
+    site: Site = {
+        f"{good}/": page("home", "/away", "/twice", "/next"),
+        f"{good}/away": redirect(f"{bad}/", 301),
+        f"{good}/twice": redirect(f"{good}/away", 302),
+        f"{good}/next": page("next"),
+    }
+    return site, [f"{good}/"]
+
+
+def by_meta_refresh(good: str, bad: str) -> tuple[Site, list[str]]:
+    refresh = f'<meta http-equiv="refresh" content="0; url={bad}/">'
+    site: Site = {f"{good}/": page("home", "/away", "/next"), f"{good}/next": page("next")}
+    return site | {f"{good}/away": page("away", head=refresh)}, [f"{good}/"]
+
+
+def by_start(good: str, bad: str) -> tuple[Site, list[str]]:
+    return {f"{good}/": page("home"), f"{good}/next": page("next")}, [f"{bad}/", f"{good}/next", f"{bad}/robots.txt"]
+
+
+def by_canonical(good: str, bad: str) -> tuple[Site, list[str]]:
+    text = page("home", "/next").body
+    alias = Answer(str(text).replace("<main>", f'<link rel="canonical" href="{bad}/"><main>'))
+    return {f"{good}/": alias, f"{good}/next": page("next")}, [f"{good}/"]
+
+
+def by_media(good: str, bad: str) -> tuple[Site, list[str]]:
+    return {f"{good}/": page("home", "/next", files=[f"{bad}/a.png"]), f"{good}/next": page("next")}, [f"{good}/"]
+
+
+def by_robots(good: str, bad: str) -> tuple[Site, list[str]]:
+    """The site's robots.txt names a sitemap elsewhere, and its own sitemap pages elsewhere."""
+    site, starts = by_link(good, bad)
+    robots = Answer(f"Sitemap: {bad}/sitemap.xml\nSitemap: {good}/sitemap.xml\n", content_type="text/plain")
+    return site | {f"{good}/robots.txt": robots, f"{good}/sitemap.xml": sitemap(f"{bad}/b", f"{good}/next")}, starts
+
+
+WAYS: dict[str, tuple[Way, dict[str, Any]]] = {
+    "link": (by_link, {}),
+    "redirect": (by_redirect, {}),
+    "redirect-watched": (by_redirect, {"DEDUP_RESILIENCE_ENABLED": True}),
+    "meta-refresh": (by_meta_refresh, {}),
+    "start-url": (by_start, {}),
+    "robots-txt": (by_redirect, {"ROBOTSTXT_OBEY": True}),
+    "robots-txt-of-start-url": (by_start, {"ROBOTSTXT_OBEY": True}),
+    "canonical": (by_canonical, {}),
+    "media": (
+        by_media,
+        {
+            "FILES_STORE": "files",
+            "ITEM_PIPELINES": {
+                "scrapy.pipelines.files.FilesPipeline": 1,
+                "tests.end_to_end.recorders.Storage": 800,
+            },
+        },
+    ),
+    "discovery": (by_robots, {"DEDUP_RESILIENCE_ENABLED": True, "ROBOTSTXT_OBEY": True}),
+    "without-fingerprinter": (
+        by_link,
+        {
+            "ADDONS": {},
+            "DOWNLOADER_MIDDLEWARES": {"scrapy_dedup.DedupDownloaderMiddleware": 545},
+            "ITEM_PIPELINES": {"scrapy_dedup.DedupPipeline": 350, "tests.end_to_end.recorders.Storage": 800},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_blacklisted_domain_gets_no_request(project: Project, server: WebServer, good: str, bad: str, way: str) -> None:
+    build, settings = WAYS[way]
+    server.site, starts = build(good, bad)
+    server.site |= {f"{bad}/": page("bad home", "/a"), f"{bad}/a": page("bad a"), f"{bad}/robots.txt": Answer("")}
+    blacklist(project, bad)
+
+    crawled = crawl(project, *starts, **settings)
+
+    assert asked_of(server, bad) == []
+    assert f"{good}/next" in crawled.stored_ids
+    assert crawled.count("domain/blacklisted") + crawled.count("domain/no_pages") > 0 or way == "canonical"
+    assert crawled.count("domain/blacklisted") == crawled.count("domain/dropped")
+    assert crawled.count("traps/waited_in_vain") == 0
+
+
+@pytest.mark.parametrize("way", ["of-good-domain", "of-bad-domain", "index"])
+def test_blacklisted_domain_gets_no_request_by_a_sitemap(
+    project: Project, server: WebServer, good: str, bad: str, way: str
+) -> None:
+    index = f"<sitemapindex><sitemap><loc>{bad}/sitemap.xml</loc></sitemap></sitemapindex>"
+    server.site = {
+        f"{good}/sitemap.xml": sitemap(f"{bad}/a", f"{good}/next"),
+        f"{good}/index.xml": Answer(index, content_type=XML),
+        f"{good}/next": page("next"),
+        f"{bad}/sitemap.xml": sitemap(f"{bad}/a"),
+        f"{bad}/a": page("bad a"),
+    }
+    blacklist(project, bad)
+    starts = {
+        "of-good-domain": [f"{good}/sitemap.xml"],
+        "of-bad-domain": [f"{bad}/sitemap.xml", f"{good}/sitemap.xml"],
+        "index": [f"{good}/index.xml", f"{good}/sitemap.xml"],
+    }[way]
+
+    crawled = crawl(project, *starts, spider="of-sitemap")
+
+    assert asked_of(server, bad) == []
+    assert crawled.stored_ids == [f"{good}/next"]
+
+
+def test_refusal_says_who_wanted_it_and_why(project: Project, server: WebServer, good: str, bad: str) -> None:
+    server.site, starts = by_link(good, bad)
+    blacklist(project, bad)
+
+    crawled = crawl(project, *starts)
+
+    (reason, same) = reasons(project)
+    assert reason == same
+    assert reason.startswith(f"{name_of(bad)} is blacklisted by alice since ")
+    assert reason.endswith(" UTC: link farm")
+    assert crawled.count("domain/dropped") == 2
+    assert domain(project, bad).errors == 0
+    assert rows(project, f"SELECT * FROM crawled_urls WHERE url LIKE '{bad}/%'") == []
+
+
+def test_request_that_wants_to_be_left_alone_is_refused_all_the_same(
+    project: Project, server: WebServer, good: str, bad: str
+) -> None:
+    server.site, starts = by_link(good, bad)
+    blacklist(project, bad)
+
+    crawl(project, *starts, f"{bad}/", spider="crosses", DEDUP_ACK="auto")
+    project.crawl("crosses", "-a", f"start={good}/ {bad}/", "-a", "left_alone=1")
+
+    assert asked_of(server, bad) == []
+
+
+def test_errback_is_told_of_a_redirect_that_is_refused(
+    project: Project, server: WebServer, good: str, bad: str
+) -> None:
+    server.site, starts = by_redirect(good, bad)
+    blacklist(project, bad)
+
+    crawled = crawl(project, *starts, spider="notes-refusals")
+
+    (told,) = {item["content"] for item in crawled.fed if item.get("id", "").startswith("refused")}
+    assert told == f"dedup: domain: {name_of(bad)}: blacklisted"
+
+
+@pytest.mark.parametrize("settings", [{"DEDUP_DOMAIN_ENABLED": False}, {"DEDUP_SHADOW": "domain"}], ids=str)
+def test_layer_that_is_off_or_in_the_shadow_refuses_nothing(
+    project: Project, server: WebServer, good: str, bad: str, settings: dict[str, Any]
+) -> None:
+    server.site, starts = by_link(good, bad)
+    server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
+    blacklist(project, bad)
+
+    crawled = crawl(project, *starts, **settings)
+
+    assert len(asked_of(server, bad)) == 2
+    assert crawled.count("domain/dropped") == 0
+    shadowed = 2 if "DEDUP_SHADOW" in settings else 0
+    assert (crawled.count("shadow/domain/requests"), crawled.count("shadow/domain/blacklisted")) == (shadowed, shadowed)
+    assert [reason.startswith(f"would be refused: {name_of(bad)} is blacklisted") for reason in reasons(project)] == (
+        [True] * shadowed
+    )
+
+
+@pytest.mark.parametrize(("expires", "requests"), [(LATER, 0), (-LATER, 2)], ids=["to-come", "over"])
+def test_blacklist_ends_by_itself(
+    project: Project, server: WebServer, good: str, bad: str, expires: timedelta, requests: int
+) -> None:
+    server.site, starts = by_link(good, bad)
+    blacklist(project, bad, datetime.now(UTC) + expires)
+
+    crawl(project, *starts)
+
+    assert len(asked_of(server, bad)) == requests
+
+
+def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(
+    project: Project, server: WebServer, good: str, bad: str
+) -> None:
+    is_written = threading.Event()
+    server.site = {
+        f"{good}/": page("home", f"{bad}/1", "/wait"),
+        f"{good}/wait": Answer(page("wait", f"{bad}/2").body, until=is_written),
+        **{f"{bad}/{number}": page(f"bad {number}") for number in (1, 2)},
+    }
+    running = project.start("crosses", "-a", f"start={good}/", DEDUP_DOMAIN_REFRESH=0.1)
+    running.wait_for(lambda: f"{good}/wait" in server.requests and f"{bad}/1" in server.requests)
+    blacklist(project, bad)
+    # The list is read again after it was written: two readings later at the latest.
+    log = rows(project, "SELECT max(seen_at) FROM crawl_runs")
+    running.wait_for(lambda: rows(project, "SELECT max(seen_at) FROM crawl_runs") != log)
+    is_written.set()
+    crawled = running.finish()
+
+    assert asked_of(server, bad) == [f"{bad}/1"]
+    assert crawled.count("domain/blacklisted") == 1
+
+
+def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
+    project: Project, server: WebServer, good: str, bad: str
+) -> None:
+    server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
+    server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
+    settings = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 2}
+    crawl(project, f"{good}/", **settings)
+    first = len(asked_of(server, bad))
+    blacklist(project, bad)
+
+    crawled = crawl(project, f"{good}/", **{**settings, "CLOSESPIDER_PAGECOUNT": 0})
+
+    assert 0 < first < 9
+    assert len(asked_of(server, bad)) == first
+    assert crawled.count("domain/blacklisted") >= 9 - first
+
+
+def test_pages_of_a_blacklisted_domain_are_not_missed(project: Project, server: WebServer, good: str, bad: str) -> None:
+    server.site, starts = by_link(good, bad)
+    server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
+    settings = {"DEDUP_REMOVED_AFTER": 1, "DEDUP_REMOVED_MAX_SHARE": 1.0}
+    crawl(project, *starts, **settings)
+    blacklist(project, bad)
+
+    crawl(project, *starts, **settings)
+
+    assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL OR missed_runs > 0") == []
+
+
+def test_links_that_were_refused_are_followed_once_the_blacklist_is_over(
+    project: Project, server: WebServer, good: str, bad: str
+) -> None:
+    server.site, starts = by_link(good, bad)
+    server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
+    blacklist(project, bad)
+    crawl(project, *starts)
+    with registry(project) as service:
+        service.unblacklist_domain(bad, datetime.now(UTC))
+
+    crawled = crawl(project, *starts)
+
+    assert crawled.count("unchanged/replayed") == 2
+    assert sorted(asked_of(server, bad)) == [f"{bad}/", f"{bad}/a"]
+
+
+# Low quality.
+
+POOR = 6
+
+
+def poor_site(good: str, bad: str) -> Site:
+    links = [f"{bad}/{number}" for number in range(POOR)]
+    site: Site = {f"{good}/": page("home", *links, "/next"), f"{good}/next": page("next", *links)}
+    for number in range(POOR):
+        site[f"{bad}/{number}"] = redirect(f"{bad}/to-{number}")
+        site[f"{bad}/to-{number}"] = page(f"bad {number}")
+    return site
+
+
+@pytest.mark.parametrize(
+    ("policy", "pages", "why"),
+    [("crawl", POOR, ""), ("skip", 0, "low_quality"), ("sample", 2, "sampled")],
+    ids=["crawl", "skip", "sample"],
+)
+def test_domain_of_low_quality_is_asked_by_policy(
+    project: Project, server: WebServer, policy: str, pages: int, why: str
+) -> None:
+    good, bad = server.origins
+    server.requests.clear()
+    server.site = poor_site(good, bad)
+    let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
+
+    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN_POLICY=policy, DEDUP_DOMAIN_SAMPLE_PAGES=2)
+
+    # Each page is a redirect and its target: these do not use up the sample.
+    assert len(asked_of(server, bad)) == 2 * pages
+    assert sum(url.startswith(bad) for url in crawled.stored_ids) == pages
+    assert crawled.count("domain/dropped") == POOR - pages
+    assert crawled.count(f"domain/{why}") == (POOR - pages if why else 0)
+    assert f"{good}/next" in crawled.stored_ids
+
+
+def test_retry_does_not_use_up_the_sample(project: Project, server: WebServer, good: str, bad: str) -> None:
+    busy = Answer("busy", 503)
+    server.site = {f"{good}/": page("home", *(f"{bad}/busy-{number}" for number in range(4)))}
+    for number in range(4):
+        found = page(f"bad {number}")
+        server.site[f"{bad}/busy-{number}"] = lambda times, found=found: busy if times == 1 else found  # type: ignore[misc]
+    let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
+
+    crawled = crawl(project, f"{good}/", DEDUP_DOMAIN_POLICY="sample", DEDUP_DOMAIN_SAMPLE_PAGES=2)
+
+    assert sum(url.startswith(bad) for url in crawled.stored_ids) == 2
+    assert len(asked_of(server, bad)) == 4
+
+
+def test_sample_counts_over_all_parts_of_a_run(project: Project, server: WebServer, good: str, bad: str) -> None:
+    server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
+    server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
+    let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
+    settings = {"DEDUP_DOMAIN_POLICY": "sample", "DEDUP_DOMAIN_SAMPLE_PAGES": 4, "JOBDIR": "job"}
+    settings |= {"CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 3}
+    crawl(project, f"{good}/", **settings)
+    first = len(asked_of(server, bad))
+
+    crawl(project, f"{good}/", **{**settings, "CLOSESPIDER_PAGECOUNT": 0})
+
+    assert 0 < first < 4
+    assert len(asked_of(server, bad)) == 4
+
+
+# What a run leaves.
+
+
+def test_domains_of_a_run_are_registered_with_their_figures(
+    project: Project, server: WebServer, good: str, bad: str
+) -> None:
+    server.site = {
+        f"{good}/": page("home", "/1", f"{bad}/", "/broken", confidence=0.9),
+        f"{good}/1": page("one", confidence="0.5"),
+        f"{good}/broken": Answer("no", 500),
+        f"{bad}/": page("bad home", "/2", confidence=0.1),
+        f"{bad}/2": page("bad 2", confidence=0.59),
+    }
+
+    crawl(project, f"{good}/", RETRY_ENABLED=False)
+
+    found, other = domain(project, good), domain(project, bad)
+    assert (found.status, other.status) == ("PROCESSED_HIGH_QUALITY", "PROCESSED_LOW_QUALITY")
+    assert (found.high_quality_candidate_count, found.low_quality_candidate_count) == (1, 1)
+    assert (found.best_confidence_score, found.mean_confidence_score) == (0.9, pytest.approx(0.7))
+    assert (other.high_quality_candidate_count, other.low_quality_candidate_count) == (0, 2)
+    assert (other.best_confidence_score, other.mean_confidence_score) == (0.59, pytest.approx(0.345))
+    assert (found.pages, found.errors, other.pages, other.errors) == (2, 1, 2, 0)
+    sums = rows(project, "SELECT sum(chars_in), sum(chars_out) FROM documents WHERE domain = ?", name_of(good))
+    assert [(found.chars_in, found.chars_out)] == sums
+    assert found.last_crawled_at is not None
+    assert found.last_processed_at is not None
+
+
+def test_confidence_comes_from_the_field_or_the_function_that_the_user_names(
+    project: Project, server: WebServer, good: str
+) -> None:
+    names = ("good", "raises", "nonsense", "unknown")
+    server.site = {f"{good}/{name}": page(name, confidence=0.1) for name in names}
+    function = "tests.end_to_end.spiders.domains.confidence_of"
+
+    crawled = crawl(project, *(f"{good}/{name}" for name in names), DEDUP_CONFIDENCE_FUNCTION=function)
+
+    found = domain(project, good)
+    assert (found.best_confidence_score, found.high_quality_candidate_count, found.pages) == (0.9, 1, 4)
+    assert found.low_quality_candidate_count == 0
+    assert crawled.count("domain/confidence_errors") == 2
+    assert crawled.log.count("DEDUP_CONFIDENCE_FUNCTION needs to give a number") == 1
+    assert len(crawled.stored) == 4
+
+
+@pytest.mark.parametrize("path", ["no_such_module.f", "tests.end_to_end.spiders.domains.nothing", "json.__name__", "f"])
+def test_function_that_cannot_be_called_stops_the_crawl(
+    project: Project, server: WebServer, good: str, path: str
+) -> None:
+    crawled = project.crawl("crosses", "-a", f"start={good}/", clean=False, DEDUP_CONFIDENCE_FUNCTION=path)
+
+    assert f"The crawl does not start: DEDUP_CONFIDENCE_FUNCTION={path!r}" in crawled.log
+    assert server.requests == []
+
+
+def test_items_without_confidence_leave_the_domain_discovered(project: Project, server: WebServer, good: str) -> None:
+    server.site = {f"{good}/": page("home")}
+
+    crawl(project, f"{good}/")
+
+    found = domain(project, good)
+    assert (found.status, found.best_confidence_score, found.pages) == ("DISCOVERED", None, 1)
+    assert found.last_processed_at is not None
+
+
+def scored_site(good: str, pages: int) -> Site:
+    site: Site = {f"{good}/": page("home", *(f"/{number}" for number in range(pages)), confidence=0.2)}
+    return site | {f"{good}/{number}": page(f"page {number}", confidence=0.8) for number in range(pages)}
+
+
+def counts(project: Project, origin: str) -> tuple[int, int, float | None, float | None]:
+    found = domain(project, origin)
+    high, low = found.high_quality_candidate_count, found.low_quality_candidate_count
+    return high, low, found.best_confidence_score, found.mean_confidence_score
+
+
+def test_resumed_run_counts_no_item_twice(project: Project, server: WebServer, good: str) -> None:
+    server.site = scored_site(good, 9)
+    settings = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 3}
+    crawl(project, f"{good}/", **settings)
+    high = counts(project, good)[0]
+
+    crawl(project, f"{good}/", **{**settings, "CLOSESPIDER_PAGECOUNT": 0})
+
+    assert 0 < high < 9
+    assert counts(project, good) == (9, 1, 0.8, pytest.approx(0.74))
+
+
+@pytest.mark.parametrize("jobdir", [{"JOBDIR": "job"}, {}], ids=["jobdir", "anew"])
+def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(
+    project: Project, server: WebServer, good: str, jobdir: dict[str, Any]
+) -> None:
+    never = threading.Event()
+    server.site = scored_site(good, 9) | {f"{good}/8": Answer("", until=never)}
+    settings: dict[str, Any] = {"FEEDS": {}, **jobdir}
+    running = project.start("crosses", "-a", f"start={good}/", **settings)
+    written = "SELECT count(*) FROM documents WHERE status = 'completed'"
+    running.wait_for(lambda: f"{good}/8" in server.requests and rows(project, written) == [(9,)])
+    running.process.send_signal(signal.SIGKILL)
+    running.finish()
+    never.set()
+    assert counts(project, good) == (8, 1, 0.8, pytest.approx(6.6 / 9))
+    assert (domain(project, good).status, domain(project, good).pages) == ("DISCOVERED", 0)
+
+    server.site = scored_site(good, 9)
+    crawl(project, f"{good}/", **settings)
+
+    assert counts(project, good) == (9, 1, 0.8, pytest.approx(0.74))
+    assert (domain(project, good).status, domain(project, good).pages) == ("PROCESSED_HIGH_QUALITY", 10)
+
+
+def test_unchanged_pages_are_no_new_candidates(project: Project, server: WebServer, good: str) -> None:
+    server.site = scored_site(good, 3)
+    crawl(project, f"{good}/")
+    crawl(project, f"{good}/", DEDUP_UNCHANGED="replay")
+
+    assert counts(project, good) == (3, 1, 0.8, pytest.approx(0.65))
+
+
+def test_item_that_is_never_safe_does_not_count(project: Project, server: WebServer, good: str) -> None:
+    server.site = scored_site(good, 3)
+
+    project.crawl("crosses", "-a", f"start={good}/", clean=False, DEDUP_ACK="manual")
+
+    assert counts(project, good) == (0, 0, None, None)
+
+
+# A run under way.
+
+
+def test_running_crawl_says_how_it_stands(project: Project, server: WebServer, good: str) -> None:
+    never = threading.Event()
+    server.site = scored_site(good, 3) | {f"{good}/2": Answer(page("page 2").body, until=never)}
+    running = project.start("crosses", "-a", f"start={good}/")
+    told = "SELECT stats FROM crawl_runs WHERE seen_at IS NOT NULL"
+    running.wait_for(lambda: f"{good}/2" in server.requests and rows(project, told) != [])
+    ((stats,),) = rows(project, told)
+    assert rows(project, "SELECT status, finished_at FROM crawl_runs") == [("running", None)]
+    never.set()
+    crawled = running.finish()
+
+    assert json.loads(stats)["response_received_count"] >= 1
+    assert json.loads(stats)["elapsed_time_seconds"] > 0
+    ((status, at_end),) = rows(project, "SELECT status, stats FROM crawl_runs")
+    assert status == "finished"
+    assert json.loads(at_end)["item_scraped_count"] == crawled.stats["item_scraped_count"] == 4
+
+
+def test_two_projects_have_their_own_blacklists(
+    make_project: Callable[..., Project], server: WebServer, good: str, bad: str, tmp_path: Path
+) -> None:
+    server.site, starts = by_link(good, bad)
+    shared = {**ADDON, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}", "DEDUP_SOFT_404": False}
+    one, other = (make_project(name, **shared, DEDUP_PROJECT=name) for name in ("one", "other"))
+    with Store.open(shared["DEDUP_DATABASE_URL"]) as store:
+        service = DomainService(store, store.project("one"), Settings())
+        service.blacklist_domain(bad, datetime.now(UTC), by=None, reason=None)
+
+    crawl(one, *starts)
+    refused = asked_of(server, bad)
+    crawl(other, *starts)
+
+    assert refused == []
+    assert len(asked_of(server, bad)) == 2

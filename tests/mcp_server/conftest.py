@@ -1,0 +1,37 @@
+"""A store as crawls leave it, with a hostile page in it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records import VisitRecord
+from tests.commands.running import Shop
+from tests.mcp_server.speaking import HOSTILE, HOSTILE_URL
+from tests.service.stored_pages import BANNER, NOON, a_url, html_page, put
+
+
+@pytest.fixture(scope="session")
+def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    shop = Shop(tmp_path_factory.mktemp("mcp"))
+    with shop.open() as store:
+        project = shop.project(store)
+        run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        put(project, {a_url(name): html_page(name, BANNER, "Menu") for name in range(6)}, group="tea")
+        put(project, {HOSTILE_URL: html_page("x", HOSTILE, title=HOSTILE)})
+        for url in (a_url(1), a_url(2), HOSTILE_URL):
+            project.write([VisitRecord(page_key(url), NOON, "get", verdict="new", reason="never seen")])
+        project.end_run(run.id, status="finished", reason="finished", stats={}, finished_at=NOON)
+        with store.session() as session:
+            DomainDedupService(session, Settings()).analyze_project(project.id)
+    return shop
+
+
+@pytest.fixture
+def shop(filled_shop: Shop, tmp_path: Path) -> Shop:
+    """A copy of its own for a test."""
+    shutil.copytree(filled_shop.folder, tmp_path, dirs_exist_ok=True)
+    return Shop(tmp_path)

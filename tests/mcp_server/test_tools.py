@@ -1,0 +1,182 @@
+"""The tools: what they say of themselves, and that they answer what the commands print."""
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp import Client
+
+from tests.commands.running import Shop
+from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, text_of, tools_of
+from tests.service.stored_pages import a_url
+
+
+def test_the_tools_are_those_of_the_documentation(filled_shop: Shop) -> None:
+    assert list(tools_of(filled_shop)) == list(CALLS)
+
+
+@pytest.mark.parametrize("name", [*CALLS, "blacklist_domain"])
+def test_each_tool_says_what_it_takes_and_gives(filled_shop: Shop, name: str) -> None:
+    tool = tools_of(filled_shop, with_blacklist=True)[name]
+
+    Draft202012Validator.check_schema(tool.input_schema)
+    assert tool.output_schema is not None
+    Draft202012Validator.check_schema(tool.output_schema)
+    assert tool.description is not None
+    assert len(tool.description) > 80
+    assert tool.input_schema["additionalProperties"] is False
+    assert all(argument.get("description") for argument in tool.input_schema["properties"].values())
+    assert tool.annotations is not None
+    assert tool.annotations.read_only_hint is (name not in ("analyze_boilerplate", "blacklist_domain"))
+    assert tool.annotations.destructive_hint is (name == "blacklist_domain")
+    assert tool.annotations.idempotent_hint is True
+
+
+def test_the_seed_s_arguments_are_there(filled_shop: Shop) -> None:
+    arguments = tools_of(filled_shop)["analyze_boilerplate"].input_schema["properties"]
+
+    assert {"project_id", "source_groups", "threshold_pct", "min_pages"} <= set(arguments)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_answer_keeps_to_its_schema(shop: Shop, name: str) -> None:
+    result = call(shop, name, CALLS[name])
+
+    answer_of(result)
+    schema = tools_of(shop)[name].output_schema
+    assert schema is not None
+    Draft202012Validator(schema).validate(result.structured_content)
+
+
+COMMANDS: list[tuple[str, dict[str, Any], list[str]]] = [
+    ("boilerplate_stats", {}, ["stats"]),
+    ("explain_url", {"url": a_url(1)}, ["explain", a_url(1)]),
+    ("analyze_boilerplate", {"dry_run": True}, ["analyze", "--dry-run"]),
+    (
+        "analyze_boilerplate",
+        {"source_groups": ["tea"], "threshold_pct": 0.9, "min_pages": 3},
+        ["analyze", "--source-group", "tea", "--threshold-pct", "0.9", "--min-pages", "3"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "command"), COMMANDS, ids=["stats", "explain", "dry-run", "analyze"])
+def test_a_tool_answers_what_the_command_prints(
+    shop: Shop, name: str, arguments: dict[str, Any], command: list[str]
+) -> None:
+    printed = shop.run(*command, "--json").json
+
+    assert answer_of(call(shop, name, arguments)) == printed
+
+
+def test_changes_are_those_of_the_command_in_the_order_of_time(shop: Shop) -> None:
+    printed = shop.run("changes", "--json").json
+
+    found = answer_of(call(shop, "changes_since"))
+    assert found.pop("counted_all") is True
+    assert sorted(found.pop("changes"), key=str) == sorted(printed.pop("changes"), key=str)
+    assert found == printed
+    some = answer_of(call(shop, "changes_since", {"limit": 1, "domain": "WWW.example.com", "verdict": "new"}))
+    assert (some["counts"]["new"], len(some["changes"])) == (2, 1)
+
+
+def test_an_analysis_is_stored_and_reports_how_far_it_is(shop: Shop) -> None:
+    seen: list[tuple[float, float | None]] = []
+
+    async def progress(done: float, total: float | None, _message: str | None) -> None:
+        seen.append((done, total))
+
+    async def speak(client: Client) -> Any:
+        return answer_of(
+            await client.call_tool("analyze_boilerplate", {"threshold_pct": 1.0}, progress_callback=progress)
+        )
+
+    assert ask(shop, speak)["dry_run"] is False
+    # Each of the seven pages is read twice.
+    assert seen[-1] == (14, 14)
+    learned = answer_of(call(shop, "boilerplate_stats"))["learned"]
+    assert {each["threshold_pct"] for each in learned} == {1.0}
+
+
+def test_a_search_finds_pages_and_goes_on(shop: Shop) -> None:
+    first = answer_of(call(shop, "search_pages", {"words": "what only page", "limit": 4}))
+    rest = answer_of(call(shop, "search_pages", {"words": "what only page", "after": first["next"]}))
+
+    assert len({page["url"] for page in first["pages"] + rest["pages"]}) == 7
+    assert (first["stopped"], rest["next"]) == (None, None)
+    assert "What only page" in rest["pages"][0]["snippet"]
+
+
+def test_a_project_is_named_by_its_id_or_its_name(shop: Shop) -> None:
+    with shop.open() as store:
+        by_id = str(shop.project(store).id)
+
+    assert answer_of(call(shop, "boilerplate_stats", {"project_id": by_id}))["project"] == "shop"
+    assert answer_of(call(shop, "boilerplate_stats", {"project_id": "shop"}))["project"] == "shop"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("boilerplate_stats", {"project_id": "nobody"}, "there is 'shop'"),
+        ("explain_url", {"url": "javascript:alert(1)"}, "is no URL of a page"),
+        ("search_pages", {"words": " "}, "give a word"),
+        ("search_pages", {"words": "x", "after": "nonsense"}, "leave it out to begin anew"),
+        ("search_pages", {"wrds": "x"}, "Extra inputs are not permitted"),
+        ("changes_since", {"since": "the day before yesterday"}, "no date such as 2026-03-01"),
+        ("changes_since", {"limit": 10**6}, "less than or equal to 200"),
+        ("analyze_boilerplate", {"threshold_pct": 7}, "0.1 to 1.0"),
+        ("analyze_boilerplate", {"source_groups": ["coffee"]}, "keeps no pages"),
+        ("domain_status", {"domain": "no domain \u202e at all"}, "give a name such as www.example.com"),
+    ],
+)
+def test_what_cannot_be_answered_is_told_with_the_way_out(
+    shop: Shop, name: str, arguments: dict[str, Any], message: str
+) -> None:
+    result = call(shop, name, arguments)
+
+    assert result.is_error
+    assert message in text_of(result)
+    assert "Traceback" not in text_of(result)
+    assert "\u202e" not in text_of(result)
+
+
+def test_a_crash_tells_the_model_nothing(shop: Shop) -> None:
+    def broken() -> datetime:
+        raise RuntimeError("password=secret")
+
+    result = call(shop, "changes_since", clock=broken)
+    assert result.is_error
+    assert text_of(result) == "Error executing tool changes_since"
+
+
+def test_domains_are_blacklisted_only_where_that_is_enabled(shop: Shop) -> None:
+    arguments = {"domain": "https://Spam.example/page", "reason": "sells nothing", "expires_in_days": 2}
+    assert "blacklist_domain" not in tools_of(shop)
+    assert call(shop, "blacklist_domain", arguments).is_error
+
+    found = answer_of(call(shop, "blacklist_domain", arguments, with_blacklist=True))
+    assert (found["domain"], found["entry"]["status"], found["entry"]["blacklisted_by"]) == (
+        "spam.example",
+        "BLACKLISTED",
+        "mcp",
+    )
+    assert found == answer_of(call(shop, "domain_status", {"domain": "spam.example"}))
+    assert shop.run("domains", "show", "spam.example", "--json").json["blacklist_reason"] == "sells nothing"
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"reason": " "}, {"expires_in_days": -1}, {"expires_in_days": 1e300}, {"domain": "\u202e"}]
+)
+def test_nothing_is_blacklisted_by_a_wrong_call(shop: Shop, wrong: dict[str, Any]) -> None:
+    arguments = {"domain": "spam.example", "reason": "spam"} | wrong
+
+    assert call(shop, "blacklist_domain", arguments, with_blacklist=True).is_error
+    assert answer_of(call(shop, "domain_status", {"domain": "spam.example"}))["registered"] is False
+
+
+def test_a_domain_that_is_not_registered_is_said_to_be_none(shop: Shop) -> None:
+    found = answer_of(call(shop, "domain_status", {"domain": HOSTILE_URL}))
+
+    assert found == {"project": "shop", "domain": "evil.example", "registered": False, "entry": None}

@@ -1,0 +1,35 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser import chromium
+from tests.web.dashboard.filled import Filled, fill
+from tests.web.dashboard.serving import Dashboard, served
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """The folder of a project that crawled two sites; tests that write take a copy."""
+    return fill(tmp_path_factory.mktemp("filled"))
+
+
+@pytest.fixture(scope="session")
+def dashboard(filled: Filled, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """A served store, for tests that only look."""
+    with served(filled.copied(tmp_path_factory.mktemp("looked-at"))) as running:
+        yield running
+
+
+@pytest.fixture
+def own_dashboard(filled: Filled, tmp_path: Path) -> Iterator[Dashboard]:
+    """A served store that a test may write to."""
+    with served(filled.copied(tmp_path / "own")) as running:
+        yield running

@@ -1,0 +1,161 @@
+"""The dashboard as it is served, in a thread, and as a browser sees it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import uvicorn
+from playwright.sync_api import Browser, Page, Request, Response
+
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from scrapy_dedup.web.app import make_app
+from scrapy_dedup.web.hosts import hosts_of
+from scrapy_dedup.web.running import listen
+from scrapy_dedup.web.security import Access
+from scrapy_dedup.web.server import Server
+from tests.browser import Scheme
+from tests.commands.running import scrapy
+from tests.web.dashboard.filled import HOSTILE_PROJECT, PROJECT, Filled
+
+TOKEN = "a-token-for-tests"  # noqa: S105 (what else)
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """A server under way, and the store behind it."""
+
+    origin: str
+    filled: Filled
+    server: Server
+
+    @property
+    def folder(self) -> Path:
+        return self.filled.folder
+
+    @property
+    def store(self) -> Store:
+        return self.server.store
+
+    @property
+    def project(self) -> ProjectStore:
+        return self.server.project_of(PROJECT)
+
+    @property
+    def hostile(self) -> ProjectStore:
+        return self.server.project_of(HOSTILE_PROJECT)
+
+    def path(self, *steps: str, project: ProjectStore | None = None) -> str:
+        """Return the path of a page of the project; `steps` are quoted."""
+        found = project or self.project
+        return f"/p/{found.id}/" + "/".join(quote(step, safe="") for step in steps)
+
+    def json(self, *verb: str) -> Any:
+        """Return what a command says of the same store by `--json`."""
+        options = [part for name, value in self.filled.settings.items() for part in ("-s", f"{name}={value}")]
+        done = scrapy("dedup", *verb, "--json", *options, folder=self.folder)
+        assert done.code == 0, done.err
+        return json.loads(done.out)
+
+
+@contextmanager
+def served(filled: Filled) -> Iterator[Dashboard]:
+    """Serve a store until the block ends."""
+    settings = Settings.read({**filled.settings, "DEDUP_SERVE_RATE": "1000000"})
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    options = [part for name, value in filled.settings.items() for part in ("-s", f"{name}={value}")]
+    with Store.open(filled.url) as store, closing(listening):
+        server = Server(store, settings, PROJECT, arguments=tuple(options), folder=filled.folder)
+        access = Access(TOKEN, hosts_of("127.0.0.1", port, ()), requests_a_minute=1_000_000)
+        app = make_app(server, access)
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", ws="none")
+        running = uvicorn.Server(config)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield Dashboard(f"http://127.0.0.1:{port}", filled, server)
+        finally:
+            running.should_exit = True
+            thread.join()
+            server.jobs.close()
+
+
+@dataclass
+class Seen:
+    """A page that is open in a browser, with all it asked for and complained of."""
+
+    page: Page
+    origin: str
+    asked: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def asked_elsewhere(self) -> list[str]:
+        """Requests to anybody but the server."""
+        return [url for url in self.asked if not url.startswith((f"{self.origin}/", "data:", "about:"))]
+
+    @property
+    def overhang(self) -> int:
+        """Pixels by which the document is wider than the window."""
+        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+    @property
+    def has_run(self) -> bool:
+        """Whether any hostile script ran."""
+        return bool(self.page.evaluate("window.__ran === 1 || window.hacked === 1"))
+
+    def go(self, path: str) -> None:
+        """Open another page of the server."""
+        self.page.goto(self.origin + path, wait_until="load")
+
+    def assert_clean(self) -> None:
+        """Assert that nothing was complained of, failed, asked elsewhere, ran, or is too wide."""
+        assert self.complaints == []
+        assert self.failed == []
+        assert self.asked_elsewhere == []
+        assert not self.has_run
+        assert self.overhang <= 0, self.page.url
+
+
+@contextmanager
+def seen(
+    browser: Browser,
+    dashboard: Dashboard,
+    path: str = "/",
+    *,
+    width: int = 1280,
+    scheme: Scheme = "light",
+    with_script: bool = True,
+) -> Iterator[Seen]:
+    """Yield a page of the dashboard, opened with a session of its own."""
+    size = {"width": width, "height": 900}
+    context = browser.new_context(viewport=size, color_scheme=scheme, java_script_enabled=with_script)
+    try:
+        page = context.new_page()
+        watched = Seen(page, dashboard.origin)
+        page.goto(f"{dashboard.origin}/login?token={TOKEN}&next={quote(path, safe='')}", wait_until="load")
+
+        def note_request(request: Request) -> None:
+            watched.asked.append(request.url)
+
+        def note_response(response: Response) -> None:
+            if response.status >= 400:
+                watched.failed.append(f"{response.status} {response.url}")
+
+        page.on("request", note_request)
+        page.on("response", note_response)
+        page.on("requestfailed", lambda request: watched.failed.append(f"failed {request.url}"))
+        page.on("console", lambda message: watched.complaints.append(message.text))
+        page.on("pageerror", lambda error: watched.complaints.append(str(error)))
+        page.goto(dashboard.origin + path, wait_until="load")
+        yield watched
+    finally:
+        context.close()

@@ -1,0 +1,295 @@
+"""Each answer of REST is what the command says on the same store."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.commands.running import PROJECT
+from tests.service.stored_pages import DOMAIN, a_url
+from tests.web.served import PICTURE, Served
+
+API = f"/api/v1/projects/{PROJECT}"
+OTHER = "https://other.example/1"
+
+
+def _told(served: Served, *words: str) -> Any:
+    return served.shop.run(*words, "--json").json
+
+
+def _but(answer: Any, *names: str) -> Any:
+    return {name: value for name, value in answer.items() if name not in names}
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "only_here"),
+    [
+        pytest.param("stats", ["stats"], (), id="stats"),
+        pytest.param("runs", ["runs"], (), id="runs"),
+        pytest.param("changes?limit=1000", ["changes", "--since", "2026-01-01"], ("next",), id="changes"),
+        pytest.param(
+            "changes?diff=true&limit=1000", ["changes", "--since", "2026-01-01", "--diff"], ("next",), id="diff"
+        ),
+        pytest.param(f"pages/explain?url={OTHER}", ["explain", OTHER], (), id="explain"),
+        pytest.param("layouts", ["layouts"], (), id="layouts"),
+        pytest.param(f"layouts?domain={DOMAIN}", ["layouts", DOMAIN], (), id="layouts-of-one"),
+        pytest.param("templates", ["templates", "list"], (), id="templates"),
+        pytest.param(f"domains/{DOMAIN}/templates/rest", ["templates", "show", DOMAIN, "rest"], (), id="template"),
+        pytest.param("config", ["config", "get"], (), id="configs"),
+        pytest.param("domains/other.example/config", ["config", "get", "other.example"], (), id="config"),
+        pytest.param("kept", ["undo", "--list"], (), id="kept"),
+        pytest.param("cache/stats", ["cache", "stats"], (), id="cache-stats"),
+        pytest.param("cache/pages", ["cache", "list"], (), id="cache-list"),
+        pytest.param(f"cache/page?url={OTHER}", ["cache", "show", OTHER], (), id="cache-show"),
+        pytest.param("report", ["report"], ("generated_at",), id="report"),
+        pytest.param(f"pages/patterns?url={OTHER}", ["config", "test", OTHER], (), id="patterns"),
+        pytest.param("domains?limit=1000", ["domains", "list"], (), id="domains"),
+    ],
+)
+def test_what_is_read_is_what_the_command_says(served: Served, path: str, words: list[str], only_here: tuple[str, ...]):
+    if path.startswith("changes"):
+        path += "&since=2026-01-01"
+    answer = served.client().get(f"{API}/{path}")
+
+    assert answer.status_code == 200, answer.text
+    assert _but(answer.json(), *only_here) == _but(_told(served, *words), *only_here)
+
+
+def test_a_project_is_named_by_its_uuid_too(served: Served):
+    client = served.client()
+    by_name = client.get(API).json()
+
+    assert client.get(f"/api/v1/projects/{by_name['id']}").json() == by_name
+    assert _but(by_name, "id") == _told(served, "projects", "list")["projects"][0]
+
+
+def test_an_analysis_is_the_command_s(served: Served):
+    options = ["--threshold-pct", "0.6", "--min-pages", "3", "--source-group", "tea", "--dry-run"]
+    query = "threshold_pct=0.6&min_pages=3&source_groups=tea"
+    would = served.client().post(f"{API}/analyze-boilerplate?{query}&dry_run=true")
+    told = _told(served, "analyze", *options)
+    done = served.client().post(f"{API}/analyze-boilerplate?{query}")
+
+    assert would.json() == told
+    assert _but(done.json(), "dry_run") == _but(told, "dry_run")
+    assert [one["domain"] for one in done.json()["domain_results"]] == ["other.example"]
+    stats = served.client().get(f"{API}/boilerplate-stats").json()
+    assert stats["domains"] == _told(served, "stats")["learned"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"config": {"pipeline": {"boilerplate_css_selectors": [".a"]}}}, id="as-the-seed-has-it"),
+        pytest.param({"pipeline": {"boilerplate_css_selectors": [".a"]}}, id="pipeline"),
+        pytest.param({"config": {"boilerplate_css_selectors": [".a"]}}, id="config"),
+        pytest.param({"boilerplate_css_selectors": [".a"]}, id="bare"),
+    ],
+)
+def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str, Any]):
+    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
+
+    tried = client.post(f"{path}/trial", json=body).json()
+    put = client.put(path, json=body).json()
+
+    assert tried == _told(served, "config", "set", DOMAIN, "boilerplate_css_selectors", ".a", "--dry-run") | {
+        "changes": [tried["changes"][0]]
+    }
+    assert (put["dry_run"], put["changes"][0]["version"]) == (False, 1)
+    assert client.get(path).json() == _told(served, "config", "get", DOMAIN)
+
+
+def test_a_configuration_that_was_changed_meanwhile_is_not_overwritten(served: Served):
+    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
+    nothing = client.get(path).headers["etag"]
+    first = client.put(path, json={"keep_rules": ["a"]}, headers={"If-Match": nothing})
+
+    late = client.put(path, json={"keep_rules": ["b"]}, headers={"If-Match": nothing})
+    second = client.put(path, json={"keep_rules": ["c"]}, headers={"If-Match": first.headers["etag"]})
+    gone = client.delete(path, headers={"If-Match": second.headers["etag"]})
+
+    assert [one.status_code for one in (first, late, second, gone)] == [200, 412, 200, 200]
+    assert client.get(path).json()["version"] == 0
+    again = client.put(path, json={"keep_rules": ["z"]})
+    assert again.headers["etag"] != first.headers["etag"]
+
+
+def test_a_wrong_configuration_is_told(served: Served):
+    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
+    told = [client.put(path, json={"boilerplate_css_selectors": [one]}) for one in ("a[", "", "x" * 20_000)]
+
+    assert {one.status_code for one in told} == {422}
+    assert {one.headers["content-type"] for one in told} == {"application/problem+json"}
+
+
+def test_what_a_client_has_already_is_not_sent_again(served: Served):
+    client = served.client()
+    first = client.get(f"{API}/stats")
+    again = client.get(f"{API}/stats", headers={"If-None-Match": first.headers["etag"]})
+    other = client.get(f"{API}/runs", headers={"If-None-Match": first.headers["etag"]})
+
+    assert (again.status_code, again.content, other.status_code) == (304, b"", 200)
+    assert first.headers["cache-control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("path", ["changes?since=2026-01-01&", "pages?", "domains?"])
+def test_parts_of_a_list_are_the_list(served: Served, path: str):
+    client, key = served.client(), path.split("?")[0]
+    whole = client.get(f"{API}/{path}limit=1000").json()[key]
+    parts, after = [], ""
+    for _ in range(len(whole) + 1):
+        part = client.get(f"{API}/{path}limit=2{after}").json()
+        parts += part[key]
+        if part["next"] is None:
+            break
+        after = f"&after={part['next']}"
+
+    assert parts == whole
+    assert len(whole) > 3
+
+
+@pytest.mark.parametrize("key", ["changes", "pages", "domains", "pages/search?q=tea&"])
+@pytest.mark.parametrize("cursor", ["x", "%00", "W10", "eyJhIjoxfQ", "____", "1" * 1_999, "WzEsMl0"])
+def test_a_cursor_that_is_none_is_told(served: Served, key: str, cursor: str):
+    answer = served.client().get(f"{API}/{key}{'' if key.endswith('&') else '?'}after={cursor}")
+
+    assert answer.status_code == 422
+
+
+def test_domains_are_blacklisted_and_freed_in_bulk(served: Served):
+    client = served.client()
+    body = {
+        "domains": ["a.example", "*.example.com"],
+        "reason": "spam",
+        "by": "me",
+        "expires_at": "2099-01-01T00:00:00Z",
+    }
+
+    client.post(f"{API}/domains", json={"domains": ["https://A.example/x", "b.example"]})
+    would = client.post(f"{API}/blacklist", json=body | {"dry_run": True}).json()
+    done = client.post(f"{API}/blacklist", json=body).json()
+    listed = client.get(f"{API}/blacklist").json()
+    freed = client.delete(f"{API}/blacklist?domain=a.example&domain=spam.*").json()
+
+    names = [one["domain_name"] for one in done["domains"]]
+    assert sorted(names) == sorted(one["domain_name"] for one in would["domains"]) == ["a.example", DOMAIN]
+    assert {one["domain_name"] for one in listed["domains"]} == {*names, "spam.example"}
+    assert {one["blacklist_reason"] for one in done["domains"]} == {"spam"}
+    assert [one["status"] for one in freed["domains"]] == ["DISCOVERED"] * 2
+
+
+def test_a_template_is_overridden_compared_and_rolled_back(served: Served):
+    client, path = served.client(), f"{API}/domains/{DOMAIN}/templates/rest"
+    body = {"decisions": [{"action": "keep", "selector": "aside.bar"}]}
+    before = client.get(path).json()["templates"][0]["version"]
+
+    would = client.post(f"{path}/override", json=body | {"dry_run": True}).json()
+    done = client.post(f"{path}/override", json=body).json()
+    diff = client.get(f"{path}/diff?before={before}&after={done['version']}").json()
+    back = client.post(f"{path}/rollback", json={"version": before}).json()
+
+    assert (would["dry_run"], would["version"], done["version"]) == (True, None, before + 1)
+    assert diff == _told(served, "templates", "diff", DOMAIN, "rest", str(before), str(before + 1))
+    assert diff["decided"] == [{"action": "keep", "selector": "aside.bar"}]
+    assert back["version"] == before
+    assert client.get(path).json()["templates"][0]["version"] == before
+
+
+def test_a_block_is_kept_and_given_back(served: Served):
+    client = served.client()
+    removed = client.get(f"{API}/pages/explain?url={OTHER}").json()["removed"][0]["fingerprint"]
+
+    would = client.post(f"{API}/kept", json={"target": removed, "dry_run": True}).json()
+    done = client.post(f"{API}/kept", json={"target": removed}).json()
+    back = client.delete(f"{API}/kept?target={removed}").json()
+
+    assert would == _told(served, "undo", removed, "--dry-run") | {"version": None}
+    assert (would["trial"]["changed"], done["dry_run"], done["domain"]) == (6, False, "other.example")
+    assert back["entry"] == removed
+
+
+def test_the_cache_is_looked_after(served: Served):
+    client = served.client()
+    for path, body, words in (
+        ("invalidate", {"urls": [OTHER], "dry_run": True}, ["invalidate", OTHER, "--dry-run"]),
+        ("invalidate", {"all": True}, ["invalidate", "--all"]),
+        ("expire", {"older_than": "3d"}, ["expire", "--older-than", "3d"]),
+        ("gc", {}, ["gc"]),
+    ):
+        assert client.post(f"{API}/cache/{path}", json=body).json() == _told(served, "cache", *words)
+    assert client.post(f"{API}/cache/invalidate", json={"all": True, "domain": "x.example"}).status_code == 422
+
+
+def test_the_picture_of_a_layout_is_shown(served: Served):
+    client = served.client()
+    layouts = client.get(f"{API}/layouts").json()["domains"][0]["layouts"]
+    answers = [client.get(f"{API}/domains/{DOMAIN}/layouts/{one['layout']}/picture") for one in layouts]
+
+    assert sorted(one.status_code for one in answers)[:1] == [200]
+    shown = next(one for one in answers if one.status_code == 200)
+    assert (shown.content, shown.headers["content-type"]) == (PICTURE, "image/png")
+
+
+def test_a_run_says_how_far_it_is(served: Served):
+    client = served.client()
+    runs = client.get(f"{API}/runs").json()["runs"]
+
+    running, ended = (client.get(f"{API}/runs/{one['id']}/live").json() for one in runs)
+
+    assert (running["status"], ended["status"]) == ("running", "finished")
+    assert (running["silent_seconds"] > 0, ended["silent_seconds"]) == (True, None)
+    assert ended["stats"] == {"dedup/url/dropped": 9}
+    assert client.get(f"{API}/runs/{runs[0]['id']}").json() == runs[0]
+
+
+def test_a_project_is_deleted_with_all_its_rows(served: Served):
+    client = served.client()
+    would, done = client.delete(f"{API}?dry_run=true").json(), client.delete(API).json()
+
+    assert would | {"deleted": True} == done
+    assert client.get(API).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/v1/nothing", 404),
+        ("GET", "/api/v1/projects/none", 404),
+        ("GET", "/api/v1/projects/4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10/stats", 404),
+        ("POST", f"{API}/stats", 405),
+        ("GET", f"{API}/pages/explain", 422),
+        ("GET", f"{API}/pages/explain?url=nonsense", 422),
+        ("GET", f"{API}/changes?since=nonsense", 422),
+        ("GET", f"{API}/runs?limit=0", 422),
+        ("GET", f"{API}/runs/{'0' * 36}", 422),
+        ("GET", f"{API}/domains/nowhere.example", 404),
+        ("GET", f"{API}/domains/a%20b", 422),
+        ("GET", f"{API}/domains/{DOMAIN}/templates/ffff", 404),
+        ("GET", f"{API}/domains/{DOMAIN}/templates/zz", 422),
+        ("POST", f"{API}/refine", 422),
+        ("GET", f"{API}/report?run=nothing", 404),
+    ],
+)
+def test_an_error_is_a_problem(served: Served, method: str, path: str, status: int):
+    answer = served.client().request(method, path)
+
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert {"type", "title", "status", "detail"} <= set(answer.json())
+    assert answer.json()["status"] == status
+
+
+def test_what_cannot_be_written_as_utf8_is_told_all_the_same(served: Served):
+    body = b'{"domains": ["\\ud800"], "\\udfff": 1}'
+    answer = served.client().post(f"{API}/domains", content=body, headers={"Content-Type": "application/json"})
+
+    assert answer.status_code == 422
+    json.loads(answer.content.decode("ascii"))
+
+
+def test_a_list_of_pages_is_searched(served: Served):
+    found = served.client().get(f"{API}/pages/search?q=evil&limit=2").json()
+
+    assert len(found["pages"]) == 2
+    assert {page["domain"] for page in found["pages"]} == {"other.example"}
+    assert a_url("posts/hemp") in json.dumps(served.client().get(f"{API}/pages?domain={DOMAIN}&limit=1000").json())
