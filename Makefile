@@ -5,7 +5,7 @@ VENV ?= .venv
 RUN := $(VENV)/bin/python
 SITE ?= $(URL)
 
-.PHONY: help demo test lint format bench docs clean
+.PHONY: help demo test lint format bench screenshots docs clean
 
 help:
 	@echo "make demo            crawl a real site twice with the plugin on: what it kept, and what had changed"
@@ -14,7 +14,8 @@ help:
 	@echo "make lint            ruff, mypy, import-linter"
 	@echo "make format          let ruff lay out the code"
 	@echo "make bench           the benchmarks of speed and memory"
-	@echo "make docs            docs/settings.md from the settings' declaration"
+	@echo "make screenshots     pictures of the dashboard's pages: light, dark, on a phone"
+	@echo "make docs            docs/settings.md from the declaration, the table in docs/rest.md"
 	@echo "make clean           remove everything that was made, the environment included"
 
 demo: $(VENV)/.installed
@@ -37,9 +38,13 @@ bench: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks.crawl_overhead
 	$(RUN) -m benchmarks.memory
 
+screenshots: $(VENV)/.installed-dev
+	$(RUN) -m benchmarks.screenshots $(ARGS)
+
 docs: $(VENV)/.installed-dev
 	@mkdir -p docs
 	$(RUN) -c "from scrapy_dedup.settings import as_markdown; print(as_markdown(), end='')" > docs/settings.md
+	$(RUN) -m scrapy_dedup.web.openapi_table docs/rest.md
 
 clean:
 	rm -rf $(VENV) demo-output build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -152,8 +152,16 @@ def _run(project: uuid.UUID, number: int, per_run: int) -> Row:
     ended = began + timedelta(seconds=per_run)
     stats = _STATS | {"dedup/pages": per_run}
     return {
-        "id": run_of(number), "project_id": project, "spider": "site", "jobdir": None, "status": "finished",
-        "reason": "finished", "started_at": began, "finished_at": ended, "stats": stats, "missed_counted_at": None,
+        "id": run_of(number),
+        "project_id": project,
+        "spider": "site",
+        "jobdir": None,
+        "status": "finished",
+        "reason": "finished",
+        "started_at": began,
+        "finished_at": ended,
+        "stats": stats,
+        "missed_counted_at": None,
         "seen_at": ended,
     }
 
@@ -161,19 +169,41 @@ def _run(project: uuid.UUID, number: int, per_run: int) -> Row:
 def _document(project: uuid.UUID, number: int, page: _Page, per_run: int) -> Row:
     key, url, domain, at = page
     return {
-        "project_id": project, "page_key": key, "url": url, "domain": domain, "run_id": run_of(number // per_run),
-        "status": "failed" if number % 50 == 0 else "completed", "verdict": _VERDICTS[number % len(_VERDICTS)],
-        "title": f"Page {number}", "chars_in": 3_000 + number % 1_000, "chars_out": 2_000 + number % 700,
-        "updated_at": at, "first_seen_at": at, "last_seen_at": at, "last_changed_at": at, "validated_at": at,
-        "content_hash": key, "cleaned_hash": key, "blocks": key * 10, "sketch": key * 8, "visits_count": 1,
+        "project_id": project,
+        "page_key": key,
+        "url": url,
+        "domain": domain,
+        "run_id": run_of(number // per_run),
+        "status": "failed" if number % 50 == 0 else "completed",
+        "verdict": _VERDICTS[number % len(_VERDICTS)],
+        "title": f"Page {number}",
+        "chars_in": 3_000 + number % 1_000,
+        "chars_out": 2_000 + number % 700,
+        "updated_at": at,
+        "first_seen_at": at,
+        "last_seen_at": at,
+        "last_changed_at": at,
+        "validated_at": at,
+        "content_hash": key,
+        "cleaned_hash": key,
+        "blocks": key * 10,
+        "sketch": key * 8,
+        "visits_count": 1,
     }
 
 
 def _url(project: uuid.UUID, number: int, page: _Page, per_run: int) -> Row:
     key, url, domain, at = page
     return {
-        "project_id": project, "page_key": key, "url": url, "domain": domain, "status": "crawled",
-        "http_status": 200, "last_crawled_at": at, "run_id": run_of(number // per_run), "document_key": key,
+        "project_id": project,
+        "page_key": key,
+        "url": url,
+        "domain": domain,
+        "status": "crawled",
+        "http_status": 200,
+        "last_crawled_at": at,
+        "run_id": run_of(number // per_run),
+        "document_key": key,
     }
 
 
@@ -182,31 +212,63 @@ def _source(project: uuid.UUID, number: int, page: _Page) -> Row:
     cleaned = f"{_TEXT} The number of this page is {number}."
     content = Packer().text(f"<html><title>Page {number}</title><body><p>{cleaned}</p></body></html>")
     return {
-        "project_id": project, "page_key": key, "url": url, "domain": domain, "source_group": "shop",
-        "field": "html", "content": content, "content_bytes": len(content), "cleaned_content": cleaned,
-        "cleaned_bytes": len(cleaned), "title": f"Page {number}", "content_type": "text/html", "fetched_at": at,
+        "project_id": project,
+        "page_key": key,
+        "url": url,
+        "domain": domain,
+        "source_group": "shop",
+        "field": "html",
+        "content": content,
+        "content_bytes": len(content),
+        "cleaned_content": cleaned,
+        "cleaned_bytes": len(cleaned),
+        "title": f"Page {number}",
+        "content_type": "text/html",
+        "fetched_at": at,
     }
 
 
 def _visit(project: uuid.UUID, number: int, page: _Page, per_run: int) -> Row:
     return {
-        "project_id": project, "run_id": run_of(number // per_run), "page_key": page[0], "at": page[3],
-        "http_status": 200, "verdict": _VERDICTS[number % len(_VERDICTS)], "change_class": None, "seconds": 0.1,
-        "reason": "never seen", "bytes_received": 30_000, "callback_run": True, "fetched": "get",
+        "project_id": project,
+        "run_id": run_of(number // per_run),
+        "page_key": page[0],
+        "at": page[3],
+        "http_status": 200,
+        "verdict": _VERDICTS[number % len(_VERDICTS)],
+        "change_class": None,
+        "seconds": 0.1,
+        "reason": "never seen",
+        "bytes_received": 30_000,
+        "callback_run": True,
+        "fetched": "get",
     }
 
 
 def _decision(project: uuid.UUID, number: int, page: _Page, per_run: int) -> Row:
     return {
-        "project_id": project, "page_key": page[0], "layer": "boilerplate", "action": "removed",
-        "run_id": run_of(number // per_run), "reason": "12 blocks, 900 of 3000 characters", "decided_at": page[3],
+        "project_id": project,
+        "page_key": page[0],
+        "layer": "boilerplate",
+        "action": "removed",
+        "run_id": run_of(number // per_run),
+        "reason": "12 blocks, 900 of 3000 characters",
+        "decided_at": page[3],
     }
 
 
 def _chunk(project: uuid.UUID, number: int, page: _Page) -> Row:
     return {
-        "project_id": project, "page_key": page[0], "position": 0, "chunk_id": f"{number:016x}",
-        "content_hash": page[0], "state": "added", "kind": "prose", "chars": 600, "size": 150, "sample": _TEXT[:80],
+        "project_id": project,
+        "page_key": page[0],
+        "position": 0,
+        "chunk_id": f"{number:016x}",
+        "content_hash": page[0],
+        "state": "added",
+        "kind": "prose",
+        "chars": 600,
+        "size": 150,
+        "sample": _TEXT[:80],
     }
 
 
@@ -216,11 +278,23 @@ def _domain(project: uuid.UUID, number: int, pages: int) -> Row:
     at = BEGIN + timedelta(seconds=chosen.randrange(10**6))
     high = status == "PROCESSED_HIGH_QUALITY"
     row = {
-        "project_id": project, "domain_name": domain_of(number), "status": status, "pages": pages,
-        "chars_in": pages * 3_500, "chars_out": pages * 2_400, "boilerplate_share": chosen.random(), "errors": 0,
-        "best_confidence_score": chosen.random() if high else None, "discovered_at": at, "last_crawled_at": at,
-        "high_quality_candidate_count": int(high), "low_quality_candidate_count": 0, "status_before": None,
-        "blacklisted_at": None, "blacklisted_by": None, "blacklist_reason": None,
+        "project_id": project,
+        "domain_name": domain_of(number),
+        "status": status,
+        "pages": pages,
+        "chars_in": pages * 3_500,
+        "chars_out": pages * 2_400,
+        "boilerplate_share": chosen.random(),
+        "errors": 0,
+        "best_confidence_score": chosen.random() if high else None,
+        "discovered_at": at,
+        "last_crawled_at": at,
+        "high_quality_candidate_count": int(high),
+        "low_quality_candidate_count": 0,
+        "status_before": None,
+        "blacklisted_at": None,
+        "blacklisted_by": None,
+        "blacklist_reason": None,
     }
     if status == "BLACKLISTED":
         row |= {
@@ -241,31 +315,64 @@ def _boilerplate(project: uuid.UUID, number: int) -> Row:
     hashes = [f"{number * 100 + each:016x}" for each in range(10)]
     evidence = {each: [40, "body/div/p", "We use cookies to make this site work."] for each in hashes}
     return {
-        "project_id": project, "domain": domain_of(number), "method": "template", "boilerplate_hashes": hashes,
-        "evidence": Packer().json(evidence), "pages_analyzed": 60, "blocks_total": 900, "blocks_boilerplate": 10,
+        "project_id": project,
+        "domain": domain_of(number),
+        "method": "template",
+        "boilerplate_hashes": hashes,
+        "evidence": Packer().json(evidence),
+        "pages_analyzed": 60,
+        "blocks_total": 900,
+        "blocks_boilerplate": 10,
     }
 
 
 def _signature(project: uuid.UUID, domain: int, layout: int) -> Row:
     return {
-        "project_id": project, "domain": domain_of(domain), "level": 1, "signature_hash": layout, "seen_count": 20,
-        "template_id": layout, "first_seen_at": BEGIN, "last_seen_at": BEGIN, "algorithm_version": 1,
+        "project_id": project,
+        "domain": domain_of(domain),
+        "level": 1,
+        "signature_hash": layout,
+        "seen_count": 20,
+        "template_id": layout,
+        "first_seen_at": BEGIN,
+        "last_seen_at": BEGIN,
+        "algorithm_version": 1,
     }
 
 
 def _template(project: uuid.UUID, domain: int, layout: int) -> Row:
     packed = Packer().json({"keep": ["main"], "drop": ["nav", "footer"]})
     return {
-        "project_id": project, "domain": domain_of(domain), "layout": layout, "structure": 5, "version": 1,
-        "state": "live", "reason": "as good as the fallback", "kind": "article", "url_pattern": "/page/*",
-        "fingerprint": "f" * 16, "confidence": 0.9, "pages": 20, "source": "static", "algorithm_version": 1,
-        "created_at": BEGIN, "state_at": BEGIN, "selectors": {"content": ["main"]}, "overrides": [],
-        "paths": Packer().json([]), "body": packed,
+        "project_id": project,
+        "domain": domain_of(domain),
+        "layout": layout,
+        "structure": 5,
+        "version": 1,
+        "state": "live",
+        "reason": "as good as the fallback",
+        "kind": "article",
+        "url_pattern": "/page/*",
+        "fingerprint": "f" * 16,
+        "confidence": 0.9,
+        "pages": 20,
+        "source": "static",
+        "algorithm_version": 1,
+        "created_at": BEGIN,
+        "state_at": BEGIN,
+        "selectors": {"content": ["main"]},
+        "overrides": [],
+        "paths": Packer().json([]),
+        "body": packed,
     }
 
 
 def _met(project: uuid.UUID, domain: int, layout: int) -> Row:
     return {
-        "project_id": project, "domain": domain_of(domain), "layout": layout, "run_id": run_of(RUNS - 1),
-        "pages": 20, "first_url": f"https://{domain_of(domain)}/", "counted_at": BEGIN,
+        "project_id": project,
+        "domain": domain_of(domain),
+        "layout": layout,
+        "run_id": run_of(RUNS - 1),
+        "pages": 20,
+        "first_url": f"https://{domain_of(domain)}/",
+        "counted_at": BEGIN,
     }

@@ -14,6 +14,7 @@ MOST_CHARS: Final = 253
 """Of a name (RFC 1035)."""
 _MOST_TYPED_CHARS: Final = 65_536
 _MOST_PATTERN_CHARS: Final = 300
+_MOST_STARS: Final = 8
 _WWW: Final = "www."
 
 
@@ -54,9 +55,15 @@ def bare_name(name: str) -> str:
 
 
 def name_pattern(text: str) -> str:
-    """Return a pattern of names as names are spelt: lower case, whole international labels in ASCII, 300 characters."""
-    labels = text.strip(C0_AND_SPACE)[:_MOST_PATTERN_CHARS].lower().split(".")
-    return ".".join(map(_ascii_label, labels))
+    """Return a pattern of names as names are spelt: lower case, whole international labels in ASCII.
+
+    One that is longer than 300 characters, or has more than 8 `*`, becomes the empty one, which stands for no name: cut
+    off it would stand for more, and a database may take exponential time for many stars.
+    """
+    text = text.strip(C0_AND_SPACE)
+    if len(text) > _MOST_PATTERN_CHARS or text.count("*") > _MOST_STARS:
+        return ""
+    return ".".join(map(_ascii_label, text.lower().split(".")))
 
 
 def is_pattern(text: str) -> bool:

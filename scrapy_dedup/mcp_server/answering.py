@@ -1,6 +1,5 @@
 """What the tools ask, answered by the services that the commands call."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +15,7 @@ from scrapy_dedup.service.answers.domains import domain_answer
 from scrapy_dedup.service.answers.explanation import explanation_answer
 from scrapy_dedup.service.answers.pages import search_answer
 from scrapy_dedup.service.answers.stats import stats_answer
-from scrapy_dedup.service.changes import Choice, PageChange, iterate_changes, since
+from scrapy_dedup.service.changes import Choice, PageChange, count_changes, iterate_changes, since
 from scrapy_dedup.service.domains import DomainService, StoredDomain
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.overview import overview
@@ -27,9 +26,6 @@ from scrapy_dedup.store.columns import now
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-
-CHANGES_COUNTED: Final = 100_000
-"""Changes that are counted at most; a run of a million new pages has as many."""
 
 BY: Final = "mcp"
 """Who blacklisted, as the registry says it."""
@@ -119,14 +115,10 @@ class Desk:
         """Return so many changes since a run or an instant in the order of time, and the counts of all."""
         project = self.project_of(project_id)
         start = since(project, said, self.clock())
-        uncut = Choice(choice.domain, choice.verdict)
-        all_of_them = iterate_changes(project, start, uncut, self.settings)
-        counts = Counter(change.visit.verdict or "" for change in islice(all_of_them, CHANGES_COUNTED))
-        is_all = next(all_of_them, None) is None
+        counts = count_changes(project, start, choice)
         shown: list[PageChange] = list(islice(iterate_changes(project, start, choice, self.settings), limit))
         return {
             **changes_head(project.name, start, counts),
-            "counted_all": is_all,
             "changes": [change_answer(change, with_diff=choice.diff) for change in shown],
         }
 

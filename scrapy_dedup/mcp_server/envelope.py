@@ -1,8 +1,8 @@
 """Answers to models: everything that a web page may have written stands inside a fence that it cannot close.
 
 The fence is a marker that is drawn anew for each answer, so that no stored text can hold it. Inside it is JSON, whose
-strings hold no control characters and are cut where they are long: a page cannot end its line, hide, or fill the context
-of whoever reads it.
+strings hold no control characters and are cut where they are long: a page cannot end its line, hide, or fill the
+context of whoever reads it.
 """
 
 import json

@@ -146,8 +146,7 @@ class Changes(Part):
 
     project: str
     since: dict[str, Any]
-    counts: dict[str, int] = Field(description="by verdict, of all changes that were counted")
-    counted_all: bool = Field(description="false: there are more than were counted")
+    counts: dict[str, int] = Field(description="by verdict, of all changes")
     changes: list[Change]
 
 

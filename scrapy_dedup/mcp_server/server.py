@@ -28,5 +28,5 @@ def make_server(desk: Desk, *, with_blacklist: bool) -> MCPServer[None]:
 
 
 async def serve_stdio(server: MCPServer[None]) -> None:
-    """Answer on standard output until standard input ends; whatever else is printed meanwhile goes to standard error."""
+    """Answer on standard output until standard input ends; what else is printed meanwhile goes to standard error."""
     await server.run_stdio_async()

@@ -16,8 +16,8 @@ from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.domain_runs import settle_run
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.records import ConfidenceRecord
 
 logger = logging.getLogger(__name__)
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import IO, Any
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
+from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.page_records import (
     ChunksRecord,
     chunks_from,
@@ -17,7 +18,6 @@ from scrapy_dedup.store.page_records import (
 )
 from scrapy_dedup.store.records import (
     CleanedRecord,
-    ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,

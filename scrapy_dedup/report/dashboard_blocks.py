@@ -1,5 +1,6 @@
 """What repeats on one domain, and what is kept in spite of all rules."""
 
+from collections.abc import Sequence
 from html import escape
 from typing import Final
 
@@ -7,9 +8,11 @@ from scrapy_dedup.report.dashboard_domain_values import BlockLine, DomainView, K
 from scrapy_dedup.report.dashboard_frame import NOTHING, panel, scrolling
 from scrapy_dedup.report.dashboard_parts import and_more, keep_path
 from scrapy_dedup.report.markup import Html, isolated, joined
-from scrapy_dedup.report.numbers import percent, whole
+from scrapy_dedup.report.numbers import count, percent, whole
 
 MOST_KEPT: Final = 100
+SHOWN: Final = 10
+"""Blocks; those behind them are folded."""
 _BLOCK_CHARS: Final = 300
 
 
@@ -17,18 +20,30 @@ def block_table(view: DomainView) -> Html:
     """Return the blocks that repeat, each with what keeps it; nothing where none does."""
     if not view.blocks:
         return NOTHING
-    rows = joined(_block(view, each) for each in view.blocks)
+    parts = [_table(view, view.blocks[:SHOWN], "Blocks that repeat, those on most pages first")]
+    if folded := view.blocks[SHOWN:]:
+        title = count(len(folded), "more block")
+        parts.append(
+            Html(
+                f'<details class="folded"><summary>{title}</summary>\n{_table(view, folded, "More blocks")}\n</details>'
+            )
+        )
+    parts.append(and_more(view.all_blocks - len(view.blocks), "more"))
+    lead = Html("Keep what belongs to the text: it then stays on the pages of this domain, whatever repeats.")
+    return panel("Boilerplate", joined(part for part in parts if part), lead=lead, name="blocks")
+
+
+def _table(view: DomainView, blocks: Sequence[BlockLine], name: str) -> Html:
+    rows = joined(_block(view, each) for each in blocks)
     heads = (
         '<tr><th scope="col">Text</th><th scope="col">Rule</th><th scope="col" class="number">On pages</th>'
         '<th scope="col"><span class="unseen">What can be done</span></th></tr>'
     )
     table = Html(
-        '<table class="listing wide blocks">\n<caption class="unseen">Blocks that repeat, those on most pages first'
-        f"</caption>\n<thead>{heads}</thead>\n<tbody>\n{rows}\n</tbody>\n</table>"
+        f'<table class="listing wide blocks">\n<caption class="unseen">{name}</caption>\n<thead>{heads}</thead>\n'
+        f"<tbody>\n{rows}\n</tbody>\n</table>"
     )
-    more = and_more(view.all_blocks - len(view.blocks), "more")
-    lead = Html("Keep what belongs to the text: it then stays on the pages of this domain, whatever repeats.")
-    return panel("Boilerplate", joined([scrolling("Blocks that repeat", table), more]), lead=lead, name="blocks")
+    return scrolling(name, table)
 
 
 def _block(view: DomainView, each: BlockLine) -> Html:

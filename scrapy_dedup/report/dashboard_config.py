@@ -30,6 +30,8 @@ FIELDS: Final = {
     "keep_pages": ("Pages of which nothing is left out", "Keys of 32 hexadecimal digits."),
 }
 
+_RARE: Final = ("pdf_boilerplate_patterns", "keep_blocks", "keep_pages")
+
 
 @dataclass(frozen=True, slots=True)
 class PreviewLine:
@@ -114,8 +116,7 @@ def config_content(view: ConfigView, csrf_token: str) -> Html:
         [
             hidden("version", str(view.version)),
             Html(
-                f'<div class="editor">\n<div class="keys">\n{joined(_field(view, key) for key in FIELDS)}\n'
-                f"{_buttons()}\n</div>\n{_look(view)}\n</div>"
+                f'<div class="editor">\n<div class="keys">\n{_keys(view)}\n{_buttons()}\n</div>\n{_look(view)}\n</div>'
             ),
         ]
     )
@@ -125,6 +126,14 @@ def config_content(view: ConfigView, csrf_token: str) -> Html:
         conflict = Html(f'<div class="notice wrong" role="alert"><p>{isolated(view.conflict, 400)}</p>{again}</div>')
     head = page_head(Html(f"Configuration of {isolated(view.domain, 120)}"), lead, above=above)
     return joined([head, conflict, form(path, content, csrf_token, kind="config")])
+
+
+def _keys(view: ConfigView) -> Html:
+    shown = joined(_field(view, key) for key in FIELDS if key not in _RARE)
+    rare = joined(_field(view, key) for key in _RARE)
+    is_open = any(view.fields.get(key) or key in view.errors or key in view.locked for key in _RARE)
+    folded = f'<details class="folded rare"{" open" if is_open else ""}><summary>PDF files, blocks, pages</summary>'
+    return Html(f"{shown}\n{folded}\n{rare}\n</details>")
 
 
 def _buttons() -> Html:
@@ -144,13 +153,13 @@ def _field(view: ConfigView, key: str) -> Html:
     if key in view.locked:
         told_locked = "It has entries of several lines, or with characters that nobody sees: change it by a command."
         return Html(
-            f'<div class="key"><p class="key-name">{label}</p><p class="note-of-field">{told_locked} '
+            f'<div class="entry"><p class="entry-name">{label}</p><p class="note-of-field">{told_locked} '
             f"<code>scrapy dedup config set</code></p></div>"
         )
     text = view.fields.get(key, "")
     rows = min(max(text.count("\n") + 2, 3), 12)
     return Html(
-        f'<div class="key"><label class="key-name" for="{key}">{label}</label>\n'
+        f'<div class="entry"><label class="entry-name" for="{key}">{label}</label>\n'
         f'<p class="note-of-field" id="{key}-what">{what} <code>{key}</code></p>\n'
         # A line end right behind the tag is none of the text.
         f'<textarea id="{key}" name="{key}" rows="{rows}" spellcheck="false" autocapitalize="off" '

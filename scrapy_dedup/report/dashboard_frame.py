@@ -155,7 +155,6 @@ def _head(title: str, csrf_token: str) -> Html:
     lines = [
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        '<meta name="referrer" content="no-referrer">',
         '<meta name="color-scheme" content="light dark">',
         f'<meta name="csrf-token" content="{escape(csrf_token)}">',
         f"<title>{attribute(title, 300)}</title>",

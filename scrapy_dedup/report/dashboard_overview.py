@@ -46,7 +46,7 @@ def _nothing_yet(nav: Nav) -> Html:
         Html(
             "A crawl fills this page by itself. Put these lines into the settings of your Scrapy project, "
             "run a spider, and load this page again: a running crawl shows from its first pages on."
-            "</p>\n<pre><code>ADDONS = {&quot;scrapy_dedup.DedupAddon&quot;: 100}\n"
+            "</p>\n<pre><code>ADDONS = {&quot;scrapy_dedup.Addon&quot;: 700}\n"
             f"DEDUP_PROJECT = &quot;{attribute(nav.project_name, 100)}&quot;</code></pre>\n<p>"
             "The store is the one that DEDUP_DATABASE_URL names; "
             f'<a href="{escape(nav.path("domains"))}">domains</a> can be listed, and blacklisted, before a crawl.'

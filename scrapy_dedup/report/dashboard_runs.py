@@ -55,9 +55,9 @@ def runs_content(runs: Sequence[RunRow], jobs: Sequence[JobRow], nav: Nav, *, cs
 def run_content(page: RunPage, nav: Nav) -> Html:
     """Return the page of one run; its layers are drawn by the caller, who knows the ledger's table."""
     run = page.run
-    above = joined([crumbs(("Runs", nav.path("runs"))), Html(f'<p class="eyebrow">{badge(run.status)}</p>')])
+    above = crumbs(("Runs", nav.path("runs")))
     lead = Html(f"Began {as_of(run.began_at)}{_ended(run)}. Its id is <code>{escape(run.id)}</code>.")
-    title = Html(f"Run of {isolated(run.spider, 100)}")
+    title = Html(f"Run of {isolated(run.spider, 100)} {badge(_state(run))}")
     live = running_card(run, nav, title_level=2) if run.is_running else NOTHING
     return joined([page_head(title, lead, above=above), live, _verdicts(run)])
 
@@ -279,9 +279,9 @@ def _verdicts(run: RunRow) -> Html:
 def _change(change: FoundChange, nav: Nav) -> Html:
     kind = f"{isolated(change.change, 40)} · " if change.change else ""
     if change.url is None:
-        name = Html(f"a page that is no longer in the store, key <code>{escape(change.page_key)}</code>")
+        name = Html(f"a page that is no longer in the store, key <code>{isolated(change.page_key, 40)}</code>")
     else:
-        known = escape(nav.path("page")) + "?key=" + escape(change.page_key)
+        known = escape(f"{nav.path('page')}?key={quote(change.page_key, safe='')}")
         name = Html(f'<a href="{known}">{isolated(change.url, 200)}</a>')
     return Html(
         f'<li><span>{name}<span class="note">{kind}{isolated(change.reason, 200)}</span></span>'

@@ -162,8 +162,8 @@ def _version(view: TemplateView, each: VersionRow) -> Html:
         ("Pages", whole(each.pages)),
     )
     return Html(
-        f'<tr><th scope="row"><a href="{escape(path)}?version={each.version}"{here}>Version {whole(each.version)}</a>'
-        f'</th><td class="status">{state_badge(each.state)}{back}{reason}</td>'
+        f'<tr><th scope="row" class="version"><a href="{escape(path)}?version={each.version}"{here}>'
+        f'Version {whole(each.version)}</a></th><td class="status">{state_badge(each.state)}{back}{reason}</td>'
         f'<td class="status" data-label="Made by">{isolated(each.source, 40)}</td>{cells}</tr>'
     )
 

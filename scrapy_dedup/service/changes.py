@@ -19,7 +19,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import DamagedError
 from scrapy_dedup.store.records import HTML_FIELDS
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import StoredChange, StoredVisit
+from scrapy_dedup.store.stored_visits import ChangePlace, StoredVisit
 from scrapy_dedup.store.writer import ProjectStore
 
 VERDICTS: Final = ("new", "changed", "removed")
@@ -69,6 +69,7 @@ class PageChange:
 
     Attributes:
         url, domain: None where the page's document is gone from the store.
+        place: behind it a list goes on.
         diff: of a changed page, if it was asked for, what changed; None where nobody knows.
         no_diff: why it is None.
     """
@@ -76,6 +77,7 @@ class PageChange:
     visit: StoredVisit
     url: str | None
     domain: str | None
+    place: ChangePlace
     diff: str | None = None
     no_diff: str | None = None
 
@@ -121,28 +123,22 @@ def _run(project: ProjectStore, word: str) -> Since | None:
 
 def count_changes(project: ProjectStore, start: Since, choice: Choice) -> Counter[str]:
     """Return how many changes there are of each verdict."""
-    return Counter(change.visit.verdict or "" for change in _chosen(project, start, choice))
+    return Counter(project.count_changes(start.at, verdict=choice.verdict, domain=choice.domain))
 
 
-def iterate_changes(project: ProjectStore, start: Since, choice: Choice, settings: Settings) -> Iterator[PageChange]:
-    """Iterate over the changes in the order of time; a page that changed twice comes twice.
+def iterate_changes(
+    project: ProjectStore, start: Since, choice: Choice, settings: Settings, after: ChangePlace | None = None
+) -> Iterator[PageChange]:
+    """Iterate over the changes in the order of time, behind a place; a page that changed twice comes twice.
 
     Raises:
         StoreError: the store failed.
     """
-    for change in _chosen(project, start, choice):
+    for change in project.changes(start.at, verdict=choice.verdict, domain=choice.domain, after=after):
         visit, diff, no_diff = change.visit, None, None
         if choice.diff and visit.verdict == "changed":
             diff, no_diff = _told(project, visit, settings)
-        yield PageChange(visit, change.url, change.domain, diff, no_diff)
-
-
-def _chosen(project: ProjectStore, start: Since, choice: Choice) -> Iterator[StoredChange]:
-    for change in project.changes(start.at):
-        if choice.domain is not None and change.domain != choice.domain:
-            continue
-        if choice.verdict in (None, change.visit.verdict):
-            yield change
+        yield PageChange(visit, change.url, change.domain, ChangePlace(visit.at, change.visit_id), diff, no_diff)
 
 
 def _told(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tuple[str | None, str | None]:

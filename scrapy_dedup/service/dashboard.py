@@ -1,7 +1,7 @@
 """What the dashboard's first page and its pages of runs say, from the reads that `stats`, `report` and `runs` use."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import takewhile
 from typing import Final
 
@@ -19,8 +19,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 TREND_RUNS: Final = 24
 """As many runs as a phone shows columns side by side."""
-SILENT_AFTER: Final = timedelta(seconds=30)
-"""A crawl writes every two seconds; a machine that sleeps or swaps for half a minute is rarer than one that died."""
 WORST_DOMAINS: Final = 8
 CHANGES_SHOWN: Final = 100
 _RUNS_SUMMED: Final = 10_000
@@ -90,7 +88,6 @@ def live_run(project: ProjectStore, at: datetime, run_id: str) -> RunRow | None:
 def run_row(figures: RunFigures, at: datetime) -> RunRow:
     """Return a run with what it says of itself, as of an instant."""
     run, counts = figures.run, counts_of_run(figures.run)
-    is_running = run.status == "running"
     return RunRow(
         id=str(run.id),
         spider=run.spider,
@@ -99,7 +96,7 @@ def run_row(figures: RunFigures, at: datetime) -> RunRow:
         began_at=run.started_at,
         ended_at=run.finished_at,
         seen_at=run.seen_at,
-        silent=_silence(run.seen_at or run.started_at, at) if is_running else None,
+        silent=run.silence(at),
         verdicts=figures.verdicts,
         visits=figures.visits,
         callbacks=figures.callbacks,
@@ -108,10 +105,6 @@ def run_row(figures: RunFigures, at: datetime) -> RunRow:
         chars_out=int(counts.get("pages/chars_out", 0)),
         counts={name: number for name, number in run.stats.items() if isinstance(number, int | float)},
     )
-
-
-def _silence(heard_at: datetime, at: datetime) -> timedelta | None:
-    return at - heard_at if at - heard_at > SILENT_AFTER else None
 
 
 def _find(project: ProjectStore, run_id: str) -> RunFigures | None:

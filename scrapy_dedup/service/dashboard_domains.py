@@ -102,8 +102,8 @@ def plan_change(service: DomainService, settings: Settings, verb: Verb, texts: S
         raise DomainFormError(
             f"{len(texts):,} lines: at most {MOST_NAMES:,} at once; `scrapy dedup domains` takes more"
         )
-    read = {text: None if is_pattern(text) else domain_name(text, settings.domain_scope) for text in texts}
-    patterns = [text for text in read if is_pattern(text)]
+    read = {text: None if _is_pattern(text) else domain_name(text, settings.domain_scope) for text in texts}
+    patterns = [text for text in read if _is_pattern(text)]
     known = {each.domain_name: each for each in service.matching([*filter(None, read.values())])}
     refused, names = [], dict.fromkeys(filter(None, read.values()))
     for pattern in patterns:
@@ -117,7 +117,7 @@ def plan_change(service: DomainService, settings: Settings, verb: Verb, texts: S
     refused += [
         Step(text[:_LONGEST_TEXT], "is no domain", is_refused=True)
         for text, name in read.items()
-        if name is None and not is_pattern(text)
+        if name is None and not _is_pattern(text)
     ]
     steps = [_step(verb, name, known.get(name), at) for name in names]
     doable = tuple(step.name for step in steps if not step.is_refused)
@@ -176,6 +176,11 @@ def read_until(text: str, at: datetime) -> datetime | None:
     if until <= at:
         raise DomainFormError(f"{text}: that day has begun already; a blacklist ends on a later one")
     return until
+
+
+def _is_pattern(text: str) -> bool:
+    # The `?` of a URL begins its query.
+    return "://" not in text and is_pattern(text)
 
 
 def _step(verb: Verb, name: str, stored: StoredDomain | None, at: datetime) -> Step:

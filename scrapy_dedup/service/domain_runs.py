@@ -6,12 +6,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from scrapy_dedup.core.domain_requests import Refusal, RefusedDomains, RequestPolicy
-from scrapy_dedup.core.domain_states import DomainStatus, is_blacklisted, present_status
+from scrapy_dedup.core.domain_states import DomainStatus
+from scrapy_dedup.service.domain_twins import settle_twins
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.domain_runs import SILENT
 from scrapy_dedup.store.domains import StoredDomain
 from scrapy_dedup.store.records import DecisionRecord
-from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
 
 LAYER: Final = "domain"
@@ -106,7 +105,7 @@ def _day(at: datetime) -> str:
 def settle_run(
     store: ProjectStore, names: Collection[str], settings: Settings, at: datetime, *, run_id: Any
 ) -> set[str]:
-    """Register the domains of a run that is over, and write what is known of each; return their names.
+    """Register the domains of a run that is over, write what is known of each, join twins; return their names.
 
     A second time changes nothing. Domains of runs that were killed are made up for.
 
@@ -123,16 +122,6 @@ def settle_run(
     ordered = sorted(store.domains_of_run(run_id, at).union(names) - {""})
     for start in range(0, len(ordered), _NAMES_AT_ONCE):
         store.settle_domains(ordered[start : start + _NAMES_AT_ONCE], at, high_quality=settings.high_quality)
+    if ordered:
+        settle_twins(store, ordered, settings, at)
     return set(ordered)
-
-
-def is_silent(run: StoredRun, at: datetime) -> bool:
-    """Return whether a run that is said to be running was probably killed: nothing was heard of it for a minute."""
-    return run.status == "running" and at - (run.seen_at or run.started_at) > SILENT
-
-
-def is_asked(domain: StoredDomain, settings: Settings, at: datetime) -> bool:
-    """Return whether a crawl would ask a domain for a page."""
-    if is_blacklisted(domain, at):
-        return False
-    return settings.domain_policy != "skip" or present_status(domain, at) != DomainStatus.PROCESSED_LOW_QUALITY

@@ -1,13 +1,13 @@
 """The ledger: what each layer spared, of one run and of all, from the counts that runs leave and from the store."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from scrapy_dedup.report.ledger_values import Ledger, LedgerDomain, LedgerTable, SharedChunk
 from scrapy_dedup.service.ledger_aliases import Pair, group_aliases
-from scrapy_dedup.service.ledger_table import Span, Tokens, estimated, make_table
+from scrapy_dedup.service.ledger_table import Span, Tokens, checks_of, estimated, make_table
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.ledger_reads import DroppedPages, LedgerReads, StoredShare
 from scrapy_dedup.store.store import Store
@@ -113,15 +113,21 @@ def tokens_of(settings: Settings, size: int, chars: int) -> Tokens:
 def _table(
     runs: Sequence[StoredRun], tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages]
 ) -> LedgerTable:
+    seconds = (run.stats.get(ELAPSED, 0.0) for run in runs)
+    elapsed = sum(one for one in seconds if isinstance(one, int | float))
+    began = min(run.started_at for run in runs)
+    table = make_table(_sums(runs), tokens, settings, dropped, Span(len(runs), began, elapsed))
+    ended = [run for run in runs if run.finished_at is not None]
+    # What is under way, or was when a run was killed, is counted on one side alone.
+    return table if len(ended) == len(runs) else replace(table, checks=checks_of(_sums(ended)))
+
+
+def _sums(runs: Iterable[StoredRun]) -> Counter[str]:
     sums: Counter[str] = Counter()
-    elapsed = 0.0
     for run in runs:
         for name, number in counts_of_run(run).items():
             sums[name] += number  # type: ignore[assignment]  # seconds are fractions
-        seconds = run.stats.get(ELAPSED, 0.0)
-        elapsed += seconds if isinstance(seconds, int | float) else 0.0
-    began = min(run.started_at for run in runs)
-    return make_table(sums, tokens, settings, dropped, Span(len(runs), began, elapsed))
+    return sums
 
 
 def _shared(one: StoredShare) -> SharedChunk:

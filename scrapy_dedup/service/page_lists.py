@@ -5,7 +5,6 @@ list may come back short, or empty, and have a `next` all the same: it goes on f
 """
 
 import base64
-import binascii
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ LOOKED_AT: Final = 5_000
 _COUNTED: Final = 10_000
 _READ_AT_ONCE: Final = 500
 _LONGEST_CURSOR: Final = 200
+_KEY_BYTES: Final = 16
 
 
 class PageCursorError(DedupError):
@@ -137,15 +137,17 @@ def place_of(cursor: str | None) -> Place | None:
     """
     if cursor is None:
         return None
-    try:
-        if len(cursor) > _LONGEST_CURSOR:
-            raise ValueError("too long")
-        plain = base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4))
-        said, key = json.loads(plain)
-        updated_at, page_key = datetime.fromisoformat(said), bytes.fromhex(key)
-        if updated_at.tzinfo is None or len(page_key) != 16:
-            raise ValueError("no place")
-        return Place(updated_at, page_key)
-    except (ValueError, TypeError, binascii.Error) as error:
+    place = _read(cursor) if len(cursor) <= _LONGEST_CURSOR else None
+    if place is None:
         shown = ascii(cursor[:60])
-        raise PageCursorError(f"after={shown}: is not the `next` of a list; leave it out to begin anew") from error
+        raise PageCursorError(f"after={shown}: is not the `next` of a list; leave it out to begin anew")
+    return place
+
+
+def _read(cursor: str) -> Place | None:
+    try:
+        said, key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)))
+        place = Place(datetime.fromisoformat(said), bytes.fromhex(key))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return place if place.updated_at.tzinfo is not None and len(place.page_key) == _KEY_BYTES else None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 
 from scrapy_dedup.store.codec import Packer, column_text
+from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_batch import LayoutBatch
 from scrapy_dedup.store.layout_records import LayoutKnowledge
 from scrapy_dedup.store.page_batch import PageBatch
@@ -13,7 +14,6 @@ from scrapy_dedup.store.page_records import ChunksRecord, ForgetRecord, PageKnow
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CleanedRecord,
-    ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,

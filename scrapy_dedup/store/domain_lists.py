@@ -8,10 +8,10 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, false, func, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
 from scrapy_dedup.core.domain_names import name_pattern
@@ -31,6 +31,14 @@ _COLUMNS: Final[Mapping[str, InstrumentedAttribute[Any]]] = {
     "confidence": Domain.best_confidence_score,
     "boilerplate": Domain.boilerplate_share,
     "crawled": Domain.last_crawled_at,
+}
+_TYPES: Final[Mapping[str, type]] = {
+    "name": str,
+    "status": str,
+    "pages": int,
+    "confidence": float,
+    "boilerplate": float,
+    "crawled": datetime,
 }
 _MOST_CURSOR_CHARS: Final = 2_000
 
@@ -135,9 +143,9 @@ def _conditions(project_id: uuid.UUID, choice: DomainChoice) -> list[ColumnEleme
     if choice.status is not None:
         chosen.append(Domain.status == choice.status.value)
     if choice.pattern:
-        chosen.append(
-            Domain.domain_name.like(like(column_text(name_pattern(choice.pattern)), part=True), escape=LIKE_ESCAPE)
-        )
+        pattern = column_text(name_pattern(choice.pattern))
+        fits = Domain.domain_name.like(like(pattern, part=True), escape=LIKE_ESCAPE)
+        chosen.append(fits if pattern else false())
     return chosen
 
 
@@ -184,7 +192,7 @@ def _place(choice: DomainChoice) -> _Place:
     text = choice.after or ""
     try:
         return _unpacked(choice, text)
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
         raise CursorError(f"cursor {text[:40]!r}: it is of no such list; ask for the first page again") from error
 
 
@@ -200,17 +208,17 @@ def _unpacked(choice: DomainChoice, text: str) -> _Place:
 
 def _checked(sort: DomainSort, value: object) -> object:
     """Return a value that the column of an order can be compared with."""
-    python = _COLUMNS[sort].type.python_type
+    python = _TYPES[sort]
     if value is None and _COLUMNS[sort].property.columns[0].nullable:
         return None
     if python is datetime and isinstance(value, str):
         at = datetime.fromisoformat(value)
         if at.tzinfo is not None:
-            return at
+            return at.astimezone(UTC)
     if python is str and isinstance(value, str):
         return column_text(value)
     if python is float and isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**31:
         return float(value)
     if python is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
         return value
-    raise ValueError
+    raise ValueError(value)

@@ -3,24 +3,22 @@
 import uuid
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
-from scrapy_dedup.core.domain_names import twin_of
 from scrapy_dedup.core.domain_states import after_run
 from scrapy_dedup.store import domains
 from scrapy_dedup.store.domain_models import Domain
+from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.domains import Pair, StoredDomain
 from scrapy_dedup.store.known_pages import KnownPages
 from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Document
-from scrapy_dedup.store.records import ConfidenceRecord
+from scrapy_dedup.store.stored import SILENT_AFTER
 from scrapy_dedup.store.upserts import Row, table_of
 
-# A crawl tells how it stands every few seconds: one that has been silent for so long was killed.
-SILENT: Final = timedelta(minutes=1)
 # Of so many killed runs the domains are made up for; a project whose crawls always die is not read whole each time.
 _KILLED_RUNS: Final = 3
 
@@ -119,7 +117,7 @@ def requested(
 
 def of_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, at: datetime) -> set[str]:
     """Return the domains of the documents of a run, and of the last runs that were killed."""
-    silent = or_(CrawlRun.seen_at.is_(None), CrawlRun.seen_at < at - SILENT)
+    silent = or_(CrawlRun.seen_at.is_(None), CrawlRun.seen_at < at - SILENT_AFTER)
     killed = (
         select(CrawlRun.id)
         .where(CrawlRun.project_id == project_id, CrawlRun.status.in_(("running", "killed")), silent)
@@ -225,9 +223,3 @@ def _failed_urls(connection: Connection, project_id: uuid.UUID) -> dict[str, int
     failed = (CrawledUrl.project_id == project_id, CrawledUrl.status == "failed")
     counted = select(CrawledUrl.domain, func.count()).where(*failed).group_by(CrawledUrl.domain)
     return {name: int(urls) for name, urls in connection.execute(counted)}
-
-
-def registered_twins(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> set[str]:
-    """Return those of the names whose twin is registered, too."""
-    twins = {twin: name for name in names if (twin := twin_of(name)) is not None}
-    return {twins[name] for name in domains.find(connection, project_id, twins.keys())}

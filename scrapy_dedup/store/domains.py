@@ -183,10 +183,10 @@ def register(
     known = find(connection, project_id, names).keys()
     missing = set(names) - known
     new: set[str] = set()
-    for some in some_of(missing, _FEW_AT_ONCE):
-        rows = [_new_row(project_id, name, at, session_id) for name in some]
-        added = insert_into(connection, Domain).values(rows).on_conflict_do_nothing()
-        new.update(connection.scalars(added.returning(table_of(Domain).c.domain_name)))
+    # With RETURNING SQLAlchemy makes statements of many rows of it: written out, each would be compiled again.
+    added = insert_into(connection, Domain).on_conflict_do_nothing().returning(table_of(Domain).c.domain_name)
+    for some in some_of(missing):
+        new.update(connection.scalars(added, [_new_row(project_id, name, at, session_id) for name in some]))
     _note_twins(connection, project_id, new)
     return new
 

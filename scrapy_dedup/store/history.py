@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -12,6 +13,8 @@ from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.errors import StoreError, shown
 from scrapy_dedup.store.records import ValidatorRecord
 from scrapy_dedup.store.stored_visits import (
+    ChangeChoice,
+    ChangePlace,
     ExtractionChoice,
     ExtractionFigures,
     MissedPage,
@@ -24,6 +27,8 @@ from scrapy_dedup.store.stored_visits import (
 
 _KEYS_AT_ONCE = 5_000
 _EXTRACTIONS_AT_ONCE = 100
+# Lists show fifty; whoever wants all does not notice.
+_CHANGES_AT_ONCE = 500
 
 Row = TypeVar("Row")
 Question = TypeVar("Question")
@@ -83,22 +88,52 @@ class PageHistory:
         """Iterate over the visits of a run, in the order of time."""
         return self._stream(lambda connection, last: visits.of_run(connection, self.id, run_id, last, _KEYS_AT_ONCE))
 
-    def changes(self, since: uuid.UUID | datetime) -> Iterator[StoredChange]:
+    def changes(
+        self,
+        since: uuid.UUID | datetime,
+        *,
+        verdict: str | None = None,
+        domain: str | None = None,
+        after: ChangePlace | None = None,
+    ) -> Iterator[StoredChange]:
         """Iterate over the pages found new, changed or removed since an instant, or since a run began.
+
+        Args:
+            since: from then on.
+            verdict: only pages found so.
+            domain: only pages of this one.
+            after: only changes behind this place.
 
         Raises:
             StoreError: there is no such run.
         """
+        choice = ChangeChoice(self._start_of(since), verdict, domain, after)
+
+        def some(connection: Connection, last: StoredChange | None) -> list[StoredChange]:
+            place = ChangePlace(last.visit.at, last.visit_id) if last else choice.after
+            return visits.changes(connection, self.id, replace(choice, after=place), _CHANGES_AT_ONCE)
+
+        return self._stream(some)
+
+    def count_changes(
+        self, since: uuid.UUID | datetime, *, verdict: str | None = None, domain: str | None = None
+    ) -> dict[str, int]:
+        """Return how many changes `changes` gives, by verdict.
+
+        Raises:
+            StoreError: there is no such run.
+        """
+        return self._ask(visits.count_changes, ChangeChoice(self._start_of(since), verdict, domain))
+
+    def _start_of(self, since: uuid.UUID | datetime) -> datetime:
         start = since if isinstance(since, datetime) else self._ask(visits.start_of, since)
         if start is None:
             raise StoreError(f"there is no run {since} in project {self.name!r}; `scrapy dedup runs` lists them")
-        start_at = start
+        return start
 
-        def some(connection: Connection, last: tuple[int, StoredChange] | None) -> list[tuple[int, StoredChange]]:
-            after, at = (last[0], last[1].visit.at) if last else (None, start_at)
-            return visits.changes(connection, self.id, at, after, _KEYS_AT_ONCE)
-
-        return (change for _, change in self._stream(some))
+    def run_figures(self, run_id: uuid.UUID) -> RunFigures | None:
+        """Return a run with the sums of its visits, None when there is no such run."""
+        return self._ask(visits.figures_of_run, run_id)
 
     def runs(self, limit: int = 10) -> list[RunFigures]:
         """Return the runs that began last with the sums of their visits, newest first."""

@@ -170,3 +170,10 @@ def last_runs(connection: Connection, project_id: uuid.UUID, limit: int) -> list
         .limit(limit)
     )
     return [StoredRun(*row) for row in connection.execute(newest_first)]
+
+
+def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> StoredRun | None:
+    """Return a run of the project, None when it has no such run."""
+    asked = select(*columns_of(CrawlRun, StoredRun)).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
+    row = connection.execute(asked).first()
+    return StoredRun(*row) if row else None

@@ -211,8 +211,8 @@ class Visit(Base):
     __table_args__ = (
         # A visit written again is the same visit; a run's visits are read in this order, and grow at their end.
         UniqueConstraint("project_id", "run_id", "at", "page_key"),
-        # What the bound drops next, and what happened since an instant.
-        Index("ix_visits_oldest", "project_id", "at", "id"),
+        # What the bound drops next, and what happened since an instant: that is counted from here alone.
+        Index("ix_visits_oldest", "project_id", "at", "id", "verdict"),
     )
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)

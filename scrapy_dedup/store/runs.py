@@ -25,7 +25,7 @@ def begin(
         )
         found = connection.execute(last).first()
         if found and found.status != "finished":
-            again = {"status": "running", "reason": None, "finished_at": None}
+            again = {"status": "running", "reason": None, "finished_at": None, "seen_at": started_at}
             connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
             return Run(found.id, resumed=True, killed=found.status in {"running", "killed"})
     run = Run(uuid.uuid4())

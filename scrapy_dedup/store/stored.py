@@ -3,10 +3,13 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from scrapy_dedup.store.records import BoilerplateRecord
+
+# A crawl tells every two seconds how it stands; a busy store may keep it waiting for some more.
+SILENT_AFTER: Final = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,11 @@ class StoredRun:
     finished_at: datetime | None
     stats: Mapping[str, Any]
     seen_at: datetime | None = None
+
+    def silence(self, at: datetime) -> timedelta | None:
+        """Return for how long a run that is said to be running has not been heard, if that is long: it was killed."""
+        silent = at - (self.seen_at or self.started_at)
+        return silent if self.status == "running" and silent > SILENT_AFTER else None
 
 
 @dataclass(frozen=True, slots=True)

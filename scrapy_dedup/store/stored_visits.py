@@ -80,6 +80,25 @@ class StoredChange:
     visit: StoredVisit
     url: str | None
     domain: str | None
+    visit_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePlace:
+    """Where a list of changes was left: after this visit."""
+
+    at: datetime
+    visit_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeChoice:
+    """Which changes; None does not limit them."""
+
+    since: datetime
+    verdict: str | None = None
+    domain: str | None = None
+    after: ChangePlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

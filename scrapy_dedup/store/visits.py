@@ -1,6 +1,7 @@
 """The ledger of visits."""
 
 import uuid
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -8,15 +9,17 @@ from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, sel
 
 from scrapy_dedup.store.batch import Batch
 from scrapy_dedup.store.bounds import RowBound
-from scrapy_dedup.store.lookups import columns_of, last_runs
+from scrapy_dedup.store.codec import column_text
+from scrapy_dedup.store.lookups import columns_of, find_run, last_runs
 from scrapy_dedup.store.models import NO_RUN, CrawlRun, Document, Visit
 from scrapy_dedup.store.stored import StoredRun
-from scrapy_dedup.store.stored_visits import RunFigures, StoredChange, StoredVisit
+from scrapy_dedup.store.stored_visits import ChangeChoice, RunFigures, StoredChange, StoredVisit
 from scrapy_dedup.store.upserts import upsert
 
 CHANGES = ("new", "changed", "removed")
 
 _VISIT = columns_of(Visit, StoredVisit)
+_SAME_PAGE = and_(Document.project_id == Visit.project_id, Document.page_key == Visit.page_key)
 
 
 def write(connection: Connection, batch: Batch, bound: RowBound) -> None:
@@ -37,23 +40,34 @@ def of_run(
     return [_read(row) for row in connection.execute(some.order_by(*order).limit(limit))]
 
 
-def changes(
-    connection: Connection, project_id: uuid.UUID, since: datetime, after: int | None, limit: int
-) -> list[tuple[int, StoredChange]]:
-    """Return so many visits with a change and their ids, in the order of time."""
-    same_page = and_(Document.project_id == Visit.project_id, Document.page_key == Visit.page_key)
+def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice, limit: int) -> list[StoredChange]:
+    """Return so many visits with a change, in the order of time."""
     some = (
         select(*_VISIT, Visit.id, Document.url, Document.domain)
-        .outerjoin(Document, same_page)
-        .where(Visit.project_id == project_id, _from(since, after), Visit.verdict.in_(CHANGES))
+        .outerjoin(Document, _SAME_PAGE)
+        .where(Visit.project_id == project_id, *_chosen(choice))
         .order_by(Visit.at, Visit.id)
         .limit(limit)
     )
-    return [(row.id, StoredChange(_read(row[: len(_VISIT)]), row.url, row.domain)) for row in connection.execute(some)]
+    return [StoredChange(_read(row[: len(_VISIT)]), row.url, row.domain, row.id) for row in connection.execute(some)]
 
 
-def _from(since: datetime, after: int | None) -> ColumnElement[bool]:
-    return Visit.at >= since if after is None else tuple_(Visit.at, Visit.id) > tuple_(since, after)
+def count_changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice) -> dict[str, int]:
+    """Return how many visits with a change there are, by verdict."""
+    counted = select(Visit.verdict, func.count()).where(Visit.project_id == project_id, *_chosen(choice))
+    if choice.domain is not None:
+        counted = counted.join(Document, _SAME_PAGE)
+    return {verdict or "": number for verdict, number in connection.execute(counted.group_by(Visit.verdict))}
+
+
+def _chosen(choice: ChangeChoice) -> list[ColumnElement[bool]]:
+    place = tuple_(Visit.at, Visit.id)
+    conditions = [Visit.at >= choice.since, Visit.verdict.in_([choice.verdict] if choice.verdict else CHANGES)]
+    if choice.after is not None:
+        conditions[0] = place > tuple_(choice.after.at, choice.after.visit_id)
+    if choice.domain is not None:
+        conditions.append(Document.domain == column_text(choice.domain))
+    return conditions
 
 
 def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> datetime | None:
@@ -65,7 +79,16 @@ def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -
 
 def run_figures(connection: Connection, project_id: uuid.UUID, limit: int) -> list[RunFigures]:
     """Return the runs that began last with the sums of their visits, newest first."""
-    runs = last_runs(connection, project_id, limit)
+    return _figures(connection, project_id, last_runs(connection, project_id, limit))
+
+
+def figures_of_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> RunFigures | None:
+    """Return a run with the sums of its visits, None when there is no such run."""
+    run = find_run(connection, project_id, run_id)
+    return _figures(connection, project_id, [run])[0] if run else None
+
+
+def _figures(connection: Connection, project_id: uuid.UUID, runs: Sequence[StoredRun]) -> list[RunFigures]:
     of_runs = (Visit.project_id == project_id, Visit.run_id.in_([run.id for run in runs]))
     sums = (
         select(

@@ -1,7 +1,7 @@
 """The application: the gate, REST, the dashboard, and its files."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
@@ -33,3 +33,10 @@ def make_app(server: Server, access: Access) -> FastAPI:
     app.add_middleware(Gate, access=access)
     app.openapi = describe(app)  # type: ignore[method-assign]
     return app
+
+
+def rest_description() -> dict[str, Any]:
+    """Return the description of the REST interface; its routes need no store for it."""
+    app = FastAPI()
+    app.include_router(api)
+    return describe(app)()

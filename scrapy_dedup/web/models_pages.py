@@ -1,33 +1,14 @@
-"""Words of the schema for pages: lists, explanations, changes, runs, what is held, and what is kept."""
+"""Words of the schema for pages: lists, search, explanations."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from scrapy_dedup.web.models import (
-    LONGEST,
-    Answer,
-    Body,
-    Chars,
-    Count,
-    Cursor,
-    Domain,
-    Id,
-    Instant,
-    Key,
-    Named,
-    Project,
-    Seconds,
-    Switch,
-    Url,
-    Verdict,
-    Version,
-)
+from scrapy_dedup.web.models import Answer, Count, Cursor, Domain, Id, Instant, Key, Project, Switch, Url, Verdict
 
 MaybeUrl = Annotated[str | None, Field(examples=["https://example.org/tea"])]
 Size = Annotated[int | None, Field(examples=[4_821])]
 Names = Annotated[list[str], Field(examples=[["title"]])]
-Urls = Annotated[list[Annotated[str, Field(max_length=LONGEST, examples=["https://example.org/tea"])]], Field()]
 
 
 class ListedPageAnswer(Answer):
@@ -138,12 +119,6 @@ class PageDecisionAnswer(Answer):
     decided_at: Instant
 
 
-class Loose(Answer):
-    """An object whose members the command's help describes."""
-
-    model_config = ConfigDict(extra="allow")
-
-
 class ExplanationAnswer(Answer):
     """As `scrapy dedup explain --json`."""
 
@@ -168,204 +143,3 @@ class ExplanationAnswer(Answer):
     ]
     like: Annotated[dict[str, Any] | None, Field(description="url, layer, jaccard", examples=[None])]
     chunks: Annotated[list[dict[str, Any]], Field(examples=[[{"position": 0, "state": "kept"}]])]
-
-
-class SinceAnswer(Answer):
-    """From when on; run is null for a date."""
-
-    at: Instant
-    run: Annotated[str | None, Field(examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
-
-
-class CountsAnswer(Answer):
-    """Changes by verdict."""
-
-    new: Count
-    changed: Count
-    removed: Count
-
-
-class ChangeAnswer(Answer):
-    """A page that one visit found new, changed or removed; diff and no_diff only where they were asked for."""
-
-    verdict: Annotated[Literal["new", "changed", "removed"], Field(examples=["changed"])]
-    change_class: Annotated[str | None, Field(examples=["content"])]
-    reason: Annotated[str, Field(examples=["2 of 40 passages differ"])]
-    url: MaybeUrl
-    domain: Annotated[str | None, Field(examples=["example.org"])]
-    page_key: Key
-    at: Instant
-    run: Annotated[str | None, Field(examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
-    http_status: Annotated[int | None, Field(examples=[200])]
-    diff: Annotated[str | None, Field(examples=["-black tea\n+green tea"])] = None
-    no_diff: Annotated[str | None, Field(examples=[None])] = None
-
-
-class ChangesAnswer(Answer):
-    """As `scrapy dedup changes --json`, a part at a time."""
-
-    project: Project
-    since: SinceAnswer
-    counts: CountsAnswer
-    changes: list[ChangeAnswer]
-    next: Cursor
-
-
-class RunAnswer(Answer):
-    """What a run found."""
-
-    id: Id
-    spider: Annotated[str, Field(examples=["site"])]
-    status: Annotated[str, Field(examples=["finished"])]
-    reason: Annotated[str | None, Field(examples=["finished"])]
-    started_at: Instant
-    finished_at: Instant | None
-    seconds: Annotated[float | None, Field(examples=[12.5])]
-    visits: Count
-    verdicts: Annotated[dict[str, int], Field(examples=[{"new": 12}])]
-    callbacks: Count
-    bytes_received: Chars
-    request_seconds: Seconds
-
-
-class RunsAnswer(Answer):
-    """As `scrapy dedup runs --json`."""
-
-    project: Project
-    runs: list[RunAnswer]
-
-
-class LiveRunAnswer(RunAnswer):
-    """What a run says of itself: when it was last heard, and its stats so far."""
-
-    seen_at: Instant | None
-    silent_seconds: Annotated[float | None, Field(description="Of a run that should be heard.", examples=[None])]
-    stats: Annotated[dict[str, float], Field(examples=[{"dedup/url/dropped": 9}])]
-
-
-class KeptAnswer(Answer):
-    """What is kept on a domain in spite of all rules."""
-
-    kind: Annotated[Literal["block", "page", "rule"], Field(examples=["block"])]
-    domain: Domain
-    entry: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
-    text: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
-
-
-class KeptListAnswer(Answer):
-    """As `scrapy dedup undo --list --json`."""
-
-    kept: list[KeptAnswer]
-
-
-class TrialAnswer(Answer):
-    """What would change on stored pages."""
-
-    pages: Count
-    changed: Count
-    chars_less: Annotated[int, Field(examples=[-310])]
-    example: MaybeUrl
-
-
-class UndoneAnswer(KeptAnswer):
-    """As `scrapy dedup undo --json`."""
-
-    pages: Count
-    dry_run: Switch
-    was_there: Switch
-    version: Version | None
-    stale: Annotated[int | None, Field(examples=[12])]
-    trial: TrialAnswer | None
-
-
-class KeepBody(Body):
-    """What is to stay: a block (16 hexadecimal digits), a page (its URL), or a rule, as explanations show it."""
-
-    target: Annotated[str, Field(min_length=1, max_length=LONGEST, examples=["9f1c2ab0d4e57768"])]
-    domain: Annotated[str | None, Field(max_length=300, examples=["example.org"])] = None
-    dry_run: Switch = False
-
-
-class CacheStatsAnswer(Answer):
-    """As `scrapy dedup cache stats --json`."""
-
-    project: Project
-    run: CrawledRunAnswer | None
-    price: Annotated[float | None, Field(examples=[None])]
-    money_saved: Annotated[float | None, Field(examples=[None])]
-    total: Annotated[dict[str, Any], Field(examples=[{"visits": 12, "hit_rate": 0.5}])]
-    domains: Annotated[list[dict[str, Any]], Field(examples=[[{"domain": "example.org", "visits": 12}]])]
-
-
-class CachedPageAnswer(Answer):
-    """A page with extractions."""
-
-    url: Url
-    domain: Domain
-    extractions: Count
-    current: Count
-    packed_bytes: Chars
-    extracted_at: Instant
-
-
-class CacheListAnswer(Answer):
-    """As `scrapy dedup cache list --json`."""
-
-    pages: list[CachedPageAnswer]
-    total: Count
-
-
-class CachedAnswer(Answer):
-    """As `scrapy dedup cache show --json`."""
-
-    url: Url
-    page_key: Key
-    known: Switch
-    stands_for: MaybeUrl
-    record: Annotated[dict[str, Any] | None, Field(examples=[None])]
-    metadata: Annotated[dict[str, Any] | None, Field(examples=[None])]
-    validators: Annotated[dict[str, Any], Field(examples=[{"etag": None}])]
-    extractions: Annotated[list[dict[str, Any]], Field(examples=[[]])]
-
-
-class CacheRemovalAnswer(Answer):
-    """What was deleted, or would be; unknown are URLs without a page."""
-
-    dry_run: Switch
-    extractions: Count
-    packed_bytes: Chars
-    unknown: Annotated[list[str], Field(examples=[[]])]
-
-
-class InvalidateBody(Body):
-    """Which pages are extracted anew: exactly one of urls, domain, pattern, all."""
-
-    urls: Annotated[list[Annotated[str, Field(max_length=LONGEST)]] | None, Field(max_length=1_000)] = None
-    domain: Annotated[Named | None, Field(examples=["example.org"])] = None
-    pattern: Annotated[str | None, Field(min_length=1, max_length=LONGEST, examples=[None])] = None
-    all: Switch = False
-    dry_run: Switch = False
-
-
-class ExpireBody(Body):
-    """How old the extractions are that are deleted."""
-
-    older_than: Annotated[
-        str,
-        Field(
-            description="A number and s, m, h, d or w.", pattern="^[0-9]{1,9}(\\.[0-9]{1,9})?[smhdw]$", examples=["30d"]
-        ),
-    ]
-    dry_run: Switch = False
-
-
-class GcBody(Body):
-    """Whether it is only to be said what would be deleted."""
-
-    dry_run: Switch = False
-
-
-class VerifyBody(Body):
-    """Whether what is damaged is deleted, so that its pages come again."""
-
-    fix: Switch = False

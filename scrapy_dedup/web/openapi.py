@@ -20,8 +20,8 @@ _REFUSALS: Final = {
     413: "The body is too large.",
     421: "The server is not called by this name.",
     422: "A parameter or the body is not what it has to be.",
-    429: "Too many requests; `Retry-After` tells how long to wait.",
-    503: "The store, or the line of jobs, is busy.",
+    429: "Too many requests, or jobs that wait; `Retry-After` tells how long to wait.",
+    503: "The store is busy, or cannot be read.",
 }
 _DEPTH: Final = 12
 _PLAIN: Final[dict[str, Any]] = {

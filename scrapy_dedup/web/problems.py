@@ -119,7 +119,7 @@ _STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
     (SearchError, 422),
     (DomainNameError, 422),
     (UnknownDomainError, 404),
-    (TooManyJobsError, 503),
+    (TooManyJobsError, 429),
     (StoreError, 503),
 )
 
@@ -129,7 +129,8 @@ def problem_of(error: DedupError) -> Problem:
     if isinstance(error, ProblemError):
         return error.problem
     status = next((status for kind, status in _STATUSES if isinstance(error, kind)), 409)
-    return Problem(status, str(error), {"Retry-After": "5"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {})
+    is_busy = status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)
+    return Problem(status, str(error), {"Retry-After": "5"} if is_busy else {})
 
 
 def add_handlers(app: FastAPI) -> None:

@@ -321,7 +321,7 @@ def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
 ) -> None:
     server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
     server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
-    settings = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 2}
+    settings: dict[str, Any] = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 2}
     crawl(project, f"{good}/", **settings)
     first = len(asked_of(server, bad))
     blacklist(project, bad)
@@ -336,7 +336,7 @@ def test_queue_of_an_earlier_part_of_the_run_is_not_asked(
 def test_pages_of_a_blacklisted_domain_are_not_missed(project: Project, server: WebServer, good: str, bad: str) -> None:
     server.site, starts = by_link(good, bad)
     server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
-    settings = {"DEDUP_REMOVED_AFTER": 1, "DEDUP_REMOVED_MAX_SHARE": 1.0}
+    settings: dict[str, Any] = {"DEDUP_REMOVED_AFTER": 1, "DEDUP_REMOVED_MAX_SHARE": 1.0}
     crawl(project, *starts, **settings)
     blacklist(project, bad)
 
@@ -416,7 +416,7 @@ def test_sample_counts_over_all_parts_of_a_run(project: Project, server: WebServ
     server.site = {f"{good}/": page("home", *(f"{bad}/{number}" for number in range(9)))}
     server.site |= {f"{bad}/{number}": page(f"bad {number}") for number in range(9)}
     let_be(project, bad, DomainStatus.PROCESSED_LOW_QUALITY)
-    settings = {"DEDUP_DOMAIN_POLICY": "sample", "DEDUP_DOMAIN_SAMPLE_PAGES": 4, "JOBDIR": "job"}
+    settings: dict[str, Any] = {"DEDUP_DOMAIN_POLICY": "sample", "DEDUP_DOMAIN_SAMPLE_PAGES": 4, "JOBDIR": "job"}
     settings |= {"CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 3}
     crawl(project, f"{good}/", **settings)
     first = len(asked_of(server, bad))
@@ -445,10 +445,8 @@ def test_domains_of_a_run_are_registered_with_their_figures(
 
     found, other = domain(project, good), domain(project, bad)
     assert (found.status, other.status) == ("PROCESSED_HIGH_QUALITY", "PROCESSED_LOW_QUALITY")
-    assert (found.high_quality_candidate_count, found.low_quality_candidate_count) == (1, 1)
-    assert (found.best_confidence_score, found.mean_confidence_score) == (0.9, pytest.approx(0.7))
-    assert (other.high_quality_candidate_count, other.low_quality_candidate_count) == (0, 2)
-    assert (other.best_confidence_score, other.mean_confidence_score) == (0.59, pytest.approx(0.345))
+    assert counts(project, good) == (1, 1, 0.9, 0.7)
+    assert counts(project, bad) == (0, 2, 0.59, 0.345)
     assert (found.pages, found.errors, other.pages, other.errors) == (2, 1, 2, 0)
     sums = rows(project, "SELECT sum(chars_in), sum(chars_out) FROM documents WHERE domain = ?", name_of(good))
     assert [(found.chars_in, found.chars_out)] == sums
@@ -498,22 +496,24 @@ def scored_site(good: str, pages: int) -> Site:
     return site | {f"{good}/{number}": page(f"page {number}", confidence=0.8) for number in range(pages)}
 
 
-def counts(project: Project, origin: str) -> tuple[int, int, float | None, float | None]:
+def counts(project: Project, origin: str) -> tuple[Any, ...]:
+    """Return high and low counts, best and mean confidence."""
     found = domain(project, origin)
     high, low = found.high_quality_candidate_count, found.low_quality_candidate_count
-    return high, low, found.best_confidence_score, found.mean_confidence_score
+    mean = found.mean_confidence_score
+    return high, low, found.best_confidence_score, None if mean is None else round(mean, 6)
 
 
 def test_resumed_run_counts_no_item_twice(project: Project, server: WebServer, good: str) -> None:
     server.site = scored_site(good, 9)
-    settings = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 3}
+    settings: dict[str, Any] = {"JOBDIR": "job", "CONCURRENT_REQUESTS": 1, "CLOSESPIDER_PAGECOUNT": 3}
     crawl(project, f"{good}/", **settings)
     high = counts(project, good)[0]
 
     crawl(project, f"{good}/", **{**settings, "CLOSESPIDER_PAGECOUNT": 0})
 
     assert 0 < high < 9
-    assert counts(project, good) == (9, 1, 0.8, pytest.approx(0.74))
+    assert counts(project, good) == (9, 1, 0.8, 0.74)
 
 
 @pytest.mark.parametrize("jobdir", [{"JOBDIR": "job"}, {}], ids=["jobdir", "anew"])
@@ -522,20 +522,20 @@ def test_killed_run_leaves_what_was_safe_and_the_next_one_makes_up_for_it(
 ) -> None:
     never = threading.Event()
     server.site = scored_site(good, 9) | {f"{good}/8": Answer("", until=never)}
-    settings: dict[str, Any] = {"FEEDS": {}, **jobdir}
+    settings: dict[str, Any] = {"FEEDS": {}, "DEDUP_BOILERPLATE_ENABLED": False, **jobdir}
     running = project.start("crosses", "-a", f"start={good}/", **settings)
     written = "SELECT count(*) FROM documents WHERE status = 'completed'"
     running.wait_for(lambda: f"{good}/8" in server.requests and rows(project, written) == [(9,)])
     running.process.send_signal(signal.SIGKILL)
     running.finish()
     never.set()
-    assert counts(project, good) == (8, 1, 0.8, pytest.approx(6.6 / 9))
+    assert counts(project, good) == (8, 1, 0.8, round(6.6 / 9, 6))
     assert (domain(project, good).status, domain(project, good).pages) == ("DISCOVERED", 0)
 
     server.site = scored_site(good, 9)
     crawl(project, f"{good}/", **settings)
 
-    assert counts(project, good) == (9, 1, 0.8, pytest.approx(0.74))
+    assert counts(project, good) == (9, 1, 0.8, 0.74)
     assert (domain(project, good).status, domain(project, good).pages) == ("PROCESSED_HIGH_QUALITY", 10)
 
 
@@ -544,7 +544,7 @@ def test_unchanged_pages_are_no_new_candidates(project: Project, server: WebServ
     crawl(project, f"{good}/")
     crawl(project, f"{good}/", DEDUP_UNCHANGED="replay")
 
-    assert counts(project, good) == (3, 1, 0.8, pytest.approx(0.65))
+    assert counts(project, good) == (3, 1, 0.8, 0.65)
 
 
 def test_item_that_is_never_safe_does_not_count(project: Project, server: WebServer, good: str) -> None:
@@ -580,7 +580,11 @@ def test_two_projects_have_their_own_blacklists(
     make_project: Callable[..., Project], server: WebServer, good: str, bad: str, tmp_path: Path
 ) -> None:
     server.site, starts = by_link(good, bad)
-    shared = {**ADDON, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}", "DEDUP_SOFT_404": False}
+    shared: dict[str, Any] = {
+        **ADDON,
+        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}",
+        "DEDUP_SOFT_404": False,
+    }
     one, other = (make_project(name, **shared, DEDUP_PROJECT=name) for name in ("one", "other"))
     with Store.open(shared["DEDUP_DATABASE_URL"]) as store:
         service = DomainService(store, store.project("one"), Settings())

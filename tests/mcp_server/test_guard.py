@@ -99,5 +99,5 @@ def test_the_token_is_known(authorization: str | list[str], answer: int) -> None
         *[(host, False) for host in ("0.0.0.0", "::", "192.168.0.1", "crawls.example.org", "localhost.evil.example")],
     ],
 )
-def test_the_loopback_is_known(host: str, answer: bool) -> None:
+def test_the_loopback_is_known(host: str, *, answer: bool) -> None:
     assert is_loopback(host) is answer

@@ -44,10 +44,10 @@ def test_the_last_run_is_told_and_the_sum_of_all(store: Store, project: ProjectS
     found = ledger_of(store, project)
 
     assert (found.run.runs, found.run.began_at) == (1, NOON + timedelta(days=1))
-    assert [row.pages for row in found.run.rows][:2] == [10, 3]
+    assert [row.pages for row in found.run.rows][:3] == [0, 10, 3]
     assert found.all_runs is not None
     assert (found.all_runs.runs, found.all_runs.elapsed_seconds, found.all_runs.cost_seconds) == (2, 5.0, 1.0)
-    assert [row.pages for row in found.all_runs.rows][:2] == [14, 6]
+    assert [row.pages for row in found.all_runs.rows][:3] == [0, 14, 6]
     assert found.run.differences == found.all_runs.differences == ()
 
 
@@ -60,6 +60,19 @@ def test_a_run_that_is_asked_for_stands_alone(store: Store, project: ProjectStor
 
     assert found is not None
     assert (found.run.began_at, found.all_runs) == (NOON, None)
+
+
+def test_counts_of_a_run_under_way_need_not_agree(store: Store, project: ProjectStore) -> None:
+    crawled(project, 0, STATS)
+    run = project.begin_run(spider="site", jobdir=None, started_at=NOON + timedelta(days=1))
+    project.report_run(run.id, {"dedup/items/in": 9, "elapsed_time_seconds": 2.0}, NOON + timedelta(days=1))
+
+    found = ledger_of(store, project)
+
+    assert (found.run.before.items, found.run.differences) == (9, ())
+    assert found.all_runs is not None
+    assert found.all_runs.differences == ()
+    assert any(check.expected for check in found.all_runs.checks)
 
 
 def test_where_no_run_left_counts_there_is_no_ledger(store: Store, project: ProjectStore) -> None:
@@ -82,7 +95,7 @@ def test_it_holds_what_the_store_knows(store: Store, project: ProjectStore) -> N
     assert [(one.domain, one.pages, one.aliases, one.chunks_in) for one in found.domains] == [(DOMAIN, 2, 1, 2)]
     assert [(one.alias, one.target, one.found_by) for one in found.aliases] == [("/old/*", "/*", {"title": 1})]
     assert found.shared == (SharedChunk("A passage", 40, 2, (a_url(1),), (a_url(2),)),)
-    title = found.run.rows[1]
+    title = found.run.rows[2]
     assert (title.layer, title.pages, title.chunks, title.is_about) == ("title", 3, 3, True)
 
 

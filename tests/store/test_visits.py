@@ -8,6 +8,7 @@ from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.records import ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Run
+from scrapy_dedup.store.stored_visits import ChangePlace
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_time, a_url, a_visit
 
@@ -139,3 +140,26 @@ def test_validators_add_up(store: Store, project: ProjectStore) -> None:
     assert project.validator_counts(DOMAIN) == ValidatorRecord(DOMAIN, 7, 1, 2, 1)
     assert project.validator_counts("unknown") == ValidatorRecord("unknown")
     assert store.project("p").validator_counts(DOMAIN) == ValidatorRecord(DOMAIN)
+
+
+def test_changes_are_counted_by_verdict_and_gone_on_with(project: ProjectStore) -> None:
+    verdicts = ["new", "changed", "unchanged", "new", "removed", None]
+    project.write([a_document(name) for name in range(5)])
+    project.write([a_visit(name, at=a_time(name), verdict=verdict) for name, verdict in enumerate(verdicts)])
+
+    assert project.count_changes(NOON) == {"new": 2, "changed": 1, "removed": 1}
+    assert project.count_changes(a_time(1), verdict="new", domain=DOMAIN) == {"new": 1}
+    assert project.count_changes(NOON, domain="other.example") == {}
+    first, *rest = project.changes(NOON)
+    assert list(project.changes(NOON, after=ChangePlace(first.visit.at, first.visit_id))) == rest
+    assert [change.visit.verdict for change in project.changes(NOON, verdict="new", domain=DOMAIN)] == ["new", "new"]
+
+
+def test_one_run_has_the_figures_that_it_has_among_all(store: Store, project: ProjectStore) -> None:
+    for _ in range(2):
+        run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        project.write([a_visit(1), a_visit(2, verdict="changed")])
+
+    assert project.run_figures(run.id) in project.runs()
+    assert project.run_figures(uuid.uuid4()) is None
+    assert store.project("other").run_figures(run.id) is None

@@ -70,7 +70,7 @@ def fill(folder: Path) -> Shop:
         for number, url in enumerate([*other, a_url("posts/hemp")]):
             verdict = ("new", "changed", "removed")[number % 3]
             at = NOON + timedelta(seconds=number)
-            project.write([VisitRecord(page_key(url), at, "get", verdict, f"because {HOSTILE}", run_id=run.id)])  # type: ignore[arg-type]
+            project.write([VisitRecord(page_key(url), at, "get", verdict, f"because {HOSTILE}")])  # type: ignore[arg-type]
         stats = {"dedup/url/dropped": 9}
         project.end_run(run.id, status="finished", reason="finished", stats=stats, finished_at=NOON)
         project.begin_run(spider="site", jobdir=None, started_at=NOON + timedelta(hours=1))

@@ -1,15 +1,17 @@
 """`scrapy dedup runs`: the last runs, newest first, and what each found.
 
 JSON: `project`; `runs`, each with id, spider, status (running, finished, stopped, killed), reason, started_at,
-finished_at and seconds (null while it runs), visits, verdicts (pages by verdict), callbacks (that were run),
-bytes_received, request_seconds (from requests to their acknowledgement, added up).
+finished_at and seconds (null while it runs), seen_at (when it last said how it stands; a run that is said to be
+running, and has not been heard for half a minute, was probably killed), so_far (responses and items; null once it has
+ended), visits, verdicts (pages by verdict), callbacks (that were run), bytes_received, request_seconds (from requests
+to their acknowledgement, added up).
 
 Figures are those of the visits that are still kept. Times are ISO 8601, in UTC.
 """
 
 import argparse
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from rich.text import Text
 
@@ -53,12 +55,13 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
     """Print a table."""
     verdicts = [verdict.capitalize() for verdict in _VERDICTS]
     table = a_table("Run", "Spider", "Status", "Began (UTC)", "Took", *verdicts, "Callbacks", "Bytes", texts=4)
+    at = datetime.now(UTC)
     for each in runs:
         took = took_of(each.run)
         table.add_row(
             str(each.run.id)[:_ID_DIGITS],
             shown(each.run.spider, 60),
-            shown(_status(each.run), 60),
+            shown(_status(each.run, at), 60),
             f"{each.run.started_at:%Y-%m-%d %H:%M}",
             "" if took is None else lasting(took),
             *(whole(each.verdicts.get(verdict, 0)) for verdict in _VERDICTS),
@@ -69,7 +72,9 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
     output().print(Text("\nscrapy dedup changes --since RUN shows what a run found, and all after it.", style="dim"))
 
 
-def _status(run_of_it: StoredRun) -> str:
+def _status(run_of_it: StoredRun, at: datetime) -> str:
+    if run_of_it.silence(at) is not None:
+        return "running (silent, probably killed)"
     # A run that finished for the reason "finished" needs one word.
     told = run_of_it.reason and run_of_it.reason != run_of_it.status
     return f"{run_of_it.status} ({run_of_it.reason})" if told else run_of_it.status

@@ -19,7 +19,7 @@ from scrapy_dedup.service.cache_export import count_pages
 from scrapy_dedup.service.cache_stats import cache_stats
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.web import models
-from scrapy_dedup.web import models_pages as page_models
+from scrapy_dedup.web import models_cache as cache_models
 from scrapy_dedup.web.api.asked import DomainInQuery, Here, Limit, UrlInQuery, now, reads, writes
 from scrapy_dedup.web.api.jobs import job_started
 from scrapy_dedup.web.etags import answered, done
@@ -32,7 +32,7 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w":
 @router.get(
     "/projects/{project}/cache/stats",
     operation_id="show_cache_stats",
-    responses=reads(page_models.CacheStatsAnswer, "Of the last run, or of all visits that are kept."),
+    responses=reads(cache_models.CacheStatsAnswer, "Of the last run, or of all visits that are kept."),
 )
 def stats(
     asked: Here,
@@ -48,7 +48,7 @@ def stats(
 @router.get(
     "/projects/{project}/cache/pages",
     operation_id="list_cached_pages",
-    responses=reads(page_models.CacheListAnswer, "The first pages with extractions, and how many there are."),
+    responses=reads(cache_models.CacheListAnswer, "The first pages with extractions, and how many there are."),
 )
 def list_all(asked: Here, domain: DomainInQuery = None, limit: Limit = 100) -> Response:
     """Return pages with extractions, in the order of domain and URL."""
@@ -59,7 +59,7 @@ def list_all(asked: Here, domain: DomainInQuery = None, limit: Limit = 100) -> R
 @router.get(
     "/projects/{project}/cache/page",
     operation_id="show_cached_page",
-    responses=reads(page_models.CachedAnswer, "What is held; `known` is false where nothing is."),
+    responses=reads(cache_models.CachedAnswer, "What is held; `known` is false where nothing is."),
 )
 def show(asked: Here, url: UrlInQuery) -> Response:
     """Return what the cache holds of a page."""
@@ -70,9 +70,9 @@ def show(asked: Here, url: UrlInQuery) -> Response:
 @router.post(
     "/projects/{project}/cache/invalidate",
     operation_id="invalidate_cache",
-    responses=writes(page_models.CacheRemovalAnswer, "What was deleted, or would be."),
+    responses=writes(cache_models.CacheRemovalAnswer, "What was deleted, or would be."),
 )
-def invalidate(asked: Here, body: page_models.InvalidateBody) -> Response:
+def invalidate(asked: Here, body: cache_models.InvalidateBody) -> Response:
     """Have pages extracted anew."""
     chosen = [body.urls is not None, body.domain is not None, body.pattern is not None, body.all]
     if sum(chosen) != 1:
@@ -89,9 +89,9 @@ def invalidate(asked: Here, body: page_models.InvalidateBody) -> Response:
 @router.post(
     "/projects/{project}/cache/expire",
     operation_id="expire_cache",
-    responses=writes(page_models.CacheRemovalAnswer, "What was deleted, or would be."),
+    responses=writes(cache_models.CacheRemovalAnswer, "What was deleted, or would be."),
 )
-def expire(asked: Here, body: page_models.ExpireBody) -> Response:
+def expire(asked: Here, body: cache_models.ExpireBody) -> Response:
     """Delete extractions that were made long ago."""
     return done(cache_removal_answer(upkeep.expire(asked.project, _before(body.older_than), dry_run=body.dry_run)))
 
@@ -106,9 +106,9 @@ def _before(age: str) -> datetime:
 @router.post(
     "/projects/{project}/cache/gc",
     operation_id="collect_cache_garbage",
-    responses=writes(page_models.CacheRemovalAnswer, "What was deleted, or would be."),
+    responses=writes(cache_models.CacheRemovalAnswer, "What was deleted, or would be."),
 )
-def gc(asked: Here, body: page_models.GcBody) -> Response:
+def gc(asked: Here, body: cache_models.GcBody) -> Response:
     """Delete extractions of contents that their pages no longer have."""
     return done(cache_removal_answer(upkeep.collect_garbage(asked.project, dry_run=body.dry_run)))
 
@@ -120,7 +120,7 @@ def gc(asked: Here, body: page_models.GcBody) -> Response:
         models.JobAnswer, "The job that does it; its result is as `scrapy dedup cache verify --json`.", 202
     ),
 )
-def verify(asked: Here, body: page_models.VerifyBody) -> Response:
+def verify(asked: Here, body: cache_models.VerifyBody) -> Response:
     """Unpack all that is held, and compare texts with their hashes."""
 
     def work(progress: Progress) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.reading import read_again
 from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.site_configs import StoredSiteConfig
-from scrapy_dedup.web import models_sites as models
+from scrapy_dedup.web import models_configs as models
 from scrapy_dedup.web.api.asked import Asked, DomainInPath, Here, UrlInQuery, now, reads, writes
 from scrapy_dedup.web.etags import answered, as_bytes, done, is_one_of, tagged
 from scrapy_dedup.web.problems import ProblemError

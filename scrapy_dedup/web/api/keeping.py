@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from scrapy_dedup.service.answers.undo import kept_answer, undone_answer
 from scrapy_dedup.service.undoing import find, find_kept, kept_things, undo
-from scrapy_dedup.web import models_pages as models
+from scrapy_dedup.web import models_kept as models
 from scrapy_dedup.web.api.asked import DomainInQuery, DryRun, Here, now, reads, writes
 from scrapy_dedup.web.etags import answered, done
 from scrapy_dedup.web.models import LONGEST

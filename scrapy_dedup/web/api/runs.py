@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from itertools import islice
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -23,7 +22,7 @@ from scrapy_dedup.service.changes import (
     since,
 )
 from scrapy_dedup.store.stored_visits import RunFigures
-from scrapy_dedup.web import models_pages as models
+from scrapy_dedup.web import models_runs as models
 from scrapy_dedup.web.api.asked import After, Asked, DomainInQuery, Here, Limit, now, reads
 from scrapy_dedup.web.etags import answered
 from scrapy_dedup.web.paging import ChangesPlace, from_cursor, to_cursor
@@ -31,7 +30,6 @@ from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(tags=["runs"])
 _RUNS_SEARCHED: Final = 100_000
-_SILENT_AFTER: Final = timedelta(seconds=30)
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
@@ -57,17 +55,13 @@ def live(asked: Here, run: RunInPath) -> Response:
     """Return how far a run is."""
     found = _found(asked, run)
     heard_at = found.run.seen_at
-    silence = now() - (heard_at or found.run.started_at)
+    silence = found.run.silence(now())
     told = {
         "seen_at": heard_at.isoformat() if heard_at else None,
-        "silent_seconds": silence.total_seconds() if _is_silent(found, silence) else None,
+        "silent_seconds": silence.total_seconds() if silence is not None else None,
         "stats": {name: float(one) for name, one in found.run.stats.items() if isinstance(one, int | float)},
     }
     return answered(asked.request, run_answer(found) | told)
-
-
-def _is_silent(found: RunFigures, silence: timedelta) -> bool:
-    return found.run.status == "running" and silence > _SILENT_AFTER
 
 
 def _found(asked: Asked, run: UUID) -> RunFigures:

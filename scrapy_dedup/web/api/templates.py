@@ -17,7 +17,7 @@ from scrapy_dedup.service.layout_figures import UnknownLayoutError, domain_layou
 from scrapy_dedup.service.template_changes import TemplateDesk
 from scrapy_dedup.service.template_diff import diff_templates
 from scrapy_dedup.store.stored_layouts import TemplateFigures
-from scrapy_dedup.web import models_sites as models
+from scrapy_dedup.web import models_templates as models
 from scrapy_dedup.web.api.asked import Asked, DomainInPath, DomainInQuery, Here, LayoutInPath, now, reads, writes
 from scrapy_dedup.web.etags import answered, done, tagged
 from scrapy_dedup.web.problems import ProblemError
@@ -25,6 +25,7 @@ from scrapy_dedup.web.problems import ProblemError
 router = APIRouter(tags=["templates"])
 _PNG = {"content": {"image/png": {"schema": {"type": "string", "contentMediaType": "image/png"}}}}
 _LAYOUT = "/projects/{project}/domains/{domain}/templates/{layout}"
+MaybeVersion = Annotated[int | None, Query(description="Not the live version, but this.", ge=0, le=10**9, examples=[1])]
 VersionInQuery = Annotated[int, Query(description="The number of a version.", ge=0, le=10**9, examples=[1])]
 
 
@@ -76,7 +77,7 @@ def list_all(asked: Here, domain: DomainInQuery = None) -> Response:
 
 
 @router.get(_LAYOUT, operation_id="show_template", responses=reads(models.ShownTemplatesAnswer, "One template."))
-def show(asked: Here, domain: DomainInPath, layout: LayoutInPath, version: VersionInQuery | None = None) -> Response:
+def show(asked: Here, domain: DomainInPath, layout: LayoutInPath, version: MaybeVersion = None) -> Response:
     """Return the template of a layout: the live version, or the one that is asked for."""
     found = upkeep.show_templates(asked.project, domain, layout, version)
     templates = [template_answer(one) for one in found]

@@ -7,13 +7,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_domains import (
-    LONGEST_PATTERN,
-    LONGEST_REASON,
-    VERBS,
-    change_content,
-    domains_content,
-)
+from scrapy_dedup.report.dashboard_domain_changes import LONGEST_REASON, VERBS, change_content
+from scrapy_dedup.report.dashboard_domains import LONGEST_PATTERN, domains_content
 from scrapy_dedup.report.dashboard_frame import Action, Flash
 from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.numbers import count
@@ -86,7 +81,7 @@ def change_domains(request: Request, project_id: str, fields: Form) -> Response:
         return back_to(request, path_of(project, "domains"), _told(request, project, plan))
     nav = nav_of(request, project, "domains")
     content = change_content(verb, plan.steps, _sent(fields, texts), nav, csrf_token=csrf_token(request), wrong=wrong)
-    return show(request, project, "domains", f"{VERBS[verb]}?", content)
+    return show(request, project, "domains", "What would happen", content)
 
 
 @router.post("/p/{project_id}/domains/undo")

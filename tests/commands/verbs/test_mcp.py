@@ -119,9 +119,12 @@ def serving(tmp_path_factory: pytest.TempPathFactory, filled_shop: Shop) -> Iter
 
 def speak_http(serving: Serving, token: str) -> dict[str, Any]:
     async def speak() -> dict[str, Any]:
-        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=30) as http:
-            async with Client(streamable_http_client(serving.url, http_client=http)) as client:
-                return await answers(client)
+        headers = {"Authorization": f"Bearer {token}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=30) as http,
+            Client(streamable_http_client(serving.url, http_client=http)) as client,
+        ):
+            return await answers(client)
 
     return anyio.run(speak)
 

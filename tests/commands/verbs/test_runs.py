@@ -44,6 +44,8 @@ def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
         "reason": "finished",
         "started_at": (NOON + 24 * HOUR).isoformat(),
         "finished_at": (NOON + 26.05 * HOUR).isoformat(),
+        "seen_at": (NOON + 26.05 * HOUR).isoformat(),
+        "so_far": None,
         "seconds": 7380.0,
         "visits": 5,
         "verdicts": {"new": 1, "changed": 1, "unchanged": 2},
@@ -52,6 +54,21 @@ def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
         "request_seconds": 2.5,
     }
     assert (found["runs"][0]["status"], found["runs"][0]["seconds"]) == ("running", None)
+
+
+def test_a_run_under_way_says_how_far_it_is(shop: Shop) -> None:
+    with shop.open() as store:
+        project = shop.project(store)
+        run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        (before,) = [one.run for one in project.runs(99) if one.run.id == run.id]
+        project.report_run(run.id, {"response_received_count": 9, "item_scraped_count": 7}, NOON + HOUR)
+
+    told = next(one for one in shop.run("runs", "--json").json["runs"] if one["id"] == str(run.id))
+
+    assert (before.seen_at, before.silence(NOON)) == (None, None)
+    assert (told["status"], told["seen_at"]) == ("running", (NOON + HOUR).isoformat())
+    assert told["so_far"] == {"responses": 9, "items": 7}
+    assert "silent" in shop.run("runs").out
 
 
 def test_a_person_reads_a_table_newest_first(shop: Shop, runs: list[str]) -> None:

@@ -1,9 +1,9 @@
 """A store that real crawls have filled, for the dashboard to show; and a project of texts that hate us."""
 
 import shutil
+import sys
 import uuid
 from collections.abc import Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from importlib.util import module_from_spec, spec_from_file_location
@@ -16,6 +16,7 @@ from scrapy.settings import default_settings
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.domain_models import Domain
 from scrapy_dedup.store.layout_records import AlarmRecord
 from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, SourceRecord
@@ -65,7 +66,9 @@ def fill(folder: Path, editions: Sequence[int] = (1, 2)) -> Filled:
         for edition in editions:
             server.site = _almanac(folder / "site", f"http://{HARBOUR}:{port}", edition)
             _ready(server, port)
-            crawled.crawl("walker", "-a", f"start=http://{HARBOUR}:{port}/index.html", DEDUP_KEEP_PAGES=2, DEDUP_DIFF=True)
+            crawled.crawl(
+                "walker", "-a", f"start=http://{HARBOUR}:{port}/index.html", DEDUP_KEEP_PAGES=2, DEDUP_DIFF=True
+            )
         pages = site(FEW, f"http://{HOSPITAL}:{port}")
         server.site = {**pages}
         crawled.crawl("hospital", "-a", f"start={' '.join(addresses(pages, FEW))}", DEDUP_LANGUAGES=["nl"])
@@ -86,8 +89,6 @@ def _almanac(folder: Path, origin: str, edition: int) -> Site:
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
-    import sys
-
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     shutil.rmtree(folder, ignore_errors=True)
@@ -109,8 +110,6 @@ def add_registry(store: Store, project: ProjectStore) -> None:
     service.blacklist_domain("spam.example", at, by="editor", reason="Sells links")
     until = at + timedelta(days=30)
     service.blacklist_domain("cheap-anchors.example", at, by="editor", reason="Copies other sites", expires_at=until)
-    layout = next(iter(project.layout_runs(HARBOUR)), None) if hasattr(project, "layout_runs") else None
-    del layout
 
 
 def add_hostile(store: Store, project: ProjectStore) -> None:
@@ -120,11 +119,15 @@ def add_hostile(store: Store, project: ProjectStore) -> None:
     project.end_run(run.id, status="finished", reason=ALL, stats=_stats(), finished_at=at - timedelta(hours=1))
     project.begin_run(spider=ALL + "s" * 100_000, jobdir=None, started_at=at - timedelta(hours=1))
     for number, (url, title) in enumerate(((HOSTILE_URL, ALL), ("http://evil.example/long", "t" * 10_000_000))):
-        html = f"<html><head><title>{title}</title></head><body><p>{ALL}</p><script>window.__ran=1</script></body></html>"
+        html = (
+            f"<html><head><title>{title}</title></head><body><p>{ALL}</p><script>window.__ran=1</script></body></html>"
+        )
         key = page_key(url)
         project.write(
             [
-                DocumentRecord(key, url, "evil.example", "completed", at, title=title, chars_in=50, chars_out=20 + number),
+                DocumentRecord(
+                    key, url, "evil.example", "completed", at, title=title, chars_in=50, chars_out=20 + number
+                ),
                 SourceRecord(key, url, "evil.example", "html", html, at, title=title, cleaned_content=ALL),
                 CrawledUrlRecord(key, url, "evil.example", "crawled", at, http_status=200, document_key=key),
             ]
@@ -137,8 +140,6 @@ def add_hostile(store: Store, project: ProjectStore) -> None:
 
 
 def _domain(project_id: uuid.UUID, name: str, at: datetime) -> Domain:
-    from scrapy_dedup.store.codec import column_text
-
     text = column_text(name)
     return Domain(
         project_id=project_id,

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 import uvicorn
-from playwright.sync_api import Browser, Page, Request, Response
+from playwright.sync_api import Browser, Page, Request, Response, ViewportSize
 
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
@@ -24,7 +24,7 @@ from tests.browser import Scheme
 from tests.commands.running import scrapy
 from tests.web.dashboard.filled import HOSTILE_PROJECT, PROJECT, Filled
 
-TOKEN = "a-token-for-tests"  # noqa: S105 (what else)
+TOKEN = "a-token-for-tests"
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def seen(
     with_script: bool = True,
 ) -> Iterator[Seen]:
     """Yield a page of the dashboard, opened with a session of its own."""
-    size = {"width": width, "height": 900}
+    size = ViewportSize(width=width, height=900)
     context = browser.new_context(viewport=size, color_scheme=scheme, java_script_enabled=with_script)
     try:
         page = context.new_page()

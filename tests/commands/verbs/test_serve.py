@@ -1,0 +1,145 @@
+"""`scrapy dedup serve` as a user runs it: a real server in a process of its own."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from tests.commands.running import PROJECT, Shop, scrapy
+
+SECONDS = 60
+
+
+@contextmanager
+def serving_in(folder: Path, *words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+    """Run the server; give its process and what it printed."""
+    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json", *words]
+    with (folder / "err").open("w") as err:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=err, text=True, env={**os.environ, **environment}
+        )
+        assert process.stdout is not None
+        try:
+            yield process, _printed(process)
+        finally:
+            process.terminate()
+            process.wait(SECONDS)
+            process.stdout.close()
+
+
+def _printed(process: subprocess.Popen[str]) -> Any:
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if line == "}\n":
+            return json.loads("".join(lines))
+    raise AssertionError("it ended before it served")
+
+
+def _token(url: str) -> str:
+    return parse_qs(urlsplit(url).query)["token"][0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_until_a_signal_ends_it(shop: Shop, number: signal.Signals):
+    with serving_in(shop.folder, *shop.settings, "-L", "INFO") as (process, printed):
+        api = httpx.get(f"{printed['api']}projects", headers={"Authorization": f"Bearer {printed['token']}"})
+        with httpx.Client(follow_redirects=True) as browser:
+            page = browser.get(printed["url"])
+        process.send_signal(number)
+        code = process.wait(SECONDS)
+    err = (shop.folder / "err").read_text()
+
+    assert printed["project"] == PROJECT
+    assert [one["name"] for one in api.json()["projects"]] == [PROJECT]
+    assert (page.status_code, "token" in str(page.url)) == (200, False)
+    assert code == 0
+    assert "GET /login 303" in err
+    assert _token(printed["url"]) not in err
+    assert "Traceback" not in err
+
+
+def test_a_store_that_does_not_exist_is_served_empty(tmp_path: Path):
+    with serving_in(tmp_path) as (_, printed):
+        found = httpx.get(
+            f"{printed['api']}projects/scrapybot/stats", headers={"Authorization": f"Bearer {printed['token']}"}
+        )
+
+    assert found.json()["total"]["pages"] == 0
+
+
+def test_a_token_of_one_s_own_is_not_printed(tmp_path: Path):
+    with serving_in(tmp_path, "-s", "DEDUP_SERVE_TOKEN=my-own-secret") as (_, printed):
+        found = httpx.get(f"{printed['api']}projects", headers={"Authorization": "Bearer my-own-secret"})
+        wrong = httpx.get(f"{printed['api']}projects")
+
+    assert "my-own-secret" not in json.dumps(printed)
+    assert (found.status_code, wrong.status_code) == (200, 401)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])
+def test_other_machines_are_served_only_with_a_token_of_one_s_own(tmp_path: Path, host: str):
+    told = scrapy("dedup", "serve", "--host", host, folder=tmp_path)
+
+    assert (told.code, told.out) == (2, "")
+    assert "DEDUP_SERVE_TOKEN" in told.err
+    assert not (tmp_path / ".scrapy").exists()
+
+
+def test_a_port_that_is_taken_is_told(tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        told = scrapy("dedup", "serve", "--port", str(other.getsockname()[1]), folder=tmp_path)
+
+    assert (told.code, told.out) == (1, "")
+    assert "cannot listen on 127.0.0.1" in told.err
+    assert told.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("port", ["x", "-1", "70000"])
+def test_a_port_that_is_none_is_told(tmp_path: Path, port: str):
+    told = scrapy("dedup", "serve", f"--port={port}", folder=tmp_path)
+
+    assert told.code == 2
+    assert "serve_port" in told.err
+
+
+def test_a_header_without_end_is_not_kept(tmp_path: Path):
+    with serving_in(tmp_path) as (_, printed):
+        parts = urlsplit(printed["api"])
+        with socket.create_connection((parts.hostname or "", parts.port or 0), SECONDS) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 40_000)
+            answer = client.recv(1_000)
+
+    assert answer.startswith(b"HTTP/1.1 400")
+
+
+def test_a_missing_extra_is_named(tmp_path: Path):
+    """A machine without FastAPI: a module of its name that is not there for `find_spec`."""
+    blocker = tmp_path / "sitecustomize.py"
+    blocker.write_text(
+        "import importlib.util as util\n"
+        "find = util.find_spec\n"
+        "util.find_spec = lambda name, package=None: None if name == 'fastapi' else find(name, package)\n"
+    )
+    told = subprocess.run(  # noqa: PLW1510 (the test looks at the code)
+        [sys.executable, "-m", "scrapy", "dedup", "serve"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+
+    assert told.returncode == 1
+    assert told.stderr == "scrapy dedup: serve needs fastapi: pip install 'scrapy_dedup[server]'\n"

@@ -1,0 +1,116 @@
+"""One domain on the dashboard, as HTML."""
+
+from dataclasses import replace
+
+import pytest
+
+from scrapy_dedup.report.dashboard_domain import domain_content
+from scrapy_dedup.report.dashboard_domain_values import (
+    AlarmLine,
+    BlockLine,
+    DomainView,
+    KeptLine,
+    LayoutCard,
+    LayoutPictureFacts,
+    PageLine,
+    Registered,
+)
+from scrapy_dedup.report.dashboard_refine import RefineState
+from tests.report.builders import NOON
+from tests.report.hostile import ALL, HOSTILE
+from tests.report.pictures import boxes
+
+BASE = "/p/1/"
+
+
+def a_block(text: str = "Contact us", **other: str) -> BlockLine:
+    return BlockLine(text, "body>footer>p", "template", 39, 40, "0123456789abcdef", **other)
+
+
+def a_view(**other: object) -> DomainView:
+    view = DomainView(
+        "shop.example",
+        BASE,
+        registered=Registered("PROCESSED_HIGH_QUALITY", 0.8, 0.7, 3, 1, 40, 1_000, 400, discovered_at=NOON),
+        layouts=(LayoutCard("05b8c1d2e3f40718", "article", 40, (10, 30), state="live", version=3),),
+        all_layouts=1,
+        blocks=(a_block(),),
+        all_blocks=1,
+        pages=(PageLine("0" * 32, "http://shop.example/", "Shop", "completed", "new", 10, 5, NOON),),
+        all_pages=1,
+    )
+    return replace(view, **other)  # type: ignore[arg-type]
+
+
+def a_hostile_view() -> DomainView:
+    found = Registered(
+        ALL, twin=ALL, joined_to=ALL, is_blacklisted=True, blacklisted_by=ALL, blacklist_reason=ALL * 900
+    )
+    card = LayoutCard(ALL, ALL, 1, (1, 2), ALL, ALL, ALL, 1, 0.5, ALL, LayoutPictureFacts(5, 5, boxes()))
+    return DomainView(
+        ALL,
+        BASE,
+        registered=found,
+        layouts=(card,) * 24,
+        all_layouts=10**6,
+        alarms=(AlarmLine(ALL, ALL, NOON),) * 1_000,
+        blocks=(BlockLine(ALL + "b" * 10_000_000, ALL, ALL, 1, 2, ALL, ALL, ALL),) * 40,
+        all_blocks=10**6,
+        kept=(KeptLine(ALL, ALL, ALL),) * 5_000,
+        pages=(PageLine(ALL, "javascript:window.__ran=1", ALL * 1_000, ALL, ALL, None, None, None),) * 25,
+        next_pages="c",
+        refine=RefineState("j", ALL, outcome=ALL),
+    )
+
+
+def test_hostile_text_is_escaped_and_bounded() -> None:
+    html = domain_content(a_hostile_view(), "token")
+
+    assert HOSTILE not in html
+    assert "<script" not in html
+    assert 'href="javascript:' not in html
+    assert "\u202e" not in html
+    assert len(html) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        pytest.param(
+            {"twin": "www.shop.example", "pages_alike": 7, "pages_unlike": 1}, "7 pages alike, 1 unlike", id="twin"
+        ),
+        pytest.param({"joined_to": "www.shop.example", "pages_alike": 7}, "One site with", id="joined"),
+        pytest.param(
+            {"is_blacklisted": True, "blacklisted_at": NOON, "blacklisted_by": "Ann", "blacklist_reason": "Spam"},
+            "By <bdi>Ann</bdi> on",
+            id="blacklisted",
+        ),
+        pytest.param(
+            {"blacklisted_at": NOON, "blacklist_expires_at": NOON}, "It was blacklisted until", id="expired-blacklist"
+        ),
+    ],
+)
+def test_registry_is_told(change: dict[str, object], told: str) -> None:
+    view = a_view(registered=replace(Registered("DISCOVERED"), **change))  # type: ignore[arg-type]
+
+    assert told in domain_content(view, "token")
+
+
+def test_kept_block_offers_to_take_it_back() -> None:
+    html = domain_content(a_view(blocks=(replace(a_block(), is_kept=True),)), "token")
+
+    assert "take_back=1" in html
+    assert ">Take back<" in html
+
+
+def test_blocks_behind_the_first_are_folded_and_all_are_counted() -> None:
+    html = domain_content(a_view(blocks=(a_block(),) * 15, all_blocks=40), "token")
+
+    assert "<summary>5 more blocks</summary>" in html
+    assert "… and 25 more" in html
+
+
+def test_every_form_has_the_token() -> None:
+    html = domain_content(a_view(), "the-token")
+
+    assert html.count('method="post"') == html.count('name="csrf_token" value="the-token"') > 0

@@ -1,0 +1,327 @@
+"""The registry's rows and lists, on both databases."""
+
+import base64
+import json
+import uuid
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+
+from scrapy_dedup.core.domain_states import DomainStatus, Standing
+from scrapy_dedup.store import candidates, domain_lists, domains
+from scrapy_dedup.store.candidates import NewCandidate
+from scrapy_dedup.store.domain_lists import SORTS, CursorError, DomainChoice, DomainSort
+from scrapy_dedup.store.domains import Pair
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import NOON, a_time
+
+NAMES = ["example.org", "[::1]:8000", "a-b.example", "aa.example", "a_b.example", "127.0.0.1:99", "xn--bcher-kva.de"]
+
+
+def register(project: ProjectStore, *names: str) -> set[str]:
+    with project.transaction(write=True) as connection:
+        return domains.register(connection, project.id, names, NOON)
+
+
+def change(project: ProjectStore, values: dict[str, dict[str, Any]]) -> None:
+    with project.transaction(write=True) as connection:
+        rows = domains.find(connection, project.id, values)
+        for name, each in values.items():
+            domains.change(connection, {rows[name].domain_id: each}, NOON)
+
+
+def find(project: ProjectStore, *names: str) -> dict[str, domains.StoredDomain]:
+    with project.transaction() as connection:
+        return domains.find(connection, project.id, names)
+
+
+def listed(project: ProjectStore, choice: DomainChoice) -> domain_lists.DomainList:
+    with project.transaction() as connection:
+        return domain_lists.list_domains(connection, project.id, choice)
+
+
+def all_pages(project: ProjectStore, sort: DomainSort, limit: int, **choice: Any) -> list[str]:
+    names: list[str] = []
+    after = None
+    while True:
+        found = listed(project, DomainChoice(sort=sort, limit=limit, after=after, **choice))
+        names += [each.domain_name for each in found.domains]
+        after = found.next
+        if after is None:
+            return names
+
+
+def test_a_name_is_registered_once(project: ProjectStore) -> None:
+    assert register(project, "example.org", "a.example") == {"example.org", "a.example"}
+    assert register(project, "b.example", "example.org") == {"b.example"}
+
+    row = find(project, "example.org")["example.org"]
+    assert (row.status, row.pages, row.best_confidence_score, row.discovered_at) == ("DISCOVERED", 0, None, NOON)
+
+
+def test_projects_have_domains_of_their_own(store: Store, project: ProjectStore) -> None:
+    register(project, "example.org")
+
+    other = store.project("other")
+
+    assert find(other, "example.org") == {}
+    assert register(other, "example.org") == {"example.org"}
+
+
+def test_more_names_than_one_statement_takes(project: ProjectStore) -> None:
+    names = [f"{number}.example" for number in range(1_203)]
+
+    assert register(project, *names) == set(names)
+    assert find(project, *names).keys() == set(names)
+
+
+def test_twins_know_of_each_other_whichever_came_first(project: ProjectStore) -> None:
+    register(project, "example.org", "www.shop.example")
+    register(project, "www.example.org", "shop.example", "alone.example")
+
+    twins = {name: row.twin for name, row in find(project, "example.org", "www.example.org", "shop.example").items()}
+    assert twins == {
+        "example.org": "www.example.org",
+        "www.example.org": "example.org",
+        "shop.example": "www.shop.example",
+    }
+    assert find(project, "alone.example")["alone.example"].twin is None
+
+
+def test_a_joined_name_is_found_with_the_one_that_stands_for_both(project: ProjectStore) -> None:
+    register(project, "example.org", "www.example.org", "alone.example")
+    change(project, {"example.org": {"joined_to": "www.example.org"}})
+    rows = find(project, "example.org", "www.example.org", "alone.example")
+
+    with project.transaction() as connection:
+        pairs = domains.find_pairs(
+            connection, project.id, ["example.org", "www.example.org", "alone.example", "no.org"]
+        )
+
+    both = Pair(rows["www.example.org"], rows["example.org"])
+    assert pairs == {"example.org": both, "www.example.org": both, "alone.example": Pair(rows["alone.example"])}
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        pytest.param(["*.example"], ["a-b.example", "a_b.example", "aa.example"], id="star"),
+        pytest.param(["a?.example"], ["aa.example"], id="question-mark"),
+        pytest.param(["a_b.example"], ["a_b.example"], id="underscore-is-a-letter"),
+        pytest.param(["a_*"], ["a_b.example"], id="underscore-is-a-letter-in-a-pattern-too"),
+        pytest.param(["%"], [], id="percent-is-a-letter"),
+        pytest.param(["!*"], [], id="the-escape-is-a-letter"),
+        pytest.param(["[::1]*"], ["[::1]:8000"], id="brackets-are-letters"),
+        pytest.param(["BÜCHER.*", "Example.ORG"], ["example.org", "xn--bcher-kva.de"], id="several"),
+        pytest.param(["a\0*", "\ud800*", "*" * 1_000 + "!", "*" * 9, "*a" * 9], [], id="hostile"),
+        pytest.param([], [], id="none"),
+    ],
+)
+def test_patterns_stand_for_names(project: ProjectStore, patterns: list[str], names: list[str]) -> None:
+    register(project, *NAMES)
+
+    with project.transaction() as connection:
+        found = domains.matching(connection, project.id, patterns)
+
+    assert [each.domain_name for each in found] == names
+
+
+def test_a_pattern_of_a_list_that_is_too_long_fits_nothing(project: ProjectStore) -> None:
+    register(project, *NAMES)
+
+    assert listed(project, DomainChoice(pattern="*" * 400)).total == 0
+
+
+def test_a_pattern_of_a_list_is_a_part_of_names(project: ProjectStore) -> None:
+    register(project, *NAMES)
+
+    assert all_pages(project, "name", 2, pattern="b.ex") == ["a-b.example", "a_b.example"]
+    assert all_pages(project, "name", 2, pattern="a*b.example") == ["a-b.example", "a_b.example"]
+
+
+VALUES: list[dict[str, Any]] = [
+    {"pages": 3, "best_confidence_score": 0.5, "boilerplate_share": 0.25, "last_crawled_at": a_time(3)},
+    {"pages": 3, "best_confidence_score": None, "boilerplate_share": 0.25, "last_crawled_at": None},
+    {"pages": 1, "best_confidence_score": 0.1, "boilerplate_share": 1 / 3, "last_crawled_at": a_time(1 / 7)},
+    {"pages": 0, "best_confidence_score": None, "boilerplate_share": 0.0, "last_crawled_at": a_time(3)},
+    {"pages": 7, "best_confidence_score": 0.5, "boilerplate_share": 0.9, "last_crawled_at": None},
+    {"pages": 3, "best_confidence_score": 1.0, "boilerplate_share": 0.1, "last_crawled_at": a_time(9)},
+    {"pages": 0, "best_confidence_score": 0.0, "boilerplate_share": 0.0, "last_crawled_at": None},
+]
+COLUMNS = {
+    "pages": "pages",
+    "confidence": "best_confidence_score",
+    "boilerplate": "boilerplate_share",
+    "crawled": "last_crawled_at",
+}
+
+
+@pytest.mark.parametrize("descending", [False, True], ids=["up", "down"])
+@pytest.mark.parametrize("sort", SORTS)
+def test_a_list_has_each_domain_once_in_one_order_however_long_its_pages_are(
+    project: ProjectStore,
+    sort: DomainSort,
+    descending: bool,  # noqa: FBT001
+) -> None:
+    register(project, *NAMES)
+    change(project, dict(zip(NAMES, VALUES, strict=True)))
+
+    whole = all_pages(project, sort, 100, descending=descending)
+
+    def value(name: str) -> Any:
+        return VALUES[NAMES.index(name)][COLUMNS[sort]] if sort in COLUMNS else 0
+
+    known = sorted((name for name in NAMES if value(name) is not None), key=lambda name: (value(name), name))
+    unknown = sorted(name for name in NAMES if value(name) is None)
+    assert whole == known[::-1] + unknown[::-1] if descending else known + unknown
+    for limit in (1, 2, 3):
+        assert all_pages(project, sort, limit, descending=descending) == whole
+
+
+def test_a_list_says_how_many_were_chosen_and_where_it_goes_on(project: ProjectStore) -> None:
+    register(project, *NAMES)
+    change(project, {"example.org": {"status": "BLACKLISTED"}})
+
+    some = listed(project, DomainChoice(limit=2))
+    chosen = listed(project, DomainChoice(status=DomainStatus.BLACKLISTED, limit=1))
+
+    assert (len(some.domains), some.total, some.next is None) == (2, 7, False)
+    assert ([each.domain_name for each in chosen.domains], chosen.total, chosen.next) == (["example.org"], 1, None)
+
+
+def test_no_list_is_longer_than_a_thousand(project: ProjectStore) -> None:
+    register(project, *(f"{number}.example" for number in range(1_002)))
+
+    assert len(listed(project, DomainChoice(limit=10**9)).domains) == 1_000
+    assert len(listed(project, DomainChoice(limit=-1)).domains) == 1
+
+
+def test_a_cursor_belongs_to_its_order(project: ProjectStore) -> None:
+    register(project, *NAMES)
+    after = listed(project, DomainChoice(limit=1)).next
+
+    with pytest.raises(CursorError, match="first page again"):
+        listed(project, DomainChoice(sort="pages", after=after))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_whatever_a_cursor_holds_is_refused_or_read(lasting: Store, data: st.DataObject) -> None:
+
+    sort = data.draw(st.sampled_from(SORTS))
+    odd = ["0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59", "2026-03-01T12:00:00", 2**63, -(2**31), 1e308]
+    value = data.draw(st.sampled_from(odd) | st.none() | st.integers() | st.floats() | st.text() | st.booleans())
+    inner = json.dumps([sort, data.draw(st.booleans()), value, data.draw(st.text() | st.none())])
+    cursor = data.draw(st.text() | st.just(base64.urlsafe_b64encode(inner.encode()).decode()))
+
+    try:
+        found = listed(lasting.project("none"), DomainChoice(sort=sort, after=cursor))
+    except CursorError:
+        return
+    assert found.domains == ()
+
+
+def test_counts_are_those_of_statuses_and_twins(project: ProjectStore) -> None:
+    register(project, "example.org", "www.example.org", "a.example", "b.example")
+    change(project, {"www.example.org": {"joined_to": "example.org"}, "b.example": {"status": "BLACKLISTED"}})
+
+    with project.transaction() as connection:
+        counts = domain_lists.count_domains(connection, project.id)
+
+    assert dict(counts.statuses) == {
+        "DISCOVERED": 3,
+        "PROCESSED_HIGH_QUALITY": 0,
+        "PROCESSED_LOW_QUALITY": 0,
+        "BLACKLISTED": 1,
+    }
+    assert (counts.twins, counts.joined, counts.twin_share) == (2, 1, 0.5)
+
+
+def test_nothing_has_no_share_of_twins(project: ProjectStore) -> None:
+    with project.transaction() as connection:
+        assert domain_lists.count_domains(connection, project.id).twin_share == 0.0
+
+
+def test_a_standing_comes_back_as_it_was_written(project: ProjectStore) -> None:
+    register(project, "example.org")
+    row = find(project, "example.org")["example.org"]
+    standing = Standing(DomainStatus.BLACKLISTED, DomainStatus.DISCOVERED, NOON, "ann", "why", a_time(5))
+
+    with project.transaction(write=True) as connection:
+        domains.set_standings(connection, [row], [standing], a_time(1))
+
+    changed = find(project, "example.org")["example.org"]
+    assert (changed.standing, changed.updated_at) == (standing, a_time(1))
+
+
+@pytest.mark.parametrize(
+    ("at", "names"),
+    [
+        pytest.param(NOON, ["a.example", "b.example"], id="before"),
+        pytest.param(a_time(1), ["a.example"], id="at-its-end"),
+    ],
+)
+def test_a_blacklist_that_is_over_is_none(project: ProjectStore, at: datetime, names: list[str]) -> None:
+    register(project, "a.example", "b.example", "c.example")
+    ends = {"status": "BLACKLISTED", "blacklist_expires_at": NOON + timedelta(hours=1)}
+    change(project, {"a.example": {"status": "BLACKLISTED"}, "b.example": ends})
+
+    with project.transaction() as connection:
+        assert [row.domain_name for row in domains.blacklisted(connection, project.id, at)] == names
+        over = [row.domain_name for row in domains.expired(connection, project.id, at)]
+    assert over == ([] if len(names) == 2 else ["b.example"])
+
+
+def test_candidates_are_told_newest_first_with_their_session(project: ProjectStore) -> None:
+    with project.transaction(write=True) as connection:
+        session = candidates.begin_session(connection, project.id, "spring\0", NOON)
+        new = [NewCandidate("https://a.example/\ud800", "one\0", "a.example", "T", 0.5, 3)]
+        candidates.add(
+            connection, project.id, session, [*new, NewCandidate("https://a.example/2", "e", "a.example")], NOON
+        )
+        candidates.add(connection, project.id, session, [], NOON)
+
+        found = candidates.of_domains(connection, project.id, ["a.example", "b.example"], 10)
+        with_one = candidates.with_candidate(connection, project.id, ["a.example", "b.example"])
+
+    assert [each.url for each in found] == ["https://a.example/2", "https://a.example/\N{REPLACEMENT CHARACTER}"]
+    assert (found[1].engine, found[1].title, found[1].confidence, found[1].rank) == ("one\ufffd", "T", 0.5, 3)
+    assert (found[1].session_id, found[1].session_name) == (session, "spring\ufffd")
+    assert with_one == {"a.example"}
+
+
+def test_a_session_of_the_same_name_goes_on_and_its_counts_add_up(project: ProjectStore) -> None:
+    with project.transaction(write=True) as connection:
+        session = candidates.begin_session(connection, project.id, "spring", NOON)
+        candidates.add_counts(connection, session, {"new": 2, "known": 1}, NOON)
+        assert candidates.begin_session(connection, project.id, "spring", a_time(1)) == session
+        assert candidates.begin_session(connection, project.id, "summer", a_time(1)) != session
+        candidates.add_counts(connection, session, {"new": 3}, a_time(1))
+
+        row = connection.execute(text("SELECT counts FROM discovery_session WHERE name = 'spring'")).scalar_one()
+
+    assert (row if isinstance(row, dict) else json.loads(row)) == {"known": 1, "new": 5}
+
+
+def test_domains_and_candidates_go_with_their_project(store: Store, project: ProjectStore) -> None:
+    register(project, "example.org")
+    with project.transaction(write=True) as connection:
+        session = candidates.begin_session(connection, project.id, "spring", NOON)
+        candidates.add(
+            connection, project.id, session, [NewCandidate("https://example.org/", "e", "example.org")], NOON
+        )
+
+    with store.session() as opened:
+        opened.execute(text("DELETE FROM projects"))
+        for table in ("domain", "candidates", "discovery_session"):
+            assert opened.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+
+
+def test_an_id_that_is_not_there_is_none(project: ProjectStore) -> None:
+    with project.transaction() as connection:
+        assert domains.find_by_id(connection, project.id, uuid.uuid4()) is None

@@ -1,0 +1,41 @@
+"""What tests of the dashboard's pages look for in a page that is open."""
+
+from urllib.parse import quote
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.page_lists import ListedPage, PageChoice, list_pages
+from tests.web.dashboard.filled import HARBOUR
+from tests.web.dashboard.serving import Dashboard
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe complains of, each with the elements."""
+    found = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {[node['target'] for node in one['nodes'][:3]]}" for one in found]
+
+
+def harbour_pages(dashboard: Dashboard) -> list[ListedPage]:
+    """Return the stored pages of the harbour's site that have items."""
+    choice = PageChoice(domain=HARBOUR, status="completed", limit=200)
+    return list(list_pages(dashboard.store, dashboard.project, choice).pages)
+
+
+def a_changed_page(dashboard: Dashboard) -> ListedPage:
+    """Return a page of the harbour that the second crawl found changed."""
+    return min((page for page in harbour_pages(dashboard) if page.verdict == "changed"), key=lambda page: page.url)
+
+
+def page_path(dashboard: Dashboard, page: ListedPage) -> str:
+    return f"{dashboard.path('page')}?key={page.page_key.hex()}"
+
+
+def config_path(dashboard: Dashboard, page: ListedPage) -> str:
+    """Return the path of the harbour's configuration, with a page to look at."""
+    return f"{dashboard.path('domains', HARBOUR, 'config')}?page={quote(page.url, safe='')}"
+
+
+def key_of(url: str) -> str:
+    return page_key(url).hex()

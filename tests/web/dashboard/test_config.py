@@ -1,0 +1,135 @@
+"""The configuration of a domain: fields with their errors, a look at a stored page, versions."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from scrapy_dedup.core.patterns_config import SiteConfig
+from scrapy_dedup.service.site_config import put_config, read_stored, stored_config
+from tests.browser import Scheme
+from tests.report.hostile import HOSTILE
+from tests.service.stored_pages import NOON
+from tests.web.dashboard.filled import HARBOUR
+from tests.web.dashboard.looking import a_changed_page, config_path, violations
+from tests.web.dashboard.serving import Dashboard, seen
+
+pytestmark = pytest.mark.browser
+SELECTORS = "boilerplate_css_selectors"
+EXPRESSIONS = "boilerplate_text_patterns"
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_editor_opens_fits_and_has_no_violation(
+    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme
+) -> None:
+    path = config_path(dashboard, a_changed_page(dashboard))
+
+    with seen(browser, dashboard, path, width=width, scheme=scheme) as shown:
+        shown.page.locator(f"#{SELECTORS}").fill("main > h1")
+        expect(shown.page.locator("#preview .by-patterns")).to_be_visible()
+        assert violations(shown.page) == []
+        shown.assert_clean()
+
+
+def test_what_would_go_is_shown_while_one_types(browser: Browser, dashboard: Dashboard) -> None:
+    page = a_changed_page(dashboard)
+    title = (page.title or "").partition(" · ")[0]
+
+    with seen(browser, dashboard, config_path(dashboard, page)) as shown:
+        preview = shown.page.locator("#preview")
+        expect(preview.locator("pre")).to_contain_text(title)
+        shown.page.locator(f"#{SELECTORS}").press_sequentially("main > h1")
+        expect(preview.locator(".by-patterns")).to_contain_text("Would go")
+        expect(preview.locator(".by-patterns del")).to_have_text(title)
+        expect(preview.locator("pre")).not_to_contain_text(title)
+        expect(preview.locator(".preview-told")).to_contain_text("1 block would go, 0 would come back")
+        shown.page.locator(f"#{SELECTORS}").fill("")
+        shown.page.locator("#keep_rules").fill("template: outside")
+        expect(preview.locator(".comes-back").first).to_contain_text("Would come back")
+        shown.page.locator("#keep_rules").fill("")
+        shown.page.locator(f"#{EXPRESSIONS}").fill("(unclosed")
+        expect(preview.locator(".wrong-field")).to_contain_text("line 1")
+        shown.assert_clean()
+    assert read_stored(dashboard.store, dashboard.project, HARBOUR) is None
+
+
+def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
+    browser: Browser, own_dashboard: Dashboard
+) -> None:
+    page = a_changed_page(own_dashboard)
+
+    with seen(browser, own_dashboard, config_path(own_dashboard, page), with_script=False) as shown:
+        shown.page.locator(f"#{SELECTORS}").fill("main > h1\n\n.never-there")
+        shown.page.get_by_role("button", name="Preview").click()
+        assert shown.page.locator("#preview .by-patterns").count() == 1
+        assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
+        shown.page.get_by_role("button", name="Try on all stored pages").click()
+        told = own_dashboard.json("config", "set", HARBOUR, SELECTORS, "main > h1", ".never-there", "--dry-run")
+        trial = told["changes"][0]
+        said = shown.page.locator(".looked-at .notice").inner_text()
+        assert f"Of {trial['pages']} stored pages, {trial['changed']} would change" in said
+        assert f"{trial['chars_less']:,} characters less" in said
+        shown.page.get_by_role("button", name="Save").click()
+        assert "Version 1 is saved" in shown.page.locator(".told").inner_text()
+        assert shown.page.locator(f"#{SELECTORS}").input_value() == "main > h1\n.never-there"
+        assert "Version 1" in shown.page.locator(".head .lead").inner_text()
+
+    assert own_dashboard.json("config", "get", HARBOUR)["config"][SELECTORS] == ["main > h1", ".never-there"]
+
+
+def test_errors_stand_at_their_fields_and_nothing_is_lost(browser: Browser, own_dashboard: Dashboard) -> None:
+    page = a_changed_page(own_dashboard)
+
+    with seen(browser, own_dashboard, config_path(own_dashboard, page), with_script=False) as shown:
+        shown.page.locator(f"#{SELECTORS}").fill("p.good\np[<bad")
+        shown.page.locator(f"#{EXPRESSIONS}").fill("fine")
+        shown.page.locator("summary", has_text="PDF files").click()
+        shown.page.locator("#keep_blocks").fill("xyz")
+        shown.page.get_by_role("button", name="Save").click()
+
+        wrong = shown.page.locator(f"#{SELECTORS}-wrong").inner_text()
+        assert wrong.startswith("line 2:")
+        assert "hexadecimal" in shown.page.locator("#keep_blocks-wrong").inner_text()
+        assert shown.page.locator(f"#{EXPRESSIONS}-wrong").count() == 0
+        assert shown.page.locator(f"#{EXPRESSIONS}").input_value() == "fine"
+        assert shown.page.locator(f"#{SELECTORS}").get_attribute("aria-invalid") == "true"
+    assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
+
+
+def test_change_that_somebody_else_made_meanwhile_is_not_overwritten(
+    browser: Browser, own_dashboard: Dashboard
+) -> None:
+    store, project, settings = own_dashboard.store, own_dashboard.project, own_dashboard.server.settings
+
+    with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR, "config")) as shown:
+        put_config(store, project, HARBOUR, SiteConfig(keep_rules=("theirs",)), settings, NOON)
+        shown.page.locator("#keep_rules").fill("mine")
+        shown.page.get_by_role("button", name="Save").click()
+
+        expect(shown.page.get_by_role("alert")).to_contain_text("has version 1 by now, not 0")
+        assert shown.page.locator("#keep_rules").input_value() == "mine"
+    assert stored_config(store, project, HARBOUR) == SiteConfig(keep_rules=("theirs",))
+
+
+def test_hostile_entries_come_back_as_they_are_and_run_nothing(browser: Browser, own_dashboard: Dashboard) -> None:
+    entry = f"  </textarea>{HOSTILE}\u202e\u2066 "
+    several = SiteConfig(keep_rules=(entry,), boilerplate_text_patterns=("two\nlines",))
+    store, project, settings = own_dashboard.store, own_dashboard.project, own_dashboard.server.settings
+    put_config(store, project, HARBOUR, several, settings, NOON)
+
+    with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR, "config")) as shown:
+        assert shown.page.locator("#keep_rules").input_value() == entry
+        # What a form cannot hold is not in it, and stays.
+        assert shown.page.locator(f"#{EXPRESSIONS}").count() == 0
+        shown.page.locator(f"#{SELECTORS}").fill("h6")
+        shown.page.get_by_role("button", name="Save").click()
+        expect(shown.page.locator(".told")).to_contain_text("Version 2")
+        shown.assert_clean()
+    config = stored_config(store, project, HARBOUR)
+    assert config == several.changed(SELECTORS, ["h6"])
+
+
+def test_page_of_another_domain_is_not_looked_at(browser: Browser, dashboard: Dashboard) -> None:
+    path = f"{dashboard.path('domains', HARBOUR, 'config')}?page=http://other.example/"
+
+    with seen(browser, dashboard, path) as shown:
+        assert "is a page of other.example" in shown.page.locator("#preview").inner_text()

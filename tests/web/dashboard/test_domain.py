@@ -1,0 +1,122 @@
+"""One domain on the dashboard: figures, layouts with pictures, pages, blacklist."""
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from scrapy_dedup.service.domains import DomainService
+from scrapy_dedup.store.layout_pictures import StoredPicture
+from scrapy_dedup.store.layout_records import AlarmRecord, from_digits
+from tests.browser import Scheme
+from tests.report.pictures import a_png
+from tests.service.stored_pages import NOON
+from tests.web.dashboard.filled import HARBOUR
+from tests.web.dashboard.looking import harbour_pages, violations
+from tests.web.dashboard.serving import Dashboard, seen
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("with_script", [True, False], ids=["with-script", "without-script"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_domain_opens_fits_and_has_no_violation(
+    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme, *, with_script: bool
+) -> None:
+    path = dashboard.path("domains", HARBOUR)
+
+    with seen(browser, dashboard, path, width=width, scheme=scheme, with_script=with_script) as shown:
+        if with_script:
+            shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+            assert violations(shown.page) == []
+        shown.assert_clean()
+
+
+def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:
+    layouts = dashboard.json("layouts", HARBOUR)["domains"][0]
+    told = dashboard.json("domains", "show", HARBOUR)
+
+    with seen(browser, dashboard, dashboard.path("domains", HARBOUR)) as shown:
+        cards = shown.page.locator(".layout-card").all()
+        assert len(cards) == len(layouts["layouts"])
+        for card, one in zip(cards, layouts["layouts"], strict=True):
+            text = card.inner_text()
+            name = (one["layout"].strip("0") and one["layout"]) or "rest"
+            assert name in text
+            assert f"{one['pages']} page" in text
+            assert f"version {one['template']['version']}" in text
+            assert one["template"]["state"] in text
+        figures = _figures(shown.page.locator(".numbers"))
+        domain = told.get("domain", told)
+        assert figures["pages"] == f"{domain['pages']:,}"
+        assert figures["characters came in"] == f"{domain['chars_in']:,}"
+        assert figures["errors"] == str(domain["errors"])
+
+
+def test_pages_go_on_where_the_list_was_left(browser: Browser, dashboard: Dashboard) -> None:
+    wanted = {page.url for page in harbour_pages(dashboard)}
+
+    with seen(browser, dashboard, dashboard.path("domains", HARBOUR)) as shown:
+        found = set(shown.page.locator("#pages tbody .note").all_inner_texts())
+        while shown.page.get_by_role("link", name="More pages").count():
+            shown.page.get_by_role("link", name="More pages").click()
+            found |= set(shown.page.locator("#pages tbody .note").all_inner_texts())
+        assert wanted <= found
+        shown.go(f"{dashboard.path('domains', HARBOUR)}?after=nonsense")
+        expect(shown.page.locator(".told")).to_contain_text("gone")
+
+
+def test_domain_is_blacklisted_with_its_reason_and_taken_off(browser: Browser, own_dashboard: Dashboard) -> None:
+    with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR), with_script=False) as shown:
+        shown.page.locator("summary", has_text="Blacklist").click()
+        shown.page.get_by_label("Why").fill("<b>Copies</b> \u202e others")
+        shown.page.get_by_label("Until").fill("2099-01-31")
+        shown.page.get_by_role("button", name="Blacklist this domain").click()
+        told = shown.page.locator(".notice.wrong").inner_text()
+        assert "By dashboard" in told
+        assert "<b>Copies</b> ⟨U+202E⟩ others" in told
+        assert "2099-" in told
+        assert _status(own_dashboard) == "BLACKLISTED"
+        shown.page.get_by_role("button", name="Take it off the blacklist").click()
+
+        assert _status(own_dashboard) == "DISCOVERED"
+        assert shown.page.locator(".notice.wrong").count() == 0
+        shown.assert_clean()
+
+
+def test_layout_has_its_picture_and_alarms_are_told(browser: Browser, own_dashboard: Dashboard) -> None:
+    project = own_dashboard.project
+    layout = from_digits(own_dashboard.json("layouts", HARBOUR)["domains"][0]["layouts"][0]["layout"])
+    boxes = [{"number": 1, "x": 1, "y": 1, "width": 50, "height": 20, "kind": "content", "label": "<script>"}]
+    project.put_picture(StoredPicture(HARBOUR, layout, "http://x.example/", NOON, 400, 300, boxes, a_png()))
+    project.write([AlarmRecord(HARBOUR, layout, "content root lost", 9, 10, NOON, raised_at=NOON)])
+
+    with seen(browser, own_dashboard, own_dashboard.path("domains", HARBOUR)) as shown:
+        shown.page.get_by_text("How a page of it looks").click()
+        picture = shown.page.locator(".picture img")
+        expect(picture).to_be_visible()
+        picture.scroll_into_view_if_needed()
+        shown.page.wait_for_function("document.querySelector('.picture img').naturalWidth > 0")
+        assert "content root lost" in shown.page.locator(".alarms").inner_text()
+        assert violations(shown.page) == []
+        shown.assert_clean()
+
+
+def test_hostile_domains_open_as_text(browser: Browser, dashboard: Dashboard) -> None:
+    with seen(browser, dashboard, dashboard.path("domains", "evil.example", project=dashboard.hostile)) as shown:
+        shown.assert_clean()
+        assert len(shown.page.content()) < 1_000_000
+        path = dashboard.path("domains", "<script>window.__ran=1", project=dashboard.hostile)
+        answer = shown.page.goto(dashboard.origin + path)
+        assert answer
+        assert answer.status == 404
+        assert not shown.has_run
+
+
+def _figures(numbers: Locator) -> dict[str, str]:
+    names, found = numbers.locator("dt").all_inner_texts(), numbers.locator("dd").all_inner_texts()
+    return dict(zip(names, found, strict=True))
+
+
+def _status(dashboard: Dashboard) -> str:
+    found = DomainService(dashboard.store, dashboard.project, dashboard.server.settings).find_by_domain_name(HARBOUR)
+    assert found
+    return str(found.status)

@@ -1,0 +1,232 @@
+"""The registry in a browser: sorted, filtered, paged, and changed in bulk with a look before and a way back."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from scrapy_dedup.report.numbers import whole
+from scrapy_dedup.service.domains import DomainService
+from tests.web.dashboard.reading import cells, text_of
+from tests.web.dashboard.serving import Dashboard, seen
+
+pytestmark = pytest.mark.browser
+THREE = ("buoy1.example", "quay2.example", "tide3.example")
+STATUSES = {
+    "discovered": "DISCOVERED",
+    "high quality": "PROCESSED_HIGH_QUALITY",
+    "low quality": "PROCESSED_LOW_QUALITY",
+}
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(".listing tbody th a").all_inner_texts()
+
+
+def everything(dashboard: Dashboard, *options: str) -> list[dict[str, Any]]:
+    """Return the domains as the command lists them."""
+    return list(dashboard.json("domains", "list", "--limit", "1000", *options)["domains"])
+
+
+def status_of(dashboard: Dashboard, name: str) -> str:
+    service = DomainService(dashboard.store, dashboard.project, dashboard.server.settings)
+    found = service.find_by_domain_name(name)
+    assert found
+    return found.status
+
+
+@pytest.mark.parametrize(
+    ("heading", "sort", "options"),
+    [
+        pytest.param("Pages", "descending", ("--sort", "pages", "--descending"), id="pages"),
+        pytest.param("Boilerplate", "descending", ("--sort", "boilerplate", "--descending"), id="boilerplate"),
+        pytest.param("Confidence", "descending", ("--sort", "confidence", "--descending"), id="confidence"),
+        pytest.param("Last crawled", "descending", ("--sort", "crawled", "--descending"), id="crawled"),
+        pytest.param("Status", "ascending", ("--sort", "status"), id="status"),
+        pytest.param("Domain", "descending", ("--sort", "name", "--descending"), id="name-again"),
+    ],
+)
+def test_headings_sort_as_the_command_does(
+    browser: Browser, dashboard: Dashboard, heading: str, sort: str, options: tuple[str, ...]
+) -> None:
+    expected = [one["domain_name"] for one in everything(dashboard, *options)]
+
+    with seen(browser, dashboard, dashboard.path("domains")) as shown:
+        shown.page.get_by_role("link", name=heading, exact=True).click()
+
+        assert names(shown.page) == expected[:50]
+        assert shown.page.locator(f"th[aria-sort={sort}]").inner_text().startswith(heading)
+        shown.page.get_by_role("link", name="Next").click()
+        assert names(shown.page) == expected[50:]
+        shown.page.get_by_role("link", name="From the top").click()
+        assert names(shown.page) == expected[:50]
+
+
+def test_filter_takes_parts_patterns_and_statuses(browser: Browser, dashboard: Dashboard) -> None:
+    listed = everything(dashboard)
+
+    with seen(browser, dashboard, dashboard.path("domains")) as shown:
+        counts = dict(text.rsplit(" ", 1) for text in shown.page.locator(".tabs a").all_inner_texts())
+        assert counts["all"] == whole(len(listed))
+        for label, status in STATUSES.items():
+            assert counts[label] == whole(sum(one["status"] == status for one in listed))
+
+        shown.page.get_by_label("Part of a name").fill("rope")
+        shown.page.get_by_role("button", name="Filter").click()
+        assert names(shown.page) == [one["domain_name"] for one in listed if "rope" in one["domain_name"]]
+
+        shown.page.get_by_label("Part of a name").fill("*2.example")
+        shown.page.get_by_role("button", name="Filter").click()
+        assert names(shown.page) == [one["domain_name"] for one in listed if one["domain_name"].endswith("2.example")]
+
+        shown.page.get_by_role("link", name="Clear").click()
+        shown.page.get_by_role("link", name="high quality").click()
+        assert names(shown.page) == [one["domain_name"] for one in listed if one["status"] == "PROCESSED_HIGH_QUALITY"]
+
+
+def test_rows_say_what_the_command_says(browser: Browser, dashboard: Dashboard) -> None:
+    listed = {one["domain_name"]: one for one in everything(dashboard)}
+
+    with seen(browser, dashboard, dashboard.path("domains") + "?sort=pages&order=down") as shown:
+        rows = {row[1].split("\n")[0]: row for row in cells(shown, ".listing")}
+
+        for name in ("www.port-ellery.example", "linde.example", "rope.example"):
+            assert rows[name][3] == whole(listed[name]["pages"])
+            confidence = listed[name]["best_confidence_score"]
+            assert rows[name][5] == ("\N{EN DASH}" if confidence is None else f"{confidence:.2f}")
+            assert rows[name][2].upper().replace(" ", "_") in listed[name]["status"]
+
+
+def test_share_of_twins_is_told(browser: Browser, dashboard: Dashboard) -> None:
+    with seen(browser, dashboard, dashboard.path("domains")) as shown:
+        assert "(2) are one of a pair with and without www." in text_of(shown, "main")
+
+
+@pytest.mark.parametrize("with_script", [True, False], ids=["script", "no-script"])
+def test_three_are_blacklisted_in_bulk_and_freed_again(
+    browser: Browser,
+    own_dashboard: Dashboard,
+    with_script: bool,  # noqa: FBT001 (a parameter of the table)
+) -> None:
+    dashboard = own_dashboard
+    with seen(browser, dashboard, dashboard.path("domains") + "?q=*[1-3].example", with_script=with_script) as shown:
+        shown.go(dashboard.path("domains") + "?sort=name")
+        for name in THREE[:1]:
+            shown.page.check(f'input[value="{name}"]')
+        shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
+        assert text_of(shown, "h1") == "Blacklist 1 domain?"
+        assert status_of(dashboard, THREE[0]) == "DISCOVERED"
+
+        shown.go(dashboard.path("domains") + "?sort=name&order=up&q=*.example&status=DISCOVERED")
+        shown.page.get_by_text("Paste a list of domains").click()
+        shown.page.get_by_label("Names or URLs").fill("\n".join([*THREE, "no domain at all!", "spam.example"]))
+        shown.page.get_by_label("What to do").select_option("blacklist")
+        shown.page.get_by_role("button", name="Look at what would happen").click()
+        assert text_of(shown, "h1") == "Blacklist 4 domains?"
+        told = text_of(shown, "main")
+        assert "no domain at all! is no domain" in told
+        assert "spam.example is blacklisted already; reason and end are replaced" in told
+        assert [status_of(dashboard, name) for name in THREE] == ["DISCOVERED"] * 3
+
+        shown.page.get_by_label("Reason").fill("<b>Mirrors</b> other sites")
+        shown.page.get_by_role("button", name="Blacklist 4 domains").click()
+        assert "4 domains blacklisted." in text_of(shown, ".told")
+        assert [status_of(dashboard, name) for name in THREE] == ["BLACKLISTED"] * 3
+        shown.go(dashboard.path("domains") + "?status=BLACKLISTED")
+        assert "<b>Mirrors</b> other sites" in text_of(shown, "main")
+        shown.page.go_back()
+
+        shown.page.get_by_role("button", name="Undo").click()
+        assert "4 domains as before." in text_of(shown, ".told")
+        assert [status_of(dashboard, name) for name in THREE] == ["DISCOVERED"] * 3
+        service = DomainService(dashboard.store, dashboard.project, dashboard.server.settings)
+        spam = service.find_by_domain_name("spam.example")
+        assert spam
+        assert (spam.status, spam.blacklist_reason, spam.blacklisted_by) == ("BLACKLISTED", "Sells links", "editor")
+        assert shown.failed == []
+        assert not shown.complaints
+
+
+def test_boxes_choose_and_one_box_chooses_all_of_a_page(browser: Browser, own_dashboard: Dashboard) -> None:
+    dashboard = own_dashboard
+    with seen(browser, dashboard, dashboard.path("domains") + "?q=rope") as shown:
+        bulk = shown.page.locator(".bulk")
+        assert not bulk.is_visible()
+
+        shown.page.get_by_label("Choose all of this page").check()
+
+        number = len(names(shown.page))
+        assert f"With the {number} chosen ones:" in bulk.inner_text()
+        shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
+        assert text_of(shown, "h1") == f"Blacklist {number} domains?"
+        shown.page.get_by_role("link", name="Leave everything as it is").click()
+        assert status_of(dashboard, "rope1.example") == "DISCOVERED"
+
+
+def test_blacklist_ends_at_a_date_that_is_still_to_come(browser: Browser, own_dashboard: Dashboard) -> None:
+    dashboard = own_dashboard
+    today = datetime.now(UTC).date()
+    with seen(browser, dashboard, dashboard.path("domains") + "?q=rope1") as shown:
+        shown.page.check('input[value="rope1.example"]')
+        shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
+        shown.page.get_by_label("Until").fill(str(today))
+        shown.page.get_by_role("button", name="Blacklist 1 domain").click()
+        assert "that day has begun already" in text_of(shown, "[role=alert]")
+        assert status_of(dashboard, "rope1.example") == "DISCOVERED"
+
+        shown.page.get_by_label("Until").fill(str(today + timedelta(days=30)))
+        shown.page.get_by_role("button", name="Blacklist 1 domain").click()
+
+        assert "1 domain blacklisted." in text_of(shown, ".told")
+        service = DomainService(dashboard.store, dashboard.project, dashboard.server.settings)
+        found = service.find_by_domain_name("rope1.example")
+        assert found
+        assert found.blacklist_expires_at
+        assert found.blacklist_expires_at.date() == today + timedelta(days=30)
+
+
+def test_pasted_names_are_registered_and_patterns_stand_for_registered_ones(
+    browser: Browser, own_dashboard: Dashboard
+) -> None:
+    dashboard = own_dashboard
+    with seen(browser, dashboard, dashboard.path("domains")) as shown:
+        shown.page.get_by_text("Paste a list of domains").click()
+        shown.page.get_by_label("Names or URLs").fill("https://New.example/page?q=1\nmünchen.example\nrope.example")
+        shown.page.get_by_role("button", name="Look at what would happen").click()
+        assert "rope.example is registered already" in text_of(shown, "main")
+        shown.page.get_by_role("button", name="Register 2 domains").click()
+        assert "2 domains registered." in text_of(shown, ".told")
+        assert status_of(dashboard, "new.example") == "DISCOVERED"
+
+        shown.page.get_by_text("Paste a list of domains").click()
+        shown.page.get_by_label("Names or URLs").fill("rope?.example")
+        shown.page.get_by_label("What to do").select_option("blacklist")
+        shown.page.get_by_role("button", name="Look at what would happen").click()
+        assert text_of(shown, "h1") == "Blacklist 3 domains?"
+
+
+def test_change_is_taken_back_once(browser: Browser, own_dashboard: Dashboard) -> None:
+    dashboard = own_dashboard
+    with seen(browser, dashboard, dashboard.path("domains") + "?status=BLACKLISTED") as shown:
+        shown.page.check('input[value="spam.example"]')
+        shown.page.get_by_role("button", name="Take off the blacklist…").click()
+        shown.page.get_by_role("button", name="Take 1 domain off the blacklist").click()
+        address = shown.page.url
+        assert status_of(dashboard, "spam.example") == "DISCOVERED"
+
+        shown.page.get_by_role("button", name="Undo").click()
+        assert status_of(dashboard, "spam.example") == "BLACKLISTED"
+        shown.page.goto(address)
+        shown.page.get_by_role("button", name="Undo").click()
+
+        assert "cannot be taken back any more" in text_of(shown, "[role=alert]")
+        assert status_of(dashboard, "spam.example") == "BLACKLISTED"
+
+
+def test_nothing_chosen_and_a_lost_place_in_the_list_are_told(browser: Browser, dashboard: Dashboard) -> None:
+    with seen(browser, dashboard, dashboard.path("domains"), with_script=False) as shown:
+        shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
+        assert "No domain was chosen." in text_of(shown, "[role=alert]")
+        shown.go(dashboard.path("domains") + "?after=nonsense")
+        assert "That part of the list is gone." in text_of(shown, "[role=alert]")

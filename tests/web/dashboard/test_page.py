@@ -1,0 +1,192 @@
+"""One page on the dashboard: figures, the stored page in its sandbox, and text that hates us."""
+
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.explain import explain
+from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.store.writer import ProjectStore
+from tests.browser import Scheme
+from tests.report.hostile import ALL
+from tests.service.stored_pages import NOON
+from tests.web.dashboard.looking import a_changed_page, page_path, violations
+from tests.web.dashboard.serving import Dashboard, seen
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("with_script", [True, False], ids=["with-script", "without-script"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_page_opens_fits_and_has_no_violation(
+    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme, *, with_script: bool
+) -> None:
+    path = page_path(dashboard, a_changed_page(dashboard))
+
+    with seen(browser, dashboard, path, width=width, scheme=scheme, with_script=with_script) as shown:
+        if with_script:
+            shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+            # It is fetched when it comes into view.
+            shown.page.locator("iframe.stored").scroll_into_view_if_needed()
+            shown.page.frame_locator("iframe.stored").locator("body").wait_for()
+            assert violations(shown.page) == []
+        shown.assert_clean()
+
+
+def test_page_says_what_explain_says(browser: Browser, dashboard: Dashboard) -> None:
+    page = a_changed_page(dashboard)
+    told = dashboard.json("explain", page.url)
+
+    with seen(browser, dashboard, page_path(dashboard, page)) as shown:
+        removed = [one["fingerprint"] for one in told["removed"]]
+        assert shown.page.locator("#blocks .key").all_text_contents() == removed
+        assert sorted(set(shown.page.locator(".pane .cut .badge").all_text_contents())) == sorted(
+            {one["layer"] for one in told["removed"]}
+        )
+        facts = dict(
+            zip(
+                shown.page.locator(".facts dt").all_inner_texts(),
+                shown.page.locator(".facts dd").all_inner_texts(),
+                strict=True,
+            )
+        )
+        assert facts["page key"] == told["page_key"]
+        assert facts["verdict"] == told["document"]["verdict"]
+        assert facts["content hash"] == told["document"]["content_hash"]
+        assert facts["cleaned hash"] == told["document"]["cleaned_hash"]
+        decisions = shown.page.locator(".decisions tbody tr")
+        assert decisions.count() == len(told["decisions"])
+        assert shown.page.locator(".chunks > li").count() == len(told["chunks"])
+
+
+def test_what_went_out_stands_beside_the_page_and_what_changed_below(browser: Browser, dashboard: Dashboard) -> None:
+    page = a_changed_page(dashboard)
+    source = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings).source
+    assert source
+
+    with seen(browser, dashboard, page_path(dashboard, page)) as shown:
+        before, after = shown.page.locator("#blocks .pane").all()
+        assert after.locator("pre").inner_text().strip() == (source.cleaned_content or "").strip()
+        boxes = before.bounding_box(), after.bounding_box()
+        assert boxes[0]
+        assert boxes[1]
+        assert boxes[0]["x"] < boxes[1]["x"]
+        assert shown.page.locator("#diff .hunk :is(del, ins)").count() > 0
+
+
+def test_stored_page_has_an_opaque_origin_runs_nothing_and_asks_for_nothing(
+    browser: Browser, own_dashboard: Dashboard
+) -> None:
+    url = "http://evil.example/frame"
+    put_page(
+        own_dashboard.project,
+        url,
+        "<html><head><title>Frame</title><meta http-equiv='refresh' content='0;url=/logout'>"
+        "<link rel=stylesheet href='/canary.css'><style>body { background: url(/canary.png) }</style></head>"
+        "<body onload='parent.__ran=1'><p>Stored words.</p><script>window.__ran = 1; parent.__ran = 1</script>"
+        "<img src='/canary.gif' onerror='parent.__ran=1'><iframe src='/canary-frame'></iframe>"
+        "<form action='/canary-form' method=post><button id=send>Send</button></form>"
+        "<a id=away href='http://elsewhere.example/' target=_top>away</a>"
+        "<object data='/canary-object'></object></body></html>",
+    )
+    path = f"{own_dashboard.path('page')}?key={page_key(url).hex()}"
+
+    with seen(browser, own_dashboard, path) as shown:
+        shown.page.get_by_text("Show the stored page").click()
+        frame = shown.page.frame_locator("iframe.stored")
+        expect(frame.get_by_text("Stored words.")).to_be_visible()
+        inside = next(one for one in shown.page.frames if "page/raw" in one.url)
+        assert inside.evaluate("self.origin") == "null"
+        assert shown.page.evaluate("document.querySelector('iframe.stored').contentDocument") is None
+        frame.locator("#send").click()
+        frame.locator("#away").click()
+        # What would run, would have by the time that another page was asked for and came.
+        shown.page.evaluate("fetch(location.href)")
+        assert not shown.has_run
+        # The browser tells of what it refuses to ask for, too; what came to the server has a status.
+        assert [each for each in shown.failed if not each.startswith("failed ")] == []
+        assert [each for each in shown.asked_elsewhere if f"failed {each}" not in shown.failed] == []
+        assert shown.page.url.endswith(path)
+
+
+def test_raw_page_may_be_framed_by_the_dashboard_alone(browser: Browser, dashboard: Dashboard) -> None:
+    page = a_changed_page(dashboard)
+
+    with seen(browser, dashboard, "/") as shown:
+        answer = shown.page.request.get(f"{dashboard.origin}{dashboard.path('page', 'raw')}?key={page.page_key.hex()}")
+
+    policy = answer.headers["content-security-policy"]
+    assert {"sandbox", "default-src 'none'", "frame-ancestors 'self'"} <= {part.strip() for part in policy.split(";")}
+    assert "allow-" not in policy
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-type"] == "text/html; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "told"),
+    [
+        pytest.param("url=http://never.example/", 404, "never met", id="never-met"),
+        pytest.param("url=javascript:alert(1)", 422, "no URL of a page", id="no-url"),
+        pytest.param(f"url={quote(ALL[:200], errors='replace')}", 422, "no URL", id="hostile"),
+        pytest.param("", 422, "no URL", id="nothing"),
+        pytest.param("key=zz", 404, "32 hexadecimal digits", id="no-key"),
+        pytest.param(f"key={'0' * 32}", 404, "no such page", id="unknown-key"),
+    ],
+)
+def test_what_is_no_page_is_said(browser: Browser, dashboard: Dashboard, query: str, status: int, told: str) -> None:
+    with seen(browser, dashboard, "/") as shown:
+        answer = shown.page.goto(f"{dashboard.origin}{dashboard.path('page')}?{query}")
+
+        assert answer
+        assert answer.status == status
+        assert told in shown.page.locator("main").inner_text()
+        assert not shown.has_run
+
+
+def test_hostile_page_is_text_and_bounded(browser: Browser, own_dashboard: Dashboard) -> None:
+    url = "http://evil.example/worst"
+    blocks = "".join(
+        f"<p>Block {number} &lt;script&gt;window.__ran=1&lt;/script&gt; \u202e</p>" for number in range(100_000)
+    )
+    put_page(
+        own_dashboard.project,
+        url,
+        f"<html><head><title>{'t' * 10_000_000}</title></head><body>{blocks}</body></html>",
+        title="t" * 10_000_000,
+        cleaned=ALL + "</pre></textarea><script>window.__ran=1</script>" + "c" * 10_000_000,
+    )
+    hostile = ALL.replace("\ud800", "")
+    own_dashboard.project.write(
+        [DecisionRecord(page_key(url), "language", "kept", hostile * 100, NOON, {"a": hostile})]
+    )
+
+    with seen(browser, own_dashboard, f"{own_dashboard.path('page')}?key={page_key(url).hex()}") as shown:
+        shown.assert_clean()
+        assert len(shown.page.content()) < 6_000_000
+        assert len(shown.page.title()) < 500
+
+
+def put_page(project: ProjectStore, url: str, html: str, *, title: str = "Frame", cleaned: str = "words") -> None:
+    """Store a page as a crawl would have left it."""
+    key = page_key(url)
+    project.write(
+        [
+            DocumentRecord(key, url, "evil.example", "completed", NOON, title=title, chars_in=50, chars_out=20),
+            SourceRecord(key, url, "evil.example", "html", html, NOON, title=title, cleaned_content=cleaned),
+            CrawledUrlRecord(key, url, "evil.example", "crawled", NOON, http_status=200, document_key=key),
+        ]
+    )
+
+
+def test_removed_block_has_a_link_that_keeps_it(browser: Browser, dashboard: Dashboard) -> None:
+    page = a_changed_page(dashboard)
+    found = explain(dashboard.store, dashboard.project.name, page.url, dashboard.server.settings)
+    first = next(block for block in found.blocks.blocks if block.removal)
+
+    with seen(browser, dashboard, page_path(dashboard, page)) as shown:
+        link = shown.page.locator(f".cut p:has(code:has-text('{to_hex(first.fingerprint)}')) a.keep")
+        # Screen readers get to know which block.
+        assert first.text[:30] in (link.text_content() or "")

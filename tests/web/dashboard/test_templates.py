@@ -1,0 +1,153 @@
+"""Templates on the dashboard: figures, versions, going back to one, and what people decide."""
+
+import pytest
+from playwright.sync_api import Browser, Locator, expect
+
+from scrapy_dedup.service.explain import explain
+from scrapy_dedup.service.reading import read_again
+from scrapy_dedup.service.site_config import Cutter
+from scrapy_dedup.service.site_patterns import patterns_of
+from tests.browser import Scheme
+from tests.web.dashboard.filled import HARBOUR
+from tests.web.dashboard.looking import a_changed_page, violations
+from tests.web.dashboard.serving import Dashboard, seen
+
+pytestmark = pytest.mark.browser
+HEADING = "main > h1"
+
+
+def layout_of(dashboard: Dashboard) -> str:
+    """Return the layout of the harbour's pages."""
+    told = dashboard.json("layouts", HARBOUR)
+    return str(max(told["domains"][0]["layouts"], key=lambda one: one["pages"])["layout"])
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_templates_open_fit_and_have_no_violation(
+    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme
+) -> None:
+    one = dashboard.path("templates", HARBOUR, layout_of(dashboard))
+
+    for path in (dashboard.path("templates"), one, f"{one}?version=2&against=1", f"{one}/rollback?version=1"):
+        with seen(browser, dashboard, path, width=width, scheme=scheme) as shown:
+            assert violations(shown.page) == []
+            shown.assert_clean()
+
+
+def test_list_and_template_say_what_the_command_says(browser: Browser, dashboard: Dashboard) -> None:
+    listed = dashboard.json("templates", "list")["templates"]
+    layout = layout_of(dashboard)
+    told = dashboard.json("templates", "show", HARBOUR, layout)["templates"][0]
+
+    with seen(browser, dashboard, dashboard.path("templates")) as shown:
+        rows = [row.inner_text() for row in shown.page.locator("tbody tr").all()]
+        assert len(rows) == len(listed)
+        for row, one in zip(rows, listed, strict=True):
+            assert one["domain"] in row
+            assert f"{one['version']} of {one['versions']}" in row
+            assert f"{one['confidence']:.2f}" in row
+            assert f"{one['pages']} page" in row
+        shown.go(dashboard.path("templates", HARBOUR, layout))
+        kept, left_out = shown.page.locator("#rules .pane").all()
+        assert [each for one in told["content"] for each in one.values()] == _lines(kept.locator(".scroll").first)
+        assert [each for one in told["exclude"] for each in one.values()] == _lines(left_out.locator(".scroll"))
+        assert shown.page.locator("#versions tbody tr").count() == len(told["versions"])
+
+
+def test_decision_is_tried_made_and_rolled_back_and_the_next_cut_follows(
+    browser: Browser, own_dashboard: Dashboard
+) -> None:
+    layout = layout_of(own_dashboard)
+    title = _title(own_dashboard)
+    assert title in _cut(own_dashboard)
+
+    with seen(browser, own_dashboard, own_dashboard.path("templates", HARBOUR, layout), with_script=False) as shown:
+        shown.page.get_by_label("Decision").select_option("drop")
+        shown.page.get_by_label("CSS selector").fill(HEADING)
+        shown.page.get_by_role("button", name="See what it changes").click()
+        foreseen = own_dashboard.json("templates", "override", HARBOUR, layout, "--drop", HEADING, "--dry-run")
+        number = len(foreseen["effects"])
+        assert number > 0
+        assert (
+            f"Of {foreseen['pages']} stored pages of this layout {number} would"
+            in shown.page.locator("h1 + p").inner_text()
+        )
+        assert title in _cut(own_dashboard)
+        shown.page.get_by_role("button", name="Decide so").click()
+        assert "has the decision" in shown.page.locator(".told").inner_text()
+        assert title not in _cut(own_dashboard)
+
+        shown.page.locator("#versions a[href$='rollback?version=2']").click()
+        assert title not in _cut(own_dashboard)
+        shown.page.get_by_role("button", name="Go back to version 2").click()
+
+        assert "Version 2 is live again" in shown.page.locator(".told").inner_text()
+        assert title in _cut(own_dashboard)
+
+
+def test_decision_is_forgotten(browser: Browser, own_dashboard: Dashboard) -> None:
+    layout = layout_of(own_dashboard)
+    own_dashboard.json("templates", "override", HARBOUR, layout, "--drop", HEADING)
+
+    with seen(browser, own_dashboard, own_dashboard.path("templates", HARBOUR, layout)) as shown:
+        shown.page.locator(".decided").get_by_role("button", name="Forget").click()
+        shown.page.get_by_role("button", name="Decide so").click()
+
+        expect(shown.page.locator(".told")).to_contain_text("has the decision")
+        assert shown.page.locator(".decided").count() == 0
+    assert _title(own_dashboard) in _cut(own_dashboard)
+
+
+def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashboard) -> None:
+    path = dashboard.path("templates", HARBOUR, layout_of(dashboard))
+
+    with seen(browser, dashboard, path) as shown:
+        shown.page.get_by_label("CSS selector").fill("p[<script>window.__ran=1</script>")
+        shown.page.get_by_role("button", name="See what it changes").click()
+
+        field = shown.page.get_by_label("CSS selector")
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert field.input_value() == "p[<script>window.__ran=1</script>"
+        assert shown.page.locator("#selector-wrong").inner_text()
+        assert not shown.has_run
+
+
+@pytest.mark.parametrize(
+    ("steps", "status"),
+    [
+        pytest.param(("nowhere.example", "rest"), 404, id="no-domain"),
+        pytest.param((HARBOUR, "zzzz"), 404, id="no-layout"),
+        pytest.param((HARBOUR, "rest?version=99"), 409, id="no-version"),
+        pytest.param((HARBOUR, "rest?version=x"), 422, id="no-number"),
+    ],
+)
+def test_what_there_is_not_is_said(browser: Browser, dashboard: Dashboard, steps: tuple[str, str], status: int) -> None:
+    with seen(browser, dashboard, "/") as shown:
+        answer = shown.page.goto(f"{dashboard.origin}{dashboard.path('templates', steps[0])}/{steps[1]}")
+
+        assert answer
+        assert answer.status == status
+        assert shown.page.locator("main").inner_text()
+
+
+def _lines(part: Locator) -> list[str]:
+    return [
+        line
+        for row in part.locator("li").all()
+        for line in (row.locator("code").inner_text(), *row.locator(".note").all_inner_texts())
+    ]
+
+
+def _title(dashboard: Dashboard) -> str:
+    page = a_changed_page(dashboard)
+    return (page.title or "").partition(" · ")[0]
+
+
+def _cut(dashboard: Dashboard) -> str:
+    """Return a page of the harbour as the next crawl would cut it."""
+    page, settings = a_changed_page(dashboard), dashboard.server.settings
+    found = explain(dashboard.store, dashboard.project.name, page.url, settings)
+    assert found.source
+    reading = read_again(found.source, settings)
+    assert reading
+    return Cutter(dashboard.project, HARBOUR, settings).cut(reading, patterns_of(settings)).content
