@@ -7,7 +7,7 @@ one PNG a page, theme and width. They are to be looked at; nothing is measured. 
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,8 @@ from tests.web.dashboard.serving import Dashboard, seen, served
 FOLDER: Final = Path("screenshots")
 # Two editions in turn make a trend of new, changed and unchanged pages.
 EDITIONS: Final = (1, 2, 1, 2, 2, 1)
-LOOKS: Final[tuple[tuple[str, int, Scheme], ...]] = (
+Look = tuple[str, int, Scheme]
+LOOKS: Final[tuple[Look, ...]] = (
     ("light", 1280, "light"),
     ("dark", 1280, "dark"),
     ("phone", 390, "light"),
@@ -63,11 +64,11 @@ def _changed_pages(dashboard: Dashboard) -> Iterator[str]:
             yield from (each.visit.page_key.hex() for each in changes if each.visit.verdict == "changed")
 
 
-def shoot(browser: Browser, dashboard: Dashboard, folder: Path) -> list[str]:
+def shoot(browser: Browser, dashboard: Dashboard, folder: Path, looks: Sequence[Look] = LOOKS) -> list[str]:
     """Write the pictures; return what browsers complained of and what does not fit."""
     wrong = []
     running = dashboard.project.begin_run(spider="walker", jobdir=None, started_at=datetime.now(UTC))
-    for look, width, scheme in LOOKS:
+    for look, width, scheme in looks:
         dashboard.project.report_run(running.id, UNDER_WAY, datetime.now(UTC))
         with seen(browser, dashboard, width=width, scheme=scheme) as shown:
             for name, path in pages_of(dashboard).items():

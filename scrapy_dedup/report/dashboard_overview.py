@@ -20,6 +20,7 @@ from scrapy_dedup.report.values import Alarm, DomainFigures
 
 LAST_RUNS: Final = 5
 MOST_ALARMS: Final = 10
+MOST_RUNNING: Final = 3
 VERDICTS: Final = ("new", "changed", "unchanged", "removed")
 
 
@@ -28,16 +29,25 @@ def overview_content(front: FrontPage, nav: Nav) -> Html:
     if front.is_empty:
         return _nothing_yet(nav)
     running = [step for step in reversed(front.steps) if step.is_running]
-    parts = [
-        _head(front, nav),
-        joined(running_card(run, nav, title_level=2) for run in running[:3]),
-        _alarms(front.alarms, nav),
-        _figures(front),
-        _trend(front.steps),
-        _layers(front.ledger) if front.ledger else NOTHING,
-        _two(front, nav),
-    ]
+    cards = joined(running_card(run, nav, title_level=2) for run in running[:MOST_RUNNING])
+    parts = [_head(front, nav), cards, _alarms(front.alarms, nav), sums_content(front, nav)]
     return joined(part for part in parts if part)
+
+
+def sums_content(front: FrontPage, nav: Nav) -> Html:
+    """Return the figures of the first page; a script asks for them again while they are being added up."""
+    layers = _layers(front.ledger) if front.ledger else NOTHING
+    parts = [_figures(front), _trend(front.steps), layers, _two(front, nav)]
+    if not front.is_quick:
+        return Html(f'<div class="sums">\n{joined(part for part in parts if part)}\n</div>')
+    told = Html(
+        '<p class="more">These sums are as of the ends of runs. All pages are being added up, which takes a while; '
+        f'what the layers saved comes then. <a class="without-script" href="{escape(nav.path())}">Refresh</a></p>\n'
+        '<p class="unseen announce">All pages are being added up.</p>'
+    )
+    parts.insert(1, told)
+    content = joined(part for part in parts if part)
+    return Html(f'<div class="sums" data-live="{escape(nav.path("sums"))}" data-state="adding">\n{content}\n</div>')
 
 
 def _nothing_yet(nav: Nav) -> Html:

@@ -104,7 +104,7 @@ def _decide(view: TemplateView, csrf_token: str) -> Html:
         f'spellcheck="false" value="{escape(view.typed[1])}"{told}></label>\n'
         f"{button('See what it changes')}</div>{wrong}"
     )
-    shown = joined(_decided(view, each, csrf_token) for each in view.decided)
+    shown = joined(_decided(view, each, csrf_token) for each in view.decided[:MOST_RULES])
     present = Html(f'<ul class="steps decided">\n{shown}\n</ul>') if view.decided else NOTHING
     lead = Html(
         "What people decide passes on to later versions. Of two decisions about an element the later one counts."

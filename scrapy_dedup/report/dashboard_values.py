@@ -104,6 +104,7 @@ class FrontPage:
         worst: those with the largest share of boilerplate, worst first.
         ledger: as the report has it, without its lists; None where no run left counts.
         steps: the last runs, oldest first.
+        is_quick: the sums are those of the ends of runs; those over all documents are still being made.
     """
 
     at: datetime
@@ -116,6 +117,7 @@ class FrontPage:
     ledger: Ledger | None = None
     steps: Sequence[RunRow] = ()
     alarms: Sequence[Alarm] = ()
+    is_quick: bool = False
 
     @property
     def is_empty(self) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import takewhile
 from typing import Final
+from uuid import UUID
 
 from scrapy_dedup.report.dashboard_values import FoundChange, FrontPage, RunPage, RunRow
 from scrapy_dedup.report.ledger_values import Ledger
@@ -11,8 +12,10 @@ from scrapy_dedup.report.values import DomainFigures
 from scrapy_dedup.service.changes import VERDICTS, Choice, Since, iterate_changes
 from scrapy_dedup.service.layout_overview import open_alarms
 from scrapy_dedup.service.ledger import counts_of_run, make_ledger
-from scrapy_dedup.service.overview import overview
+from scrapy_dedup.service.overview import MUCH, overview
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domain_lists import DomainChoice, list_domains
+from scrapy_dedup.store.domain_sums import domain_sums
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import RunFigures
 from scrapy_dedup.store.writer import ProjectStore
@@ -22,7 +25,6 @@ TREND_RUNS: Final = 24
 WORST_DOMAINS: Final = 8
 CHANGES_SHOWN: Final = 100
 _RUNS_SUMMED: Final = 10_000
-_RUNS_SEARCHED: Final = 100_000
 
 
 def front_page(store: Store, project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
@@ -47,6 +49,30 @@ def front_page(store: Store, project: ProjectStore, settings: Settings, at: date
         ledger=make_ledger(store, project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
         steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
+    )
+
+
+def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> FrontPage:
+    """Return what the first page shows while nobody has added up all documents: sums as of the ends of runs.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    choice = DomainChoice(sort="boilerplate", descending=True, limit=WORST_DOMAINS)
+    with store.session(read_only=True) as session:
+        sums = domain_sums(session, project.id, MUCH)
+        worst = list_domains(session.connection(), project.id, choice).domains
+    return FrontPage(
+        at=at,
+        domains=sums.domains,
+        above=sums.above,
+        pages=sums.pages,
+        chars_in=sums.chars_in,
+        chars_out=sums.chars_out,
+        worst=tuple(DomainFigures(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst),
+        steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
+        alarms=open_alarms(project),
+        is_quick=True,
     )
 
 
@@ -108,7 +134,10 @@ def run_row(figures: RunFigures, at: datetime) -> RunRow:
 
 
 def _find(project: ProjectStore, run_id: str) -> RunFigures | None:
-    return next((each for each in project.runs(_RUNS_SEARCHED) if str(each.run.id) == run_id), None)
+    try:
+        return project.run_figures(UUID(run_id))
+    except ValueError:
+        return None
 
 
 def _ledger(store: Store, project: ProjectStore, settings: Settings, found: RunFigures) -> Ledger | None:

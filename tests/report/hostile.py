@@ -1,5 +1,7 @@
 """A report about a site that hates us."""
 
+import re
+
 from scrapy_dedup.report.explained_values import (
     ExplainedBlock,
     ExplainedChunk,
@@ -35,6 +37,11 @@ from tests.report.builders import (
 HOSTILE = '</title></style><script>window.hacked = 1</script><img src=x onerror="window.hacked=1">\'&amp;'
 NUL_AND_BIDI = "a\x00b\x1bc\u202egnp.exe\u2066\u200b\ufeff\U000e0041\ud800"
 ALL = HOSTILE + NUL_AND_BIDI
+
+
+def without_values(html: str) -> str:
+    """Return HTML without what fields hold: it comes back as it was."""
+    return re.sub(r' value="[^"]*"', "", html)
 
 
 def a_hostile_ledger() -> Ledger:

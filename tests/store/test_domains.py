@@ -9,18 +9,26 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import text
+from sqlalchemy import func, select
 
 from scrapy_dedup.core.domain_states import DomainStatus, Standing
 from scrapy_dedup.store import candidates, domain_lists, domains
 from scrapy_dedup.store.candidates import NewCandidate
 from scrapy_dedup.store.domain_lists import SORTS, CursorError, DomainChoice, DomainSort
+from scrapy_dedup.store.domain_models import Candidate, DiscoverySession, Domain
 from scrapy_dedup.store.domains import Pair
+from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
 
 NAMES = ["example.org", "[::1]:8000", "a-b.example", "aa.example", "a_b.example", "127.0.0.1:99", "xn--bcher-kva.de"]
+
+
+@pytest.fixture
+def project(lasting: Store, request: pytest.FixtureRequest) -> ProjectStore:
+    """A project of its own in one store for all tests."""
+    return lasting.project(request.node.name)
 
 
 def register(project: ProjectStore, *names: str) -> set[str]:
@@ -64,10 +72,10 @@ def test_a_name_is_registered_once(project: ProjectStore) -> None:
     assert (row.status, row.pages, row.best_confidence_score, row.discovered_at) == ("DISCOVERED", 0, None, NOON)
 
 
-def test_projects_have_domains_of_their_own(store: Store, project: ProjectStore) -> None:
+def test_projects_have_domains_of_their_own(lasting: Store, project: ProjectStore) -> None:
     register(project, "example.org")
 
-    other = store.project("other")
+    other = lasting.project("other")
 
     assert find(other, "example.org") == {}
     assert register(other, "example.org") == {"example.org"}
@@ -303,12 +311,12 @@ def test_a_session_of_the_same_name_goes_on_and_its_counts_add_up(project: Proje
         assert candidates.begin_session(connection, project.id, "summer", a_time(1)) != session
         candidates.add_counts(connection, session, {"new": 3}, a_time(1))
 
-        row = connection.execute(text("SELECT counts FROM discovery_session WHERE name = 'spring'")).scalar_one()
+        row = connection.scalars(select(DiscoverySession.counts).where(DiscoverySession.session_id == session)).one()
 
-    assert (row if isinstance(row, dict) else json.loads(row)) == {"known": 1, "new": 5}
+    assert row == {"known": 1, "new": 5}
 
 
-def test_domains_and_candidates_go_with_their_project(store: Store, project: ProjectStore) -> None:
+def test_domains_and_candidates_go_with_their_project(lasting: Store, project: ProjectStore) -> None:
     register(project, "example.org")
     with project.transaction(write=True) as connection:
         session = candidates.begin_session(connection, project.id, "spring", NOON)
@@ -316,10 +324,11 @@ def test_domains_and_candidates_go_with_their_project(store: Store, project: Pro
             connection, project.id, session, [NewCandidate("https://example.org/", "e", "example.org")], NOON
         )
 
-    with store.session() as opened:
-        opened.execute(text("DELETE FROM projects"))
-        for table in ("domain", "candidates", "discovery_session"):
-            assert opened.execute(text(f"SELECT count(*) FROM {table}")).scalar_one() == 0
+    with lasting.session() as opened:
+        ProjectRepository(opened).delete(project.id)
+        for model in (Domain, Candidate, DiscoverySession):
+            left = select(func.count()).select_from(model).where(model.project_id == project.id)
+            assert opened.scalar(left) == 0
 
 
 def test_an_id_that_is_not_there_is_none(project: ProjectStore) -> None:

@@ -259,7 +259,7 @@ def test_the_cache_is_looked_after(served: Served):
 
 def test_the_picture_of_a_layout_is_shown(served: Served):
     client = served.client()
-    layouts = client.get(f"{API}/layouts").json()["domains"][0]["layouts"]
+    layouts = client.get(f"{API}/layouts?domain={DOMAIN}").json()["domains"][0]["layouts"]
     answers = [client.get(f"{API}/domains/{DOMAIN}/layouts/{one['layout']}/picture") for one in layouts]
 
     assert {one.status_code for one in answers} == {200, 404}

@@ -86,8 +86,8 @@ class _Listing:
         if judged.outcome is CandidateOutcome.INVALID:
             self.warnings += 1
             if self.warnings <= _MOST_WARNINGS:
-                url = f" {judged.url}" if judged.url else ""
-                _warn(f"{judged.where}:{url}: {judged.reason}; passed over")
+                url = f"{judged.url}: " if judged.url else ""
+                _warn(f"{judged.where}: {url}{judged.reason}; passed over")
 
 
 def _take(call: Call, intake: CandidateIntake, listing: _Listing) -> bool:

@@ -1,9 +1,6 @@
 """The first page of a project."""
 
 import threading
-import time
-from collections import OrderedDict
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -11,53 +8,18 @@ from uuid import UUID
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from scrapy_dedup.report.dashboard_overview import overview_content
+from scrapy_dedup.report.dashboard_overview import overview_content, sums_content
 from scrapy_dedup.report.dashboard_values import FrontPage
-from scrapy_dedup.service.dashboard import front_page
+from scrapy_dedup.service.dashboard import front_page, quick_front_page
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import nav_of, path_of, show
+from scrapy_dedup.web.dashboard.frame import fragment, nav_of, path_of, show
+from scrapy_dedup.web.dashboard.slow import Slow
 from scrapy_dedup.web.server import Server, server_of
 
 router = APIRouter()
 
-# Sums over all documents cost a second at a million pages. What took long is kept for twenty times as long, so that
-# reading it costs a twentieth of a core at most; what was quick is made anew each time.
-_KEPT_TIMES: Final = 20
-_QUICK_SECONDS: Final = 0.1
-_MOST_PROJECTS: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    page: FrontPage
-    until: float
-
-
-class Fronts:
-    """First pages that took long to make, for a while; one thread makes each."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[UUID, _Kept] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def page(self, server: Server, project: ProjectStore) -> FrontPage:
-        """Return the first page of a project, made now or a while ago: it says when."""
-        # The others wait for the first who asks rather than read the same a second time.
-        with self._lock:
-            began = time.monotonic()
-            kept = self._kept.get(project.id)
-            if kept is not None and began < kept.until:
-                return kept.page
-            page = front_page(server.store, project, server.settings, datetime.now(UTC))
-            ended = time.monotonic()
-            self._kept.pop(project.id, None)
-            if ended - began > _QUICK_SECONDS:
-                self._kept[project.id] = _Kept(page, ended + _KEPT_TIMES * (ended - began))
-                while len(self._kept) > _MOST_PROJECTS:
-                    self._kept.popitem(last=False)
-            return page
-
-
+# So long a reader waits for the sums; beyond it he gets older ones, or others that are quicker to have.
+_WAIT_SECONDS: Final = 2.0
 _CREATING: Final = threading.Lock()
 
 
@@ -78,14 +40,30 @@ def overview(request: Request, project_id: str) -> Response:
     """Return a project's first page."""
     server = server_of(request)
     project = server.project_of(project_id)
-    page = _fronts(request).page(server, project)
+    page = _front(request, server, project)
     return show(request, project, "overview", "Overview", overview_content(page, nav_of(request, project, "overview")))
 
 
-def _fronts(request: Request) -> Fronts:
+@router.get("/p/{project_id}/sums")
+def sums(request: Request, project_id: str) -> Response:
+    """Return the figures of a project's first page, as a piece of it."""
+    server = server_of(request)
+    project = server.project_of(project_id)
+    return fragment(sums_content(_front(request, server, project), nav_of(request, project, "overview")))
+
+
+def _front(request: Request, server: Server, project: ProjectStore) -> FrontPage:
+    at = datetime.now(UTC)
+    page = _fronts(request).page(
+        project.id, lambda: front_page(server.store, project, server.settings, at), wait_seconds=_WAIT_SECONDS
+    )
+    return page if page is not None else quick_front_page(server.store, project, at)
+
+
+def _fronts(request: Request) -> Slow[UUID, FrontPage]:
     state = request.app.state
     with _CREATING:
         if not hasattr(state, "fronts"):
-            state.fronts = Fronts()
-    fronts: Fronts = state.fronts
+            state.fronts = Slow[UUID, FrontPage]()
+    fronts: Slow[UUID, FrontPage] = state.fronts
     return fronts

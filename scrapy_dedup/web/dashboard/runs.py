@@ -28,7 +28,7 @@ from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import Server, server_of
 
 router = APIRouter()
-_AT_ONCE: Final = 50
+_AT_ONCE: Final = 20
 _MOST: Final = 5_000
 _JOBS_SHOWN: Final = 20
 

@@ -1,0 +1,179 @@
+"""`scrapy dedup domains`, as a user runs it."""
+
+import csv
+import getpass
+import json
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord
+from tests.commands.running import Outcome, Shop
+from tests.service.stored_pages import NOON
+
+HOSTILE = "<script>alert(1)</script>\x1b[31m \u202e[red]"
+
+
+@pytest.fixture
+def registered(shop: Shop) -> Shop:
+    done = shop.run("domains", "add", "https://WWW.example.org/", "example.org", "a.example", "bücher.example")
+    assert done.code == 0, done.err
+    return shop
+
+
+def names(done: Outcome) -> list[str]:
+    return [each["domain_name"] for each in done.json["domains"]]
+
+
+def test_added_domains_are_listed_with_their_kinds(registered: Shop) -> None:
+    shown = registered.run("domains", "list")
+    listed = registered.run("domains", "list", "--json").json
+
+    assert [each["domain_name"] for each in listed["domains"]] == [
+        "a.example",
+        "example.org",
+        "www.example.org",
+        "xn--bcher-kva.example",
+    ]
+    assert (listed["total"], listed["next"], listed["twins"], listed["twin_share"]) == (4, None, 2, 0.5)
+    assert listed["statuses"]["DISCOVERED"] == 4
+    assert "4 domains: 4 discovered, 0 high quality, 0 low quality, 0 blacklisted" in shown.out
+    assert "50\N{NO-BREAK SPACE}% have a twin with or without www. (2)" in shown.out
+
+
+def test_a_long_list_goes_on_where_it_ended(registered: Shop) -> None:
+    first = registered.run("domains", "list", "--limit", "3", "--descending", "--json")
+    rest = registered.run("domains", "list", "--descending", "--after", first.json["next"], "--json")
+
+    assert names(first) + names(rest) == ["xn--bcher-kva.example", "www.example.org", "example.org", "a.example"]
+    assert registered.run("domains", "list", "--after", "nonsense").code == 1
+
+
+def test_a_pattern_blacklists_and_takes_off_again(registered: Shop) -> None:
+    dry = registered.run("domains", "blacklist", "*.example.org", "new.org", "--dry-run", "--json").json
+    before = names(registered.run("domains", "list", "--status", "blacklisted", "--json"))
+    done = registered.run("domains", "blacklist", "*.example.org", "new.org", "--reason", HOSTILE, "--expires", "30d")
+    listed = registered.run("domains", "list", "--status", "BLACKLISTED", "--json").json["domains"]
+    shown = registered.run("domains", "show", "new.org")
+    off = registered.run("domains", "unblacklist", "*", "--json")
+
+    assert ([each["domain_name"] for each in dry["domains"]], dry["new"]) == (["www.example.org"], ["new.org"])
+    assert before == []
+    assert "2 domains were blacklisted, 1 of them new" in done.out
+    assert [each["domain_name"] for each in listed] == ["new.org", "www.example.org"]
+    assert listed[0]["blacklisted_by"] == getpass.getuser()
+    assert listed[0]["blacklist_reason"] == HOSTILE
+    assert "\x1b" not in shown.out
+    assert "\u202e" not in shown.out
+    assert "<script>" in shown.out
+    assert names(off) == ["new.org", "www.example.org"]
+    assert {each["status"] for each in off.json["domains"]} == {"DISCOVERED"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        pytest.param(["show", "no.example"], 1, "'no.example' is not registered", id="unknown"),
+        pytest.param(["unblacklist", "no.example"], 1, "'no.example' is not registered", id="unknown-to-take-off"),
+        pytest.param(["blacklist", "not a domain"], 1, "'not a domain' is no domain", id="no-domain"),
+        pytest.param(["blacklist", "a.example", "--expires", "2001-01-01"], 2, "is over already", id="over"),
+        pytest.param(["blacklist", "a.example", "--expires", "soon"], 2, "neither 12h, 30d or 8w", id="no-date"),
+        pytest.param(["blacklist", "a.example", "--expires", "999999w"], 2, "neither 12h", id="beyond-all-time"),
+        pytest.param(["blacklist"], 2, "takes PATTERN...; 0 words", id="nothing-to-blacklist"),
+        pytest.param(["list", "--reason", "x"], 2, "domains list takes no --reason", id="option-of-another"),
+        pytest.param(["list", "--status", "GOOD"], 2, "GOOD: is none of DISCOVERED", id="status"),
+        pytest.param(["list", "--limit", "0"], 2, "needs 1 to 1000 domains", id="limit"),
+        pytest.param([], 2, "domains needs an action", id="no-action"),
+        pytest.param(["import", "no-such-file"], 1, "no-such-file", id="no-file"),
+    ],
+)
+def test_what_cannot_be_done_is_told(registered: Shop, words: list[str], code: int, message: str) -> None:
+    done = registered.run("domains", *words)
+
+    assert done.code == code
+    assert message in done.err
+
+
+def test_a_pattern_that_fits_nothing_is_no_success(registered: Shop) -> None:
+    done = registered.run("domains", "blacklist", "*.nothing")
+
+    assert (done.code, done.out) == (1, "No domain fits: nothing is changed.\n")
+
+
+def test_twins_are_joined_when_their_pages_agree(registered: Shop) -> None:
+    with registered.open() as store:
+        project = registered.project(store)
+        for name in ("example.org", "www.example.org"):
+            for path in "123":
+                url = f"https://{name}/{path}"
+                key, says = page_key(url), path.encode() * 16
+                project.write([
+                    DocumentRecord(key, url, name, "completed", NOON, cleaned_hash=says, chars_in=9, chars_out=9),
+                    CrawledUrlRecord(key, url, name, "crawled", NOON, http_status=200, document_key=key),
+                ])  # fmt: skip
+
+    dry = registered.run("domains", "join", "--dry-run", "--json").json
+    done = registered.run("domains", "join", "www.example.org")
+    shown = registered.run("domains", "show", "www.example.org", "--json").json
+
+    assert dry["pairs"] == [
+        {
+            "domain": "example.org",
+            "twin": "www.example.org",
+            "pages": {"example.org": 3, "www.example.org": 3},
+            "pages_alike": 3,
+            "pages_unlike": 0,
+            "joined": True,
+            "was_joined": False,
+            "reason": "their pages say the same",
+        }
+    ]
+    assert "one (was two)" in done.out
+    assert (shown["domain"]["domain_name"], shown["joined"]) == ("example.org", "www.example.org")
+
+
+@pytest.mark.parametrize("name", ["domains.jsonl", "domains.csv"])
+def test_an_export_is_read_by_an_import(registered: Shop, name: str) -> None:
+    registered.run("domains", "blacklist", "a.example", "--reason", HOSTILE, "--by", "ann")
+    exported = registered.run("domains", "export", name, "--json").json
+
+    done = registered.run("-s", "DEDUP_PROJECT=other", "domains", "import", name, "--json")
+    other = registered.run("domains", "import", name, "--json").json
+
+    assert exported == {"project": "shop", "file": name, "domains": 4}
+    assert (done.code, other["new"], other["known"], other["refused"]) == (0, 0, 4, [])
+    text = (registered.folder / name).read_text(encoding="utf-8")
+    if name.endswith(".csv"):
+        rows = list(csv.DictReader(text.splitlines()))
+    else:
+        rows = [json.loads(line) for line in text.splitlines()]
+    assert {row["domain_name"]: row.get("blacklist_reason") or None for row in rows}["a.example"] == HOSTILE
+
+
+def test_an_export_without_a_file_is_json_lines(registered: Shop) -> None:
+    done = registered.run("domains", "export", "--status", "discovered")
+
+    assert next(json.loads(line)["domain_name"] for line in done.out.splitlines()) == "a.example"
+    assert done.out.isascii()
+
+
+def test_a_list_of_names_is_imported_and_what_is_none_told(registered: Shop) -> None:
+    Path(registered.folder, "names.txt").write_text("# ours\nnew.example\nnot a domain\na.example\n", encoding="utf-8")
+
+    dry = registered.run("domains", "import", "names.txt", "--dry-run", "--json").json
+    done = registered.run("domains", "import", "names.txt")
+
+    assert (dry["dry_run"], dry["new"], dry["known"]) == (True, 1, 1)
+    assert dry["refused"] == [{"where": "names.txt, line 3", "reason": "'not a domain' is no domain"}]
+    assert "1 domain added, 1 known." in done.out
+    assert "names.txt, line 3: 'not a domain' is no domain; passed over" in done.out
+
+
+def test_a_store_is_created_for_a_blacklist_but_not_for_a_dry_run(tmp_path: Path) -> None:
+    empty = Shop(tmp_path)
+
+    assert empty.run("domains", "blacklist", "a.example", "--dry-run").code == 0
+    assert not empty.file.exists()
+    assert empty.run("domains", "blacklist", "a.example").code == 0
+    assert names(empty.run("domains", "list", "--json")) == ["a.example"]

@@ -1,0 +1,151 @@
+"""What the description says holds for every operation, whatever is sent."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
+
+from scrapy_dedup.service.jobs import Jobs
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.web.app import make_app, rest_description
+from scrapy_dedup.web.hosts import hosts_of
+from scrapy_dedup.web.security import Access
+from scrapy_dedup.web.server import Server
+from tests.commands.running import PROJECT, Shop
+from tests.service.stored_pages import DOMAIN
+from tests.web.served import BEARER, PORT, SETTINGS, TOKEN, Served
+
+EXAMPLES = 60
+# Whether what is asked for exists, or is a selector, no description says; test_security has all of the third.
+EXCLUDED = [positive_data_acceptance, negative_data_rejection, ignored_auth]
+OPERATIONS = 45
+"""So many at least; a router that is forgotten is noticed."""
+
+
+def _description(served: Served) -> dict[str, Any]:
+    found: dict[str, Any] = served.client().get("/api/v1/openapi.json").json()
+    return found
+
+
+def _operations(description: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, operations in description["paths"].items():
+        for method, operation in operations.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def _resolved(description: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" not in found:
+        return found
+    place: Any = description
+    for part in found["$ref"].removeprefix("#/").split("/"):
+        place = place[part]
+    assert isinstance(place, dict)
+    return place
+
+
+def test_the_description_is_openapi_3_1(served: Served):
+    description = _description(served)
+
+    assert description["openapi"].startswith("3.1")
+    assert len(list(_operations(description))) >= OPERATIONS
+    assert description["security"] == [{"token": []}]
+    assert description == rest_description()
+
+
+def test_every_operation_is_named_tagged_and_told(served: Served):
+    operations = dict(_operations(_description(served)))
+    names = [one["operationId"] for one in operations.values()]
+
+    assert len(set(names)) == len(names)
+    for path, one in operations.items():
+        assert one["tags"], path
+        assert one["summary"].endswith("."), path
+        for parameter in one.get("parameters", ()):
+            assert parameter["description"], (path, parameter["name"])
+            assert "example" in parameter or "examples" in parameter["schema"], (path, parameter["name"])
+
+
+def test_every_body_and_answer_has_an_example_that_fits(served: Served):
+    description = _description(served)
+    checked = 0
+    for path, operation in _operations(description):
+        bodies = [operation["requestBody"]] if "requestBody" in operation else []
+        for one in [*bodies, *operation["responses"].values()]:
+            for kind, content in _resolved(description, one).get("content", {}).items():
+                if kind == "image/png":
+                    continue
+                schema = {**content["schema"], "components": description["components"]}
+                jsonschema.validate(content["example"], schema, cls=jsonschema.Draft202012Validator)
+                checked += 1
+        assert checked, path
+    assert checked > 10 * OPERATIONS
+
+
+def test_every_operation_says_how_it_refuses(served: Served):
+    description = _description(served)
+    for path, operation in _operations(description):
+        refusals = {status for status in operation["responses"] if status >= "400"}
+        assert {"401", "403", "404", "413", "421", "422", "429", "503"} <= refusals, path
+        for status in refusals:
+            content = _resolved(description, operation["responses"][status])["content"]
+            assert list(content) == ["application/problem+json"], path
+
+
+@pytest.fixture(scope="module")
+def app(filled_shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """The application over a copy of the store, which requests of all kinds change."""
+    folder = tmp_path_factory.mktemp("schema")
+    shutil.copytree(filled_shop.folder, folder, dirs_exist_ok=True)
+    with Shop(Path(folder)).open() as store, closing(Jobs(most_waiting=3)) as jobs:
+        server = Server(store, Settings.read(SETTINGS), PROJECT, jobs, folder=folder)
+        yield make_app(server, Access(TOKEN, hosts_of("127.0.0.1", PORT, ()), requests_a_minute=1_000_000))
+
+
+HEADERS = BEARER | {"Host": f"127.0.0.1:{PORT}"}
+NAMED = {"project": PROJECT, "domain": DOMAIN, "layout": "rest"}
+# Of these two each call begins a command, which takes seconds.
+COMMANDS = {"refine", "learn"}
+
+
+@pytest.fixture(scope="module")
+def described(app: Any) -> Any:
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", app, headers=HEADERS)
+
+
+def _labels() -> list[str]:
+    return [label for label, one in _operations(rest_description()) if one["operationId"] not in COMMANDS]
+
+
+@pytest.mark.parametrize("label", _labels())
+def test_no_request_breaks_what_the_description_says(described: Any, label: str):
+    """Of two requests one is about what there is; the others about what Hypothesis makes up."""
+    method, path = label.split(" ")
+    operation = described[path][method]
+
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=False,
+        deadline=None,
+    )
+    @given(case=operation.as_strategy(), about_what_there_is=st.booleans())
+    def ask(case: schemathesis.Case[Any], about_what_there_is: bool) -> None:  # noqa: FBT001
+        if operation.definition.raw["operationId"] == "delete_project":
+            case.query = (case.query or {}) | {"dry_run": "true"}
+        if about_what_there_is:
+            case.path_parameters = {name: NAMED.get(name, one) for name, one in (case.path_parameters or {}).items()}
+        response = case.call(headers=HEADERS)
+
+        assert response.status_code < 500 or response.status_code == 503, response.text
+        case.validate_response(response, excluded_checks=EXCLUDED)
+
+    ask()
