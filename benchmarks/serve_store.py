@@ -307,7 +307,7 @@ def _domain(project: uuid.UUID, number: int, pages: int) -> Row:
 
 
 def _config(project: uuid.UUID, number: int) -> Row:
-    config = {"keep": {"blocks": [f"{number:016x}"]}}
+    config = {"keep_blocks": [f"{number:016x}"]}
     return {"project_id": project, "domain": domain_of(number), "version": 1, "config": config, "updated_at": BEGIN}
 
 

@@ -162,7 +162,7 @@ def _pages(view: DomainView) -> Html:
     rows = joined(_page(view, each) for each in view.pages)
     heads = table_heads("Page", "Last verdict", "In", "Out", "Seen", numbers_from=2)
     table = Html(
-        '<table class="listing wide">\n<caption class="unseen">Pages, those written last first</caption>\n'
+        '<table class="listing wide visits">\n<caption class="unseen">Pages, those written last first</caption>\n'
         f"{heads}\n<tbody>\n{rows}\n</tbody>\n</table>"
     )
     path = domain_path(view.base, view.domain)

@@ -102,11 +102,11 @@ def find_layout(known: Iterable[int], given: str, domain: str) -> int:
 
 
 def _nothing_known(project: ProjectStore, domain: str | None) -> str:
-    others = sorted({each.domain for each in project.layouts()}) if domain is not None else []
+    others = project.some_domains_with_layouts(_NAMED) if domain is not None else []
     if not others:
         return (
             f"project {project.name!r} knows no layouts: run a crawl with DEDUP_BOILERPLATE_METHOD = auto first, "
             "or `scrapy dedup analyze` where pages are stored"
         )
-    some = ", ".join(others[:_NAMED])
+    some = ", ".join(others)
     return f"project {project.name!r} knows no layouts of {domain!r}: it knows those of {some}"

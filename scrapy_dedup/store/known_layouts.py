@@ -54,6 +54,10 @@ class KnownLayouts(PageHistory):
         """Return the layouts of a domain or of all: in the order of domains, those with most pages first."""
         return self._ask(layout_reads.layouts, domain)
 
+    def some_domains_with_layouts(self, limit: int) -> list[str]:
+        """Return the first domains, by name, of which layouts are known."""
+        return self._ask(layout_reads.some_domains, limit)
+
     def signatures(self, domain: str) -> list[StoredSignature]:
         """Return the signatures of a domain, in the order of levels and hashes."""
         return self._ask(layout_reads.signatures, domain)

@@ -50,6 +50,13 @@ def layouts(connection: Connection, project_id: uuid.UUID, domain: str | None) -
     return sorted(figures, key=lambda each: (each.domain, -each.pages, each.layout))
 
 
+def some_domains(connection: Connection, project_id: uuid.UUID, limit: int) -> list[str]:
+    """Return the first domains, by name, of which layouts are known."""
+    ordered = by_code_point(LayoutSignature.domain)
+    named = select(LayoutSignature.domain).where(LayoutSignature.project_id == project_id).distinct()
+    return list(connection.scalars(named.order_by(ordered).limit(limit)))
+
+
 def _signature_sums(project_id: uuid.UUID, domain: str | None) -> Any:
     layout = func.coalesce(LayoutSignature.template_id, REST).label("layout")
     return (

@@ -13,6 +13,7 @@ CALLS = {
     "cache": ["cache", "stats"],
     "changes": ["changes", "--since", "1d"],
     "config": ["config", "export"],
+    "domains": ["domains", "list"],
     "explain": ["explain", a_url(0)],
     "layouts": ["layouts"],
     "mine": ["mine"],
@@ -33,7 +34,10 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_verb_is_tried_here() -> None:
     """All but those that need no store: they have tests of their own."""
-    assert CALLS.keys() | {"seed", "clean", "supervise", "analyze-layout", "doctor", "learn"} == VERBS.keys()
+    assert (
+        CALLS.keys() | {"seed", "candidates", "clean", "supervise", "analyze-layout", "doctor", "learn", "mcp", "serve"}
+        == VERBS.keys()
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -29,7 +29,6 @@ from scrapy_dedup.web.paging import ChangesPlace, from_cursor, to_cursor
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(tags=["runs"])
-_RUNS_SEARCHED: Final = 100_000
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
@@ -65,10 +64,10 @@ def live(asked: Here, run: RunInPath) -> Response:
 
 
 def _found(asked: Asked, run: UUID) -> RunFigures:
-    for one in asked.project.runs(_RUNS_SEARCHED):
-        if one.run.id == run:
-            return one
-    raise ProblemError(404, f"project {asked.project.name!r} has no run {run}")
+    found = asked.project.run_figures(run)
+    if found is None:
+        raise ProblemError(404, f"project {asked.project.name!r} has no run {run}")
+    return found
 
 
 @router.get(

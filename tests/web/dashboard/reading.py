@@ -14,7 +14,8 @@ def plain(text: str) -> str:
 
 
 def text_of(seen: Seen, selector: str) -> str:
-    """Return the text of the first element."""
+    """Return the text of the first element, once the page is there with its style."""
+    seen.page.wait_for_load_state("load")
     return plain(seen.page.locator(selector).first.inner_text())
 
 
@@ -25,5 +26,6 @@ def figure(seen: Seen, name: str, within: str = "main") -> str:
 
 def cells(seen: Seen, table: str) -> list[list[str]]:
     """Return what the rows of a table say, their names first."""
+    seen.page.wait_for_load_state("load")
     script = """table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.innerText.trim()))"""
     return [list(row) for row in seen.page.locator(table).first.evaluate(script)]

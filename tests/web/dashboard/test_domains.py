@@ -110,10 +110,8 @@ def test_three_are_blacklisted_in_bulk_and_freed_again(
     with_script: bool,  # noqa: FBT001 (a parameter of the table)
 ) -> None:
     dashboard = own_dashboard
-    with seen(browser, dashboard, dashboard.path("domains") + "?q=*[1-3].example", with_script=with_script) as shown:
-        shown.go(dashboard.path("domains") + "?sort=name")
-        for name in THREE[:1]:
-            shown.page.check(f'input[value="{name}"]')
+    with seen(browser, dashboard, dashboard.path("domains"), with_script=with_script) as shown:
+        shown.page.check(f'input[value="{THREE[0]}"]')
         shown.page.get_by_role("button", name="Blacklist…", exact=True).click()
         assert text_of(shown, "h1") == "Blacklist 1 domain?"
         assert status_of(dashboard, THREE[0]) == "DISCOVERED"
