@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from itertools import pairwise
@@ -16,8 +17,8 @@ from tests.sites import html_page
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = 9
-WITH_BROWSER = ("analyze-layout", "doctor", "learn")
-"""Verbs that start one; each has tests of its own."""
+TRIED_ELSEWHERE = ("analyze-layout", "doctor", "learn", "mcp", "serve")
+"""Verbs that start a browser, or do not end by themselves; each has tests of its own."""
 
 
 def blocks(language: str) -> list[str]:
@@ -105,13 +106,14 @@ def test_every_command_that_is_shown_runs(project: Path) -> None:
     shown = [
         command
         for command in re.findall(r"\$ scrapy (dedup [^#\n]*)", README)
-        if command.split()[1] not in WITH_BROWSER
+        if command.split()[1] not in TRIED_ELSEWHERE
     ]
 
     with serving(1, a_site) as server:
         first_crawl(project, server.origins[0])
+        (project / "results.jsonl").write_text('{"url": "https://new.example.org/", "engine": "one"}\n')
         for command in shown:
-            arguments = command.replace("https://...", f"{server.origins[0]}/p1").split()
+            arguments = shlex.split(command.replace("https://...", f"{server.origins[0]}/p1"))
             assert run(project, *arguments)
             json.loads(run(project, *arguments, "--json"))
 

@@ -69,7 +69,9 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
         pages=sums.pages,
         chars_in=sums.chars_in,
         chars_out=sums.chars_out,
-        worst=tuple(DomainFigures(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst),
+        worst=tuple(
+            DomainFigures(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst if one.pages
+        ),
         steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
         is_quick=True,

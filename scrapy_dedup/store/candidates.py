@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from scrapy_dedup.store.codec import column_text, optional_text
 from scrapy_dedup.store.domain_models import Candidate, DiscoverySession
-from scrapy_dedup.store.domains import some_of
+from scrapy_dedup.store.domains import among, some_of
 from scrapy_dedup.store.upserts import table_of
 
 NEW = "new"
@@ -103,7 +103,7 @@ def with_candidate(connection: Connection, project_id: uuid.UUID, names: Collect
     """Return those of the domains that have a candidate."""
     found: set[str] = set()
     for some in some_of(names):
-        of_these = (Candidate.project_id == project_id, Candidate.domain_name.in_(some))
+        of_these = (Candidate.project_id == project_id, *among(Candidate.domain_name, some))
         found.update(connection.scalars(select(Candidate.domain_name).distinct().where(*of_these)))
     return found
 

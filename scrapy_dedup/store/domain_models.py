@@ -90,7 +90,7 @@ class Candidate(Base):
     url: Mapped[str]
     engine: Mapped[str]
     session_id: Mapped[uuid.UUID]
-    domain_name: Mapped[str]
+    domain_name: Mapped[str] = mapped_column(_NAME)
     outcome: Mapped[str] = mapped_column(String(16))
     title: Mapped[str | None]
     # What the engine said of it, 0.0 to 1.0, and at which place it stood.

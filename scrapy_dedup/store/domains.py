@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute
 
 from scrapy_dedup.core.domain_names import is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.domain_states import DomainStatus, Standing
@@ -37,7 +38,7 @@ class StoredDomain:
 
     Attributes:
         status_before: what it was before it was blacklisted.
-        mean_confidence_score: of the items of its last run that had one.
+        mean_confidence_score: of all items that went out and had one.
         twin: the same name with or without `www.`, if that is registered, too.
         joined_to: the name that stands for both, if this one does not itself.
         pages_alike: pages of both that say the same; None of the two counts if they were never compared.
@@ -115,7 +116,7 @@ def find(connection: Connection, project_id: uuid.UUID, names: Collection[str]) 
     """Return those of the names that are registered, as they stand."""
     found = {}
     for some in some_of(names):
-        for row in connection.execute(of_project(project_id).where(Domain.domain_name.in_(some))):
+        for row in connection.execute(of_project(project_id).where(*among(Domain.domain_name, some))):
             found[row.domain_name] = StoredDomain(*row)
     return found
 
@@ -271,6 +272,15 @@ def with_twin(connection: Connection, project_id: uuid.UUID) -> dict[str, Stored
     """Return the domains whose twin with or without `www.` is registered, too, by name."""
     found = of_project(project_id).where(Domain.twin.is_not(None))
     return {row.domain_name: StoredDomain(*row) for row in connection.execute(found)}
+
+
+def among(column: InstrumentedAttribute[str], names: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that a column holds one of some names, which are in their order.
+
+    The bounds are for PostgreSQL, which else compares every row with every name where it has no statistics yet: a
+    table that one transaction fills took 35 s instead of 1 for 20,000 names.
+    """
+    return column >= names[0], column <= names[-1], column.in_(names)
 
 
 def some_of(names: Collection[str], at_once: int = _NAMES_AT_ONCE) -> Iterator[tuple[str, ...]]:

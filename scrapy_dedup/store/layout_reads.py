@@ -52,9 +52,9 @@ def layouts(connection: Connection, project_id: uuid.UUID, domain: str | None) -
 
 def some_domains(connection: Connection, project_id: uuid.UUID, limit: int) -> list[str]:
     """Return the first domains, by name, of which layouts are known."""
-    ordered = by_code_point(LayoutSignature.domain)
-    named = select(LayoutSignature.domain).where(LayoutSignature.project_id == project_id).distinct()
-    return list(connection.scalars(named.order_by(ordered).limit(limit)))
+    named = select(LayoutSignature.domain).where(LayoutSignature.project_id == project_id)
+    grouped = named.group_by(LayoutSignature.domain).order_by(by_code_point(LayoutSignature.domain))
+    return list(connection.scalars(grouped.limit(limit)))
 
 
 def _signature_sums(project_id: uuid.UUID, domain: str | None) -> Any:

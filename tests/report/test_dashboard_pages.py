@@ -1,6 +1,7 @@
 """The dashboard's drawing functions: what they say, and that nothing foreign gets out of its place."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
@@ -103,6 +104,7 @@ def hostile_pages() -> dict[str, Html]:
     sent = {"names": ALL, "reason": ALL * 100, "until": ALL}
     return {
         "overview": overview_content(front, NAV),
+        "quick overview": overview_content(replace(front, is_quick=True), NAV),
         "empty": overview_content(FrontPage(NOON, 0, 0, 0, 0, 0), NAV),
         "domains": domains_content(table, choice, NAV, csrf_token=ALL),
         "change": change_content("blacklist", [Step(ALL, ALL)] * 2_000, sent, NAV, csrf_token=ALL, wrong=ALL),

@@ -179,3 +179,10 @@ def test_projects_do_not_share_what_they_know_of_layouts(store: Store, project: 
     assert other.layouts()[0].runs == ()
     assert other.alarms() == []
     assert project.signatures(DOMAIN)[0].seen_count == 1
+
+
+def test_some_domains_with_layouts_are_named(project: ProjectStore) -> None:
+    names = ["b-b.example", "bb.example", "a.example", "c.example"]
+    project.write([a_signature(number, domain=name) for number, name in enumerate([*names, *names])])
+
+    assert project.some_domains_with_layouts(3) == ["a.example", "b-b.example", "bb.example"]

@@ -1,11 +1,14 @@
 """The first page says what `stats`, `report` and `runs` say."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import starmap
 
 import pytest
 from playwright.sync_api import Browser
 
 from scrapy_dedup.report.numbers import percent, short, whole
+from scrapy_dedup.service.dashboard import front_page, quick_front_page
 from tests.web.dashboard.reading import cells, figure, plain, text_of, unfold
 from tests.web.dashboard.serving import Dashboard, seen
 
@@ -74,6 +77,15 @@ def test_trend_and_last_runs_are_those_of_runs(browser: Browser, dashboard: Dash
         links = shown.page.locator(".card:has(h2:text('Last runs')) li a")
         paths = [link.get_attribute("href") for link in links.all()]
         assert paths == [dashboard.path("runs", run["id"]) for run in runs]
+
+
+def test_sums_of_the_registry_are_those_of_all_documents_once_runs_have_ended(dashboard: Dashboard) -> None:
+    at = datetime.now(UTC)
+
+    quick = quick_front_page(dashboard.store, dashboard.project, at)
+
+    whole_page = front_page(dashboard.store, dashboard.project, dashboard.server.settings, at)
+    assert quick == replace(whole_page, ledger=None, is_quick=True)
 
 
 def test_alarms_stand_above_the_figures(browser: Browser, dashboard: Dashboard) -> None:

@@ -71,7 +71,7 @@ def upgrade() -> None:
         sa.Column("url", sa.Text(), nullable=False),
         sa.Column("engine", sa.Text(), nullable=False),
         sa.Column("session_id", sa.Uuid(), nullable=False),
-        sa.Column("domain_name", sa.Text(), nullable=False),
+        sa.Column("domain_name", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
         sa.Column("outcome", sa.String(16), nullable=False),
         sa.Column("title", sa.Text(), nullable=True),
         sa.Column("confidence", sa.Float(), nullable=True),
