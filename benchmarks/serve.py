@@ -25,18 +25,8 @@ from sqlalchemy import URL
 
 from benchmarks import results
 from benchmarks.serve_beside import beside
-from benchmarks.serve_store import (
-    BEGIN,
-    KNOWN_DOMAINS,
-    PROJECT,
-    RUNS,
-    Size,
-    domain_of,
-    domains_of_pages,
-    fill,
-    run_of,
-    url_of,
-)
+from benchmarks.serve_rows import BEGIN, RUNS, domain_of, run_of, url_of
+from benchmarks.serve_store import KNOWN_DOMAINS, PROJECT, Size, domains_of_pages, fill
 from scrapy_dedup.service.page_lists import Place, cursor_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

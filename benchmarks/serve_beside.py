@@ -78,7 +78,7 @@ def _crawl(start: str, token: str, *, is_watched: bool) -> tuple[Measured, int]:
 @contextmanager
 def _looked_at(database: str, token: str) -> Iterator[list[int]]:
     """Serve a store, and look at three pages of it again and again; give the statuses of the answers."""
-    settings = {"DEDUP_DATABASE_URL": database, "DEDUP_SERVE_TOKEN": token, "DEDUP_PROJECT": "example_project"}
+    settings = {"DEDUP_DATABASE_URL": database, "DEDUP_SERVE_TOKEN": token}
     command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json"]
     for name, value in settings.items():
         command += ["-s", f"{name}={value}"]

@@ -136,7 +136,7 @@ def _versions(view: TemplateView) -> Html:
     heads = table_heads("Version", "State", "Made by", "Made", "Since", "Confidence", "Pages", numbers_from=3)
     rows = joined(_version(view, each) for each in view.versions)
     table = Html(
-        '<table class="listing wide">\n<caption class="unseen">Versions, the newest first</caption>\n'
+        '<table class="listing wide versions">\n<caption class="unseen">Versions, the newest first</caption>\n'
         f"{heads}\n<tbody>\n{rows}\n</tbody>\n</table>"
     )
     lead = Html("A layout has one live version at most. To go back shows first which pages would change.")
@@ -164,7 +164,7 @@ def _version(view: TemplateView, each: VersionRow) -> Html:
     return Html(
         f'<tr><th scope="row" class="version"><a href="{escape(path)}?version={each.version}"{here}>'
         f'Version {whole(each.version)}</a></th><td class="status">{state_badge(each.state)}{back}{reason}</td>'
-        f'<td class="status" data-label="Made by">{isolated(each.source, 40)}</td>{cells}</tr>'
+        f'<td data-label="Made by">{isolated(each.source, 40)}</td>{cells}</tr>'
     )
 
 

@@ -6,7 +6,6 @@ list may come back short, or empty, and have a `next` all the same: it goes on f
 
 import base64
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -91,29 +90,18 @@ def _whole(lists: PageLists, after: Place | None, limit: int) -> tuple[list[List
 def _filtered(
     lists: PageLists, after: Place | None, limit: int, choice: PageChoice
 ) -> tuple[list[ListedPage], Place | None]:
-    found: list[ListedPage] = []
-    for page in iterate_pages(lists, after, LOOKED_AT):
-        if page is None:
-            return found, None
-        after = place_after(page)
-        if choice.status in (None, page.status) and choice.verdict in (None, page.verdict):
-            found.append(page)
-            if len(found) == limit:
-                break
-    return found, after
-
-
-def iterate_pages(lists: PageLists, after: Place | None, most: int) -> Iterator[ListedPage | None]:
-    """Iterate over so many pages of a list; a None at the end says that there are no more."""
-    left = most
-    while left > 0:
-        wanted = min(_READ_AT_ONCE, left)
-        pages = lists.some(after, wanted)
-        yield from pages
-        if len(pages) < wanted:
-            yield None
-            return
-        left, after = left - wanted, place_after(pages[-1])
+    keys: list[bytes] = []
+    for _ in range(LOOKED_AT // _READ_AT_ONCE):
+        marks = lists.marks(after, _READ_AT_ONCE)
+        for mark in marks:
+            after = mark.place
+            if choice.status in (None, mark.status) and choice.verdict in (None, mark.verdict):
+                keys.append(mark.place.page_key)
+                if len(keys) == limit:
+                    return lists.pages(keys), after
+        if len(marks) < _READ_AT_ONCE:
+            return lists.pages(keys), None
+    return lists.pages(keys), after
 
 
 def place_after(page: ListedPage) -> Place:

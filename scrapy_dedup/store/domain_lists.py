@@ -119,10 +119,13 @@ def list_domains(connection: Connection, project_id: uuid.UUID, choice: DomainCh
     """
     choice = replace(choice, limit=max(1, min(choice.limit, MOST_ROWS)))
     chosen = _conditions(project_id, choice)
-    total = connection.scalar(select(func.count()).select_from(Domain).where(*chosen)) or 0
     after = _place(choice) if choice.after is not None else None
     rows = _rows(connection, of_project(project_id).where(*chosen), choice, after)
     more = len(rows) > choice.limit
+    if after is None and not more:
+        total = len(rows)
+    else:
+        total = connection.scalar(select(func.count()).select_from(Domain).where(*chosen)) or 0
     rows = rows[: choice.limit]
     return DomainList(tuple(rows), _cursor(choice, rows[-1]) if more else None, total)
 

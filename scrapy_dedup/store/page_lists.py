@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.codec import column_text
@@ -50,6 +50,15 @@ class Place:
     page_key: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class PageMark:
+    """A page in a list, as little of it as is needed to choose it."""
+
+    place: Place
+    status: str
+    verdict: str | None
+
+
 _COLUMNS: list[Any] = [
     *(Document.page_key, Document.url, Document.domain, func.substr(Document.title, 1, TITLE_CHARS)),
     *(Document.status, Document.verdict, Document.chars_in, Document.chars_out, Document.updated_at),
@@ -70,12 +79,28 @@ class PageLists:
 
     def some(self, after: Place | None, limit: int) -> list[ListedPage]:
         """Return so many pages that come after a place, newest first, ties by key."""
+        return [ListedPage(*row) for row in self._session.execute(self._behind(_COLUMNS, after, limit))]
+
+    def marks(self, after: Place | None, limit: int) -> list[PageMark]:
+        """Return so many pages as `some` does, in little: a tenth of the work."""
+        rows = self._session.execute(self._behind([*_ORDER, Document.status, Document.verdict], after, limit))
+        return [PageMark(Place(updated_at, key), status, verdict) for updated_at, key, status, verdict in rows]
+
+    def pages(self, keys: Collection[bytes]) -> list[ListedPage]:
+        """Return the pages with these keys, of those that there are, newest first."""
+        found = [
+            ListedPage(*row)
+            for some in chunks(keys)
+            for row in self._session.execute(select(*_COLUMNS).where(*self._of, Document.page_key.in_(some)))
+        ]
+        return sorted(found, key=lambda page: (page.updated_at, page.page_key), reverse=True)
+
+    def _behind(self, columns: list[Any], after: Place | None, limit: int) -> Select[Any]:
         chosen: list[ColumnElement[bool]] = list(self._of)
         if after is not None:
             chosen.append(tuple_(*_ORDER) < tuple_(after.updated_at, after.page_key))
         newest_first = [column.desc() for column in _ORDER]
-        rows = self._session.execute(select(*_COLUMNS).where(*chosen).order_by(*newest_first).limit(limit))
-        return [ListedPage(*row) for row in rows]
+        return select(*columns).where(*chosen).order_by(*newest_first).limit(limit)
 
     def count(self, most: int) -> int | None:
         """Return how many pages there are, None if they are more than so many: counting a million takes a while."""

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp import Client
+from mcp.types import CallToolResult
 
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, text_of, tools_of
@@ -86,12 +87,13 @@ def test_an_analysis_is_stored_and_reports_how_far_it_is(shop: Shop) -> None:
     async def note(progress: float, total: float | None, message: str | None) -> None:
         seen.append((progress, total))
 
-    async def speak(client: Client) -> Any:
+    async def speak(client: Client) -> CallToolResult:
         return await client.call_tool("analyze_boilerplate", {"threshold_pct": 1.0}, progress_callback=note)
 
-    assert answer_of(ask(shop, speak))["dry_run"] is False
+    found = ask(shop, speak)
+    assert answer_of(found)["dry_run"] is False
     # Each of the seven pages is read twice.
-    assert seen[-1] == (14, 14)
+    assert seen[-1] == (14.0, 14.0)
     learned = answer_of(call(shop, "boilerplate_stats"))["learned"]
     assert {each["threshold_pct"] for each in learned} == {1.0}
 
