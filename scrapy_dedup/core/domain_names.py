@@ -69,9 +69,9 @@ def name_pattern(text: str) -> str:
 def is_pattern(text: str) -> bool:
     """Return whether a text stands for several names: `*` for any characters, `?` for one.
 
-    Not brackets, which stand in the names of IPv6 hosts.
+    Not brackets, which stand in the names of IPv6 hosts; and no URL is one, whatever its query says.
     """
-    return "*" in text or "?" in text
+    return "/" not in text and ("*" in text or "?" in text)
 
 
 def _ascii_label(label: str) -> str:

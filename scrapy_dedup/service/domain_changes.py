@@ -7,8 +7,9 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domain_states import Standing, after_run
+from scrapy_dedup.core.domain_states import Standing, after_run, unblacklisted
 from scrapy_dedup.store import domains
+from scrapy_dedup.store.writer import ProjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +65,17 @@ def note_counts(
     }
     domains.change(connection, {domain.domain_id: values}, at)
     decide(connection, project_id, [name], at, lambda one: after_run(one, best, high_quality))
+
+
+def lift_expired(project: ProjectStore, at: datetime) -> list[str]:
+    """Write down what domains are whose blacklist is over; return their names. Nobody heeds such a blacklist anyway.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    with project.transaction() as connection:
+        names = [each.domain_name for each in domains.expired(connection, project.id, at)]
+    if names:
+        with project.transaction(write=True) as connection:
+            decide(connection, project.id, names, at, unblacklisted)
+    return names

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from scrapy_dedup.core.domain_requests import Refusal, RefusedDomains, RequestPolicy
 from scrapy_dedup.core.domain_states import DomainStatus
+from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_twins import settle_twins
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import StoredDomain
@@ -107,7 +108,8 @@ def settle_run(
 ) -> set[str]:
     """Register the domains of a run that is over, write what is known of each, join twins; return their names.
 
-    A second time changes nothing. Domains of runs that were killed are made up for.
+    Domains whose blacklist has ended are what they were before from now on, in the registry, too. A second time changes
+    nothing. Domains of runs that were killed are made up for.
 
     Args:
         store: of the project.
@@ -119,6 +121,7 @@ def settle_run(
     Raises:
         StoreError: the store failed; what was settled before stays.
     """
+    lift_expired(store, at)
     ordered = sorted(store.domains_of_run(run_id, at).union(names) - {""})
     for start in range(0, len(ordered), _NAMES_AT_ONCE):
         store.settle_domains(ordered[start : start + _NAMES_AT_ONCE], at, high_quality=settings.high_quality)

@@ -227,18 +227,6 @@ class DomainService:
 
         return self._write(write)
 
-    def lift_expired(self, at: datetime) -> list[StoredDomain]:
-        """Write down what domains are whose blacklist is over; return them. Nobody heeds such a blacklist anyway."""
-
-        def write(connection: Connection) -> list[StoredDomain]:
-            names = [each.domain_name for each in domains.expired(connection, self._project_id, at)]
-            decide(connection, self._project_id, names, at, domain_states.unblacklisted)
-            return self._shown(connection, names)
-
-        if not self._read(lambda connection: domains.expired(connection, self._project_id, at)):
-            return []
-        return self._write(write)
-
     def update_candidate_counts(
         self, name: str, at: datetime, *, high: int, low: int, confidence: float | None
     ) -> StoredDomain:

@@ -88,6 +88,9 @@ def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
     assert name_pattern(typed) == pattern
 
 
-@pytest.mark.parametrize(("text", "expected"), [("*.org", True), ("a?.org", True), ("[::1]:8000", False), ("", False)])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("*.org", True), ("a?.org", True), ("[::1]:8000", False), ("https://a.org/?q=*", False), ("", False)],
+)
 def test_star_and_question_mark_make_a_pattern(text: str, expected: bool) -> None:  # noqa: FBT001
     assert is_pattern(text) is expected

@@ -100,7 +100,11 @@ def test_no_request_gets_past_a_blacklist(store: Store, meta: Any) -> None:
     assert guarded.sends(POOR, meta={"dedup": meta})
 
 
-@pytest.mark.parametrize("fields", [{"callback": NO_CALLBACK}, {"method": "POST"}, {"dont_filter": True}], ids=str)
+@pytest.mark.parametrize(
+    "fields",
+    [{"callback": NO_CALLBACK}, {"method": "POST"}, {"dont_filter": True}],
+    ids=["no-page", "post", "unfiltered"],
+)
 @pytest.mark.parametrize("url", [BAD, POOR])
 def test_requests_of_any_kind_are_refused(store: Store, url: str, fields: dict[str, Any]) -> None:
     assert not Guarded(store, domain_policy="skip").sends(url, **fields)

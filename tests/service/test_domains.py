@@ -9,6 +9,7 @@ import pytest
 from scrapy_dedup.core.domain_twins import TwinReason
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.answers.domains import domain_answer
+from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
 from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_rows, write_domains
 from scrapy_dedup.service.domain_twins import Twins, find_twins, settle_twins
@@ -116,13 +117,16 @@ def test_a_domain_that_is_not_registered_can_be_blacklisted_but_not_taken_off(se
     assert names(service.get_blacklisted_domains(NOON)) == ["a.example"]
 
 
-def test_a_blacklist_that_is_over_is_lifted(service: DomainService) -> None:
+def test_a_blacklist_that_is_over_is_lifted(service: DomainService, project: ProjectStore) -> None:
     service.blacklist_domain("a.example", NOON, by=None, reason=None, expires_at=LATER)
     service.blacklist_domain("b.example", NOON, by=None, reason=None)
 
-    assert service.lift_expired(NOON) == []
+    assert lift_expired(project, NOON) == []
     assert names(service.get_blacklisted_domains(LATER)) == ["b.example"]
-    assert [(each.domain_name, each.status) for each in service.lift_expired(LATER)] == [("a.example", "DISCOVERED")]
+    assert lift_expired(project, LATER) == ["a.example"]
+    lifted = service.find_by_domain_name("a.example")
+    assert lifted is not None
+    assert lifted.status == "DISCOVERED"
 
 
 def test_the_best_confidence_makes_the_status_and_never_falls(service: DomainService) -> None:
