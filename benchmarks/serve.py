@@ -122,6 +122,8 @@ def lists(home: str) -> dict[str, Address]:
         "config": lambda ask: f"{API}/domains/{ask.known()}/config",
         "layouts": lambda ask: f"{API}/layouts?domain={ask.known()}",
         "templates": lambda ask: f"{API}/templates?domain={ask.known()}",
+        "layouts of all domains": lambda _: f"{API}/layouts",
+        "templates of all domains": lambda _: f"{API}/templates",
         "pages": lambda ask: f"{API}/pages?limit=50{ask.pages()}",
         "pages of a domain": lambda ask: f"{API}/pages?domain={ask.domain()}{ask.pages()}",
         "pages, by status": lambda ask: f"{API}/pages?domain={ask.domain()}&status=failed{ask.pages()}",

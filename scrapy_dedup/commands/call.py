@@ -66,6 +66,21 @@ class Call:
             yield store, find_project(store, self.project)
 
     @contextmanager
+    def served(self) -> Iterator[Store]:
+        """Give the store, with the project in it, to be served; where there is no project yet, it is created.
+
+        Raises:
+            StoreError: the store cannot be opened.
+            UnknownProjectError: it has other projects, and not this one: a name was mistyped.
+        """
+        with Store.open(database_url(self.settings), timeout=self.settings.database_timeout) as store:
+            if store.project_names():
+                find_project(store, self.project)
+            else:
+                store.project(self.project, keep_policy(self.settings))
+            yield store
+
+    @contextmanager
     def filled(self, *, dry_run: bool) -> Iterator[tuple[Store, ProjectStore]]:
         """Give the store and the project's part of it, to be filled from files.
 
@@ -118,7 +133,7 @@ def answer(
             # Whoever read our output has enough; without this Python complains when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return NOT_DONE
-        return _told(error, NOT_DONE)
+        return _told(_words_of(error), NOT_DONE)
     except KeyboardInterrupt:
         return _told("interrupted; the store is as it was", INTERRUPTED)
     return code
@@ -127,6 +142,13 @@ def answer(
 def print_json(value: Mapping[str, Any]) -> None:
     """Print a value as JSON in ASCII, so that nothing in it acts on a terminal."""
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+
+
+def _words_of(error: Exception) -> str:
+    """Return a message; of a file that cannot be used its name and why, without the system's number for it."""
+    if isinstance(error, OSError) and error.filename is not None and error.filename2 is None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    return str(error)
 
 
 def _told(error: object, code: int) -> int:

@@ -81,9 +81,10 @@ class Command(ScrapyCommand):
         if opts.verb not in VERBS:
             _refuse(_which_verb(opts.verb))
         self._verb = import_module(f"scrapy_dedup.commands.verbs.{opts.verb.replace('-', '_')}")
-        parser = VerbParser(
-            prog=f"scrapy dedup {opts.verb}", description=f"{VERBS[opts.verb].capitalize()}.", allow_abbrev=False
-        )
+        # Not capitalize(), which would write REST and JSON small.
+        does = VERBS[opts.verb]
+        description = f"{does[0].upper()}{does[1:]}."
+        parser = VerbParser(prog=f"scrapy dedup {opts.verb}", description=description, allow_abbrev=False)
         self._verb.add_options(parser)
         parser.add_argument("--json", action="store_true", help="print JSON, and nothing else, to standard output")
         super().add_options(parser)

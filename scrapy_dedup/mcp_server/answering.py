@@ -153,11 +153,15 @@ def _domain(project: ProjectStore, name: str, found: StoredDomain | None) -> dic
 
 
 def _counting(progress: Progress, total: int) -> Callable[[str, int], None]:
-    done = 0
+    """Return what counts pages, and tells of each hundredth part of them: a message a page would be millions."""
+    done = told = 0
 
     def count(domain: str, pages: int) -> None:
-        nonlocal done
+        nonlocal done, told
         done += pages
-        progress(done, total, domain)
+        part = 100 * done // max(total, 1)
+        if part > told:
+            told = part
+            progress(done, total, domain)
 
     return count

@@ -29,6 +29,7 @@ from scrapy_dedup.service.changes import Choice
 from scrapy_dedup.service.page_search import SearchChoice
 
 _ERROR_CHARS: Final = 1_000
+_REASON_CHARS: Final = 2_000
 
 ProjectId = Annotated[
     str | None, Field(description="Project UUID or name; leave it out for the project that this server was started for")
@@ -153,7 +154,9 @@ class Tools:
     def blacklist_domain(
         self,
         domain: Annotated[str, Field(description="A domain, or the URL of one of its pages")],
-        reason: Annotated[str, Field(description="Why, in a few words; people see it beside the domain")],
+        reason: Annotated[
+            str, Field(description="Why, in a few words; people see it beside the domain", max_length=_REASON_CHARS)
+        ],
         project_id: ProjectId = None,
         expires_in_days: Annotated[
             float | None, Field(description="Days after which it ends; leave it out for no end", gt=0, le=36_500)

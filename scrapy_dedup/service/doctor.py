@@ -84,6 +84,8 @@ EXTRAS: Final = (
         "DEDUP_DATABASE_URL",
     ),
     Extra("warc", ("fastwarc",), lambda _: False, ""),
+    Extra("server", ("fastapi", "uvicorn", "python_multipart"), lambda _: False, ""),
+    Extra("mcp", ("mcp",), lambda _: False, ""),
 )
 
 

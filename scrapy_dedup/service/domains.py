@@ -138,9 +138,9 @@ class DomainService:
         """Return how many domains there are by status, and how many twins with and without `www.`."""
         return self._read(lambda connection: domain_lists.count_domains(connection, self._project_id))
 
-    def get_blacklisted_domains(self, at: datetime) -> list[StoredDomain]:
-        """Return the domains whose blacklist holds, both of a joined pair, in the order of their names."""
-        return self._read(lambda connection: domains.blacklisted(connection, self._project_id, at))
+    def get_blacklisted_domains(self, at: datetime, *, after: str = "", limit: int | None = None) -> list[StoredDomain]:
+        """Return the domains whose blacklist holds, both of a joined pair, by name; so many behind one, or all."""
+        return self._read(lambda connection: domains.blacklisted(connection, self._project_id, at, after, limit))
 
     def get_high_quality_domains(self, min_candidates: int = 1) -> list[StoredDomain]:
         """Return the domains of high quality with so many good candidates at least, in the order of their names."""

@@ -1,6 +1,8 @@
 """What people decide about sites: looked up, changed and tried, and carried in files from store to store."""
 
 import json
+import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -211,28 +213,28 @@ def _read(given: Any, domain: str) -> SiteConfig:
 
 
 def try_config(
-    store: Store,
-    project: ProjectStore,
+    known: tuple[Store, ProjectStore],
     domain: str,
     config: SiteConfig,
     settings: Settings,
     *,
     most: int = PAGES_TRIED,
+    seconds: float = math.inf,
 ) -> Trial:
-    """Return what a configuration would mean for the stored pages of a domain, of so many at most.
+    """Return what a configuration would mean for the stored pages of a domain, of so many and for so long at most.
 
     Raises:
         PatternError: an entry cannot be used.
         StoreError: the store failed.
     """
+    store, project = known
     before = patterns_of(settings, stored_config(store, project, domain), domain)
     after = patterns_of(settings, config, domain)
     cutter = Cutter(project, domain, settings)
-    pages = changed = less = 0
-    example = None
+    pages, changed, less, example, until = 0, 0, 0, None, time.monotonic() + seconds
     with store.session(read_only=True) as session:
         for source in islice(SourceRepository(session).iterate(project.id, domain), most):
-            reading = read_again(source, settings)
+            reading = read_again(source, settings) if time.monotonic() <= until else None
             if reading is None:
                 continue
             pages += 1

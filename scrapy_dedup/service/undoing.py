@@ -85,7 +85,7 @@ def foresee(
         StoreError: the store failed.
     """
     found, config = _before(*known, kept, take_back=take_back)
-    return replace(found, trial=try_config(*known, kept.domain, config, settings, most=most))
+    return replace(found, trial=try_config(known, kept.domain, config, settings, most=most))
 
 
 def _before(store: Store, project: ProjectStore, kept: Kept, *, take_back: bool) -> tuple[Undone, SiteConfig]:

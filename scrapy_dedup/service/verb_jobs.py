@@ -50,7 +50,14 @@ def run_verb(words: Sequence[str], folder: Path, progress: Progress) -> dict[str
 
 @contextmanager
 def _started(command: list[str], folder: Path, out: IO[bytes], err: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err)  # noqa: S603
+    # In a group of its own: a Ctrl-C at the terminal comes to us alone, who pass it on as one signal. Of a second one a
+    # crawl ends at once, and what it holds is lost.
+    group: dict[str, Any] = {"process_group": 0}
+    if sys.platform == "win32":
+        group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    process = subprocess.Popen(  # noqa: S603
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=err, **group
+    )
     try:
         yield process
     finally:

@@ -13,9 +13,7 @@ class ServingSettings(DomainSettings):
     serve_host: str = setting(
         "127.0.0.1", text, "Address on which `serve` and `mcp --http` listen; one beyond this machine needs a token."
     )
-    serve_port: int = setting(
-        8642, integer(0, 65_535), "Port of `serve`; 0: one that is free.", allowed="0 to 65535"
-    )
+    serve_port: int = setting(8642, integer(0, 65_535), "Port of `serve`; 0: one that is free.", allowed="0 to 65535")
     serve_token: str = setting(
         "", text, "The token that `serve` and `mcp --http` ask for; empty: a new one at each start, which is printed."
     )

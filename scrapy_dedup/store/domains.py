@@ -243,11 +243,15 @@ def _columns(standing: Standing) -> dict[str, Any]:
     }
 
 
-def blacklisted(connection: Connection, project_id: uuid.UUID, at: datetime) -> list[StoredDomain]:
-    """Return the domains whose blacklist holds at an instant, in the order of their names."""
+def blacklisted(
+    connection: Connection, project_id: uuid.UUID, at: datetime, after: str = "", limit: int | None = None
+) -> list[StoredDomain]:
+    """Return the domains whose blacklist holds at an instant, in the order of their names: so many behind a name."""
     holds = or_(Domain.blacklist_expires_at.is_(None), Domain.blacklist_expires_at > at)
     found = of_project(project_id).where(Domain.status == DomainStatus.BLACKLISTED.value, holds)
-    return [StoredDomain(*row) for row in connection.execute(found.order_by(Domain.domain_name))]
+    if after:
+        found = found.where(Domain.domain_name > column_text(after))
+    return [StoredDomain(*row) for row in connection.execute(found.order_by(Domain.domain_name).limit(limit))]
 
 
 def expired(connection: Connection, project_id: uuid.UUID, at: datetime) -> list[StoredDomain]:

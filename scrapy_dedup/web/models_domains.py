@@ -78,6 +78,12 @@ class ChangedDomainsAnswer(Answer):
     domains: list[DomainAnswer]
 
 
+class BlacklistAnswer(ChangedDomainsAnswer):
+    """Some of the domains that are not crawled."""
+
+    next: Cursor
+
+
 class RegisterBody(Body):
     """Domains to register, in any spelling, or as URLs of them."""
 

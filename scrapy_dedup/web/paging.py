@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
@@ -39,14 +39,22 @@ def from_cursor(cursor: str) -> ChangesPlace:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         at, run, counts, passed = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        start = Since(datetime.fromisoformat(at), UUID(run) if run is not None else None)
+        start = Since(_in_utc(at), UUID(run) if run is not None else None)
         place = ChangesPlace(start, tuple(counts), passed)
-    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError, OverflowError) as error:
         raise ProblemError(422, _NO_CURSOR) from error
     numbers = (*place.counts, passed)
-    if start.at.tzinfo is None or len(numbers) != len(VERDICTS) + 1 or not all(map(_is_count, numbers)):
+    if len(numbers) != len(VERDICTS) + 1 or not all(map(_is_count, numbers)):
         raise ProblemError(422, _NO_CURSOR)
     return place
+
+
+def _in_utc(text: str) -> datetime:
+    """Return an instant in UTC, in which the store compares; OverflowError at the edge of all years."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError(text)
+    return found.astimezone(UTC)
 
 
 def _is_count(value: object) -> bool:

@@ -1,5 +1,6 @@
 """The server in front of the application: its socket, its limits, and its end."""
 
+import asyncio
 import logging
 import signal
 import socket
@@ -7,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from scrapy_dedup.core.errors import DedupError
 
 _HEADER_BYTES: Final = 16_384
 _IDLE_SECONDS: Final = 15
+_HEAD_SECONDS: Final = 15.0
 _LAST_SECONDS: Final = 5
 # Each holds a thread while it is answered; more of them wait no better.
 _CONNECTIONS: Final = 200
@@ -22,6 +26,40 @@ _BACKLOG: Final = 128
 
 class ListenError(DedupError):
     """The address cannot be listened on."""
+
+
+class Impatient(H11Protocol):
+    """Closes a connection that begins a request and does not go on: uvicorn waits without end, and holds a place."""
+
+    head_seconds = _HEAD_SECONDS
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for a request's head from now on."""
+        super().connection_made(transport)
+        self._look()
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; bytes that come one by one give no more time."""
+        super().data_received(data)
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        super().connection_lost(exc)
+        self._wait_no_more()
+
+    def _look(self) -> None:
+        # DONE: the answer is out, and the rest of a body that nobody reads is still to come.
+        if self.conn.our_state not in (h11.IDLE, h11.DONE):
+            self._wait_no_more()
+        elif self._waiting is None:
+            self._waiting = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _wait_no_more(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -48,7 +86,7 @@ def run(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; requests that run are answered first, for a few seconds."""
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=Impatient,
         h11_max_incomplete_event_size=_HEADER_BYTES,
         ws="none",
         lifespan="off",

@@ -91,12 +91,12 @@ class Gate:
 
     async def _answer(self, request: Request, answer: "_Answer") -> None:
         scope = request.scope
-        response = self._refused_at_sight(request)
+        session = self._session(request)
+        response = self._refused_at_sight(request, session)
         receive = request.receive
         if response is None and request.url.path == login.PATH:
             response = await self._login(request)
         elif response is None:
-            session = self._session(request)
             if session is None and not self._has_token(request) and scope["path"] not in PUBLIC:
                 response = self._unknown(request)
             else:
@@ -108,22 +108,20 @@ class Gate:
                     response = await self._judge_session(request, session, body)
         await (response or self._app)(scope, receive, answer.send)
 
-    def _refused_at_sight(self, request: Request) -> Response | None:
+    def _refused_at_sight(self, request: Request, session: Session | None) -> Response | None:
         """Refuse what a foreign page sends, or sends by a foreign name, and who asks too often."""
         path, headers, hosts = request.url.path, request.headers, self._access.hosts
         named = headers.getlist("host")
         if len(named) != 1 or not hosts.knows(named[0]):
             told = "the server is not called by this name; DEDUP_SERVE_ALLOWED_HOSTS allows more"
             return refused(path, Problem(421, told))
-        wait_seconds = self._rate.take(_client(request))
+        # Before the rate: a page that a browser shows, and who guesses tokens, have the address of the one who may ask.
+        if any(not hosts.sends(origin) for origin in headers.getlist("origin")) or _is_sent_by_another_site(request):
+            return refused(path, Problem(403, "this comes from a page of another origin"))
+        wait_seconds = self._rate.take(session.id if session else _client(request))
         if wait_seconds:
             told = f"too many requests: wait {wait_seconds} seconds (DEDUP_SERVE_RATE)"
             return refused(path, Problem(429, told, {"Retry-After": str(wait_seconds)}))
-        origin = headers.get("origin")
-        is_foreign = origin is not None and not hosts.sends(origin)
-        site = headers.get("sec-fetch-site")
-        if is_foreign or (request.method not in SAFE and site not in (None, "same-origin", "none")):
-            return refused(path, Problem(403, "this comes from a page of another origin"))
         return None
 
     def _session(self, request: Request) -> Session | None:
@@ -209,6 +207,15 @@ class _Answer:
 
 def _client(request: Request) -> str:
     return request.client.host if request.client else ""
+
+
+def _is_sent_by_another_site(request: Request) -> bool:
+    """Whether a page of another site has a browser send this; a link to follow it may have."""
+    headers = request.headers
+    if headers.get("sec-fetch-site") in (None, "same-origin", "none"):
+        return False
+    is_link = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+    return request.method not in SAFE or not is_link
 
 
 def _refuse_body(request: Request, why: Unread) -> Response:

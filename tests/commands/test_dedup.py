@@ -172,6 +172,12 @@ def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
     assert "--set" in of_one.out
 
 
+def test_help_of_a_verb_spells_names_as_they_are(tmp_path: Path) -> None:
+    told = scrapy("dedup", "serve", "-h", folder=tmp_path)
+
+    assert "Show the store as a dashboard and by REST, on this machine" in told.out
+
+
 def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
     hostile = "\x1b[2J\x1b]0;owned\x07[bold red]x[/]\u202egpj.exe\u2066\u200b\x9b31m"
     shop = Shop(tmp_path)

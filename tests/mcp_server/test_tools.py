@@ -10,7 +10,7 @@ from mcp.types import CallToolResult
 
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, text_of, tools_of
-from tests.service.stored_pages import a_url
+from tests.service.stored_pages import a_url, html_page, put
 
 
 def test_the_tools_are_those_of_the_documentation(filled_shop: Shop) -> None:
@@ -98,6 +98,22 @@ def test_an_analysis_is_stored_and_reports_how_far_it_is(shop: Shop) -> None:
     assert {each["threshold_pct"] for each in learned} == {1.0}
 
 
+def test_of_many_pages_each_hundredth_part_is_reported(shop: Shop) -> None:
+    with shop.open() as store:
+        put(shop.project(store), {a_url(f"more/{number}"): html_page(str(number), "Menu") for number in range(300)})
+    seen: list[float] = []
+
+    async def note(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
+    async def speak(client: Client) -> CallToolResult:
+        return await client.call_tool("analyze_boilerplate", {"dry_run": True}, progress_callback=note)
+
+    ask(shop, speak)
+    assert 90 <= len(seen) <= 101
+    assert seen[-1] == 2.0 * 307
+
+
 def test_a_search_finds_pages_and_goes_on(shop: Shop) -> None:
     first = answer_of(call(shop, "search_pages", {"words": "what only page", "limit": 4}))
     rest = answer_of(call(shop, "search_pages", {"words": "what only page", "after": first["next"]}))
@@ -166,7 +182,15 @@ def test_domains_are_blacklisted_only_where_that_is_enabled(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"reason": " "}, {"expires_in_days": -1}, {"expires_in_days": 1e300}, {"domain": "\u202e"}]
+    "wrong",
+    [
+        {"reason": " "},
+        {"reason": "x" * 2_001},
+        {"expires_in_days": -1},
+        {"expires_in_days": 1e300},
+        {"domain": "\u202e"},
+    ],
+    ids=["no-reason", "long-reason", "past", "endless", "no-domain"],
 )
 def test_nothing_is_blacklisted_by_a_wrong_call(shop: Shop, wrong: dict[str, Any]) -> None:
     arguments = {"domain": "spam.example", "reason": "spam"} | wrong

@@ -84,9 +84,10 @@ class TestTrying:
     def test_a_trial_says_how_many_pages_would_change(self, store: Store, project: ProjectStore) -> None:
         put_pages(project)
 
-        found = configs.try_config(store, project, DOMAIN, CONFIG, Settings(fallback="whole"))
+        found = configs.try_config((store, project), DOMAIN, CONFIG, Settings(fallback="whole"))
+        late = configs.try_config((store, project), DOMAIN, CONFIG, Settings(fallback="whole"), seconds=-1)
 
-        assert (found.pages, found.changed) == (3, 3)
+        assert (found.pages, found.changed, late.pages) == (3, 3, 0)
         assert found.chars_less == 3 * len(HEADER)
         assert found.example in {a_url(number) for number in range(3)}
         assert configs.stored_config(store, project, DOMAIN) is None
@@ -95,7 +96,7 @@ class TestTrying:
         put(project, a_url(1), "<p>x")
         tiny = replace(Settings(), max_page_bytes=2)
 
-        assert configs.try_config(store, project, DOMAIN, CONFIG, tiny).pages == 0
+        assert configs.try_config((store, project), DOMAIN, CONFIG, tiny).pages == 0
 
     def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
         settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))

@@ -1,5 +1,6 @@
 """Each answer of REST is what the command says on the same store."""
 
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,12 @@ def test_parts_of_a_list_are_the_list(served: Served, path: str):
     assert len(whole) > 3
 
 
+def test_a_cursor_of_an_instant_that_utc_does_not_have_is_told(served: Served):
+    cursor = base64.urlsafe_b64encode(b'["0001-01-01T00:00:00+23:59", null, [1, 1, 1], 1]').decode()
+
+    assert served.client().get(f"{API}/changes", params={"after": cursor}).status_code == 422
+
+
 @pytest.mark.parametrize("key", ["changes", "pages", "domains", "pages/search?q=tea&"])
 @pytest.mark.parametrize("cursor", ["x", "%00", "W10", "eyJhIjoxfQ", "____", "1" * 1_999, "WzEsMl0"])
 def test_a_cursor_that_is_none_is_told(served: Served, key: str, cursor: str):
@@ -170,11 +177,14 @@ def test_domains_are_blacklisted_and_freed_in_bulk(served: Served):
     would = client.post(f"{API}/blacklist", json=body | {"dry_run": True}).json()
     done = client.post(f"{API}/blacklist", json=body).json()
     listed = client.get(f"{API}/blacklist").json()
+    first = client.get(f"{API}/blacklist?limit=1").json()
+    rest = client.get(f"{API}/blacklist?after={first['next']}").json()
     freed = client.delete(f"{API}/blacklist?domain=a.example&domain=spam.*").json()
 
     names = [one["domain_name"] for one in done["domains"]]
     assert sorted(names) == sorted(one["domain_name"] for one in would["domains"]) == ["a.example", DOMAIN]
     assert {one["domain_name"] for one in listed["domains"]} == {*names, "spam.example"}
+    assert (first["domains"] + rest["domains"], rest["next"]) == (listed["domains"], None)
     assert {one["blacklist_reason"] for one in done["domains"]} == {"spam"}
     assert [one["status"] for one in freed["domains"]] == ["DISCOVERED"] * 2
     assert client.delete(f"{API}/blacklist?domain=nowhere.example").status_code == 404

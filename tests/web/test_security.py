@@ -146,6 +146,24 @@ def test_no_write_is_done_for_another_site(served: Served, site: str):
             assert client.request(method, path, headers={"Sec-Fetch-Site": site}).status_code == 403, (method, path)
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+@pytest.mark.parametrize(
+    ("mode", "dest", "status"),
+    [("no-cors", "image", 403), ("no-cors", "script", 403), ("navigate", "iframe", 403), ("navigate", "document", 200)],
+)
+def test_another_site_may_link_to_a_page_and_no_more(served: Served, site: str, mode: str, dest: str, status: int):
+    """Ports count as one site: SameSite keeps no cookie from a page that another program of this machine serves."""
+    headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest}
+
+    assert served.client().get("/api/v1/projects", headers=headers).status_code == status
+
+
+def test_one_foreign_origin_among_several_is_enough(served: Served):
+    headers = [("Origin", ORIGIN), ("Origin", "https://evil.example")]
+
+    assert served.client().get("/api/v1/projects", headers=headers).status_code == 403
+
+
 @pytest.mark.parametrize(
     "sent",
     [
@@ -323,6 +341,32 @@ def test_wrong_tokens_cost_more(served: Served):
 
     assert answers[:5] == [401] * 5
     assert answers[-1] == 429
+
+
+def test_another_site_cannot_use_up_what_one_may_ask(served: Served):
+    """Its images are asked for by the same browser, from the same address."""
+    client = served.client(requests_a_minute=100)
+    image = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    answers = {client.get(f"/login?token={number}", headers=image).status_code for number in range(200)}
+
+    assert answers == {403}
+    assert client.get("/api/v1/projects").status_code == 200
+
+
+def test_who_guesses_tokens_keeps_no_session_out(served: Served):
+    client = served.client(headers=NO_TOKEN, requests_a_minute=100)
+    _login(client)
+    guesses = [client.get("/login?token=wrong", headers={"Cookie": ""}).status_code for _ in range(50)]
+
+    assert guesses[-1] == 429
+    assert client.get("/api/v1/projects").status_code == 200
+
+
+def test_a_session_that_asks_too_often_waits(served: Served):
+    client = served.client(headers=NO_TOKEN, requests_a_minute=3)
+    _login(client)
+
+    assert [client.get("/api/v1/projects").status_code for _ in range(4)] == [200, 200, 200, 429]
 
 
 def test_a_bucket_fills_again():

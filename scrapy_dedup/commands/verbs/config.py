@@ -117,7 +117,7 @@ def _put(
 ) -> configs.Changed | TriedConfig:
     settings = call.settings
     if call.options.dry_run:
-        return TriedConfig(domain, config, configs.try_config(store, project, domain, config, settings))
+        return TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
     return configs.put_config(store, project, domain, config, settings, datetime.now(UTC))
 
 

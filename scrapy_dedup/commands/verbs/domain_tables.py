@@ -101,15 +101,28 @@ def _facts(domain: StoredDomain, joined: str | None, at: datetime) -> Iterable[t
     yield "crawled", _minute(domain.last_crawled_at)
 
 
+def show_added(new: Sequence[str], known: int, *, dry_run: bool) -> None:
+    """Print which domains were added, or would be, and how many were there before."""
+    being = "is" if known == 1 else "are"
+    was = being if dry_run else ("was" if known == 1 else "were")
+    already = f", {whole(known)} {was} registered already" if known else ""
+    _tell_names(sorted(new), "added", already, dry_run=dry_run)
+
+
 def show_changed(changed: Iterable[StoredDomain], new: Sequence[str], what: str, *, dry_run: bool) -> None:
     """Print which domains were changed, or would be."""
     names = sorted({*(each.domain_name for each in changed), *new})
-    tell = output().print
     if not names:
-        tell("No domain fits: nothing is changed.")
+        output().print("No domain fits: nothing is changed.")
         return
+    _tell_names(names, what, f", {whole(len(new))} of them new" if new else "", dry_run=dry_run)
+
+
+def _tell_names(names: Sequence[str], what: str, more: str, *, dry_run: bool) -> None:
+    tell = output().print
     be = "would be" if dry_run else ("was" if len(names) == 1 else "were")
-    tell(Text(f"{count(len(names), 'domain')} {be} {what}, {whole(len(new))} of them new:"), soft_wrap=True)
+    end = ":" if names else "."
+    tell(Text(f"{count(len(names), 'domain')} {be} {what}{more}{end}"), soft_wrap=True)
     for name in names[:_MOST_SHOWN]:
         tell(Text.assemble("  ", shown(name, 253)), soft_wrap=True)
     if len(names) > _MOST_SHOWN:

@@ -25,6 +25,7 @@ from typing import Final
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.files_in import opened_input
+from scrapy_dedup.commands.terminal import output
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.service.answers import domains as answers
@@ -40,6 +41,7 @@ _AGE: Final = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
 _MOST_LINE_BYTES: Final = 200_000
 _CANDIDATES_SHOWN: Final = 50
+_ADDED: Final = "added"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _add(call: Call) -> int:
         chosen = service.choose(call.options.targets)
         if not call.options.dry_run:
             service.register_domains(chosen.new, datetime.now(UTC))
-        return _changed(call, service, chosen, "added")
+        return _changed(call, service, chosen, _ADDED)
 
 
 def _blacklist(call: Call) -> int:
@@ -147,6 +149,9 @@ def _unblacklist(call: Call) -> int:
         if chosen.new:
             raise UnknownDomainError(_unknown(chosen.new[0]))
         listed = [each for each in chosen.domains if each.status == DomainStatus.BLACKLISTED]
+        if chosen.domains and not listed and not call.options.json:
+            output().print("None of these is blacklisted: nothing is changed.")
+            return NOT_DONE
         if not call.options.dry_run:
             service.unblacklist_domains([each.domain_name for each in listed], datetime.now(UTC))
         return _changed(call, service, Chosen(tuple(listed), ()), "taken off the blacklist")
@@ -159,6 +164,8 @@ def _changed(call: Call, service: DomainService, chosen: Chosen, what: str) -> i
     if call.options.json:
         answer = answers.changed_domains_answer(call.project, now, dry_run=dry_run)
         print_json({**answer, "new": list(chosen.new)})
+    elif what == _ADDED:
+        tables.show_added(chosen.new, len(chosen.domains), dry_run=dry_run)
     else:
         tables.show_changed(now, chosen.new, what, dry_run=dry_run)
     return DONE if chosen.names else NOT_DONE

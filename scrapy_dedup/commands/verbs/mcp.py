@@ -8,8 +8,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError
-from scrapy_dedup.plugin.runtime import database_url
-from scrapy_dedup.store.store import Store
 
 if TYPE_CHECKING:
     from scrapy_dedup.mcp_server.answering import Desk
@@ -31,8 +29,7 @@ def run(call: Call) -> int:
         raise CommandError("mcp needs the MCP SDK: run pip install 'scrapy_dedup[mcp]'") from error
     from scrapy_dedup.mcp_server.answering import Desk  # noqa: PLC0415 (as above)
 
-    with Store.open(database_url(call.settings), timeout=call.settings.database_timeout) as store:
-        store.project(call.project)
+    with call.served() as store:
         _serve(call, Desk(store, call.settings, call.project))
     return DONE
 

@@ -90,7 +90,9 @@ def _check(call: Call) -> ScrapySettings:
             "there is no Scrapy project here whose pipelines and feeds could be used: name a file by -O"
         )
     if leads_nowhere(settings):
-        raise WrongCallError("this project has no feeds and no pipelines that take items: name a file by -O")
+        raise WrongCallError(
+            "this project has no feeds and no pipelines that take items: name a file by -O, or FEEDS in its settings"
+        )
     return settings
 
 

@@ -54,7 +54,7 @@ def run(call: Call) -> int:
     _check_host(settings.serve_host, settings.serve_token)
     _log(call.source)
     with (
-        call.filled(dry_run=False) as (store, _),
+        call.served() as store,
         closing(running.listen(settings.serve_host, settings.serve_port)) as at,
     ):
         server = Server(store, settings, call.project, arguments=arguments_of(call), folder=Path.cwd())

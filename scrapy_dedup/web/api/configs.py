@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import Annotated
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Header
 from fastapi.responses import Response
@@ -19,6 +19,8 @@ from scrapy_dedup.web.api.asked import Asked, DomainInPath, Here, UrlInQuery, no
 from scrapy_dedup.web.etags import answered, as_bytes, done, is_one_of, tagged
 from scrapy_dedup.web.problems import ProblemError
 
+# Patterns may be slow: after this the answer tells of the pages that were tried by then.
+_TRIAL_SECONDS: Final = 20.0
 router = APIRouter(tags=["config"])
 Given = models.ConfigBody | models.PipelineIn | models.PipelineBody
 IfMatch = Annotated[
@@ -79,7 +81,7 @@ def delete(asked: Here, domain: DomainInPath, if_match: IfMatch = None) -> Respo
 def try_out(asked: Here, domain: DomainInPath, body: Given) -> Response:
     """Return what a configuration would change on the stored pages; nothing is written."""
     config = _config(body)
-    trial = configs.try_config(*asked.known, domain, config, asked.settings)
+    trial = configs.try_config(asked.known, domain, config, asked.settings, seconds=_TRIAL_SECONDS)
     return done(config_changes_answer([TriedConfig(domain, config, trial)], dry_run=True))
 
 

@@ -136,12 +136,14 @@ def candidates(asked: Here, body: models.CandidatesBody) -> Response:
 @router.get(
     "/projects/{project}/blacklist",
     operation_id="list_blacklist",
-    responses=reads(models.ChangedDomainsAnswer, "The domains whose blacklist holds now, by name."),
+    responses=reads(models.BlacklistAnswer, "Some of the domains whose blacklist holds now, by name."),
 )
-def list_blacklist(asked: Here) -> Response:
-    """Return the domains that are not crawled."""
-    found = _service(asked).get_blacklisted_domains(now())
-    return answered(asked.request, answers.changed_domains_answer(asked.project.name, found, dry_run=False))
+def list_blacklist(asked: Here, limit: Limit = 50, after: After = None) -> Response:
+    """Return the domains that are not crawled; `next` is the last name, where there are more."""
+    found = _service(asked).get_blacklisted_domains(now(), after=after or "", limit=limit + 1)
+    answer = answers.changed_domains_answer(asked.project.name, found[:limit], dry_run=False)
+    more = found[limit - 1].domain_name if len(found) > limit else None
+    return answered(asked.request, {**answer, "next": more})
 
 
 @router.post(

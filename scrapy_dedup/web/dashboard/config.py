@@ -17,6 +17,8 @@ from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 
 router = APIRouter(prefix="/p/{project_id}/domains")
 _PAGES_TRIED: Final = 500
+# Patterns may be slow: a person waits no longer, and sees of how many pages it is told.
+_TRIAL_SECONDS: Final = 20.0
 """Somebody waits for it."""
 
 
@@ -39,7 +41,7 @@ def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Resp
         return _save(here, domain, typed)
     view = _with_preview(here, domain, typed)
     if action == "try":
-        found = try_config(*here.known, domain, typed.config, here.settings, most=_PAGES_TRIED)
+        found = try_config(here.known, domain, typed.config, here.settings, most=_PAGES_TRIED, seconds=_TRIAL_SECONDS)
         view = replace(view, trial=trial_of(found))
     return _shown(here, view)
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from fastapi import Depends, Request
 
+from scrapy_dedup.core.domain_names import domain_name
 from scrapy_dedup.report.dashboard_refine import RefineState
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.jobs import Job
@@ -19,7 +20,6 @@ from scrapy_dedup.web.server import Server, server_of
 
 REFINE: Final = "refine"
 _KEY: Final = re.compile("[0-9a-f]{32}")
-_LONGEST_DOMAIN: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +82,12 @@ def open_project(request: Request, project_id: str) -> Opened:
 Here = Annotated[Opened, Depends(open_project)]
 
 
-def named_domain(domain: str) -> str:
+def named_domain(request: Request, domain: str) -> str:
     """Return a domain of the path as the store names it."""
-    if not domain.strip() or len(domain) > _LONGEST_DOMAIN:
+    found = domain_name(domain, server_of(request).settings.domain_scope)
+    if found is None:
         raise ProblemError(404, "there is no such domain")
-    return domain.lower()
+    return found
 
 
 DomainInPath = Annotated[str, Depends(named_domain)]

@@ -142,6 +142,13 @@ def test_an_extra_is_missing_where_it_is_asked_for(
     assert (check["state"], check["remedy"]) == ("missing", f"pip install 'scrapy_dedup[{extra}]'")
 
 
+@pytest.mark.parametrize(("extra", "module"), [("server", "uvicorn"), ("mcp", "mcp")])
+def test_extras_of_commands_are_told_too(tmp_path: Path, extra: str, module: str) -> None:
+    check = checks(cold(tmp_path, without(tmp_path, module)))[f"extra {extra}"]
+
+    assert (check["state"], check["remedy"]) == ("optional", f"pip install 'scrapy_dedup[{extra}]'")
+
+
 def test_extras_that_nobody_asks_for_may_be_missing(tmp_path: Path) -> None:
     modules = [module.partition(".")[0] for extra in EXTRAS for module in extra.modules]
 

@@ -202,6 +202,7 @@ def test_project_that_would_lose_the_items_is_refused(project: Project) -> None:
 
     assert told.code == 2
     assert "no feeds and no pipelines" in told.err
+    assert "FEEDS" in told.err
     assert changes(project) == PAGES
 
 

@@ -79,6 +79,15 @@ def test_a_store_that_does_not_exist_is_served_empty(tmp_path: Path):
     assert found.json()["total"]["pages"] == 0
 
 
+@pytest.mark.parametrize("verb", ["serve", "mcp"])
+def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, verb: str):
+    told = scrapy("dedup", verb, "-s", "DEDUP_PROJECT=nosuch", folder=finished_shop.folder)
+
+    assert (told.code, told.out) == (1, "")
+    assert "no project 'nosuch' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
+    assert '"nosuch"' not in scrapy("dedup", "projects", "list", "--json", folder=finished_shop.folder).out
+
+
 def test_a_token_of_one_s_own_is_not_printed(tmp_path: Path):
     with serving_in(tmp_path, "-s", "DEDUP_SERVE_TOKEN=my-own-secret") as (_, printed):
         found = httpx.get(f"{printed['api']}projects", headers={"Authorization": "Bearer my-own-secret"})

@@ -133,3 +133,18 @@ def test_page_of_another_domain_is_not_looked_at(browser: Browser, dashboard: Da
 
     with seen(browser, dashboard, path) as shown:
         assert "is a page of other.example" in shown.page.locator("#preview").inner_text()
+
+
+@pytest.mark.parametrize("name", ["a%0d%0aX-Y:z", "%20", "a" * 400, "x%e2%80%aey"])
+def test_what_is_no_domain_has_no_configuration(browser: Browser, own_dashboard: Dashboard, name: str) -> None:
+    with seen(browser, own_dashboard, own_dashboard.path("domains")) as shown:
+        form = {
+            "csrf_token": shown.page.locator("[name=csrf_token]").first.input_value(),
+            "boilerplate_css_selectors": "nav",
+        }
+        answer = shown.page.request.post(
+            f"{own_dashboard.origin}{own_dashboard.path('domains')}/{name}/config", form=form
+        )
+
+    assert answer.status == 404
+    assert own_dashboard.json("config", "export")["domains"] == {}
