@@ -138,7 +138,7 @@ def test_page_of_another_domain_is_not_looked_at(browser: Browser, dashboard: Da
 @pytest.mark.parametrize("name", ["a%0d%0aX-Y:z", "%20", "a" * 400, "x%e2%80%aey"])
 def test_what_is_no_domain_has_no_configuration(browser: Browser, own_dashboard: Dashboard, name: str) -> None:
     with seen(browser, own_dashboard, own_dashboard.path("domains")) as shown:
-        form = {
+        form: dict[str, str | float | bool] = {
             "csrf_token": shown.page.locator("[name=csrf_token]").first.input_value(),
             "boilerplate_css_selectors": "nav",
         }
