@@ -5,7 +5,6 @@ from typing import Final
 
 from scrapy_dedup.report.dashboard_frame import NOTHING, empty, page_head, scrolling
 from scrapy_dedup.report.dashboard_parts import (
-    and_more,
     number_cells,
     state_badge,
     table_heads,
@@ -39,8 +38,8 @@ def list_content(view: TemplateList) -> Html:
         '<table class="listing wide">\n<caption class="unseen">Templates, by domain and layout</caption>\n'
         f"{heads}\n<tbody>\n{rows}\n</tbody>\n</table>"
     )
-    left = view.all_rows - min(len(view.rows), MOST_ROWS)
-    more = and_more(left, "more: name a domain to see its own")
+    told = Html('<p class="more">… and more: name a domain to see its own.</p>')
+    more = told if view.has_more or len(view.rows) > MOST_ROWS else NOTHING
     return joined([page_head(Html("Templates"), lead), choose, scrolling("Templates", table), more])
 
 

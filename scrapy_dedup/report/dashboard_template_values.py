@@ -32,11 +32,11 @@ class TemplateRow:
 
 @dataclass(frozen=True, slots=True)
 class TemplateList:
-    """Templates of a project, or of one domain; `all_rows` of them there are."""
+    """Templates of a project, or of one domain; there may be more than these."""
 
     base: str
     rows: tuple[TemplateRow, ...]
-    all_rows: int
+    has_more: bool = False
     domain: str = ""
 
 

@@ -57,8 +57,8 @@ def name_of(layout: int) -> str:
     return REST_NAME if layout == REST else to_digits(layout)
 
 
-def domain_layouts(project: ProjectStore, domain: str | None = None) -> list[DomainLayouts]:
-    """Return the layouts of a domain, or of all that have any, by domain.
+def domain_layouts(project: ProjectStore, domain: str | Sequence[str] | None = None) -> list[DomainLayouts]:
+    """Return the layouts of a domain, of some, or of all that have any, by domain.
 
     Raises:
         UnknownLayoutError: there is none.
@@ -66,7 +66,7 @@ def domain_layouts(project: ProjectStore, domain: str | None = None) -> list[Dom
     """
     found = project.layouts(domain)
     if not found:
-        raise UnknownLayoutError(_nothing_known(project, domain))
+        raise UnknownLayoutError(_nothing_known(project, domain if isinstance(domain, str) else None))
     alarms = project.alarms(domain, open_only=True)
     return [
         _of_domain(name, list(layouts), [alarm for alarm in alarms if alarm.domain == name])

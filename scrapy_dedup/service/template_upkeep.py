@@ -57,8 +57,14 @@ class ShownTemplate:
     fields: Mapping[str, tuple[str, ...]]
 
 
-def list_templates(project: ProjectStore, domain: str | None = None) -> list[tuple[TemplateFigures, int]]:
+def list_templates(
+    project: ProjectStore, domain: str | Sequence[str] | None = None
+) -> list[tuple[TemplateFigures, int]]:
     """Return each layout's template, the live version or else the newest, and how many versions are kept.
+
+    Args:
+        project: that has them.
+        domain: of one domain or of some; None: of all.
 
     Raises:
         UnknownLayoutError: there is none.
@@ -66,7 +72,7 @@ def list_templates(project: ProjectStore, domain: str | None = None) -> list[tup
     """
     found = project.template_figures(domain)
     if not found:
-        raise UnknownLayoutError(_nothing_learned(project, domain))
+        raise UnknownLayoutError(_nothing_learned(project, domain if isinstance(domain, str) else None))
     by_layout = (list(some) for _, some in groupby(found, key=lambda each: (each.domain, each.layout)))
     return [(_present(versions), len(versions)) for versions in by_layout]
 

@@ -35,12 +35,14 @@ def template_list(project: ProjectStore, domain: str, base: str, most: int) -> T
     Raises:
         StoreError: the store failed.
     """
+    # Each has a template at least.
+    names = [domain] if domain else project.template_domains(limit=most + 1)
     try:
-        found = list_templates(project, domain or None)
+        found = list_templates(project, names[:most])
     except UnknownLayoutError:
         found = []
     rows = tuple(_row(figures, versions) for figures, versions in found[:most])
-    return TemplateList(base, rows, len(found), domain)
+    return TemplateList(base, rows, has_more=len(names) > most or len(found) > most, domain=domain)
 
 
 def _row(figures: TemplateFigures, versions: int) -> TemplateRow:

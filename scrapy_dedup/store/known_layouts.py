@@ -5,6 +5,7 @@ from scrapy_dedup.store.codec import Packer
 from scrapy_dedup.store.history import PageHistory
 from scrapy_dedup.store.layout_batch import template_row
 from scrapy_dedup.store.layout_pictures import PictureFacts, StoredPicture
+from scrapy_dedup.store.layout_reads import Domains
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.stored_layouts import (
     LayoutFigures,
@@ -28,12 +29,12 @@ class KnownLayouts(PageHistory):
         with self._database.transaction() as connection:
             return templates.versions(connection, self.id, domain, layout)
 
-    def template_domains(self) -> list[str]:
-        """Return the domains that have templates, in their order."""
+    def template_domains(self, after: str = "", limit: int | None = None) -> list[str]:
+        """Return the domains that have templates, in their order: so many behind a name, or all."""
         with self._database.transaction() as connection:
-            return templates.domains(connection, self.id)
+            return templates.domains(connection, self.id, after, limit)
 
-    def template_figures(self, domain: str | None = None) -> list[TemplateFigures]:
+    def template_figures(self, domain: Domains = None) -> list[TemplateFigures]:
         """Return all versions without their bodies, in the order of domains, layouts and versions."""
         return self._ask(templates.figures, domain)
 
@@ -50,20 +51,21 @@ class KnownLayouts(PageHistory):
             self._lock(connection)
             return templates.set_state(connection, self.id, change)
 
-    def layouts(self, domain: str | None = None) -> list[LayoutFigures]:
-        """Return the layouts of a domain or of all: in the order of domains, those with most pages first."""
+    def layouts(self, domain: Domains = None) -> list[LayoutFigures]:
+        """Return the layouts of a domain, of some or of all: in the order of domains, those with most pages first."""
         return self._ask(layout_reads.layouts, domain)
 
-    def some_domains_with_layouts(self, limit: int) -> list[str]:
-        """Return the first domains, by name, of which layouts are known."""
-        return self._ask(layout_reads.some_domains, limit)
+    def some_domains_with_layouts(self, limit: int, after: str = "") -> list[str]:
+        """Return the first domains, by name, behind a name, of which layouts or templates are known."""
+        with self._database.transaction() as connection:
+            return layout_reads.some_domains(connection, self.id, limit, after)
 
     def signatures(self, domain: str) -> list[StoredSignature]:
         """Return the signatures of a domain, in the order of levels and hashes."""
         return self._ask(layout_reads.signatures, domain)
 
-    def alarms(self, domain: str | None = None, *, open_only: bool = False) -> list[StoredAlarm]:
-        """Return the alarms of a domain or of all, newest first."""
+    def alarms(self, domain: Domains = None, *, open_only: bool = False) -> list[StoredAlarm]:
+        """Return the alarms of a domain, of some or of all, newest first."""
         with self._database.transaction() as connection:
             return layout_reads.alarms(connection, self.id, domain, open_only=open_only)
 

@@ -1,17 +1,17 @@
 """Layouts, signatures and alarms, read for people and for a crawl that begins."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, select
+from sqlalchemy import ColumnElement, Connection, and_, func, select, union
 
 from scrapy_dedup.store import templates
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import by_code_point
-from scrapy_dedup.store.layout_models import IS_OPEN, REST, LayoutAlarm, LayoutRun, LayoutSignature
-from scrapy_dedup.store.lookups import columns_of
+from scrapy_dedup.store.layout_models import IS_OPEN, REST, LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
+from scrapy_dedup.store.lookups import columns_of, named
 from scrapy_dedup.store.models import CrawlRun
 from scrapy_dedup.store.stored_layouts import (
     LayoutCount,
@@ -20,6 +20,9 @@ from scrapy_dedup.store.stored_layouts import (
     StoredSignature,
     TemplateFigures,
 )
+
+Domains = str | Collection[str] | None
+"""One, some, or all."""
 
 
 @dataclass(slots=True)
@@ -32,8 +35,8 @@ class _Layout:
     template: TemplateFigures | None = None
 
 
-def layouts(connection: Connection, project_id: uuid.UUID, domain: str | None) -> list[LayoutFigures]:
-    """Return the layouts of a domain or of all: in the order of domains, those with most pages first."""
+def layouts(connection: Connection, project_id: uuid.UUID, domain: Domains) -> list[LayoutFigures]:
+    """Return the layouts of a domain, of some or of all: in the order of domains, those with most pages first."""
     found: dict[tuple[str, int], _Layout] = {}
     for row in connection.execute(_signature_sums(project_id, domain)):
         found.setdefault((row.domain, row.layout), _Layout()).sums = row
@@ -50,14 +53,19 @@ def layouts(connection: Connection, project_id: uuid.UUID, domain: str | None) -
     return sorted(figures, key=lambda each: (each.domain, -each.pages, each.layout))
 
 
-def some_domains(connection: Connection, project_id: uuid.UUID, limit: int) -> list[str]:
-    """Return the first domains, by name, of which layouts are known."""
-    named = select(LayoutSignature.domain).where(LayoutSignature.project_id == project_id)
-    grouped = named.group_by(LayoutSignature.domain).order_by(by_code_point(LayoutSignature.domain))
-    return list(connection.scalars(grouped.limit(limit)))
+def some_domains(connection: Connection, project_id: uuid.UUID, limit: int, after: str = "") -> list[str]:
+    """Return the first domains, by name, behind a name, of which layouts or templates are known."""
+    parts = []
+    for model in (LayoutSignature, LayoutTemplate):
+        name = by_code_point(model.domain)
+        of_project = select(model.domain).where(model.project_id == project_id, name > column_text(after))
+        parts.append(of_project.group_by(model.domain).order_by(name).limit(limit).subquery())
+    # What each has behind the name, so that neither is read to its end.
+    either = union(*(select(part.c.domain) for part in parts)).subquery()
+    return list(connection.scalars(select(either.c.domain).order_by(by_code_point(either.c.domain)).limit(limit)))
 
 
-def _signature_sums(project_id: uuid.UUID, domain: str | None) -> Any:
+def _signature_sums(project_id: uuid.UUID, domain: Domains) -> Any:
     layout = func.coalesce(LayoutSignature.template_id, REST).label("layout")
     return (
         select(
@@ -73,7 +81,7 @@ def _signature_sums(project_id: uuid.UUID, domain: str | None) -> Any:
     )
 
 
-def _run_counts(project_id: uuid.UUID, domain: str | None) -> Any:
+def _run_counts(project_id: uuid.UUID, domain: Domains) -> Any:
     same_run = and_(CrawlRun.project_id == LayoutRun.project_id, CrawlRun.id == LayoutRun.run_id)
     columns = (LayoutRun.domain, LayoutRun.layout, LayoutRun.pages, LayoutRun.first_url)
     return (
@@ -111,8 +119,8 @@ def signatures(connection: Connection, project_id: uuid.UUID, domain: str) -> li
     return [StoredSignature(*row) for row in connection.execute(ordered)]
 
 
-def alarms(connection: Connection, project_id: uuid.UUID, domain: str | None, *, open_only: bool) -> list[StoredAlarm]:
-    """Return the alarms of a domain or of all, newest first."""
+def alarms(connection: Connection, project_id: uuid.UUID, domain: Domains, *, open_only: bool) -> list[StoredAlarm]:
+    """Return the alarms of a domain, of some or of all, newest first."""
     order = (LayoutAlarm.raised_at.desc(), by_code_point(LayoutAlarm.domain), LayoutAlarm.layout)
     some = select(*columns_of(LayoutAlarm, StoredAlarm)).where(*_of(LayoutAlarm, project_id, domain)).order_by(*order)
     if open_only:
@@ -120,6 +128,5 @@ def alarms(connection: Connection, project_id: uuid.UUID, domain: str | None, *,
     return [StoredAlarm(*row) for row in connection.execute(some)]
 
 
-def _of(model: Any, project_id: uuid.UUID, domain: str | None) -> Sequence[ColumnElement[bool]]:
-    same_project = model.project_id == project_id
-    return (same_project,) if domain is None else (same_project, model.domain == column_text(domain))
+def _of(model: Any, project_id: uuid.UUID, domains: Domains) -> Sequence[ColumnElement[bool]]:
+    return (model.project_id == project_id, *named(model.domain, domains))

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, bindparam, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, select, tuple_
 
 from scrapy_dedup.store.codec import column_text, unpack_text
 from scrapy_dedup.store.columns import by_code_point
@@ -27,6 +27,15 @@ from scrapy_dedup.store.upserts import chunks
 def columns_of(model: type[Any], value: type[Any]) -> list[Any]:
     """Return the columns of a model that a value class has fields for, in the order of the fields."""
     return [getattr(model, name) for name in value.__dataclass_fields__ if hasattr(model, name)]
+
+
+def named(column: Any, domains: str | Collection[str] | None) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition that a column names a domain, or one of some; none at all for all domains."""
+    if domains is None:
+        return ()
+    if isinstance(domains, str):
+        return (column == column_text(domains),)
+    return (column.in_(sorted(map(column_text, domains))),)
 
 
 def urls(project_id: uuid.UUID) -> Select[Any]:

@@ -1,7 +1,7 @@
 """Templates of layouts in their versions, of which a layout has at most one live."""
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.layout_batch import read_template
 from scrapy_dedup.store.layout_models import IS_LIVE, LayoutTemplate
 from scrapy_dedup.store.layout_records import TemplateState, TemplateStateRecord
-from scrapy_dedup.store.lookups import columns_of
+from scrapy_dedup.store.lookups import columns_of, named
 from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.upserts import Row
 
@@ -112,18 +112,20 @@ def versions(connection: Connection, project_id: uuid.UUID, domain: str, layout:
     return [read_template(row) for row in connection.execute(newest_first)]
 
 
-def figures(connection: Connection, project_id: uuid.UUID, domain: str | None) -> list[TemplateFigures]:
-    """Return all versions, of a domain or of all, in the order of domains, layouts and versions."""
-    some = select(*_FIGURES).where(LayoutTemplate.project_id == project_id).order_by(*_IN_ORDER)
-    if domain is not None:
-        some = some.where(LayoutTemplate.domain == column_text(domain))
+def figures(
+    connection: Connection, project_id: uuid.UUID, domain: str | Collection[str] | None
+) -> list[TemplateFigures]:
+    """Return all versions, of a domain, of some or of all, in the order of domains, layouts and versions."""
+    of_domains = named(LayoutTemplate.domain, domain)
+    some = select(*_FIGURES).where(LayoutTemplate.project_id == project_id, *of_domains).order_by(*_IN_ORDER)
     return [TemplateFigures(*row) for row in connection.execute(some)]
 
 
-def domains(connection: Connection, project_id: uuid.UUID) -> list[str]:
-    """Return the domains that have templates, in their order."""
-    found = select(LayoutTemplate.domain).where(LayoutTemplate.project_id == project_id).distinct()
-    return sorted(connection.scalars(found))
+def domains(connection: Connection, project_id: uuid.UUID, after: str, limit: int | None) -> list[str]:
+    """Return the domains that have templates, in their order: so many behind a name, or all."""
+    name = by_code_point(LayoutTemplate.domain)
+    found = select(LayoutTemplate.domain).where(LayoutTemplate.project_id == project_id, name > column_text(after))
+    return list(connection.scalars(found.group_by(LayoutTemplate.domain).order_by(name).limit(limit)))
 
 
 def _of_layout(project_id: uuid.UUID, domain: str, layout: int) -> tuple[ColumnElement[bool], ...]:

@@ -8,6 +8,7 @@ from scrapy_dedup.web.models import (
     Answer,
     Body,
     Count,
+    Cursor,
     Digits,
     Domain,
     Instant,
@@ -78,6 +79,7 @@ class LayoutsAnswer(Answer):
 
     project: Project
     domains: list[DomainLayoutsAnswer]
+    next: Cursor
 
 
 class _TemplateFigures(Answer):
@@ -107,6 +109,7 @@ class TemplatesAnswer(Answer):
 
     project: Project
     templates: list[TemplateFiguresAnswer]
+    next: Cursor
 
 
 class TemplateVersionAnswer(Answer):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from scrapy_dedup.report.dashboard_template_list import list_content
+from scrapy_dedup.report.dashboard_template_list import MOST_ROWS, list_content
 from scrapy_dedup.report.dashboard_template_trial import confirm_content
 from scrapy_dedup.report.dashboard_template_values import (
     Decided,
@@ -93,8 +93,9 @@ def test_trial_says_how_many_pages_would_change() -> None:
 def test_list_is_bounded_and_says_what_is_left() -> None:
     row = TemplateRow(ALL, ALL, ALL, "live", 1, 1, 0.9, 20, ALL, 0, NOON)
 
-    html = list_content(TemplateList(BASE, (row,) * 500, 10_000, ALL[:300]))
+    html = list_content(TemplateList(BASE, (row,) * 500, has_more=True, domain=ALL[:300]))
 
     assert HOSTILE not in html
-    assert "9,800 more" in html
-    assert "No templates" in list_content(TemplateList(BASE, (), 0, "x.example"))
+    assert html.count("<tr>") == MOST_ROWS + 1
+    assert "and more: name a domain" in html
+    assert "No templates" in list_content(TemplateList(BASE, (), domain="x.example"))

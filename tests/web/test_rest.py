@@ -33,9 +33,9 @@ def _but(answer: Any, *names: str) -> Any:
             "changes?diff=true&limit=1000", ["changes", "--since", "2026-01-01", "--diff"], ("next",), id="diff"
         ),
         pytest.param(f"pages/explain?url={OTHER}", ["explain", OTHER], (), id="explain"),
-        pytest.param("layouts", ["layouts"], (), id="layouts"),
-        pytest.param(f"layouts?domain={DOMAIN}", ["layouts", DOMAIN], (), id="layouts-of-one"),
-        pytest.param("templates", ["templates", "list"], (), id="templates"),
+        pytest.param("layouts", ["layouts"], ("next",), id="layouts"),
+        pytest.param(f"layouts?domain={DOMAIN}", ["layouts", DOMAIN], ("next",), id="layouts-of-one"),
+        pytest.param("templates", ["templates", "list"], ("next",), id="templates"),
         pytest.param(f"domains/{DOMAIN}/templates/rest", ["templates", "show", DOMAIN, "rest"], (), id="template"),
         pytest.param("config", ["config", "get"], (), id="configs"),
         pytest.param("domains/other.example/config", ["config", "get", "other.example"], (), id="config"),
@@ -340,3 +340,20 @@ def test_a_list_of_pages_is_searched(served: Served):
     assert len(found["pages"]) == 2
     assert {page["domain"] for page in found["pages"]} == {"other.example"}
     assert a_url("posts/hemp") in json.dumps(served.client().get(f"{API}/pages?domain={DOMAIN}&limit=1000").json())
+
+
+@pytest.mark.parametrize(("path", "key"), [("layouts", "domains"), ("templates", "templates")])
+def test_a_list_of_all_domains_comes_in_parts(served: Served, path: str, key: str):
+    client = served.client()
+    whole, found, after = client.get(f"{API}/{path}").json(), [], None
+
+    while True:
+        part = client.get(f"{API}/{path}", params={"limit": 1, **({"after": after} if after else {})}).json()
+        assert len({one["domain"] for one in part[key]}) == 1
+        found += part[key]
+        after = part["next"]
+        if after is None:
+            break
+
+    assert found == whole[key]
+    assert len({one["domain"] for one in found}) > 1

@@ -1,5 +1,6 @@
 """Layouts and their templates: from which designs pages are built, how they are cut, and what people decide."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -13,12 +14,22 @@ from scrapy_dedup.service.answers.templates import (
     template_diff_answer,
     templates_answer,
 )
-from scrapy_dedup.service.layout_figures import UnknownLayoutError, domain_layouts, find_layout
+from scrapy_dedup.service.layout_figures import domain_layouts, find_layout
 from scrapy_dedup.service.template_changes import TemplateDesk
 from scrapy_dedup.service.template_diff import diff_templates
-from scrapy_dedup.store.stored_layouts import TemplateFigures
 from scrapy_dedup.web import models_templates as models
-from scrapy_dedup.web.api.asked import Asked, DomainInPath, DomainInQuery, Here, LayoutInPath, now, reads, writes
+from scrapy_dedup.web.api.asked import (
+    After,
+    Asked,
+    DomainInPath,
+    DomainInQuery,
+    Here,
+    LayoutInPath,
+    Limit,
+    now,
+    reads,
+    writes,
+)
 from scrapy_dedup.web.etags import answered, done, tagged
 from scrapy_dedup.web.problems import ProblemError
 
@@ -34,15 +45,12 @@ VersionInQuery = Annotated[int, Query(description="The number of a version.", ge
     operation_id="list_layouts",
     responses=reads(models.LayoutsAnswer, "By domain, those with most pages first."),
 )
-def list_layouts(asked: Here, domain: DomainInQuery = None) -> Response:
-    """Return the designs from which pages are built, and how many pages each run met."""
-    try:
-        found = domain_layouts(asked.project, domain.lower() if domain else None)
-    except UnknownLayoutError:
-        if domain is not None:
-            raise
-        found = []
-    return answered(asked.request, {"project": asked.project.name, "domains": [layouts_answer(one) for one in found]})
+def list_layouts(asked: Here, domain: DomainInQuery = None, limit: Limit = 50, after: After = None) -> Response:
+    """Return the designs from which pages of so many domains are built, and how many pages each run met."""
+    names = [domain.lower()] if domain else asked.project.some_domains_with_layouts(limit + 1, after or "")
+    found = domain_layouts(asked.project, domain.lower() if domain else names[:limit]) if names else []
+    domains = [layouts_answer(one) for one in found]
+    return answered(asked.request, {"project": asked.project.name, "domains": domains, "next": _next(names, limit)})
 
 
 @router.get(
@@ -65,15 +73,11 @@ def picture(asked: Here, domain: DomainInPath, layout: LayoutInPath) -> Response
     operation_id="list_templates",
     responses=reads(models.TemplatesAnswer, "The present version of each template."),
 )
-def list_all(asked: Here, domain: DomainInQuery = None) -> Response:
-    """Return the templates of a project, by domain and layout."""
-    found: list[tuple[TemplateFigures, int]] = []
-    try:
-        found = upkeep.list_templates(asked.project, domain.lower() if domain else None)
-    except UnknownLayoutError:
-        if domain is not None:
-            raise
-    return answered(asked.request, templates_answer(asked.project.name, found))
+def list_all(asked: Here, domain: DomainInQuery = None, limit: Limit = 50, after: After = None) -> Response:
+    """Return the templates of so many domains, by domain and layout."""
+    names = [domain.lower()] if domain else asked.project.template_domains(after or "", limit + 1)
+    found = upkeep.list_templates(asked.project, domain.lower() if domain else names[:limit]) if names else []
+    return answered(asked.request, templates_answer(asked.project.name, found) | {"next": _next(names, limit)})
 
 
 @router.get(_LAYOUT, operation_id="show_template", responses=reads(models.ShownTemplatesAnswer, "One template."))
@@ -115,6 +119,11 @@ def override(asked: Here, domain: DomainInPath, layout: LayoutInPath, body: mode
 def rollback(asked: Here, domain: DomainInPath, layout: LayoutInPath, body: models.RollbackBody) -> Response:
     """Let a former version cut again, exactly as it did."""
     return done(template_change_answer(_desk(asked, dry_run=body.dry_run).roll_back(domain, layout, body.version)))
+
+
+def _next(names: Sequence[str], limit: int) -> str | None:
+    """Return the last of so many domains where there are more."""
+    return names[limit - 1] if len(names) > limit else None
 
 
 def _desk(asked: Asked, *, dry_run: bool) -> TemplateDesk:
