@@ -22,7 +22,7 @@ Action = Literal["keep", "drop", "forget"]
 Decision = tuple[Action, str]
 """What is to become of the elements that a CSS selector matches; forget: what was decided about it before."""
 
-BY: Final = "scrapy dedup templates override"
+BY: Final = "a person"
 FIELDS: Final = ("title", "date", "author")
 _NAMED: Final = 5
 
