@@ -11,7 +11,8 @@ from tests.service.stored_pages import a_url, html_page, put
 CALLS = {
     "analyze": ["analyze", "--dry-run"],
     "cache": ["cache", "stats"],
-    "changes": ["changes", "--since", "1d"],
+    # A date: an age would be another instant at each call.
+    "changes": ["changes", "--since", "2026-01-01"],
     "config": ["config", "export"],
     "domains": ["domains", "list"],
     "explain": ["explain", a_url(0)],

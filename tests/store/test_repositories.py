@@ -8,7 +8,7 @@ from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.layout_pictures import StoredPicture
-from scrapy_dedup.store.models import Base, SiteConfig
+from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, SiteConfig
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
@@ -296,6 +296,10 @@ def fill(project: ProjectStore) -> None:
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
     with project._database.session() as session:
         session.add(SiteConfig(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
+        found = DiscoverySession(session_id=uuid.uuid4(), project_id=project.id, name="one", started_at=NOON)
+        named = {"project_id": project.id, "domain_name": DOMAIN}
+        url = {"url": "https://www.example.com/a", "engine": "one", "outcome": "new", "session_id": found.session_id}
+        session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), Candidate(**url, **named)])
         session.commit()
     project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))
     project.put_url_parameters([StoredParameter(DOMAIN, "sid", same=4, different=0, ignored=True, seen_at=NOON)])

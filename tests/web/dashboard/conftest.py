@@ -9,8 +9,9 @@ from tests.web.dashboard.filled import Filled, fill
 from tests.web.dashboard.serving import Dashboard, served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """A Chromium; while it is there this thread has an event loop that runs, which tests elsewhere cannot bear."""
     with chromium() as running:
         yield running
 
