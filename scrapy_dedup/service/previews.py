@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.patterns import HeldBack
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, entries_of
 from scrapy_dedup.core.repeats import Removal
@@ -178,8 +177,3 @@ def _blocks(reading: Reading, before: Cleaned, after: Cleaned) -> Iterator[Previ
 
 def _removals(cleaned: Cleaned) -> dict[tuple[int, str], Removal]:
     return {(one.removal.fingerprint, one.path): one.removal for one in cleaned.removed}
-
-
-def digits_of(block: PreviewBlock) -> str:
-    """Return a block as `keep_blocks` names it."""
-    return to_hex(block.fingerprint)
