@@ -181,6 +181,8 @@ def crawl(of: Site, files: Files, feed: Path, *, seconds: float) -> None:
         code = wait(process, SECONDS_TO_END)
     if code != 0:
         raise DemoError(f"the crawl failed (exit code {code}); {told(files.log)}")
+    if dedup(files, "runs", "-n", "1")["runs"][0]["reason"] == "closespider_timeout":
+        console.print(f"Stopped after {seconds:.0f} seconds, so that the demo ends: not all pages were asked for.")
 
 
 def scrapy(arguments: list[str], **options: Any) -> subprocess.Popen[str]:
