@@ -1,7 +1,6 @@
 """Runs: the list, one of them, how far one is that still runs, and the jobs that were started from the dashboard."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from html import escape
 from typing import Final
 from urllib.parse import quote
@@ -24,7 +23,7 @@ from scrapy_dedup.report.dashboard_frame import (
 from scrapy_dedup.report.dashboard_values import FoundChange, JobRow, RunPage, RunRow
 from scrapy_dedup.report.document import NONE, numbers, table, table_row
 from scrapy_dedup.report.markup import Html, attribute, isolated, joined
-from scrapy_dedup.report.numbers import NO_BREAK, count, short, whole
+from scrapy_dedup.report.numbers import NO_BREAK, count, lasting, short, whole
 
 VERDICTS: Final = ("new", "changed", "unchanged", "removed")
 LISTED: Final = ("new", "changed", "removed")
@@ -181,23 +180,6 @@ def badge(state: str) -> Html:
     """Return a state as a small label."""
     kind = "bad" if state in _BAD or state == "silent" else _GOOD.get(state, "")
     return Html(f'<span class="badge {kind}">{isolated(state, 40)}</span>')
-
-
-def lasting(took: timedelta) -> str:
-    """Return a time in its two largest units: 4 s, 3 min 20 s, 2 h 05 min, 3 d 4 h."""
-    seconds = max(round(took.total_seconds()), 0)
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        parts = [f"{days} d", f"{hours} h"]
-    elif hours:
-        parts = [f"{hours} h", f"{minutes:02} min"]
-    elif minutes:
-        parts = [f"{minutes} min", f"{seconds} s"]
-    else:
-        parts = [f"{seconds} s"]
-    return " ".join(parts).replace(" ", NO_BREAK)
 
 
 def _run_path(run: RunRow, nav: Nav) -> Html:

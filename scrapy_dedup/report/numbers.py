@@ -1,5 +1,7 @@
 """Numbers as people read them."""
 
+from datetime import timedelta
+
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
@@ -38,3 +40,20 @@ def percent(part: int, total: int) -> str:
 def count(number: int, thing: str) -> str:
     """Return the number with its noun: 1 page, 2 pages."""
     return f"{whole(number)} {thing}" if number == 1 else f"{whole(number)} {thing}s"
+
+
+def lasting(took: timedelta) -> str:
+    """Return a time in its two largest units: 4 s, 3 min 20 s, 2 h 05 min, 3 d 4 h."""
+    seconds = max(round(took.total_seconds()), 0)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        parts = [f"{days} d", f"{hours} h"]
+    elif hours:
+        parts = [f"{hours} h", f"{minutes:02} min"]
+    elif minutes:
+        parts = [f"{minutes} min", f"{seconds} s"]
+    else:
+        parts = [f"{seconds} s"]
+    return " ".join(parts).replace(" ", NO_BREAK)

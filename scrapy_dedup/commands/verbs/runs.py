@@ -11,13 +11,13 @@ Figures are those of the visits that are still kept. Times are ISO 8601, in UTC.
 
 import argparse
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.report.numbers import NO_BREAK, short, whole
+from scrapy_dedup.report.numbers import lasting, short, whole
 from scrapy_dedup.service.answers.runs import run_answer, took_of
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.stored_visits import RunFigures
@@ -78,20 +78,3 @@ def _status(run_of_it: StoredRun, at: datetime) -> str:
     # A run that finished for the reason "finished" needs one word.
     told = run_of_it.reason and run_of_it.reason != run_of_it.status
     return f"{run_of_it.status} ({run_of_it.reason})" if told else run_of_it.status
-
-
-def lasting(took: timedelta) -> str:
-    """Return a time in its two largest units: 4 s, 3 min 20 s, 2 h 05 min, 3 d 4 h."""
-    seconds = max(round(took.total_seconds()), 0)
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        parts = [f"{days} d", f"{hours} h"]
-    elif hours:
-        parts = [f"{hours} h", f"{minutes:02} min"]
-    elif minutes:
-        parts = [f"{minutes} min", f"{seconds} s"]
-    else:
-        parts = [f"{seconds} s"]
-    return " ".join(parts).replace(" ", NO_BREAK)
