@@ -1,30 +1,23 @@
 """The server over HTTP: streamable HTTP with a token, on the loopback unless it is told otherwise."""
 
 import secrets
-import signal
-import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from mcp.server.transport_security import TransportSecuritySettings
 
-from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.mcp_server.guard import Guard, allowed_hosts, is_loopback
+from scrapy_dedup.core.hosts import hosts_of, is_loopback
+from scrapy_dedup.mcp_server.guard import Guard
+from scrapy_dedup.service.listening import ListenError, listen, signals_end_it
 from scrapy_dedup.settings import Settings
 
 PATH: Final = "/mcp"
 _HEADER_BYTES: Final = 16_384
 _CONNECTIONS: Final = 100
 _IDLE_SECONDS: Final = 15
-
-
-class ListeningError(DedupError):
-    """The server cannot, or must not, listen there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +37,21 @@ def guarded(server: MCPServer[None], settings: Settings, address: Address, token
         # The guard in front does this, for every path.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
-    return Guard(app, token, allowed_hosts(address.host, address.port, settings.serve_allowed_hosts))
+    return Guard(app, token, hosts_of(address.host, address.port, settings.serve_allowed_hosts))
 
 
 async def serve_http(server: MCPServer[None], settings: Settings, address: Address) -> None:
     """Listen until a signal ends it; say on standard error where, and the token if it was made for this start.
 
     Raises:
-        ListeningError: the address is taken, or beyond this machine without a token that somebody set.
+        ListenError: the address is taken, or beyond this machine without a token that somebody set.
     """
     if not is_loopback(address.host) and not settings.serve_token:
-        raise ListeningError(
+        raise ListenError(
             f"{address.host}: other machines could reach it; set DEDUP_SERVE_TOKEN first, or listen on 127.0.0.1"
         )
     token = settings.serve_token or secrets.token_urlsafe(32)
-    with _listening(address) as listening:
+    with listen(address.host, address.port) as listening:
         bound = Address(address.host, listening.getsockname()[1])
         shown = f"[{bound.host}]" if ":" in bound.host else bound.host
         made = "" if settings.serve_token else f"\nToken of this start: {token}"
@@ -77,30 +70,5 @@ async def serve_http(server: MCPServer[None], settings: Settings, address: Addre
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=2,
         )
-        with _signals_end_it():
+        with signals_end_it():
             await uvicorn.Server(config).serve(sockets=[listening])
-
-
-@contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """Let a signal end the server and nothing else: uvicorn raises it again at its end."""
-
-    def nothing(_number: int, _frame: Any) -> None:
-        pass
-
-    former = {number: signal.signal(number, nothing) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
-
-
-def _listening(address: Address) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        return socket.create_server((address.host, address.port), family=family)
-    except OSError as error:
-        raise ListeningError(
-            f"{address.host}:{address.port}: cannot listen there ({error.strerror or error}); choose another --port"
-        ) from error

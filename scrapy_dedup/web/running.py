@@ -1,19 +1,16 @@
-"""The server in front of the application: its socket, its limits, and its end."""
+"""The server in front of the application: its limits, and its end."""
 
 import asyncio
 import logging
-import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.service.listening import signals_end_it
 
 _HEADER_BYTES: Final = 16_384
 _IDLE_SECONDS: Final = 15
@@ -21,11 +18,6 @@ _HEAD_SECONDS: Final = 15.0
 _LAST_SECONDS: Final = 5
 # Each holds a thread while it is answered; more of them wait no better.
 _CONNECTIONS: Final = 200
-_BACKLOG: Final = 128
-
-
-class ListenError(DedupError):
-    """The address cannot be listened on."""
 
 
 class Impatient(H11Protocol):
@@ -62,26 +54,6 @@ class Impatient(H11Protocol):
             self._waiting = None
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address; port 0 is one that is free.
-
-    Raises:
-        ListenError: another program listens there, or this machine has no such address.
-    """
-    bare = host.strip("[]")
-    try:
-        family = socket.getaddrinfo(bare, port, type=socket.SOCK_STREAM)[0][0]
-        found = socket.socket(family, socket.SOCK_STREAM)
-        # A server that ended leaves connections behind, which would hold its port for a minute.
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((bare, port))
-        found.listen(_BACKLOG)
-    except OSError as error:
-        told = f"cannot listen on {host}, port {port}: {error.strerror or error}"
-        raise ListenError(f"{told}. Name another by --host and --port, or port 0 for one that is free.") from error
-    return found
-
-
 def run(app: ASGIApp, listening: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; requests that run are answered first, for a few seconds."""
     config = uvicorn.Config(
@@ -100,20 +72,5 @@ def run(app: ASGIApp, listening: socket.socket) -> None:
         limit_concurrency=_CONNECTIONS,
     )
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    with _signals_end_it():
+    with signals_end_it():
         uvicorn.Server(config).run(sockets=[listening])
-
-
-@contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """Let a signal end the server and nothing else: uvicorn raises it again at its end."""
-
-    def nothing(_number: int, _frame: Any) -> None:
-        pass
-
-    former = {number: signal.signal(number, nothing) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)

@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from scrapy_dedup.core.hosts import Hosts
 from scrapy_dedup.web import login
-from scrapy_dedup.web.hosts import Hosts
 from scrapy_dedup.web.limits import Rate, Unread, read_body, replayed
 from scrapy_dedup.web.problems import Problem, refused
 from scrapy_dedup.web.sessions import Session, Sessions

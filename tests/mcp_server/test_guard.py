@@ -2,10 +2,11 @@
 
 import pytest
 
-from scrapy_dedup.mcp_server.guard import Guard, allowed_hosts, is_loopback
+from scrapy_dedup.core.hosts import hosts_of
+from scrapy_dedup.mcp_server.guard import Guard
 
 TOKEN = "right-token"
-OURS = allowed_hosts("127.0.0.1", 8643, ["Crawls.example.org", "proxy.example:9000"])
+OURS = hosts_of("127.0.0.1", 8643, ["Crawls.example.org", "proxy.example:9000"])
 
 
 async def nothing(*_: object) -> None:
@@ -90,14 +91,3 @@ def test_a_request_from_a_web_page_is_from_one_of_ours(origin: str, answer: int)
 )
 def test_the_token_is_known(authorization: str | list[str], answer: int) -> None:
     assert status(authorization=authorization) == answer
-
-
-@pytest.mark.parametrize(
-    ("host", "answer"),
-    [
-        *[(host, True) for host in ("127.0.0.1", "127.8.8.8", "::1", "localhost")],
-        *[(host, False) for host in ("0.0.0.0", "::", "192.168.0.1", "crawls.example.org", "localhost.evil.example")],
-    ],
-)
-def test_the_loopback_is_known(host: str, *, answer: bool) -> None:
-    assert is_loopback(host) is answer

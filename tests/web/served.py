@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
+from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.analysis import DomainDedupService
@@ -18,7 +19,6 @@ from scrapy_dedup.store.records import VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.app import make_app
-from scrapy_dedup.web.hosts import hosts_of
 from scrapy_dedup.web.security import Access
 from scrapy_dedup.web.server import Server
 from tests.commands.running import PROJECT, Shop

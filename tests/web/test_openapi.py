@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.specs.openapi.checks import ignored_auth, negative_data_rejection, positive_data_acceptance
 
+from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.service.jobs import Jobs
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.web.app import make_app, rest_description
-from scrapy_dedup.web.hosts import hosts_of
 from scrapy_dedup.web.security import Access
 from scrapy_dedup.web.server import Server
 from tests.commands.running import PROJECT, Shop

@@ -10,8 +10,8 @@ import pytest
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
+from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.web.app import make_app
-from scrapy_dedup.web.hosts import hosts_of, is_loopback
 from scrapy_dedup.web.limits import Rate
 from scrapy_dedup.web.login import own_path
 from scrapy_dedup.web.security import PUBLIC, Access, Gate
@@ -426,33 +426,7 @@ def test_without_the_token_no_body_is_read(served: Served):
 
     client = served.client(headers=NO_TOKEN)
     assert client.post(f"/api/v1/projects/{PROJECT}/domains", content=body()).status_code == 401
-
-
-@pytest.mark.parametrize(
-    ("host", "port", "allowed", "knows", "refuses"),
-    [
-        pytest.param("127.0.0.1", 8642, (), ["localhost:8642"], ["localhost", "127.0.0.1:80"], id="loopback"),
-        pytest.param("0.0.0.0", 80, (), ["localhost", "127.0.0.1:80"], ["example.org"], id="port-80"),
-        pytest.param("::1", 9, ("A.example",), ["[::1]:9", "a.example", "a.example:9"], ["a.example:1"], id="named"),
-        pytest.param("10.0.0.5", 9, ("b.example:8",), ["10.0.0.5:9", "b.example:8"], ["b.example"], id="with-a-port"),
-    ],
-)
-def test_hosts_are_those_of_the_address_and_those_allowed(
-    host: str, port: int, allowed: tuple[str, ...], knows: list[str], refuses: list[str]
-):
-    hosts = hosts_of(host, port, allowed)
-
-    assert all(map(hosts.knows, knows))
-    assert not any(map(hosts.knows, refuses))
-
-
-@pytest.mark.parametrize(
-    ("host", "wanted"),
-    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("[::1]", True), ("localhost", True)]
-    + [(host, False) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example", "")],
-)
-def test_loopback_is_known(host: str, wanted: bool):  # noqa: FBT001
-    assert is_loopback(host) is wanted
+    assert read == []
 
 
 @pytest.mark.anyio

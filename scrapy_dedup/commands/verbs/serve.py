@@ -23,6 +23,8 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import output, shown
+from scrapy_dedup.core.hosts import hosts_of, is_loopback
+from scrapy_dedup.service.listening import listen
 
 if TYPE_CHECKING:
     from scrapy_dedup.web.security import Access
@@ -55,7 +57,7 @@ def run(call: Call) -> int:
     _log(call.source)
     with (
         call.served() as store,
-        closing(running.listen(settings.serve_host, settings.serve_port)) as at,
+        closing(listen(settings.serve_host, settings.serve_port)) as at,
     ):
         server = Server(store, settings, call.project, arguments=arguments_of(call), folder=Path.cwd())
         token = settings.serve_token or secrets.token_urlsafe(_TOKEN_BYTES)
@@ -68,8 +70,6 @@ def run(call: Call) -> int:
 
 
 def _check_host(host: str, token: str) -> None:
-    from scrapy_dedup.web.hosts import is_loopback  # noqa: PLC0415
-
     if not token and not is_loopback(host):
         raise WrongCallError(
             f"serve listens on {host!r}, which other machines can reach, only with a token of your own: "
@@ -78,7 +78,6 @@ def _check_host(host: str, token: str) -> None:
 
 
 def _access(call: Call, token: str, at: socket.socket) -> "Access":
-    from scrapy_dedup.web.hosts import hosts_of  # noqa: PLC0415
     from scrapy_dedup.web.security import Access  # noqa: PLC0415
 
     settings = call.settings

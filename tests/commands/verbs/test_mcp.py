@@ -192,4 +192,4 @@ def test_a_port_that_is_taken_is_told(serving: Serving, filled_shop: Shop) -> No
 
     found = filled_shop.run("mcp", "--http", "--port", port)
     assert found.code == 1
-    assert "choose another --port" in found.err
+    assert "Name another by --host and --port" in found.err

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import uvicorn
 from playwright.sync_api import Browser, Page, Request, Response, ViewportSize
 
+from scrapy_dedup.core.hosts import hosts_of
+from scrapy_dedup.service.listening import listen
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.app import make_app
-from scrapy_dedup.web.hosts import hosts_of
-from scrapy_dedup.web.running import listen
 from scrapy_dedup.web.security import Access
 from scrapy_dedup.web.server import Server
 from tests.browser import Scheme
