@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
@@ -26,11 +26,20 @@ from scrapy_dedup.store.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
-# A page is counted once, also where a hundred menus link to it: of so many it is known that they were.
-_PAGES_REMEMBERED = 50_000
-_MOST_DECISIONS = 1_000
 # The host alone decides: a path may be as long as it likes.
 _ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+
+
+class Bounds(NamedTuple):
+    """How much a guard holds."""
+
+    pages: int = 50_000
+    """A page is counted once, also where a hundred menus link to it: of so many it is known that they were."""
+    decisions: int = 1_000
+    """Reasons that one run writes down."""
+
+
+DEFAULT_BOUNDS: Final = Bounds()
 
 
 class RefusedDomain(IgnoreRequest):
@@ -43,7 +52,14 @@ class RefusedDomain(IgnoreRequest):
 class DomainGuard:
     """Knows names alone; it is asked twice about a request: when a callback yields it, and before it is sent."""
 
-    def __init__(self, crawl: Crawl, settings: Settings, rules: UrlRules, count: Callable[[str, int], None]) -> None:
+    def __init__(
+        self,
+        crawl: Crawl,
+        settings: Settings,
+        rules: UrlRules,
+        count: Callable[[str, int], None],
+        bounds: Bounds = DEFAULT_BOUNDS,
+    ) -> None:
         """Read which domains are refused; blocks, for the start of a crawl.
 
         Raises:
@@ -53,6 +69,7 @@ class DomainGuard:
         self._settings = settings
         self._rules = rules
         self._count = count
+        self._bounds = bounds
         self._is_shadow = settings.shadows(LAYER)
         self._policy = request_policy(settings)
         self._domains = refused_domains(crawl.store, settings)
@@ -147,11 +164,11 @@ class DomainGuard:
             self._counted.move_to_end(key)
             return self._is_shadow
         self._counted[key] = None
-        if len(self._counted) > _PAGES_REMEMBERED:
+        if len(self._counted) > self._bounds.pages:
             self._counted.popitem(last=False)
         self._count(f"{prefix}/requests" if self._is_shadow else f"{prefix}/dropped", 1)
         self._count(f"{prefix}/{why}", 1)
-        if self._decisions < _MOST_DECISIONS:
+        if self._decisions < self._bounds.decisions:
             self._decisions += 1
             self._pages.append(RefusedPage(key, name, why, datetime.now(UTC), self._is_shadow))
         return self._is_shadow

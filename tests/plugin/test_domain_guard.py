@@ -11,8 +11,7 @@ from scrapy import Request
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
-from scrapy_dedup.plugin import domain_guard
-from scrapy_dedup.plugin.domain_guard import DomainGuard, RefusedDomain
+from scrapy_dedup.plugin.domain_guard import DEFAULT_BOUNDS, Bounds, DomainGuard, RefusedDomain
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.domains import DomainService, DomainStatus
 from scrapy_dedup.settings import Settings
@@ -27,7 +26,7 @@ POOR = "https://poor.example/"
 class Guarded:
     """A crawl with one blacklisted domain and one of low quality."""
 
-    def __init__(self, store: Store, **settings: Any) -> None:
+    def __init__(self, store: Store, bounds: Bounds = DEFAULT_BOUNDS, **settings: Any) -> None:
         self.settings = Settings(**settings)
         project = store.project("shop")
         self.service = DomainService(store, project, self.settings)
@@ -38,7 +37,7 @@ class Guarded:
         run = project.begin_run(spider="s", jobdir=None, started_at=NOW)
         self.crawl = Crawl(project, run, self.settings, lambda _what, _n: None)
         count = lambda what, n: self.counts.update({what: n})  # noqa: E731 - as Runtime.count
-        self.guard = DomainGuard(self.crawl, self.settings, DEFAULT_RULES, count)
+        self.guard = DomainGuard(self.crawl, self.settings, DEFAULT_RULES, count, bounds)
 
     def sends(self, url: str, **fields: Any) -> bool:
         """Say whether a request is sent."""
@@ -130,15 +129,13 @@ def test_page_counts_once_wherever_it_is_linked(store: Store) -> None:
     assert guarded.guard.refused == {"bad.example"}
 
 
-def test_what_is_remembered_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(domain_guard, "_PAGES_REMEMBERED", 10)
-    monkeypatch.setattr(domain_guard, "_MOST_DECISIONS", 20)
-    guarded = Guarded(store)
-    for number in range(50):
+def test_what_is_remembered_is_bounded(store: Store) -> None:
+    guarded = Guarded(store, Bounds(pages=10, decisions=20))
+    for number in [*range(50), 49, 0]:
         guarded.sends(f"{BAD}{number}")
     asyncio.run(ended(guarded))
 
-    assert guarded.counts["domain/dropped"] == 50
+    assert guarded.counts["domain/dropped"] == 51
     assert len(guarded.crawl.rows) == 20
 
 
