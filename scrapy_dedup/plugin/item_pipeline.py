@@ -2,7 +2,8 @@
 
 import logging
 import time
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.plugin.alias_check import AliasCheck
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
@@ -49,6 +51,8 @@ class DedupPipeline:
         self._aliases = AliasCheck(self._runtime)
         self._likeness = LikenessCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
+        self._turns: dict[str, DeferredLock] = {}
+        """Of domains that are just met."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -157,14 +161,29 @@ class DedupPipeline:
         crawl = runtime.crawl
         learner = crawl.learner(draft.domain, draft.method)
         if learner is None:
-            learner = await self._meet(draft)
-        crawl.take_in(draft, learner)
+            # In the order in which they came: the first item of a page stands for it.
+            async with self._in_turn(draft.domain):
+                learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
+                crawl.take_in(draft, learner)
+        else:
+            crawl.take_in(draft, learner)
         if not learner.known and settings.acts("boilerplate"):
             runtime.count("items/parked")
             parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
             why = await maybe_deferred_to_future(parked)
             draft.released = str(why)
         return learner
+
+    @asynccontextmanager
+    async def _in_turn(self, domain: str) -> AsyncIterator[None]:
+        lock = self._turns.setdefault(domain, DeferredLock())
+        await maybe_deferred_to_future(lock.acquire())
+        try:
+            yield
+        finally:
+            lock.release()
+            if not lock.locked:
+                self._turns.pop(domain, None)
 
     async def _meet(self, draft: Draft) -> Learner:
         crawl = self._runtime.crawl
