@@ -13,7 +13,7 @@ from scrapy_dedup.report.dashboard_domain_changes import change_content
 from scrapy_dedup.report.dashboard_domains import domains_content, query_of
 from scrapy_dedup.report.dashboard_frame import Action, Flash, Nav, render_page
 from scrapy_dedup.report.dashboard_overview import overview_content
-from scrapy_dedup.report.dashboard_runs import changes_panel, lasting, run_content, runs_content
+from scrapy_dedup.report.dashboard_runs import changes_panel, run_content, runs_content
 from scrapy_dedup.report.dashboard_values import (
     DomainRow,
     DomainTable,
@@ -26,6 +26,7 @@ from scrapy_dedup.report.dashboard_values import (
     TableChoice,
 )
 from scrapy_dedup.report.markup import Html, joined
+from scrapy_dedup.report.numbers import lasting
 from tests.report.builders import a_domain, an_alarm
 from tests.report.hostile import ALL, a_hostile_ledger
 

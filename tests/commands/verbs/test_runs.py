@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.commands.verbs.runs import lasting
 from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.report.numbers import lasting
 from scrapy_dedup.store.records import VisitRecord
 from tests.commands.running import Shop, scrapy
 from tests.service.stored_pages import NOON, a_url
