@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from scrapy_dedup.settings.refusals import parsed, unknown
-from scrapy_dedup.settings.serving import ServingSettings
+from scrapy_dedup.settings.sharing import SharingSettings
 
 PREFIX = "DEDUP_"
 
 
 @dataclass(frozen=True, slots=True)
-class Settings(ServingSettings):
+class Settings(SharingSettings):
     """What the user chose. Field *batch_pages* is read from DEDUP_BATCH_PAGES."""
 
     def acts(self, layer: str) -> bool:

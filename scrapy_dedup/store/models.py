@@ -22,6 +22,7 @@ from scrapy_dedup.store.columns import Key, RowNumber, now
 from scrapy_dedup.store.domain_models import Candidate, DiscoverySession, Domain
 from scrapy_dedup.store.layout_models import LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
 from scrapy_dedup.store.page_models import DocumentChunk, NearDuplicate, PageSignature, SiteConfig
+from scrapy_dedup.store.shared_models import Claim, RunWorker, SeenScope, SeenUrl
 from scrapy_dedup.store.teaching_models import LayoutPicture, UrlParameter
 
 # What stands in modules of its own; whoever imports this one has all tables.
@@ -29,6 +30,7 @@ __all__ = [
     "NO_RUN",
     "Base",
     "Candidate",
+    "Claim",
     "DiscoverySession",
     "DocumentChunk",
     "Domain",
@@ -39,6 +41,9 @@ __all__ = [
     "LayoutTemplate",
     "NearDuplicate",
     "PageSignature",
+    "RunWorker",
+    "SeenScope",
+    "SeenUrl",
     "SiteConfig",
     "UrlParameter",
 ]

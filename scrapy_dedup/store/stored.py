@@ -20,11 +20,13 @@ class Run:
         id: of the run.
         resumed: the run had begun before, in the same JOBDIR, and goes on.
         killed: it was not ended before it went on.
+        worker: this process among those that share the run; None where the run has but one.
     """
 
     id: uuid.UUID
     resumed: bool = False
     killed: bool = False
+    worker: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
