@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon
     from scrapy_dedup.plugin.chunk_items import ChunkItem
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
+    from scrapy_dedup.plugin.dupefilter import StoreDupeFilter
     from scrapy_dedup.plugin.extension import DedupExtension
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
     from scrapy_dedup.plugin.heartbeat import Heartbeat
@@ -34,6 +35,7 @@ _HOMES = {
     "PageItem": "items",
     "ResilienceExtension": "resilience_extension",
     "StallMonitor": "stall_monitor",
+    "StoreDupeFilter": "dupefilter",
     "acknowledge": "runtime",
     "is_replayed": "replay",
 }
@@ -51,6 +53,7 @@ __all__ = [
     "PageItem",
     "ResilienceExtension",
     "StallMonitor",
+    "StoreDupeFilter",
     "acknowledge",
     "is_replayed",
 ]

@@ -13,8 +13,8 @@ from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.runtime import database_url
 from scrapy_dedup.service.explain import UrlError
-from scrapy_dedup.service.policies import keep_policy
 from scrapy_dedup.service.projects import find_project
+from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store

@@ -13,8 +13,9 @@ from scrapy_dedup.plugin.chunk_items import chunk_items
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
 from scrapy_dedup.plugin.outcomes import OutcomeError, item_entry, kept_items
 from scrapy_dedup.plugin.replay import REPLAYED
+from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.others import records_of as records_of_page
-from scrapy_dedup.service.provenance import hashes_and_removed, place_among_others
+from scrapy_dedup.service.provenance import place_among_others
 from scrapy_dedup.service.refined_outcomes import Entry, records_of, renewed, without_items
 from scrapy_dedup.service.refining import Refinement
 from scrapy_dedup.settings import Settings

@@ -4,6 +4,7 @@ Most links of a page are in every other page's menu, too. The duplicate filter d
 through middlewares, signals and scheduler that costs more than all layers of this package together.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from pydispatch.dispatcher import getAllReceivers, liveReceivers
@@ -11,13 +12,14 @@ from scrapy import Request, signals
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import RFPDupeFilter
-from scrapy.utils.request import RequestFingerprinter
 
+from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
 from scrapy_dedup.plugin.marks import is_known_component
+from scrapy_dedup.service.seen_urls import SeenUrls
 
 
 class RepeatedLinks:
-    """Asks Scrapy's own duplicate filter what it would say, and is silent where anybody could tell the difference.
+    """Asks the duplicate filter, Scrapy's or ours, what it would say; silent where anybody could tell the difference.
 
     That is: with another duplicate filter, scheduler or fingerprinter than are known here, with DUPEFILTER_DEBUG, with
     a receiver of `request_dropped` or `request_scheduled`, and with a spider middleware that is not Scrapy's own, which
@@ -26,8 +28,8 @@ class RepeatedLinks:
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
-        self._seen: set[Any] | None = None
-        self._as_hex = False
+        self._seen: SeenUrls | set[Any] | None = None
+        self._key_of: Callable[[Request], Any] = crawler.request_fingerprinter.fingerprint
         self._looked = False
 
     def holds(self, request: Request) -> bool:
@@ -36,29 +38,34 @@ class RepeatedLinks:
             return False
         if not self._looked:
             self._look()
-        if self._seen is None:
-            return False
-        fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        return (fingerprint.hex() if self._as_hex else fingerprint) in self._seen
+        return self._seen is not None and self._key_of(request) in self._seen
 
     def count(self, dropped: int) -> None:
         """Count them as the duplicate filter does."""
         self._crawler.stats.inc_value("dupefilter/filtered", dropped)
 
     def _look(self) -> None:
-        """Find the filter's memory: a set of bytes since Scrapy 2.19, of hexadecimal text before."""
+        """Find the filter's memory: Scrapy's is a set of bytes since 2.19, of hexadecimal text before."""
         self._looked = True
         scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
         duplicates = getattr(scheduler, "df", None)
-        if type(scheduler) is not Scheduler or type(duplicates) is not RFPDupeFilter or duplicates.debug:
+        if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
             return
-        if self._somebody_listens() or self._somebody_comes_after() or not self._is_of_urls_alone():
+        if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):
+            return
+        # A fingerprint must stay what it is when later middlewares set headers.
+        fingerprinter = self._crawler.request_fingerprinter
+        if self._somebody_listens() or self._somebody_comes_after() or not is_hash(fingerprinter):
+            return
+        if isinstance(duplicates, StoreDupeFilter):
+            self._seen, self._key_of = duplicates.seen, duplicates.key_of
             return
         attributes = vars(duplicates)
         seen = attributes.get("_fingerprints", attributes.get("fingerprints"))
         if isinstance(seen, set):
             self._seen = seen
-            self._as_hex = "_fingerprints" not in attributes
+            if "_fingerprints" not in attributes:
+                self._key_of = lambda request: fingerprinter.fingerprint(request).hex()
 
     def _somebody_listens(self) -> bool:
         sent = (signals.request_dropped, signals.request_scheduled)
@@ -69,8 +76,3 @@ class RepeatedLinks:
         manager = getattr(getattr(self._crawler.engine, "scraper", None), "spidermw", None)
         middlewares = getattr(manager, "middlewares", None)
         return middlewares is None or not all(map(is_known_component, middlewares))
-
-    def _is_of_urls_alone(self) -> bool:
-        """Say whether a fingerprint stays what it is when later middlewares set headers."""
-        fingerprinter = self._crawler.request_fingerprinter
-        return type(fingerprinter) is RequestFingerprinter or getattr(fingerprinter, "is_of_urls_alone", False)

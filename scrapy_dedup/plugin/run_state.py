@@ -14,8 +14,8 @@ from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
 from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.service.crawl import Count, Crawl
 from scrapy_dedup.service.ledger import ELAPSED
-from scrapy_dedup.service.policies import keep_policy
 from scrapy_dedup.service.start_check import check_sites
+from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store

@@ -26,6 +26,7 @@ from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.domain_guard import DomainGuard
 from scrapy_dedup.plugin.domain_registry import DomainRegistry
 from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.full_disk import writer_of
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
@@ -37,7 +38,7 @@ from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.plugin.write_behind import WRITE_SECONDS, WriteBehind
+from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
@@ -74,7 +75,7 @@ class Runtime:
         self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
         self.registry = DomainRegistry(self.crawl, settings, self.count)
         self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
-        self.writer = WriteBehind(self.crawl, settings.write_every, self.count)
+        self.writer = writer_of(crawler, self.crawl, settings, self.count)
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
@@ -257,10 +258,11 @@ class Runtime:
             records = self.safety.released.popleft().take()
             while some := list(islice(records, _RELEASED_AT_ONCE)):
                 self.crawl.rows += some
-                await self.writer.flush()
+                await self.writer.catch_up()
 
     def _end_run(self) -> None:
-        if self.state.finished:
+        # What could not be noted would count as missing.
+        if self.state.finished and not self.writer.has_given_up:
             self.departures.persist()
         self.registry.settle()
         self.state.end()

@@ -1,45 +1,83 @@
 """Rows wait in memory and are written in batches, in a thread: the reactor never waits for the store."""
 
 import logging
+import time
 from collections.abc import Callable
-from typing import Any
+from datetime import timedelta
 
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.service.crawl import Crawl, is_knowledge
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.service.crawl import Crawl
+from scrapy_dedup.service.waiting_rows import RowBounds, give_up, size_of
+from scrapy_dedup.store.errors import FullStoreError, StoreError
 from scrapy_dedup.store.records import Record
 
 logger = logging.getLogger(__name__)
 
 WRITE_SECONDS = 1.0
-# A store that cannot be written must not fill the memory: beyond this the oldest rows are given up, counted, and their
-# pages come again.
-MOST_ROWS = 50_000
+# In one transaction: after an outage tens of thousands wait, and others want to write in between.
+ROWS_AT_ONCE = 2_000
+_PAUSE_SECONDS = 0.5
+_NO_PATIENCE = timedelta(0)
 
 
 class WriteBehind:
-    """Writes what a crawl notes, one batch at a time, in order."""
+    """Writes what a crawl notes, one batch at a time, in order.
 
-    def __init__(self, crawl: Crawl, every_rows: int, count: Callable[[str, int], None]) -> None:
+    What cannot be written waits, within bounds, and is tried again every second: by whoever calls `begin`.
+    """
+
+    def __init__(
+        self,
+        crawl: Crawl,
+        every_rows: int,
+        count: Callable[[str, int], None],
+        *,
+        on_full: Callable[[FullStoreError, int], None] | None = None,
+        patience: timedelta = _NO_PATIENCE,
+        bounds: RowBounds = RowBounds(),  # noqa: B008 (a value)
+    ) -> None:
+        """Write for a crawl.
+
+        Args:
+            crawl: whose rows.
+            every_rows: a batch; fewer wait for `begin`.
+            count: adds to a stat.
+            on_full: told that there is no room, and how many rows wait, once until there is room again; None: a warning.
+            patience: how long the end waits for a store that cannot be reached; for one that is full it does not.
+            bounds: how much may wait.
+        """
         self._crawl = crawl
         self._every_rows = every_rows
         self._count = count
+        self._on_full = on_full
+        self._patience = patience
+        self._bounds = bounds
         self._writing: Deferred[None] | None = None
-        self._warned = False
+        self._failed: StoreError | None = None
+        # Of the rows that wait, so many were weighed, and weigh so much; others append to them.
+        self._weighed = 0
+        self._weight = 0
+        self.has_given_up = False
+        """Whether rows were lost: then the store does not know all that the run has seen."""
 
     def if_due(self) -> None:
-        """Begin to write where enough rows wait."""
-        if len(self._crawl.rows) >= self._every_rows:
+        """Begin to write where enough rows wait; while the store fails, see that not too many do."""
+        if len(self._crawl.rows) < self._every_rows:
+            return
+        if self._failed is None:
             self.begin()
+        if self._writing is not None or self._failed is not None:
+            self._hold_bounds()
 
     def begin(self) -> None:
         """Begin to write what waits, unless the last batch is still on its way."""
         if self._writing is None and self._crawl.rows:
-            rows, self._crawl.rows = self._crawl.rows, []
-            self._writing = deferred_from_coro(self._write(rows))
+            noted = len(self._crawl.rows)
+            rows = self._take()
+            self._writing = deferred_from_coro(self._write_parts(rows, noted - len(rows)))
 
     async def catch_up(self) -> None:
         """Wait until what is noted by now is written, or cannot be."""
@@ -49,52 +87,101 @@ class WriteBehind:
         if self._writing is not None:
             await maybe_deferred_to_future(self._writing)
 
-    async def flush(self) -> None:
-        """Write what waits now."""
-        if self._writing is not None:
-            await maybe_deferred_to_future(self._writing)
-        rows, self._crawl.rows = self._crawl.rows, []
-        await self._write(rows)
-
     async def end(self) -> None:
         """Write everything that waits; errors are told, and what could not be written is counted."""
-        await self.flush()
+        until = time.monotonic() + self._patience.total_seconds()
+        await self.catch_up()
+        while self._crawl.rows and not isinstance(self._failed, FullStoreError) and time.monotonic() < until:
+            await run_in_thread(time.sleep, _PAUSE_SECONDS)
+            await self.catch_up()
         if self._crawl.rows:
-            self._count("store/rows_given_up", len(self._crawl.rows))
+            self._lose(len(self._crawl.rows))
             logger.error("%d rows could not be written; their pages come again", len(self._crawl.rows))
 
-    async def _write(self, rows: list[Record]) -> None:
+    async def _write_parts(self, rows: list[Record], noted: int) -> None:
+        """Write rows and so many more, and go on while there is enough for a batch."""
         try:
-            await run_in_thread(self._crawl.store.write, rows)
-            self._count("store/rows", len(rows))
-        except StoreError as error:
-            self._not_written(rows, error)
-        except Exception as error:  # noqa: BLE001 - one row that cannot be written must not keep the others
-            await self._write_singly(rows, error)
+            while rows and await self._write(rows):
+                enough = noted > 0 or len(self._crawl.rows) >= self._every_rows
+                rows = self._take() if enough else []
+                noted -= len(rows)
         finally:
             self._writing = None
 
-    async def _write_singly(self, rows: list[Record], error: Exception) -> None:
+    async def _write(self, rows: list[Record]) -> bool:
+        """Write rows in one transaction; return False where the store failed, and they wait again."""
+        try:
+            await run_in_thread(self._crawl.store.write, rows)
+        except StoreError as error:
+            self._not_written(rows, error)
+            return False
+        except Exception as error:  # noqa: BLE001 - one row that cannot be written must not keep the others
+            return await self._write_singly(rows, error)
+        self._written(len(rows))
+        return True
+
+    async def _write_singly(self, rows: list[Record], error: Exception) -> bool:
         """Write what can be written, and give up the rest."""
         logger.error("A row cannot be written because of a defect in scrapy_dedup", exc_info=error)
-        for row in rows:
+        for place, row in enumerate(rows):
             try:
                 await run_in_thread(self._crawl.store.write, [row])
-                self._count("store/rows", 1)
             except StoreError as later:
-                self._not_written([row], later)
+                self._not_written(rows[place:], later)
+                return False
             except Exception:  # noqa: BLE001 - the first one was told
-                self._count("store/rows_given_up", 1)
+                self._lose(1)
+            else:
+                self._written(1)
+        return True
+
+    def _written(self, rows: int) -> None:
+        self._count("store/rows", rows)
+        if self._failed is not None:
+            self._failed = None
+            logger.warning("The store can be written again; %d rows wait", len(self._crawl.rows))
 
     def _not_written(self, rows: list[Record], error: StoreError) -> None:
         self._count("store/errors", 1)
-        if not self._warned:
+        self._put_back(rows)
+        is_told = self._failed is not None
+        self._failed = error
+        self._hold_bounds()
+        if is_told:
+            return
+        if isinstance(error, FullStoreError) and self._on_full is not None:
+            self._on_full(error, len(self._crawl.rows))
+        else:
             logger.warning("The store cannot be written; the crawl goes on and tries again: %s", error)
-            self._warned = True
-        waiting: list[Any] = [*rows, *self._crawl.rows]
-        excess = len(waiting) - MOST_ROWS
-        if excess > 0:
-            kept = [row for row in waiting[:excess] if is_knowledge(row)]
-            self._count("store/rows_given_up", excess - len(kept))
-            waiting = kept + waiting[excess:]
-        self._crawl.rows = waiting
+
+    # What waits.
+
+    def _take(self) -> list[Record]:
+        rows = self._crawl.rows[:ROWS_AT_ONCE]
+        self._crawl.rows = self._crawl.rows[ROWS_AT_ONCE:]
+        self._weighed = self._weight = 0
+        return rows
+
+    def _put_back(self, rows: list[Record]) -> None:
+        self._crawl.rows = [*rows, *self._crawl.rows]
+        self._weighed = self._weight = 0
+
+    def _hold_bounds(self) -> None:
+        """Give up what is beyond the bounds; it is called for each page, so it weighs what is new alone."""
+        rows = self._crawl.rows
+        if len(rows) < self._weighed:
+            self._weighed = self._weight = 0
+        self._weight += sum(size_of(row) for row in rows[self._weighed :])
+        self._weighed = len(rows)
+        if self._weighed <= self._bounds.rows and self._weight <= self._bounds.size:
+            return
+        held = give_up(rows, self._bounds)
+        self._crawl.rows = held.rows
+        self._weighed, self._weight = len(held.rows), held.size
+        self._count("store/originals_given_up", held.originals)
+        self._lose(held.given_up)
+
+    def _lose(self, rows: int) -> None:
+        if rows:
+            self._count("store/rows_given_up", rows)
+            self.has_given_up = True

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from scrapy_dedup.core.chunks import Chunk, ChunkPolicy, once, split_into_chunks
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.kept_chunks import GIVEN, ChunkState, StoredChunk
 from scrapy_dedup.core.language import LanguagePolicy, LanguageVerdict, judge_languages
 from scrapy_dedup.core.language_detectors import careful, light
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.page_records import GIVEN, ChunksRecord, ChunkState, StoredChunk
 
 CHUNK: Final = "chunk"
 LANGUAGE: Final = "language"
@@ -21,7 +21,6 @@ WITHIN: Final = "repeats on the page"
 ACROSS: Final = "another page gives it"
 GONE: Final = "no longer on the page"
 _HASH_BYTES: Final = 16
-_SAMPLE_CHARS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,29 +164,6 @@ def across(
         found.append(judged)
     now = {one.chunk.id for one in found}
     return PageChunks(found, [one for one in before if one.state in GIVEN and one.chunk_id not in now])
-
-
-def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
-    """Return a page's chunks as they are stored."""
-    return ChunksRecord(page_key, tuple(_stored(one) for one in chunks.chunks), settings.chunk_min_documents)
-
-
-def _stored(one: JudgedChunk) -> StoredChunk:
-    chunk = one.chunk
-    return StoredChunk(
-        position=chunk.position,
-        chunk_id=chunk.id,
-        content_hash=one.key,
-        state=one.state,
-        kind=chunk.kind.value,
-        chars=len(chunk.text),
-        size=chunk.size,
-        sample=chunk.text[:_SAMPLE_CHARS],
-        language=one.language,
-        layer=one.layer,
-        reason=one.reason,
-        holder=one.holder,
-    )
 
 
 def chunks_report(chunks: PageChunks) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoP
 from scrapy_dedup.service.page_cleaning import clean_page, clean_pdf
 from scrapy_dedup.service.page_facts import Facts, facts_of
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.removals import counts_of
+from scrapy_dedup.service.removal_counts import counts_of
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.settings import Settings

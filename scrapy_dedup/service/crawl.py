@@ -18,7 +18,8 @@ from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowled
 from scrapy_dedup.service.others import Found, Others
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import repeat_policy
-from scrapy_dedup.service.removals import SHADOW, counts_of, removal_decision, removal_decisions
+from scrapy_dedup.service.removal_counts import counts_of
+from scrapy_dedup.service.removals import SHADOW, removal_decision, removal_decisions
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.service.stopwatch import Stopwatch

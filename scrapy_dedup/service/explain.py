@@ -15,7 +15,8 @@ from scrapy_dedup.service.explain_blocks import (
     own_removals,
     page_blocks,
 )
-from scrapy_dedup.service.policies import stored_rules, url_rules
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.store_policies import stored_rules
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import document_chunks
 from scrapy_dedup.store.ledger_reads import LedgerReads

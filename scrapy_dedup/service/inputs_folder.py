@@ -19,6 +19,7 @@ from scrapy_dedup.service.inputs_records import (
     page_of,
 )
 from scrapy_dedup.service.packed_files import most_line_bytes, packed_by
+from scrapy_dedup.service.seeding_encodings import EncodingError, unpacked
 from scrapy_dedup.settings import Settings
 
 MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
@@ -156,9 +157,6 @@ def _body(folder: Path, file: str, most: int) -> bytes:
         body = opened.read(most + 1)
     packing = packed_by(body[:4])
     if packing and len(body) <= most:
-        # It brings Scrapy along, which is not needed for files as they are.
-        from scrapy_dedup.service.seeding_encodings import EncodingError, unpacked  # noqa: PLC0415
-
         try:
             return unpacked(body, [packing.encode()], most)
         except EncodingError as error:

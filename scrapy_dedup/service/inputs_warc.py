@@ -19,6 +19,7 @@ from scrapy_dedup.service.inputs_records import (
     page_of,
 )
 from scrapy_dedup.service.packed_files import GZIP, ZSTD, most_line_bytes, packed_by
+from scrapy_dedup.service.seeding_encodings import EncodingError, unpacked
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,9 +56,6 @@ class AnswerRecord:
 
     def page(self, settings: Settings) -> InputPage | BadRecord | NoPage:
         """Unpack and decode the body."""
-        # It brings Scrapy along, which other inputs do without.
-        from scrapy_dedup.service.seeding_encodings import EncodingError, unpacked  # noqa: PLC0415
-
         body = _joined(self.body) if "chunked" in self.transfer_encoding.lower() else self.body
         if self.content_encoding:
             try:

@@ -12,7 +12,8 @@ from typing import Final
 from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE, LikenessPolicy, Same, Text, stands_for
 from scrapy_dedup.core.neardup import promising, shingles
 from scrapy_dedup.core.plain import plain
-from scrapy_dedup.service.chunking import PageChunks, across, chunks_record
+from scrapy_dedup.service.chunk_records import chunks_record
+from scrapy_dedup.service.chunking import PageChunks, across
 from scrapy_dedup.service.key_index import KeyIndex
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.stopwatch import Stopwatch

@@ -4,22 +4,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.fingerprints import content_hash, text_hash
+from scrapy_dedup.core.fingerprints import content_hash, text_hash, to_digits
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.cleaned_report import hashes_and_removed
+from scrapy_dedup.service.cleaning import Cleaned, clean_text
 from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_report, pdf_text
 from scrapy_dedup.service.pdf_reading import Unread, read_pdf
 from scrapy_dedup.service.policies import parse_limits, url_rules
-from scrapy_dedup.service.provenance import hashes_and_removed
-from scrapy_dedup.service.reading import Reading
 from scrapy_dedup.service.site_cleaning import How, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_patterns import SitePatterns
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.layout_records import to_digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +86,9 @@ def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns)
     pdf = read_pdf(body, pdf_limits(settings))
     if isinstance(pdf, Unread):
         return CleanedPage(url, key, domain, _as_it_came(""), Metadata(), How.WHOLE, flag=f"pdf: {pdf.reason}")
-    reading = Reading("text", None, pdf_text(pdf, settings), url, is_pdf=True)
-    cleaned = reading.clean(Boilerplate(), settings, patterns=patterns)
+    rules = None if patterns.keep_pages and patterns.keeps_page(key) else patterns
+    text, nothing = pdf_text(pdf, settings), Boilerplate[int]()
+    cleaned = clean_text(text, nothing, settings.min_block_chars, patterns=rules, of_pdf=True)
     flag = f"pdf: {', '.join(pdf.flags)}" if pdf.flags else None
     return CleanedPage(
         url, key, domain, cleaned, Metadata(pdf.title, pdf.date, pdf.author), How.WHOLE, flag=flag, pdf=pdf

@@ -1,4 +1,6 @@
-"""From what the user chose to what `core` and `store` take."""
+"""From what the user chose to what `core` takes; `store_policies` has what `store` takes."""
+
+from typing import Literal
 
 from scrapy_dedup.core.canonical import CanonicalPolicy
 from scrapy_dedup.core.guard import ParseLimits
@@ -9,9 +11,6 @@ from scrapy_dedup.core.url_fields import IgnoredParameters
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.core.verdicts import Change, ChangePolicy
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.records import Method
-from scrapy_dedup.store.writer import ProjectStore
 
 
 def url_rules(settings: Settings, ignored: IgnoredParameters | None = None) -> UrlRules:
@@ -31,20 +30,6 @@ def crawl_rules(settings: Settings) -> UrlRules:
     return url_rules(settings, IgnoredParameters() if learns_parameters(settings) else None)
 
 
-def stored_rules(settings: Settings, project: ProjectStore) -> UrlRules:
-    """Return the same as it was at the end of the last crawl; blocks.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    rules = crawl_rules(settings)
-    if rules.ignored is not None:
-        for one in project.url_parameters():
-            if one.ignored:
-                rules.ignored.add(one.domain, one.name)
-    return rules
-
-
 def learns_parameters(settings: Settings) -> bool:
     """Say whether parameters that change nothing are learned and left out of page keys."""
     return settings.resilience_enabled and settings.learn_parameters and settings.acts("url")
@@ -55,7 +40,7 @@ def trap_policy(settings: Settings) -> TrapPolicy:
     return TrapPolicy(settings.trap_pages, settings.traps)
 
 
-def method_of(settings: Settings, *, has_html: bool) -> Method:
+def method_of(settings: Settings, *, has_html: bool) -> Literal["template", "html", "text"]:
     """Return how the blocks of a page are judged."""
     chosen = settings.boilerplate_method
     if chosen == "text" or not has_html:
@@ -76,17 +61,6 @@ def canonical_policy(settings: Settings) -> CanonicalPolicy:
 def parse_limits(settings: Settings) -> ParseLimits:
     """Return what HTML is parsed."""
     return ParseLimits(characters=settings.max_page_bytes)
-
-
-def keep_policy(settings: Settings) -> KeepPolicy:
-    """Return how much the store keeps."""
-    return KeepPolicy(
-        pages=settings.keep_pages,
-        max_bytes=settings.store_max_bytes or None,
-        decisions=settings.keep_decisions,
-        visits=settings.keep_visits,
-        extractions=settings.keep_extractions,
-    )
 
 
 def change_policy(settings: Settings) -> ChangePolicy:

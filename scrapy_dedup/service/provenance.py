@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from scrapy_dedup.core.fingerprints import to_hex
-from scrapy_dedup.core.repeats import Rule
 from scrapy_dedup.service.chunking import chunks_report, makes_chunks
-from scrapy_dedup.service.cleaning import Cleaned, Removed
+from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.pdf_drafts import pdf_report
@@ -47,17 +45,6 @@ def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, 
     return report
 
 
-def hashes_and_removed(cleaned: Cleaned) -> dict[str, Any]:
-    """Return what a text is known by, and what was left out of it and why."""
-    return {
-        "content_hash": cleaned.content_hash.hex(),
-        "cleaned_hash": cleaned.cleaned_hash.hex(),
-        "chars_in": cleaned.chars_in,
-        "chars_out": cleaned.chars_out,
-        "removed": _removed(cleaned.removed),
-    }
-
-
 def verdict_of(judgement: Judgement) -> dict[str, Any]:
     """Return what became of a page since its last visit."""
     verdict, state = judgement.verdict, judgement.state
@@ -73,22 +60,3 @@ def verdict_of(judgement: Judgement) -> dict[str, Any]:
     if judgement.directives.names:
         found["robots"] = judgement.directives.names
     return found
-
-
-def _removed(removed: list[Removed]) -> list[dict[str, Any]]:
-    """Return what was left out, one entry for each reason: most blocks of a page share one.
-
-    `scrapy dedup explain URL` shows path and text behind a fingerprint.
-    """
-    groups: dict[Rule, dict[str, Any]] = {}
-    for block in removed:
-        rule = block.removal.rule
-        group = groups.get(rule)
-        if group is None:
-            reason = f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence
-            group = groups[rule] = {"layer": rule.layer, "reason": reason, "chars": 0, "blocks": []}
-            if rule.path:
-                group["path"] = rule.path
-        group["chars"] += len(block.text)
-        group["blocks"].append(to_hex(block.removal.fingerprint))
-    return list(groups.values())

@@ -9,13 +9,22 @@ from typing import Any
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.service.cleaning import Cleaned, Removed
+from scrapy_dedup.service.removal_counts import LAYER, LAYERS, PATTERNS
 from scrapy_dedup.store.records import DecisionRecord
 from scrapy_dedup.store.stored import StoredDecision
 
-LAYER = "boilerplate"
-PATTERNS = "patterns"
-LAYERS = (LAYER, PATTERNS)
-"""Those that leave out blocks; each has a decision of its own about a page."""
+__all__ = [
+    "ACTION",
+    "LAYER",
+    "LAYERS",
+    "PATTERNS",
+    "SHADOW",
+    "blocks_in",
+    "removal_decision",
+    "removal_decisions",
+    "removals_in",
+]
+
 ACTION = "removed"
 SHADOW = "shadow"
 """The action of decisions about blocks that would have been removed."""
@@ -44,21 +53,6 @@ def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime, action: s
             own = [one for one in removed if one.removal.rule.layer == layer]
             if own:
                 found.append(_decision(page_key, (layer, done), own, cleaned.chars_in, at))
-    return found
-
-
-def counts_of(cleaned: Cleaned) -> dict[str, int]:
-    """Return by how much a cleaned page adds to the stats, by their names without `dedup/`."""
-    found = {"pages/chars_in": cleaned.chars_in, "pages/chars_out": cleaned.chars_out}
-    for prefix, removed in (("", cleaned.removed), ("shadow/", cleaned.shadowed)):
-        for layer in LAYERS:
-            own = [one for one in removed if one.removal.rule.layer == layer]
-            if own:
-                found |= {
-                    f"{prefix}{layer}/pages": 1,
-                    f"{prefix}{layer}/blocks": len(own),
-                    f"{prefix}{layer}/chars": sum(len(one.text) for one in own),
-                }
     return found
 
 

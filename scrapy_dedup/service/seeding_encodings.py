@@ -1,13 +1,13 @@
 """Bodies as they came over the network, unpacked within a bound."""
 
+import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from gzip import GzipFile
 from importlib import import_module
 from io import BytesIO
-from typing import Any, Final
-
-from scrapy.utils.gz import gunzip
+from typing import Any, Final, TypeVar
 
 from scrapy_dedup.core.errors import DedupError
 
@@ -15,6 +15,10 @@ if sys.version_info >= (3, 14):
     from compression import zstd
 else:
     from backports import zstd
+
+
+Buffer = TypeVar("Buffer", bytes, bytearray)
+_PIECE: Final = 65_536
 
 
 class EncodingError(DedupError):
@@ -45,8 +49,21 @@ def unpacked(body: bytes, encodings: Iterable[bytes], most: int) -> bytes:
 
 
 def _gunzip(body: bytes, most: int) -> bytes:
-    # As the crawl does it: of a body that was cut off, what there is.
-    return gunzip(body, max_size=most)
+    # As Scrapy does it, which not every process that reads files has: of a body that was cut off, what there is.
+    found = bytearray()
+    with GzipFile(fileobj=BytesIO(body)) as file:
+        while True:
+            try:
+                piece = file.read1(_PIECE)
+            except (OSError, EOFError, zlib.error, struct.error):
+                if not found:
+                    raise
+                break
+            if not piece:
+                break
+            found += piece
+            _bounded(found, most)
+    return bytes(found)
 
 
 def _inflate(body: bytes, most: int) -> bytes:
@@ -78,7 +95,7 @@ def _same(body: bytes, most: int) -> bytes:
     return _bounded(body, most)
 
 
-def _bounded(body: bytes, most: int) -> bytes:
+def _bounded(body: Buffer, most: int) -> Buffer:
     if len(body) > most:
         raise ValueError("too large")
     return body

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
+from scrapy_dedup.store.claim_records import ClaimDoneRecord, ClaimRecord, ClaimReleasedRecord
+from scrapy_dedup.store.claims import ClaimBatch
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_batch import LayoutBatch
@@ -67,6 +69,7 @@ class Batch:
     confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
     layouts: LayoutBatch = field(default_factory=LayoutBatch)
     pages: PageBatch = field(default_factory=PageBatch)
+    claims: ClaimBatch = field(default_factory=ClaimBatch)
 
     def __bool__(self) -> bool:
         return any(getattr(self, part.name) for part in fields(self))
@@ -147,6 +150,8 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
             case BoilerplateRecord():
                 row = boilerplate_row(record, project_id, packer)
                 batch.boilerplate[row["domain"], row["method"]] = row
+            case ClaimRecord() | ClaimDoneRecord() | ClaimReleasedRecord():
+                batch.claims.add(record)
             case _:
                 batch.add_knowledge(record, project_id, run_id, packer)
     return batch

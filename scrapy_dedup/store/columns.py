@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Integer, LargeBinary, Text, TypeDecorator
+from sqlalchemy import BigInteger, Boolean, DateTime, Dialect, Integer, LargeBinary, Text, TypeDecorator
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -42,6 +42,44 @@ class by_code_point(FunctionElement[str]):  # noqa: N801 (a function of SQL, as 
 
     inherit_cache = True
     type = Text()
+
+
+class clock(FunctionElement[datetime]):  # noqa: N801 (a function of SQL)
+    """The present instant by the database's clock, also within a transaction: clocks of machines differ."""
+
+    inherit_cache = True
+    type = UtcDateTime()
+
+
+@compiles(clock)
+def _of_this_machine(element: clock, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ARG001 (SQLAlchemy's signature)
+    # As SQLAlchemy writes instants into SQLite, which compares them as texts.
+    return "strftime('%Y-%m-%d %H:%M:%f', 'now') || '000'"
+
+
+@compiles(clock, "postgresql")
+def _of_the_server(element: clock, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ARG001 (SQLAlchemy's signature)
+    return "clock_timestamp()"
+
+
+class restarted(FunctionElement[bool]):  # noqa: N801 (a function of SQL)
+    """Whether the server started a moment ago, and after the instant that is given: nobody could be heard before."""
+
+    inherit_cache = True
+    type = Boolean()
+
+
+@compiles(restarted)
+def _never(element: restarted, compiler: SQLCompiler, **options: Any) -> str:  # noqa: ARG001 (SQLAlchemy's signature)
+    return "(1 = 0)"
+
+
+@compiles(restarted, "postgresql")
+def _just_now(element: restarted, compiler: SQLCompiler, **options: Any) -> str:
+    # Crawls try once a second, and look for a connection for some seconds more.
+    start = "pg_postmaster_start_time()"
+    before = compiler.process(element.clauses, **options)
+    return f"({before} < {start} AND clock_timestamp() < {start} + interval '15 seconds')"
 
 
 @compiles(by_code_point)

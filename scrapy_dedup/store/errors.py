@@ -1,5 +1,8 @@
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
 
 from sqlalchemy import URL
 from sqlalchemy.exc import SQLAlchemyError
@@ -9,6 +12,12 @@ from scrapy_dedup.core.errors import DedupError
 _LONGEST_CAUSE = 300
 
 _CHANGED = "The database was changed by something else: restore a copy, or move it away."
+_FULL = "Free space on the disk; what was committed is safe."
+# PostgreSQL's code for a full disk; of SQLite's messages the first is plain, the second may mean anything.
+_DISK_FULL: Final = "53100"
+_FULL_WORDS: Final = ("disk is full", "no space left")
+_IO_ERROR: Final = "disk i/o error"
+_NEXT_TO_NOTHING: Final = 65_536
 # Words of a driver's message -> the way out; the first that occurs wins.
 _LOCKED = "Another process held the database longer than the timeout: end it, or allow a longer timeout."
 _ADVICE = (
@@ -17,7 +26,8 @@ _ADVICE = (
     ("deadlock", "Another program writes to these tables in its own order; trying again helps."),
     ("readonly", "Give this process the right to write to the file and to its folder."),
     ("read-only", "Give this process the right to write to it."),
-    ("disk is full", "Free space on the disk; what was committed is safe."),
+    ("disk is full", _FULL),
+    ("no space left", _FULL),
     ("malformed", "The database is damaged: restore a copy, or move it away and crawl again."),
     ("not a database", "Name another file in DEDUP_DATABASE_URL, or move this one away."),
     ("no such table", _CHANGED),
@@ -37,6 +47,18 @@ class StoreError(DedupError):
     The message names the store's URL without its password, what is wrong, and
     what to do. Nothing was deleted.
     """
+
+
+class FullStoreError(StoreError):
+    """There is no room on the store's disk; what was committed is safe, and reading goes on.
+
+    Attributes:
+        free_bytes: what is free there; None for a server's disk, which cannot be seen from here.
+    """
+
+    def __init__(self, message: str, free_bytes: int | None) -> None:
+        super().__init__(message)
+        self.free_bytes = free_bytes
 
 
 class DamagedStoreError(StoreError):
@@ -65,7 +87,29 @@ def translated(url: URL) -> Iterator[None]:
         # further lines.
         cause = str(getattr(error, "orig", None) or error)
         first_line = cause.partition("\n")[0].rstrip(".")[:_LONGEST_CAUSE]
+        if _is_full(error, cause.lower(), url):
+            raise FullStoreError(f"store {shown(url)}: {first_line}. {_FULL}", free_bytes(url)) from error
         raise StoreError(f"store {shown(url)}: {first_line}. {advice(cause)}") from error
+
+
+def free_bytes(url: URL) -> int | None:
+    """Return what is free on the disk of a store in a file; None for another, and where the system does not say."""
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        return None
+    try:
+        return shutil.disk_usage(Path(url.database).absolute().parent).free
+    except OSError:
+        return None
+
+
+def _is_full(error: SQLAlchemyError, cause: str, url: URL) -> bool:
+    if getattr(getattr(error, "orig", None), "sqlstate", None) == _DISK_FULL:
+        return True
+    if any(words in cause for words in _FULL_WORDS):
+        return True
+    # SQLite's index of its log cannot grow.
+    free = free_bytes(url) if _IO_ERROR in cause else None
+    return free is not None and free < _NEXT_TO_NOTHING
 
 
 def advice(cause: str) -> str:

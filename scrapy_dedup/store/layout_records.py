@@ -10,6 +10,23 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
+from scrapy_dedup.core.fingerprints import to_digits
+
+__all__ = [
+    "STATES",
+    "AlarmRecord",
+    "LayoutKnowledge",
+    "LayoutRunRecord",
+    "LayoutSignatureRecord",
+    "Level",
+    "TemplateRecord",
+    "TemplateSource",
+    "TemplateState",
+    "TemplateStateRecord",
+    "from_digits",
+    "to_digits",
+]
+
 Level = Literal[1, 2]
 TemplateState = Literal["probation", "live", "retired"]
 TemplateSource = Literal["static", "visual", "override", "import"]
@@ -17,11 +34,6 @@ STATES: Final[tuple[TemplateState, ...]] = ("probation", "live", "retired")
 
 _BITS = 64
 _DIGITS = re.compile(r"[0-9a-fA-F]{1,16}")
-
-
-def to_digits(signature: int) -> str:
-    """Return a signature as 16 hexadecimal digits, the form in which a person sees it."""
-    return f"{signature % 2**_BITS:016x}"
 
 
 def from_digits(digits: str) -> int:

@@ -1,40 +1,26 @@
 """What callers hand to the store of a page's chunks, and of all by which other pages are compared with it."""
 
 from dataclasses import astuple, dataclass, fields
-from typing import Any, Final, Literal
+from typing import Any
 
+from scrapy_dedup.core.kept_chunks import GIVEN, HOLDING, ChunkState, StoredChunk
 from scrapy_dedup.core.neardup import Sketch
 from scrapy_dedup.store.signatures import SignatureRecord
 
-ChunkState = Literal["added", "kept", "due", "removed"]
-GIVEN: Final = ("added", "kept")
-"""States of chunks that went out with their page."""
-HOLDING: Final = (*GIVEN, "due")
-"""States of chunks that other pages leave out: `due` are those that moved here and go out with the next item."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredChunk:
-    """A chunk of a page.
-
-    Attributes:
-        content_hash: first 16 bytes of the SHA-256 of its text.
-        holder: the page that gives it in place of this one.
-        sample: how its text begins.
-    """
-
-    position: int
-    chunk_id: str
-    content_hash: bytes
-    state: ChunkState
-    kind: str
-    chars: int
-    size: int
-    sample: str
-    language: str | None = None
-    layer: str | None = None
-    reason: str | None = None
-    holder: bytes | None = None
+__all__ = [
+    "GIVEN",
+    "HOLDING",
+    "ChunkState",
+    "ChunksRecord",
+    "ForgetRecord",
+    "PageKnowledge",
+    "StoredChunk",
+    "Twin",
+    "chunks_from",
+    "chunks_values",
+    "signature_from",
+    "signature_values",
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
+from scrapy_dedup.store.claim_records import ClaimChange
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_records import LayoutKnowledge
 from scrapy_dedup.store.page_records import PageKnowledge
@@ -284,4 +285,5 @@ Record = (
     | ConfidenceRecord
     | LayoutKnowledge
     | PageKnowledge
+    | ClaimChange
 )

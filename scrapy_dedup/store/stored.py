@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from scrapy_dedup.store.records import BoilerplateRecord
+from scrapy_dedup.store.records import BoilerplateRecord, RunStatus
 
 # A crawl tells every two seconds how it stands; a busy store may keep it waiting for some more.
 SILENT_AFTER: Final = timedelta(seconds=30)
@@ -47,6 +47,40 @@ class StoredRun:
         """Return for how long a run that is said to be running has not been heard, if that is long: it was killed."""
         silent = at - (self.seen_at or self.started_at)
         return silent if self.status == "running" and silent > SILENT_AFTER else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWorker:
+    """One of the crawler processes that share a run.
+
+    Its status is running, finished, stopped, or lost, which is not heard within its lease; and resumed, where it was
+    one of the last two before the run, of which nobody was left, went on.
+    """
+
+    id: uuid.UUID
+    run_id: uuid.UUID
+    name: str
+    status: str
+    reason: str | None
+    started_at: datetime
+    lease_until: datetime
+    finished_at: datetime | None
+    stats: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the end of one worker means for its run; a run of one process ends with it.
+
+    Attributes:
+        is_last: nobody else is at work, so that the run is over.
+        status: of the run.
+        doubt: why nobody knows whether the run saw all that there is to see; None where it did, or never claimed so.
+    """
+
+    is_last: bool
+    status: RunStatus
+    doubt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

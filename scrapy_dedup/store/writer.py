@@ -2,28 +2,26 @@
 
 import threading
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.store import contents, domain_runs, extractions, layouts, lookups, runs, states, validators, visits
+from scrapy_dedup.store import contents, domain_runs, extractions, layouts, lookups, states, validators, visits
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
+from scrapy_dedup.store.claims import SharedClaims
+from scrapy_dedup.store.crawl_runs import CrawlRuns
 from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.domain_runs import CrawledDomains
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
-from scrapy_dedup.store.records import Record, RunStatus
+from scrapy_dedup.store.records import Record
 from scrapy_dedup.store.stored import (
-    Run,
     StoredBoilerplate,
     StoredDecision,
     StoredDocument,
     StoredPage,
-    StoredRun,
     StoredUrl,
     StoredVersion,
 )
@@ -33,7 +31,7 @@ _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
 
 
-class ProjectStore(CrawledDomains):
+class ProjectStore(CrawlRuns, SharedClaims):
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
     Every method raises StoreError when the database fails.
@@ -42,7 +40,6 @@ class ProjectStore(CrawledDomains):
     def __init__(self, database: Database, project_id: uuid.UUID, name: str, keep: KeepPolicy) -> None:
         """Use `Store.project`."""
         super().__init__(database, project_id, name)
-        self.run: Run | None = None
         self._keep = keep
         self._decision_bound = decision_bound(project_id, keep.decisions)
         self._visit_bound = visit_bound(project_id, keep.visits)
@@ -51,40 +48,6 @@ class ProjectStore(CrawledDomains):
     def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:
         """Give a connection for what several functions of the store do together, see `Database.transaction`."""
         return self._database.transaction(write=write)
-
-    # Runs.
-
-    def begin_run(self, *, spider: str, jobdir: str | None, started_at: datetime) -> Run:
-        """Begin a run, or go on with the one that the JOBDIR did not finish; what is written next belongs to it.
-
-        Two crawls must not share a JOBDIR: Scrapy says so, and the second would take the first for killed.
-        """
-        with self._database.transaction(write=True) as connection:
-            self.run = runs.begin(connection, self.id, spider=spider, jobdir=jobdir, started_at=started_at)
-        return self.run
-
-    def end_run(
-        self,
-        run_id: uuid.UUID,
-        *,
-        status: RunStatus,
-        reason: str | None,
-        stats: Mapping[str, Any],
-        finished_at: datetime,
-    ) -> None:
-        """Note how a run ended: finished, or stopped and to be resumed."""
-        with self._database.transaction(write=True) as connection:
-            runs.end(connection, run_id, status=status, reason=reason, stats=stats, finished_at=finished_at)
-
-    def report_run(self, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
-        """Note how a run that is under way stands; without effect on one that has ended."""
-        with self._database.transaction(write=True) as connection:
-            runs.report(connection, run_id, stats, at)
-
-    def last_runs(self, limit: int = 10) -> list[StoredRun]:
-        """Return the runs that began last, newest first."""
-        with self._database.transaction() as connection:
-            return lookups.last_runs(connection, self.id, limit)
 
     # Writing.
 
@@ -124,6 +87,7 @@ class ProjectStore(CrawledDomains):
         domain_runs.add_confidences(connection, self.id, batch.confidences.values())
         layouts.write(connection, self.id, batch.layouts)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
+        batch.claims.write(connection, self.claimant)
 
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
         if batch.decisions and self._decision_bound.keeps:

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from scrapy_dedup.commands.call import Call
 from scrapy_dedup.plugin.runtime import database_url
-from scrapy_dedup.service.policies import keep_policy
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_records import site_of, template_record
+from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.store.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -30,12 +30,12 @@ from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, print_
 from scrapy_dedup.commands.terminal import errors, one_line, output, shown
 from scrapy_dedup.plugin.runtime import database_url
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.policies import keep_policy
 from scrapy_dedup.service.seeding import Outcome, Seeding
 from scrapy_dedup.service.seeding_deltafetch import Database
 from scrapy_dedup.service.seeding_lines import Fields
 from scrapy_dedup.service.seeding_pages import Advance
 from scrapy_dedup.service.seeding_sources import FORMATS, Reading, Source, find_sources
+from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store

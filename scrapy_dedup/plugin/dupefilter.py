@@ -1,0 +1,170 @@
+"""For crawls whose URLs do not fit into memory: DUPEFILTER_CLASS = "scrapy_dedup.StoreDupeFilter"."""
+
+import logging
+from typing import Any, Final
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
+from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.seen import key_of
+from scrapy_dedup.plugin.jobs import job_of
+from scrapy_dedup.plugin.overrides import settings_of, told
+from scrapy_dedup.plugin.runtime import Runtime, database_url
+from scrapy_dedup.service.seen_urls import SeenUrls, make_filter
+from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.seen_urls import SeenTable, scope_name
+
+logger = logging.getLogger(__name__)
+
+WRITE_SECONDS: Final = 1.0
+_WRITE_URLS: Final = 5_000
+_TOLD_EVERY: Final = 1_000_000
+
+
+class StoreDupeFilter(RFPDupeFilter):
+    """Scrapy's filter with its memory in the store: 2 bytes a URL here, 40 there.
+
+    What it knows belongs to one queue: a JOBDIR's, or this process's own, which ends with it.
+    """
+
+    def __init__(self, crawler: Crawler, *, debug: bool, fingerprinter: RequestFingerprinterProtocol) -> None:
+        super().__init__(None, debug, fingerprinter=fingerprinter)
+        self._crawler = crawler
+        self._is_hash = is_hash(fingerprinter)
+        self._table: SeenTable | None = None
+        self._lasts = False
+        self._writing: Deferred[None] | None = None
+        self._loop: Any = None
+        self._warned = False
+        self.seen: SeenUrls | None = None
+        """What it knows; None before it is open."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> BaseDupeFilter:  # type: ignore[override]
+        """Make it from the crawler; Scrapy's own where DEDUP_ENABLED is off.
+
+        Raises:
+            DedupError: rbloom is not installed.
+        """
+        if not settings_of(crawler).enabled:
+            return RFPDupeFilter.from_crawler(crawler)
+        with told():
+            make_filter(1)
+        debug = crawler.settings.getbool("DUPEFILTER_DEBUG")
+        return cls(crawler, debug=debug, fingerprinter=crawler.request_fingerprinter)
+
+    def open(self) -> Deferred[None]:
+        """Read what the queue had seen; the crawl waits for it."""
+        runtime = Runtime.of(self._crawler)
+        settings = runtime.settings
+        job = job_of(self._crawler.settings)
+        self._lasts = job is not None
+        run = runtime.crawl.run
+        with told():
+            self._table = SeenTable.open(
+                runtime.crawl.store,
+                database_url(settings),
+                scope_name(job=job, run=run.id, worker=run.worker),
+                timeout=settings.database_timeout,
+            )
+            self.seen = SeenUrls(self._table, settings.seen_capacity)
+        return deferred_from_coro(self._load(self.seen))
+
+    async def _load(self, seen: SeenUrls) -> None:
+        known = await run_in_thread(seen.load, _tell_of)
+        if known:
+            logger.info("%d URLs were seen before in this JOBDIR", known)
+        self._loop = create_looping_call(self._write_if_due)
+        self._loop.start(WRITE_SECONDS, now=False)
+
+    def request_seen(self, request: Request) -> bool:
+        """Say whether the request was seen before, and note it."""
+        seen = self.seen
+        assert seen is not None
+        if seen.meet(self.key_of(request)):
+            return True
+        if seen.waiting >= _WRITE_URLS:
+            self._write_if_due()
+        return False
+
+    def key_of(self, request: Request) -> bytes:
+        """Return the key by which a request is known."""
+        return key_of(self.fingerprinter.fingerprint(request), is_hash=self._is_hash)
+
+    def close(self, reason: str) -> Deferred[None]:  # type: ignore[override]  # noqa: ARG002 (Scrapy's signature)
+        """Write what waits; what no later crawl can use is removed."""
+        return deferred_from_coro(self._end())
+
+    # Writing.
+
+    def _write_if_due(self) -> None:
+        """Begin to write, unless the last batch is still on its way."""
+        seen = self.seen
+        if seen is not None and self._writing is None and (seen.waiting or not seen.asks):
+            self._writing = deferred_from_coro(self._write(seen))
+
+    async def _write(self, seen: SeenUrls) -> None:
+        assert self._table is not None
+        try:
+            await run_in_thread(self._table.add, seen.take())
+        except StoreError as error:
+            seen.failed()
+            self._count("errors", 1)
+            if not self._warned:
+                logger.warning("URLs seen cannot be noted; the crawl goes on, some may come twice: %s", error)
+                self._warned = True
+        except BaseException:
+            seen.failed()
+            raise
+        else:
+            seen.written()
+        finally:
+            self._writing = None
+
+    async def _end(self) -> None:
+        table, seen = self._table, self.seen
+        if table is None or seen is None:
+            return
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+        if self._writing is not None:
+            await maybe_deferred_to_future(self._writing)
+        try:
+            if not self._lasts:
+                await run_in_thread(table.drop)
+            elif seen.waiting:
+                await self._write(seen)
+        except StoreError as error:
+            logger.warning("URLs seen in this crawl could not be removed; `scrapy dedup gc` does it: %s", error)
+        finally:
+            self._tell(seen)
+            await run_in_thread(table.close)
+
+    def _tell(self, seen: SeenUrls) -> None:
+        self._count("urls", len(seen))
+        self._count("lookups", seen.lookups)
+        self._count("false_positives", seen.false_positives)
+        self._count("not_asked", seen.not_asked)
+        unwritten = seen.unwritten + (seen.waiting if self._lasts else 0)
+        self._count("unwritten", unwritten)
+        if unwritten:
+            logger.error("%d URLs seen could not be noted; they may come again", unwritten)
+
+    def _count(self, what: str, n: int) -> None:
+        if n:
+            self._crawler.stats.inc_value(f"dedup/seen/{what}", n)
+
+
+def is_hash(fingerprinter: RequestFingerprinterProtocol) -> bool:
+    """Say whether fingerprints are known to be hashes: Scrapy's, or ours over Scrapy's."""
+    return type(fingerprinter) is RequestFingerprinter or getattr(fingerprinter, "is_of_urls_alone", False)
+
+
+def _tell_of(read: int, known: int) -> None:
+    if read // _TOLD_EVERY != (read - 1) // _TOLD_EVERY or read % _TOLD_EVERY == 0:
+        logger.info("URLs seen: %d of %d read", read, known)

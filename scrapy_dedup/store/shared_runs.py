@@ -1,0 +1,32 @@
+"""What the end of one worker means for the run that it shares."""
+
+import uuid
+from collections.abc import Sequence
+
+from scrapy_dedup.store.stored import Ending, StoredWorker
+
+
+def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID, *, abandoned: bool, shares_queue: bool) -> Ending:
+    """Return whether a run is over, and whether it saw all that there is to see.
+
+    A run is finished if its last worker came to its own end and nothing was left undone: no claim of a dead worker,
+    and, where each worker has a queue of its own, no worker that did not come to its end, whose queue nobody knows.
+
+    Args:
+        workers: of the run.
+        ended: the one that has just ended.
+        abandoned: a dead worker's claim is still pending.
+        shares_queue: the workers have one queue.
+    """
+    if any(worker.status == "running" for worker in workers):
+        return Ending(is_last=False, status="running")
+    last = next(worker for worker in workers if worker.id == ended)
+    if last.status != "finished":
+        return Ending(is_last=True, status="stopped")
+    if abandoned:
+        return Ending(is_last=True, status="stopped", doubt="a lost worker's pages were not done by another")
+    unfinished = sorted({worker.status for worker in workers if worker.status in ("stopped", "lost")})
+    if unfinished and not shares_queue:
+        what = " and ".join(unfinished)
+        return Ending(is_last=True, status="stopped", doubt=f"a worker with a queue of its own was {what}")
+    return Ending(is_last=True, status="finished")

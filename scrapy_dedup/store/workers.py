@@ -1,0 +1,189 @@
+"""Workers: crawler processes that share one run. A worker is heard of by its lease, by the database's clock."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, not_, or_, select, update
+
+from scrapy_dedup.core.run_totals import Part, total
+from scrapy_dedup.store.codec import column_text, optional_text
+from scrapy_dedup.store.columns import clock, restarted
+from scrapy_dedup.store.lookups import columns_of
+from scrapy_dedup.store.models import CrawlRun
+from scrapy_dedup.store.records import RunStatus
+from scrapy_dedup.store.shared_models import Claim, RunWorker
+from scrapy_dedup.store.stored import StoredWorker
+
+WorkerStatus = Literal["running", "finished", "stopped", "lost", "resumed"]
+PENDING: Final = 0
+# Names of JOBDIRs are digits: no job is taken for one.
+_JOB: Final = "shared job: "
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """A worker that is about to join.
+
+    Attributes:
+        job: which crawlers share; not empty.
+        name: of the process, for people.
+        lease: for how long it lives without being heard.
+    """
+
+    job: str
+    spider: str
+    name: str
+    lease: timedelta
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Where a worker is to work; `others` of the run's workers are living, `lost` ones were found dead now."""
+
+    run_id: uuid.UUID
+    worker_id: uuid.UUID
+    is_new: bool
+    others: int = 0
+    lost: int = 0
+
+
+def name_of_job(job: str) -> str:
+    """Return what stands in the column `jobdir` of the runs of a shared job."""
+    return _JOB + column_text(job)
+
+
+def is_living() -> ColumnElement[bool]:
+    """Say in SQL whether a worker is at work: it has not ended, and its lease is not over."""
+    heard = or_(RunWorker.lease_until > clock(), restarted(RunWorker.started_at))
+    return and_(RunWorker.status == "running", heard)
+
+
+def living(run_id: uuid.UUID) -> Any:
+    """Return the statement that selects the ids of the workers of a run that are at work."""
+    return select(RunWorker.id).where(RunWorker.run_id == run_id, is_living())
+
+
+def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> Joined:
+    """Add a worker to the run of its job that is not finished, or to a new one; whoever calls has locked the project."""
+    job, spider = name_of_job(newcomer.job), column_text(newcomer.spider)
+    last = (
+        select(CrawlRun.id, CrawlRun.status)
+        .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == job)
+        .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
+        .limit(1)
+    )
+    found = connection.execute(last).first()
+    if found is None or found.status == "finished":
+        run_id = _begin(connection, project_id, spider, job, newcomer.started_at)
+        return Joined(run_id, _add(connection, project_id, run_id, newcomer), is_new=True)
+    lost = bury(connection, found.id)
+    others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
+    # Without anybody who ended in time, a run that is said to be running was killed as a whole.
+    killed = found.status == "killed" or (found.status == "running" and not others)
+    if not others:
+        _resume(connection, found.id)
+    again = {"status": "running", "reason": None, "finished_at": None, "seen_at": newcomer.started_at}
+    connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+    worker_id = _add(connection, project_id, found.id, newcomer)
+    return Joined(found.id, worker_id, is_new=False, others=others, lost=max(lost, int(killed)))
+
+
+def _resume(connection: Connection, run_id: uuid.UUID) -> None:
+    """Note that the run goes on: what its workers left undone is taken up, as what a JOBDIR holds."""
+    undone = update(RunWorker).where(RunWorker.run_id == run_id, RunWorker.status.in_(("stopped", "lost")))
+    connection.execute(undone.values(status="resumed", reason=func.coalesce(RunWorker.reason, RunWorker.status)))
+
+
+def _begin(connection: Connection, project_id: uuid.UUID, spider: str, job: str, at: datetime) -> uuid.UUID:
+    row = {"id": uuid.uuid4(), "project_id": project_id, "spider": spider, "jobdir": job, "status": "running"}
+    connection.execute(insert(CrawlRun), {**row, "started_at": at, "stats": {}})
+    return row["id"]  # type: ignore[return-value]  # of the one kind of value among others
+
+
+def _add(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, newcomer: Newcomer) -> uuid.UUID:
+    worker_id = uuid.uuid4()
+    row = {
+        "id": worker_id,
+        "project_id": project_id,
+        "run_id": run_id,
+        "name": column_text(newcomer.name),
+        "status": "running",
+        "started_at": newcomer.started_at,
+        "lease_until": _now(connection) + newcomer.lease,
+        "stats": {},
+    }
+    connection.execute(insert(RunWorker), row)
+    return worker_id
+
+
+def _now(connection: Connection) -> datetime:
+    at = connection.scalar(select(clock()))
+    assert at is not None
+    return at
+
+
+def bury(connection: Connection, run_id: uuid.UUID) -> int:
+    """Note which workers of a run were lost; return how many they are."""
+    dead = update(RunWorker).where(RunWorker.run_id == run_id, RunWorker.status == "running", not_(is_living()))
+    return connection.execute(dead.values(status="lost", finished_at=RunWorker.lease_until)).rowcount
+
+
+def renew(
+    connection: Connection, run_id: uuid.UUID, worker_id: uuid.UUID, *, lease: timedelta, stats: Mapping[str, Any]
+) -> bool:
+    """Note that a worker lives, and how it stands; say whether it was thought to be lost."""
+    before = connection.scalar(select(RunWorker.status).where(RunWorker.id == worker_id).with_for_update())
+    if before not in ("running", "lost", "resumed"):
+        return False
+    heard = {"lease_until": _now(connection) + lease, "status": "running", "finished_at": None}
+    mine = update(RunWorker).where(RunWorker.id == worker_id)
+    connection.execute(mine.values(**heard, stats={str(name): value for name, value in stats.items()}))
+    if before != "running":
+        # Others may have ended the run meanwhile: it goes on.
+        ended = update(CrawlRun).where(CrawlRun.id == run_id, CrawlRun.status != "running")
+        connection.execute(ended.values(status="running", reason=None, finished_at=None))
+    return bool(before != "running")
+
+
+def leave(
+    connection: Connection,
+    worker_id: uuid.UUID,
+    *,
+    status: RunStatus,
+    reason: str | None,
+    stats: Mapping[str, Any],
+    finished_at: datetime,
+) -> None:
+    """Note how a worker ended."""
+    ended = {
+        "status": status,
+        "reason": optional_text(reason),
+        "stats": {str(name): value for name, value in stats.items()},
+        "finished_at": finished_at,
+    }
+    connection.execute(update(RunWorker).where(RunWorker.id == worker_id).values(ended))
+
+
+def of_runs(connection: Connection, project_id: uuid.UUID, runs: Collection[uuid.UUID]) -> list[StoredWorker]:
+    """Return the workers of some runs, in the order in which they began."""
+    some = select(*columns_of(RunWorker, StoredWorker)).where(
+        RunWorker.project_id == project_id, RunWorker.run_id.in_(sorted(runs))
+    )
+    return [StoredWorker(*row) for row in connection.execute(some.order_by(RunWorker.started_at, RunWorker.id))]
+
+
+def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:
+    """Return what workers counted together."""
+    return total([Part(worker.started_at, worker.stats) for worker in workers])
+
+
+def is_abandoned(connection: Connection, run_id: uuid.UUID) -> bool:
+    """Return whether a worker that is not at work left a claim that nobody took over."""
+    left = select(Claim.key).where(
+        Claim.run_id == run_id, Claim.state == PENDING, Claim.worker_id.not_in(living(run_id))
+    )
+    return bool(connection.scalar(select(exists(left))))

@@ -1,0 +1,212 @@
+"""Workers of one run: who joins which, who is dead, and when the run is over."""
+
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import URL
+
+from scrapy_dedup.store.records import RunStatus
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import Ending, Run
+from scrapy_dedup.store.writer import ProjectStore
+
+ROOT = str(Path(__file__).parents[2])
+LONG = timedelta(minutes=5)
+SHORT = timedelta(milliseconds=1)
+
+# A server that started after a worker gives it some seconds to be heard: not what these tests are about.
+NOW = datetime.now(UTC)
+
+Begin = Callable[..., ProjectStore]
+
+
+def a_time(hours: float = 0) -> datetime:
+    return NOW + timedelta(hours=hours + 1)
+
+
+@pytest.fixture
+def begin(store: Store) -> Begin:
+    """Give workers, each with a part of the store of its own, as processes have them."""
+
+    def one(job: str = "night", *, lease: timedelta = LONG, spider: str = "site", hours: float = 0) -> ProjectStore:
+        project = store.project("shop")
+        project.begin_run(spider=spider, jobdir="/jobs/1", started_at=a_time(hours), job=job, lease=lease)
+        return project
+
+    return one
+
+
+def run_of(worker: ProjectStore) -> Run:
+    assert worker.run is not None
+    return worker.run
+
+
+def leave(worker: ProjectStore, status: RunStatus = "finished", **given: Any) -> Ending:
+    """End a worker, and its run with it if it is the last one."""
+    run_id, reason = run_of(worker).id, "finished" if status == "finished" else "shutdown"
+    stats = given.pop("stats", {})
+    ending = worker.leave_run(run_id, status=status, reason=reason, stats=stats, finished_at=a_time(2), **given)
+    if ending.is_last:
+        worker.end_run(run_id, status=ending.status, reason=reason, stats=stats, finished_at=a_time(2))
+    return ending
+
+
+def statuses(worker: ProjectStore) -> list[str]:
+    run_id = run_of(worker).id
+    return [each.status for each in worker.workers_of([run_id])[run_id]]
+
+
+def test_workers_of_a_job_have_one_run(begin: Begin) -> None:
+    first, second = begin(), begin(hours=1)
+
+    assert run_of(first).id == run_of(second).id
+    assert run_of(first).worker != run_of(second).worker
+    assert not run_of(second).resumed
+    assert len(first.last_runs()) == 1
+
+
+def test_a_job_belongs_to_a_spider_and_is_no_jobdir(begin: Begin, project: ProjectStore) -> None:
+    alone = project.begin_run(spider="site", jobdir="night", started_at=NOW)
+
+    assert alone.worker is None
+    assert len({alone.id, run_of(begin()).id, run_of(begin("day")).id, run_of(begin(spider="other")).id}) == 4
+
+
+def test_eight_that_start_at_once_have_one_run(url: URL) -> None:
+    script = f"""
+import sys
+from datetime import timedelta, datetime, UTC
+from scrapy_dedup.store.store import Store
+sys.stdin.read(1)
+with Store.open({url.render_as_string(hide_password=False)!r}, timeout=timedelta(seconds=30)) as store:
+    run = store.project("shop").begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job="night")
+print(run.id, run.worker)
+"""
+    command = [sys.executable, "-W", "error", "-c", script]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(8)]  # type: ignore[call-overload]
+    for process in processes:
+        process.stdin.write("x")
+        process.stdin.flush()
+    told = [process.communicate(timeout=120)[0].split() for process in processes]
+
+    assert len({run for run, _ in told}) == 1
+    assert len({worker for _, worker in told}) == 8
+
+
+def test_the_last_worker_ends_the_run(begin: Begin) -> None:
+    first, second = begin(), begin()
+
+    assert leave(first) == Ending(is_last=False, status="running")
+    assert first.last_runs()[0].status == "running"
+    assert leave(second) == Ending(is_last=True, status="finished")
+    assert [(run.status, run.finished_at) for run in first.last_runs()] == [("finished", a_time(2))]
+
+
+def test_after_a_finished_run_a_new_one_begins(begin: Begin) -> None:
+    first = begin()
+    leave(first)
+
+    assert run_of(begin(hours=1)).id != run_of(first).id
+
+
+@pytest.mark.parametrize(
+    ("lease", "killed"), [pytest.param(LONG, False, id="stopped"), pytest.param(SHORT, True, id="killed")]
+)
+def test_a_run_that_nobody_is_left_of_goes_on(begin: Begin, lease: timedelta, killed: bool) -> None:  # noqa: FBT001
+    first = begin(lease=lease)
+    if not killed:
+        leave(first, "stopped")
+    time.sleep(SHORT.total_seconds() * 2)
+
+    second = begin(hours=1)
+
+    assert (run_of(second).id, run_of(second).resumed, run_of(second).killed) == (run_of(first).id, True, killed)
+    assert statuses(second) == ["resumed", "running"]
+    assert leave(second) == Ending(is_last=True, status="finished")
+
+
+def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(begin: Begin) -> None:
+    other, slow = begin(), begin(lease=SHORT, hours=1)
+    time.sleep(SHORT.total_seconds() * 2)
+    begin(hours=2)
+    assert statuses(other) == ["running", "lost", "running"]
+
+    slow.lease = LONG
+    slow.report_run(run_of(slow).id, {}, a_time(3))
+
+    assert statuses(other) == ["running", "running", "running"]
+
+
+def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Begin) -> None:
+    other, slow = begin(), begin(lease=SHORT, hours=1)
+    time.sleep(SHORT.total_seconds() * 2)
+    assert leave(other, shares_queue=True) == Ending(is_last=True, status="finished")
+
+    slow.lease = LONG
+    slow.report_run(run_of(slow).id, {"dedup/items/in": 1}, a_time(3))
+
+    assert slow.last_runs()[0].status == "running"
+    assert leave(slow, stats={"dedup/items/in": 2}).is_last
+
+
+@pytest.mark.parametrize(
+    ("shares_queue", "status", "doubt"),
+    [
+        pytest.param(True, "finished", None, id="one-queue"),
+        pytest.param(
+            False, "stopped", "a worker with a queue of its own was lost and stopped", id="queues-of-their-own"
+        ),
+    ],
+)
+def test_a_run_is_finished_if_nothing_was_left_undone(
+    begin: Begin,
+    shares_queue: bool,
+    status: RunStatus,
+    doubt: str | None,
+) -> None:
+    stopped, last = begin(), begin(hours=1)
+    begin(lease=SHORT, hours=2)
+    leave(stopped, "stopped")
+    time.sleep(SHORT.total_seconds() * 2)
+
+    assert leave(last, shares_queue=shares_queue) == Ending(is_last=True, status=status, doubt=doubt)
+
+
+def test_a_run_whose_last_worker_is_stopped_is_stopped(begin: Begin) -> None:
+    first, second = begin(), begin()
+    leave(first)
+
+    assert leave(second, "stopped", shares_queue=True) == Ending(is_last=True, status="stopped")
+
+
+def test_a_run_stands_as_all_of_its_workers_do(begin: Begin) -> None:
+    first, second = begin(), begin()
+    run_id = run_of(first).id
+    first.report_run(run_id, {"dedup/items/in": 3, "memusage/max": 10}, a_time())
+    second.report_run(run_id, {"dedup/items/in": 4, "memusage/max": 30}, a_time())
+    assert first.last_runs()[0].stats == {"dedup/items/in": 7, "memusage/max": 30}
+
+    leave(first, stats={"dedup/items/in": 5})
+    second.report_run(run_id, {"dedup/items/in": 6}, a_time(1))
+    first.report_run(run_id, {"dedup/items/in": 1_000}, a_time(1))
+
+    assert first.last_runs()[0].stats["dedup/items/in"] == 11
+    leave(second, stats={"dedup/items/in": 8})
+    assert first.last_runs()[0].stats == {"dedup/items/in": 13}
+
+
+def test_runs_of_one_process_have_no_workers(project: ProjectStore) -> None:
+    run = project.begin_run(spider="site", jobdir=None, started_at=NOW)
+
+    ending = project.leave_run(run.id, status="stopped", reason=None, stats={}, finished_at=a_time(1))
+
+    assert ending == Ending(is_last=True, status="stopped")
+    assert project.workers_of([run.id, uuid.uuid4()]) == {}
