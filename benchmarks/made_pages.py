@@ -55,19 +55,19 @@ class MadePage:
         shown = "".join(chosen.choices(teasers, k=_TEASERS))
         body = _BODIES[LAYOUTS[self.number % len(LAYOUTS)]](title, lines, shown)
         return (
-            f'<!doctype html><html lang=en><head><meta charset=utf-8><title>{title}</title>{canonical}</head><body>'
+            f"<!doctype html><html lang=en><head><meta charset=utf-8><title>{title}</title>{canonical}</head><body>"
             f"{menu}{body}{footer}</body></html>"
         )
 
 
 def _words(page: MadePage, *, salt: int) -> random.Random:
-    return random.Random((page.domain << 40) | (page.number << 4) | salt)  # noqa: S311 (no secret)
+    return random.Random((page.domain << 40) | (page.number << 4) | salt)
 
 
 @lru_cache(maxsize=1_000)
 def _frame(domain: int) -> tuple[str, str, tuple[str, ...]]:
     """Return what the pages of a domain share: menu, footer, and the teasers of which each shows some."""
-    chosen = random.Random(domain)  # noqa: S311 (no secret)
+    chosen = random.Random(domain)
     menu = "".join(f"<li><a href=/m/{n}>{' '.join(chosen.choices(WORDS, k=2))}</a></li>" for n in range(_MENU))
     footer = "".join(f"<p>{' '.join(chosen.choices(WORDS, k=4))}</p>" for _ in range(_FOOTER))
     teasers = tuple(f"<li><a href=/t/{n}>{' '.join(chosen.choices(WORDS, k=4))}</a></li>" for n in range(500))
@@ -83,8 +83,8 @@ def _shop(title: str, lines: list[str], teasers: str) -> str:
     rows = "".join(f"<tr><th>{line[:9]}</th><td>{line[9:]}</td></tr>" for line in lines[:12])
     text = "".join(f"<p>{line}.</p>" for line in lines[12:])
     return (
-        f'<div class=product><h1>{title}</h1><table>{rows}</table><div class=about>{text}</div></div>'
-        f'<div class=others><ul>{teasers}</ul></div>'
+        f"<div class=product><h1>{title}</h1><table>{rows}</table><div class=about>{text}</div></div>"
+        f"<div class=others><ul>{teasers}</ul></div>"
     )
 
 

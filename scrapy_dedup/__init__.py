@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.heartbeat import Heartbeat
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
     from scrapy_dedup.plugin.items import PageItem
+    from scrapy_dedup.plugin.leased_filter import LeasedDupeFilter
+    from scrapy_dedup.plugin.leased_queue import LeasedQueue
     from scrapy_dedup.plugin.replay import is_replayed
     from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
     from scrapy_dedup.plugin.runtime import acknowledge
@@ -32,6 +34,8 @@ _HOMES = {
     "DuplicateItem": "item_pipeline",
     "Fingerprinter": "fingerprinter",
     "Heartbeat": "heartbeat",
+    "LeasedDupeFilter": "leased_filter",
+    "LeasedQueue": "leased_queue",
     "PageItem": "items",
     "ResilienceExtension": "resilience_extension",
     "StallMonitor": "stall_monitor",
@@ -50,6 +54,8 @@ __all__ = [
     "DuplicateItem",
     "Fingerprinter",
     "Heartbeat",
+    "LeasedDupeFilter",
+    "LeasedQueue",
     "PageItem",
     "ResilienceExtension",
     "StallMonitor",

@@ -24,13 +24,14 @@ def total(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the stats of a run, in the order of their names.
 
     Counts and sums of seconds are added; of maxima and minima there is one; a text or a switch stays where all
-    workers that have it say the same. The time that the run took is that in which any worker was at work, by their
-    own clocks.
+    workers that have it say the same, and all else is left out. The time that the run took is that in which any
+    worker was at work, by their own clocks.
     """
     found: dict[str, list[Any]] = {}
     for part in parts:
         for name, value in part.stats.items():
-            found.setdefault(name, []).append(value)
+            if isinstance(value, int | float | str):
+                found.setdefault(name, []).append(value)
     together = {name: _together(name, values) for name, values in sorted(found.items())}
     if ELAPSED in together:
         together[ELAPSED] = seconds_covered(parts)

@@ -13,6 +13,7 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem
 from scrapy_dedup.plugin.items import REPORT, url_of
+from scrapy_dedup.plugin.lending import Lending
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.replay import forget
 from scrapy_dedup.plugin.safety import Safety
@@ -25,7 +26,7 @@ from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.store.domain_records import ConfidenceRecord
-from scrapy_dedup.store.records import DocumentRecord, Record
+from scrapy_dedup.store.records import DocumentRecord, LeaseRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000
@@ -63,6 +64,7 @@ class Acknowledgement:
         """What is written of a removed page when its tombstone is safe."""
         self.judged: Callable[[Any, str], ConfidenceRecord | None] = lambda _item, _domain: None
         """How good an item of a domain is."""
+        self.lending = Lending()
 
     def __len__(self) -> int:
         """Return how many pages are held."""
@@ -182,7 +184,7 @@ class Acknowledgement:
             if visit.judgement is None and not visit.is_error_page:
                 self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
             visit.noted = True
-        if visit.confidences:
+        if visit.confidences or visit.lease:
             self._when_safe(visit, [])
         # A response and its selector hold each other, so that a visit stays until garbage is collected.
         visit.parsed = None
@@ -242,13 +244,19 @@ class Acknowledgement:
     def _when_safe(self, visit: Visit, records: list[Record]) -> None:
         confidences, visit.confidences = visit.confidences, []
         records = [*records, *confidences]
+        if token := self.lending.take(visit):
+            records.append(LeaseRecord(token))
+        waits = True
         if not self._manual:
-            self._safety.put(records, visit.waits_for, self._write)
+            waits = self._safety.put(records, visit.waits_for, self._write)
         elif visit.scraped > self._said[visit.page_key]:
-            self._unsaid[visit.page_key] = (visit.scraped, records)
+            _, earlier = self._unsaid.get(visit.page_key, (0, []))
+            self._unsaid[visit.page_key] = (visit.scraped, [*earlier, *records])
         else:
             self._said.pop(visit.page_key, None)
             self._write(records)
+            waits = False
+        self.lending.note(token, waits=waits)
 
     def settle_gone(self) -> None:
         """Settle pages whose response is gone: another middleware kept some of their items from the pipelines."""

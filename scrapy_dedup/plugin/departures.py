@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Container, Iterator
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,7 +19,14 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.marks import is_known_component
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.service.departures import Departed, find_departed, removal_records, tombstone
+from scrapy_dedup.service.departures import (
+    Departed,
+    find_departed,
+    incomplete_domains,
+    removal_records,
+    seen_by_all,
+    tombstone,
+)
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.records import Record
@@ -39,8 +47,10 @@ class Departures:
         self._settings = settings
         self._count = count
         self._met: Container[bytes] = ()
-        self.refused: Container[str] = ()
+        self.refused: AbstractSet[str] = frozenset()
         """Domains that were not asked for all of their pages: nothing of them is missed."""
+        self.rows_lost: Callable[[], bool] = bool
+        """Says whether something that was seen could not be written."""
         self._looking: Deferred[None] | None = None
         self._told = False
         self._announced: dict[str, MissedPage] = {}
@@ -53,7 +63,15 @@ class Departures:
             met: page keys that the run received, as they come.
         """
         self._met = met
-        if self._settings.emit_removed and self._settings.acts("unchanged"):
+        if not (self._settings.emit_removed and self._settings.acts("unchanged")):
+            return
+        if self._shared:
+            logger.warning(
+                "No tombstones: only the last of the workers of DEDUP_SHARED_JOB=%s knows what is missing, when its"
+                " feeds are closed. `scrapy dedup changes` lists removed pages",
+                self._settings.shared_job,
+            )
+        else:
             connect: Callable[..., None] = self._crawler.signals.connect
             connect(self._idle, signals.spider_idle)
 
@@ -97,15 +115,33 @@ class Departures:
         page = self._announced.get(str(item["dedup"].get("page_key")))
         return removal_records([page], datetime.now(UTC)) if page is not None else []
 
+    @property
+    def _shared(self) -> bool:
+        return self._crawl.run.worker is not None
+
+    def incomplete(self) -> list[str]:
+        """Return the domains of which this crawl did not see all that there is to see, for the other workers."""
+        return incomplete_domains(self._sites.incomplete() | self.refused, rows_lost=self.rows_lost())
+
+    def _complete(self) -> list[str]:
+        most_failures = self._settings.removed_max_failures
+        if self._shared:
+            return seen_by_all(self._crawl.store, self._crawl.run.id, most_failures)
+        return [domain for domain in self._sites.complete(most_failures) if domain not in self.refused]
+
     def _find(self) -> Departed:
-        complete = self._sites.complete(self._settings.removed_max_failures)
-        domains = [domain for domain in complete if domain not in self.refused]
         try:
+            domains = self._complete()
             return find_departed(self._crawl.store, self._crawl.run.id, domains, self._met, self._settings)
         except StoreError as error:
             self._count("store/errors", 1)
             logger.warning("Which pages are missing cannot be found out; this run does not count for them: %s", error)
             return Departed()
+
+    def doubted(self, why: str) -> None:
+        """Tell that a run that is over does not count for pages that it did not find."""
+        self._count("removed/not_known", 1)
+        logger.warning("Which pages are missing is not known, and this run does not count for them: %s", why)
 
     def persist(self) -> None:
         """Write which pages a finished run did not find; blocks, for the end of a run."""

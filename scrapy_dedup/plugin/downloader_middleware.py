@@ -17,6 +17,7 @@ from scrapy_dedup.plugin.recrawl import NOT_MODIFIED, Recrawl
 from scrapy_dedup.plugin.rendering import Rendering
 from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.service.run_pages import Names
 from scrapy_dedup.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -38,9 +39,9 @@ class DedupDownloaderMiddleware:
         self._recrawl = Recrawl(self._runtime)
         self._rendering = Rendering(self._runtime)
         self._failures: set[type[Exception]] = set()
-        self._fetched: set[tuple[bytes, str]] = set()
+        self._fetched = Names()
         """(page key, callback) of pages that were fetched past the duplicate filter."""
-        self._requested: set[bytes] = set()
+        self._requested = Names()
         """Keys of all requests, where the duplicate filter does not know them."""
 
     @classmethod
@@ -90,7 +91,7 @@ class DedupDownloaderMiddleware:
             if request.dont_filter or not runtime.fingerprints:
                 runtime.note_redirects(visit.redirected_from, visit.url)
             if request.dont_filter and 200 <= visit.http_status < 400:
-                self._fetched.add((visit.page_key, visit.callback))
+                self._fetched.add(visit.page_key, visit.callback.encode())
         if runtime.resilience is not None:
             runtime.resilience.after(request, answer if isinstance(answer, Response) else response, visit)
         return answer
@@ -126,7 +127,7 @@ class DedupDownloaderMiddleware:
 
     def _drop_repeated(self, request: Request) -> None:
         key = page_key(request.url, self._runtime.rules)
-        if (key, callback_name(request)) in self._fetched or self._was_requested(key, request):
+        if self._fetched.has(key, callback_name(request).encode()) or self._was_requested(key, request):
             self._runtime.count("url/dropped")
             self._runtime.note_redirects(redirected_from(request), request.url)
             raise _Repeated("dedup: this page was fetched in this run")
@@ -134,7 +135,7 @@ class DedupDownloaderMiddleware:
     def _count_repeated(self, request: Request) -> None:
         """Count a request that would have been dropped."""
         key = page_key(request.url, self._runtime.rules)
-        if key in self._requested:
+        if self._requested.has(key):
             self._runtime.count("shadow/url/requests")
         self._requested.add(key)
 
@@ -147,6 +148,6 @@ class DedupDownloaderMiddleware:
     def _was_requested(self, key: bytes, request: Request) -> bool:
         if self._runtime.fingerprints or request.dont_filter:
             return False
-        known = key in self._requested
+        known = self._requested.has(key)
         self._requested.add(key)
         return known

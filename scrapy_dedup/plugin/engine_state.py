@@ -1,8 +1,10 @@
 """What the engine is doing; the only place that reads what Scrapy does not promise, each time with a way out."""
 
 import logging
+from collections.abc import Set as AbstractSet
 from typing import Any
 
+from scrapy import Request
 from scrapy.crawler import Crawler
 
 logger = logging.getLogger(__name__)
@@ -39,6 +41,11 @@ class EngineState:
             return False
         self._quiet_looks = 0 if downloading or self._has_pending(scheduler) else self._quiet_looks + 1
         return self._quiet_looks >= _QUIET_LOOKS
+
+    def in_progress(self) -> AbstractSet[Request] | None:
+        """Return the requests that Scrapy has not done with: fetched, called back, all items out; None: not known."""
+        requests = getattr(self._slot(), "inprogress", None)
+        return requests if isinstance(requests, AbstractSet) else None
 
     def _has_pending(self, scheduler: Any) -> bool:
         """Ask the scheduler, which may be another than Scrapy's and ask a server that fails."""

@@ -1,8 +1,8 @@
 """What happens in the Redis server in one step each, in its Lua.
 
-Keys of a queue: `queue` (id by priority), `bodies` (id to request), `seen` (fingerprints), `serial`, `workers` (worker by
-the end of its lease), `flight:WORKER` and `held:WORKER` (ids that it has), `deaths` (id to how many died of it), `given_up`.
-All begin with the queue's name in braces, so that a cluster keeps them on one node.
+Keys of a queue: `queue` (id by priority), `bodies` (id to request), `seen` (fingerprints), `serial`, `workers` (worker
+by the end of its lease), `flight:WORKER` and `held:WORKER` (ids that it has), `deaths` (id to how many died of it),
+`given_up` (requests). All begin with the queue's name in braces, so that a cluster keeps them on one node.
 """
 
 _KEYS = """

@@ -85,15 +85,16 @@ class LeasedServer:
         token, body = found
         return _text(token), body or b""
 
-    def done(self, tokens: Sequence[str]) -> None:
-        """Forget requests that are done."""
-        if tokens:
-            self._run(self._done, [self._worker, *tokens])
+    def done(self, tokens: Sequence[str]) -> int:
+        """Forget requests that are done; return how many were named."""
+        return int(self._run(self._done, [self._worker, *tokens]))
 
-    def hold(self, tokens: Sequence[str]) -> None:
-        """Note that requests wait for nothing but that their items are safe: nobody need wait for them."""
-        if tokens:
-            self._run(self._hold, [self._worker, *tokens])
+    def hold(self, tokens: Sequence[str]) -> int:
+        """Note that requests wait for nothing but that their items are safe: nobody need wait for them.
+
+        Return how many were named.
+        """
+        return int(self._run(self._hold, [self._worker, *tokens]))
 
     def renew(self) -> bool:
         """Say that this worker lives; False where it was not known, or was thought dead."""

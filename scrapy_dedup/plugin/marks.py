@@ -19,7 +19,9 @@ WHOLE = "dedup_whole"
 """It asks for the page whether or not it has changed."""
 LINEAGE = "dedup_lineage"
 """By which kinds of URLs a request was come by, for traps."""
-OURS = frozenset({LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
+LEASE = "dedup_lease"
+"""The token by which a request of a shared queue is given back."""
+OURS = frozenset({LEASE, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
 # Scrapy sets dont_filter together with these, and we with the last.
 _FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
 

@@ -1,9 +1,11 @@
 """A crawl's run in the store: how it begins, how it stands every two seconds, and how it ended."""
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -13,12 +15,15 @@ from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
 from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.service.crawl import Count, Crawl
+from scrapy_dedup.service.departures import INCOMPLETE
 from scrapy_dedup.service.ledger import ELAPSED
 from scrapy_dedup.service.start_check import check_sites
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import Ending
 
 logger = logging.getLogger(__name__)
 
@@ -36,15 +41,21 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     check_sites(project, settings)
     spider = crawler.spider.name if crawler.spider else crawler.spidercls.name
     tell_of_partial_feeds(settings, crawler.settings, has_history=project.has_pages())
-    run = project.begin_run(spider=spider, jobdir=job_of(crawler.settings), started_at=datetime.now(UTC))
+    run = project.begin_run(
+        spider=spider,
+        jobdir=job_of(crawler.settings),
+        started_at=datetime.now(UTC),
+        job=settings.shared_job,
+        lease=settings.shared_lease,
+    )
     crawl = Crawl(project, run, settings, count)
-    if run.resumed:
+    # Of several workers, claims say what is done: there may be a million pages, and others add to them.
+    if run.resumed and run.worker is None:
         crawl.take_over(rules)
     if run.killed:
         forget_broken_queues(crawler.settings)
-        logger.warning(
-            "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
-        )
+        where = "in this JOBDIR was" if run.worker is None else f"of job {settings.shared_job!r}: all workers were"
+        logger.warning("The last crawl %s killed: pages are fetched again, and dropped where items are safe", where)
     return crawl
 
 
@@ -58,6 +69,15 @@ class RunState:
         self._telling: Deferred[None] | None = None
         self.reason = "shutdown"
         """Why it ended."""
+        self._shares_queue = False
+        self.incomplete: Callable[[], list[str]] = list
+        """Gives the domains of which this crawl did not see all that there is to see."""
+
+    def opened(self) -> None:
+        """Look, now that there is one, where requests wait."""
+        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
+        # Scrapy's own keeps them to itself; of another nobody else can say.
+        self._shares_queue = type(scheduler) is not Scheduler
 
     def tell(self) -> None:
         """Begin to say how it stands, unless the last time is still on its way."""
@@ -82,14 +102,25 @@ class RunState:
 
     @property
     def finished(self) -> bool:
-        """Whether the run came to its own end."""
+        """Whether the crawl came to its own end."""
         return self.reason == "finished"
 
-    def end(self) -> None:
-        """Write how it ended; blocks, for the end of a crawl."""
-        self._crawl.store.end_run(
+    def leave(self) -> Ending:
+        """Note that this crawl is over, and say whether its run is; blocks, for the end of a crawl."""
+        return self._crawl.store.leave_run(
             self._crawl.run.id,
             status="finished" if self.finished else "stopped",
+            reason=self.reason,
+            stats=self._stats(),
+            finished_at=datetime.now(UTC),
+            shares_queue=self._shares_queue,
+        )
+
+    def end(self, status: RunStatus) -> None:
+        """Write how the run ended; blocks, for the end of a crawl."""
+        self._crawl.store.end_run(
+            self._crawl.run.id,
+            status=status,
             reason=self.reason,
             stats=self._stats(),
             finished_at=datetime.now(UTC),
@@ -97,4 +128,7 @@ class RunState:
 
     def _stats(self) -> dict[str, Any]:
         stats = self._crawler.stats.get_stats()
-        return {name: value for name, value in stats.items() if isinstance(value, int | float | str)}
+        told: dict[str, Any] = {name: value for name, value in stats.items() if isinstance(value, int | float | str)}
+        if self._crawl.run.worker is not None:
+            told[INCOMPLETE] = self.incomplete()
+        return told

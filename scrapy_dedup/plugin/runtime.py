@@ -20,7 +20,6 @@ from scrapy.utils.project import data_path
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.core.verdicts import Kind
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.domain_guard import DomainGuard
@@ -42,6 +41,7 @@ from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
+from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
@@ -79,11 +79,12 @@ class Runtime:
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
-        self.met: dict[bytes, Kind] = {}
-        """Pages that this run has received, or that what is held stands for, and what they were."""
+        self.met = PagesMet()
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
         if self.guard is not None:
             self.departures.refused = self.guard.refused
+        self.departures.rows_lost = lambda: self.writer.has_given_up
+        self.state.incomplete = self.departures.incomplete
         self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle, self.writer.catch_up)
         self.done.renewed = self.stale
         self.teaching = Teaching(crawler, self.crawl)
@@ -91,6 +92,8 @@ class Runtime:
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self.resilience: Resilience | None = None
         """What watches over the way through the sites, where that is switched on."""
+        self.at_end: Callable[[], None] = lambda: None
+        """Called when all that could be written is."""
         self._engine = EngineState(crawler)
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
         """Redirects that were noted last."""
@@ -137,6 +140,7 @@ class Runtime:
         self.crawler.stats.inc_value(f"dedup/{what}", n)  # type: ignore[arg-type]  # seconds are counted, too
 
     def _opened(self) -> None:
+        self.state.opened()
         if self.crawler.spider is not None:
             self.done.recorder = Recorder(self.crawler.spider)
         self.departures.watch(self.met)
@@ -163,6 +167,7 @@ class Runtime:
         visit = self.visits.begin(request, response, settings)
         if visit is not None:
             self.registry.met(visit.domain)
+            self.done.lending.begin(visit)
         return visit
 
     # Parking.
@@ -250,6 +255,7 @@ class Runtime:
         except StoreError as error:
             logger.warning("The end of the run could not be written: %s", error)
         finally:
+            self.at_end()
             self.store.close()
 
     async def _write_released(self) -> None:
@@ -261,11 +267,15 @@ class Runtime:
                 await self.writer.catch_up()
 
     def _end_run(self) -> None:
+        ending = self.state.leave()
+        if ending.is_last and ending.doubt is not None:
+            self.departures.doubted(ending.doubt)
         # What could not be noted would count as missing.
-        if self.state.finished and not self.writer.has_given_up:
+        elif ending.is_last and ending.status == "finished" and not self.writer.has_given_up:
             self.departures.persist()
         self.registry.settle()
-        self.state.end()
+        if ending.is_last:
+            self.state.end(ending.status)
 
 
 def acknowledge(crawler: Crawler, *items: Any) -> None:

@@ -2,7 +2,8 @@
 
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Container, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
@@ -14,6 +15,29 @@ from scrapy_dedup.plugin.spool import Spool
 from scrapy_dedup.store.records import Record
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Feed:
+    """One of FEEDS, whose items may be spread over files.
+
+    Attributes:
+        slots: its files that are not done.
+        done: items of the others.
+        given: items that it was to take.
+    """
+
+    slots: set[Any] = field(default_factory=set)
+    done: int = 0
+    given: int = 0
+
+    def taken(self) -> int:
+        return self.done + sum(slot.itemcount for slot in self.slots)
+
+    def leave_out(self, closed: Container[Any], still_open: Collection[Any]) -> None:
+        for slot in [slot for slot in self.slots if slot in closed and slot not in still_open]:
+            self.slots.discard(slot)
+            self.done += slot.itemcount
 
 
 class Safety:
@@ -33,12 +57,38 @@ class Safety:
         self._closed: WeakSet[Any] = WeakSet()
         self._signals: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
+        self._feeds: dict[str, _Feed] = {}
         self.released: deque[Spool] = deque()
         """What may be written now."""
         if follows_feeds:
             connect: Callable[..., None] = crawler.signals.connect
+            connect(self._opened, signals.spider_opened)
             connect(self._slot_closed, signals.feed_slot_closed)
             connect(self._exporter_closed, signals.feed_exporter_closed)
+
+    def _opened(self) -> None:
+        # Connected this late, it is called after the exporter took an item, or failed to.
+        connect: Callable[..., None] = self._crawler.signals.connect
+        connect(self._taken, signals.item_scraped)
+
+    def _taken(self, item: Any) -> None:
+        """Find out whether the feeds took an item: the exporter's exception, as that of a full disk, is logged alone.
+
+        A feed that did not take one is no evidence of any other either: what its file held back may be gone, too.
+        """
+        slots = self._slots()
+        for slot in slots:
+            self._feeds.setdefault(slot.uri_template, _Feed()).slots.add(slot)
+        for feed in self._feeds.values():
+            if any(slot.filter.accepts(item) for slot in feed.slots):
+                feed.given += 1
+            taken = feed.taken()
+            if feed.given > taken:
+                feed.given = taken
+                self._lost.update(feed.slots)
+                self._count("ack/not_taken", 1)
+                logger.warning("A feed did not take an item: the pages of what it holds come again")
+            feed.leave_out(self._closed, slots)
 
     def feeds_of(self, item: Any) -> set[Any]:
         """Return the feeds that take an item, as they stand when it was scraped.
@@ -55,8 +105,8 @@ class Safety:
         self._last_slots = self._slots()
         return self._last_slots
 
-    def put(self, records: list[Record], waits_for: Iterable[Any], write: Callable[[list[Record]], None]) -> None:
-        """Write records now, or when all that they wait for has come."""
+    def put(self, records: list[Record], waits_for: Iterable[Any], write: Callable[[list[Record]], None]) -> bool:
+        """Write records now, or when all that they wait for has come; say whether they wait."""
         slots = frozenset(waits_for)
         open_slots = frozenset(slot for slot in slots if slot not in self._closed)
         if any(slot in self._lost for slot in slots):
@@ -65,6 +115,8 @@ class Safety:
             self._held.setdefault(open_slots, Spool()).add(records)
         else:
             write(records)
+            return False
+        return True
 
     def end(self) -> None:
         """Give up what still waits: its items are in no stored feed."""

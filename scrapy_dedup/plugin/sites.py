@@ -113,6 +113,10 @@ class Sites:
             if domain and site.fetches and not site.failed_sitemap and site.failures <= max_failures * site.fetches
         )
 
+    def incomplete(self) -> set[str]:
+        """Return the domains of which a sitemap failed: they may have pages that nobody was told of."""
+        return {domain for domain, site in self._sites.items() if site.failed_sitemap}
+
     def _load(self, domain: str) -> tuple[list[list[int]], ValidatorRecord]:
         packed = self._store.blocks_of_domain(domain, PAGES_COUNTED)
         return [unpack_fingerprints(blocks) for blocks in packed], self._store.validator_counts(domain)

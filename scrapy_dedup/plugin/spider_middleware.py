@@ -17,6 +17,7 @@ from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.repeated_links import RepeatedLinks
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.service.run_pages import Names
 
 # What a request has gone through is no part of a new one.
 _NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", "dedup_")
@@ -30,7 +31,7 @@ class DedupSpiderMiddleware:
         self._crawler = crawler
         self._repeated = RepeatedLinks(crawler)
         self._readmits = self._runtime.crawl.run.killed
-        self._readmitted: set[bytes] = set()
+        self._readmitted = Names()
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -166,7 +167,7 @@ class DedupSpiderMiddleware:
         if request.dont_filter:
             return request
         fingerprint = self._crawler.request_fingerprinter.fingerprint(request)
-        if fingerprint in self._readmitted:
+        if self._readmitted.has(fingerprint):
             return request
         self._readmitted.add(fingerprint)
         return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})

@@ -4,7 +4,7 @@ They go out when the crawl has nothing else to do, made from what is stored, so 
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +25,7 @@ from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.refined_outcomes import by_pages, write_refined
 from scrapy_dedup.service.refining import PAGES_AT_ONCE, Refinement, Refiner
+from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.store.records import Record
 from scrapy_dedup.store.store import Store
 
@@ -49,13 +50,13 @@ class StalePages:
         self._safety = Safety(crawler, follows_feeds=crawl.settings.ack == "auto", count=crawl.count)
         self._ends = ends
         self._written = written
-        self._met: Mapping[bytes, Kind] = {}
+        self._met = PagesMet()
         self._had_some = False
         self._looking: Deferred[None] | None = None
         self._under_way: dict[int, tuple[Outgoing, int, Any]] = {}
         self._safe: list[Record] = []
 
-    def watch(self, met: Mapping[bytes, Kind]) -> None:
+    def watch(self, met: PagesMet) -> None:
         """Begin to wait for the end.
 
         Args:
@@ -75,7 +76,7 @@ class StalePages:
 
     def _may_be_some(self) -> bool:
         """Say whether pages were stale when the run began, or may have become so by pages that changed or failed."""
-        return self._had_some or self._crawl.others.lost_some or Kind.CHANGED in self._met.values()
+        return self._had_some or self._crawl.others.lost_some or self._met.had(Kind.CHANGED)
 
     async def _send(self) -> None:
         keys: list[bytes] = []

@@ -17,7 +17,7 @@ from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import LEASE, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.pdf_drafts import is_pdf
@@ -72,6 +72,8 @@ class Visit:
     """Items that passed all pipelines."""
     confidences: list[ConfidenceRecord] = field(default_factory=list)
     """How good these were; to be written with the page."""
+    lease: str = ""
+    """By which its request is given back to a shared queue; empty once that is on its way."""
 
     def keep(self, draft: Draft) -> None:
         """Keep a page until all items have left.
@@ -200,6 +202,7 @@ class Visits:
             cb_kwargs=request.cb_kwargs,
             unfiltered=is_unfiltered(request),
             redirected_from=redirected_from(request),
+            lease=str(request.meta.get(LEASE, "")),
         )
         finalize(response, self._gone.append, visit).atexit = False
         self._by_response[response] = visit

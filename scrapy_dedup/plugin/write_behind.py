@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.waiting_rows import RowBounds, give_up, size_of
 from scrapy_dedup.store.errors import FullStoreError, StoreError
-from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.records import LeaseRecord, Record
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class WriteBehind:
             crawl: whose rows.
             every_rows: a batch; fewer wait for `begin`.
             count: adds to a stat.
-            on_full: told that there is no room, and how many rows wait, once until there is room again; None: a warning.
+            on_full: told once, until there is room again, that there is none, and how many rows wait; None: a warning.
             patience: how long the end waits for a store that cannot be reached; for one that is full it does not.
             bounds: how much may wait.
         """
@@ -62,6 +62,8 @@ class WriteBehind:
         self._weight = 0
         self.has_given_up = False
         """Whether rows were lost: then the store does not know all that the run has seen."""
+        self.give_back: Callable[[list[str]], None] | None = None
+        """Told of requests of a shared queue, once the rows of their pages are written."""
 
     def if_due(self) -> None:
         """Begin to write where enough rows wait; while the store fails, see that not too many do."""
@@ -117,7 +119,7 @@ class WriteBehind:
             return False
         except Exception as error:  # noqa: BLE001 - one row that cannot be written must not keep the others
             return await self._write_singly(rows, error)
-        self._written(len(rows))
+        self._written(rows)
         return True
 
     async def _write_singly(self, rows: list[Record], error: Exception) -> bool:
@@ -132,14 +134,16 @@ class WriteBehind:
             except Exception:  # noqa: BLE001 - the first one was told
                 self._lose(1)
             else:
-                self._written(1)
+                self._written([row])
         return True
 
-    def _written(self, rows: int) -> None:
-        self._count("store/rows", rows)
+    def _written(self, rows: list[Record]) -> None:
+        self._count("store/rows", len(rows))
+        if self.give_back is not None:
+            self.give_back([row.token for row in rows if isinstance(row, LeaseRecord)])
         if self._failed is not None:
             self._failed = None
-            logger.warning("The store can be written again; %d rows wait", len(self._crawl.rows))
+            logger.info("The store can be written again; %d rows wait", len(self._crawl.rows))
 
     def _not_written(self, rows: list[Record], error: StoreError) -> None:
         self._count("store/errors", 1)

@@ -75,6 +75,18 @@ class PageChunks:
                 chars[layer] += len(one.chunk.text)
         return {layer: (counts[layer], chars[layer]) for layer in (CHUNK, LANGUAGE) if counts[layer]}
 
+    def counts(self) -> dict[str, int]:
+        """Return by how much they add to the stats, by their names without `dedup/`."""
+        found: dict[str, int] = {}
+        if self.chunks:
+            found |= {"chunks/in": len(self.chunks), "chunks/out": len(self.given)}
+        if self.gone:
+            found["chunks/gone"] = len(self.gone)
+        for prefix, in_shadow in (("", False), ("shadow/", True)):
+            for layer, (chunks, chars) in self.left_out(in_shadow=in_shadow).items():
+                found |= {f"{prefix}{layer}/chunks": chunks, f"{prefix}{layer}/chars": chars}
+        return found
+
 
 def makes_chunks(settings: Settings) -> bool:
     """Say whether texts are divided at all."""

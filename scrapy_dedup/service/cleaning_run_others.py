@@ -23,6 +23,8 @@ from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, Record,
 from scrapy_dedup.store.store import Store
 
 _ROWS_AT_ONCE: Final = 500
+# Address, document, source, signature, chunks.
+_ROWS_A_PAGE: Final = 5
 # Nobody asks when: the store is gone with the run.
 _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
@@ -57,6 +59,8 @@ class RunOthers:
         self._rules = url_rules(settings)
         self._policy = canonical_policy(settings)
         self._rows: list[Record] = []
+        self._unshared = 0
+        """Rows that pages which share nothing would have had, were they written."""
         self._unwritten: dict[bytes, str] = {}
         """Pages that were met since the last write: key to URL."""
 
@@ -77,9 +81,27 @@ class RunOthers:
         else:
             counts[f"{placed.left['layer']}/dropped"] += 1
             counts["items/dropped"] += 1
-        if len(self._rows) >= _ROWS_AT_ONCE:
-            self._write()
+        self._write_at_times()
         return placed
+
+    def pass_by(self, key: bytes, domain: str, chars: int, *, is_kept: bool) -> None:
+        """Let a page go out that shares nothing with any other: no address, title, text, sketch or chunk.
+
+        All that it does to others is to take its place among the recent pages, so that each of these is looked for in
+        memory or in the store as if nothing had been known of it before.
+
+        Args:
+            key: by which it is told from all other pages.
+            domain: that it belongs to.
+            chars: of its words.
+            is_kept: somebody decided that it stays as it is.
+        """
+        if self._settings.canonical_enabled and not is_kept:
+            self._aliases.pages[domain] += 1
+        stand_in = Facts(key, domain, None, key, "", " " * chars)
+        self._others.admit(stand_in, None, PageChunks(), dropped=False)
+        self._unshared += _ROWS_A_PAGE
+        self._write_at_times()
 
     def _by_address(self, line: Line, facts: Facts, counts: Counter[str]) -> Placed | None:
         """Return which layer leaves out a page for its address; None: its text has to say more."""
@@ -164,9 +186,14 @@ class RunOthers:
             SourceRecord(key, url, domain, "html", "", _AT, cleaned_content=line.row["cleaned_content"]),
         ]
 
+    def _write_at_times(self) -> None:
+        if len(self._rows) + self._unshared >= _ROWS_AT_ONCE:
+            self._write()
+
     def _write(self) -> None:
         self._project.write(self._rows)
         self._rows.clear()
+        self._unshared = 0
         self._unwritten.clear()
 
 

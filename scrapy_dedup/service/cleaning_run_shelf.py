@@ -5,13 +5,26 @@ import os
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 
 # Some 100 kB each. Pages of one domain mostly stand together.
 _DOMAINS_IN_MEMORY: Final = 128
+
+
+class Known(Protocol):
+    """What is known of each domain, wherever it lies."""
+
+    def put(self, knowledge: SiteKnowledge) -> None:
+        """Keep what is known of a domain."""
+
+    def get(self, domain: str) -> SiteKnowledge | None:
+        """Return what is known of a domain."""
+
+    def config(self, domain: str) -> SiteConfig | None:
+        """Return what people decided about a domain."""
 
 
 class Shelf:

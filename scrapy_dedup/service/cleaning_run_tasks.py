@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from scrapy_dedup.core.canonical import Declaration
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service.aliases import declaration_of
-from scrapy_dedup.service.cleaning_run_shelf import Shelf
+from scrapy_dedup.service.cleaning_run_shelf import Known
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.page_cleaning import clean_page, clean_pdf
 from scrapy_dedup.service.page_facts import Facts, facts_of
@@ -30,7 +30,7 @@ class Surroundings:
     """What all tasks of a run share."""
 
     settings: Settings
-    shelf: Shelf
+    shelf: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def learn_domain(given: tuple[Surroundings, str, Sequence[tuple[str, str]]]) -> 
     try:
         knowledge = learn_site(domain, pages, around.settings)
     except Exception as error:  # noqa: BLE001 (one domain must not end the others)
-        return Learned(domain, len(pages), failure=_named(error))
+        return Learned(domain, len(pages), failure=named(error))
     around.shelf.put(knowledge)
     live = sum(one.state == "live" for one in knowledge.templates.values())
     return Learned(domain, len(pages), len(knowledge.index.layouts), live)
@@ -108,7 +108,7 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
         is_read = cleaned.page is not None or cleaned.pdf is not None
         facts = facts_of(cleaned, PROJECT, url_rules(settings), settings) if is_read else None
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
-        flag = f"error: {_named(error)}"
+        flag = f"error: {named(error)}"
         return Line(_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
     row = _row(page.url, cleaned.cleaned.content, cleaned.report())
     row |= {"title": cleaned.title, "date": cleaned.date, "author": cleaned.author}
@@ -130,5 +130,6 @@ def as_json(row: dict[str, Any]) -> bytes:
         return _LONE_SURROGATE.sub(_REPLACEMENT, text).encode()
 
 
-def _named(error: Exception) -> str:
+def named(error: Exception) -> str:
+    """Return what went wrong, in one line."""
     return f"{type(error).__name__}: {error}"[:200]

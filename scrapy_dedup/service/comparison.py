@@ -51,14 +51,7 @@ class Comparison:
             return found
         if self.same is not None:
             found[f"{self.same.layer}/{MARKED}"] = 1
-        if self.chunks.chunks:
-            found |= {"chunks/in": len(self.chunks.chunks), "chunks/out": len(self.chunks.given)}
-        if self.chunks.gone:
-            found["chunks/gone"] = len(self.chunks.gone)
-        for prefix, in_shadow in (("", False), ("shadow/", True)):
-            for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
-                found |= {f"{prefix}{layer}/chunks": chunks, f"{prefix}{layer}/chars": chars}
-        return found
+        return found | self.chunks.counts()
 
 
 def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> Comparison:

@@ -20,6 +20,7 @@ from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.removal_counts import counts_of
 from scrapy_dedup.service.removals import SHADOW, removal_decision, removal_decisions
+from scrapy_dedup.service.run_pages import Owners
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.service.stopwatch import Stopwatch
@@ -55,8 +56,8 @@ class Crawl:
     rows: list[Record] = field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
-    owners: dict[bytes, tuple[int, str]] = field(default_factory=dict)
-    """Page key to the visit, and its callback, whose items stand for the page in this run."""
+    owners: Owners = field(default_factory=Owners)
+    """Whose items stand for a page in this run."""
     aliases: Aliases = field(default_factory=Aliases)
     configs: dict[str, SiteConfig | None] = field(default_factory=dict)
     """What people decided about the domains that were met."""
@@ -199,7 +200,7 @@ class Crawl:
 
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
-        self.owners.pop(draft.page_key, None)
+        self.owners.discard(draft.page_key)
         if draft.canonical is not None:
             self.aliases.standing.get(draft.canonical.page_key, {}).pop(draft.page_key, None)
         self.rows.append(self._document(draft, "failed", at, error))
@@ -277,7 +278,8 @@ class Crawl:
     def take_over(self, rules: UrlRules) -> None:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
         keys = list(self.store.finished_keys(self.run.id))
-        self.owners.update(dict.fromkeys(keys, _EARLIER_PART))
+        for key in keys:
+            self.owners.setdefault(key, _EARLIER_PART)
         if not self.settings.canonical_enabled:
             return
         for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):

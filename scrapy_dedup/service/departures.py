@@ -3,12 +3,19 @@
 from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
+from uuid import UUID
 
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import GoneRecord, Record, VisitRecord
 from scrapy_dedup.store.stored_visits import MissedPage
 from scrapy_dedup.store.writer import ProjectStore
+
+INCOMPLETE: Final = "incomplete_domains"
+"""Under this name the stats of a worker list the domains that it did not see whole."""
+EVERYTHING: Final = "*"
+"""In place of too many."""
+_MOST_NAMED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +43,10 @@ def find_departed(
     """
     if not domains:
         return Departed()
+    shared = store.run is not None and store.run.worker is not None
     missed: list[bytes] = []
     due: list[MissedPage] = []
-    for page in store.missing_pages(run_id, domains):
+    for page in store.missing_pages(run_id, domains, shared=shared):
         if page.page_key not in met:
             missed.append(page.page_key)
             if page.missed_runs + 1 >= settings.removed_after:
@@ -58,6 +66,39 @@ def find_departed(
         removed=tuple(page for page in due if page.domain not in too_many),
         too_many=tuple(too_many.values()),
     )
+
+
+def seen_by_all(store: ProjectStore, run_id: UUID, max_failures: float) -> list[str]:
+    """Return the domains of which the workers of a run saw what there is to see, in order; blocks.
+
+    It is read from what the store says of the run: nobody else knows what the other workers met.
+
+    Args:
+        store: of the project.
+        run_id: of the run, which is at its end.
+        max_failures: largest share of a domain's URLs that may have failed.
+    """
+    told = [worker.stats.get(INCOMPLETE) for worker in store.workers_of([run_id]).get(run_id, ())]
+    incomplete = {str(domain) for domains in told if isinstance(domains, list) for domain in domains}
+    if EVERYTHING in incomplete:
+        return []
+    asked = store.urls_asked(run_id)
+    return sorted(
+        domain
+        for domain, (urls, failed) in asked.items()
+        if domain and failed <= max_failures * urls and domain not in incomplete
+    )
+
+
+def incomplete_domains(domains: Iterable[str], *, rows_lost: bool) -> list[str]:
+    """Return what a worker tells others of domains that it did not see whole, in order.
+
+    Args:
+        domains: of which it knows.
+        rows_lost: it could not write down what it saw, of whichever domain.
+    """
+    named = sorted(set(domains))
+    return [EVERYTHING] if rows_lost or len(named) > _MOST_NAMED else named
 
 
 def removal_records(pages: Iterable[MissedPage], at: datetime) -> list[Record]:

@@ -68,13 +68,19 @@ def read_lines(path: Path, name: str, settings: Settings, advance: Advance) -> I
                 where = f"{name}, line {number}"
                 if line is None:
                     yield BadRecord(where, "the line is too long; DEDUP_MAX_PAGE_BYTES bounds a page")
-                elif (text := _bare(line)) not in _BRACKETS:
-                    yield LineRecord(where, text)
+                elif (record := record_of_line(line, where)) is not None:
+                    yield record
                 position = packed.tell()
                 advance(position - told)
                 told = position
         except DAMAGED as error:
             yield BadRecord(f"{name}, after line {number}", f"the packed file is damaged or cut off: {error}")
+
+
+def record_of_line(line: bytes, where: str) -> LineRecord | None:
+    """Return the record of a line; None where it holds none: it is empty, or a bracket around a feed."""
+    text = _bare(line)
+    return None if text in _BRACKETS else LineRecord(where, text)
 
 
 def _bare(line: bytes) -> bytes:

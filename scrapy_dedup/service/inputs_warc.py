@@ -112,6 +112,27 @@ def read_warc(path: Path, name: str, settings: Settings, advance: Advance) -> It
             yield BadRecord(f"{name}, after byte {at}", "damaged too often; the rest was not read")
 
 
+def read_answer(raw: bytes, where: str, settings: Settings) -> Found | None:
+    """Return the answer in the bytes of one record; None where it is a record of another kind.
+
+    Args:
+        raw: the record, unpacked, from `WARC/` to the two line ends behind it.
+        where: it is, for a person.
+        settings: bound its size.
+
+    Raises:
+        InputError: the extra for it is not installed.
+    """
+    warc = _library("fastwarc.warc")
+    wanted = warc.WarcRecordType.response | warc.WarcRecordType.unknown
+    try:
+        for record in warc.ArchiveIterator(BytesIO(raw), record_types=wanted, parse_http=False):
+            return _found(record, where, most_line_bytes(settings))
+    except OSError as error:
+        return BadRecord(where, f"damaged: {error}")
+    return None
+
+
 def _library(name: str) -> Any:
     try:
         return import_module(name)

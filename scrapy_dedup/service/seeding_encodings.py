@@ -79,7 +79,8 @@ def _unbrotli(body: bytes, most: int) -> bytes:
     except ImportError as error:
         raise EncodingError("packed by br: pip install brotli") from error
     try:
-        return _bounded(brotli.Decompressor().process(body, output_buffer_limit=most + 1), most)
+        found: bytes = brotli.Decompressor().process(body, output_buffer_limit=most + 1)
+        return _bounded(found, most)
     except TypeError as error:
         raise EncodingError("packed by br: pip install 'brotli>=1.2', older ones know no bound") from error
     except brotli.error as error:

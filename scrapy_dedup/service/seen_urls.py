@@ -53,18 +53,27 @@ class SeenUrls:
     written by another.
     """
 
-    def __init__(self, table: Table, capacity: int, *, most_waiting: int = _MOST_WAITING) -> None:
+    def __init__(
+        self,
+        table: Table,
+        capacity: int,
+        *,
+        filters: Callable[[int], Filter] = make_filter,
+        most_waiting: int = _MOST_WAITING,
+    ) -> None:
         """Begin with nothing known; `load` reads what the table holds.
 
         Args:
             table: of the queue.
             capacity: URLs to make room for at first.
+            filters: makes an empty filter for so many URLs.
             most_waiting: how many may wait to be written.
         """
         self._table = table
         self._capacity = capacity
         self._most_waiting = most_waiting
-        self._layers = Layers(make_filter, capacity)
+        self._filters = filters
+        self._layers = Layers(filters, capacity)
         self._recent = Recent(_RECENT)
         self._waiting: set[bytes] = set()
         self._writing: set[bytes] = set()
@@ -111,12 +120,17 @@ class SeenUrls:
         """
         known = self._table.count()
         # Sized by what is known, so that it begins as one layer again, with room for some more.
-        layers = Layers(make_filter, max(self._capacity, known + known // 4))
+        layers = Layers(self._filters, max(self._capacity, known + known // 4))
         for keys in self._table.scan():
             layers.update(keys)
             told(layers.size, known)
         self._layers = layers
         return layers.size
+
+    @property
+    def layers(self) -> int:
+        """How many filters hold them; one, but where there were more URLs than expected."""
+        return len(self._layers)
 
     # Writing.
 

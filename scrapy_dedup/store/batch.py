@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from scrapy_dedup.store.claim_records import ClaimDoneRecord, ClaimRecord, ClaimReleasedRecord
-from scrapy_dedup.store.claims import ClaimBatch
+from scrapy_dedup.store.claim_records import ClaimBatch, ClaimChange, ClaimDoneRecord, ClaimRecord, ClaimReleasedRecord
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_batch import LayoutBatch
@@ -21,6 +20,7 @@ from scrapy_dedup.store.records import (
     DocumentRecord,
     ExtractionRecord,
     GoneRecord,
+    LeaseRecord,
     Record,
     SeenRecord,
     SourceRecord,
@@ -102,10 +102,16 @@ class Batch:
         self.seen[record.page_key] = row | as_before
 
     def add_knowledge(
-        self, record: LayoutKnowledge | PageKnowledge, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer
+        self,
+        record: LayoutKnowledge | PageKnowledge | ClaimChange,
+        project_id: uuid.UUID,
+        run_id: uuid.UUID | None,
+        packer: Packer,
     ) -> None:
-        """Add what a record says of layouts, or of what pages have in common."""
-        if isinstance(record, SignatureRecord | ChunksRecord | ForgetRecord):
+        """Add what a record says of layouts, of what pages have in common, or of claims."""
+        if isinstance(record, ClaimRecord | ClaimDoneRecord | ClaimReleasedRecord):
+            self.claims.add(record)
+        elif isinstance(record, SignatureRecord | ChunksRecord | ForgetRecord):
             self.pages.add(record)
         else:
             self.layouts.add(record, project_id, run_id, packer)
@@ -150,8 +156,8 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
             case BoilerplateRecord():
                 row = boilerplate_row(record, project_id, packer)
                 batch.boilerplate[row["domain"], row["method"]] = row
-            case ClaimRecord() | ClaimDoneRecord() | ClaimReleasedRecord():
-                batch.claims.add(record)
+            case LeaseRecord():
+                pass  # whoever writes gives it back
             case _:
                 batch.add_knowledge(record, project_id, run_id, packer)
     return batch

@@ -1,7 +1,7 @@
 """What callers hand to the store of the claims of a shared run, and what it answers."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -101,7 +101,7 @@ class ClaimRecord:
 
 @dataclass(frozen=True, slots=True)
 class ClaimDoneRecord:
-    """What was claimed is done, and safe; noted, too, where nobody has it. Without effect on what another worker has."""
+    """What was claimed is done, and safe; noted also where nobody has it, without effect on what another worker has."""
 
     kind: Kind
     key: bytes
@@ -117,3 +117,19 @@ class ClaimReleasedRecord:
 
 
 ClaimChange = ClaimRecord | ClaimDoneRecord | ClaimReleasedRecord
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBatch:
+    """The last that is to be written of each claim."""
+
+    last: dict[ClaimKey, ClaimChange] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.last)
+
+    def add(self, record: ClaimChange) -> None:
+        """Add a record; a claim that is done is not claimed again."""
+        key = ClaimKey(record.kind, record.key)
+        if not isinstance(record, ClaimRecord) or not isinstance(self.last.get(key), ClaimDoneRecord):
+            self.last[key] = record

@@ -4,8 +4,7 @@ All statements touch rows in the order of (kind, key), so that two workers never
 """
 
 import uuid
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -24,72 +23,12 @@ from scrapy_dedup.store.claim_records import (
     LeftPage,
     Wanted,
 )
-from scrapy_dedup.store.domain_runs import CrawledDomains
 from scrapy_dedup.store.shared_models import Claim, RunWorker
 from scrapy_dedup.store.upserts import chunks, insert_into, table_of
 from scrapy_dedup.store.workers import living
 
-# A row that another worker releases between our two statements is gone when we read it.
-_MOST_ROUNDS: Final = 3
-_FORGOTTEN_AT_ONCE: Final = 5_000
 # Who ended by themselves had nothing under way; what rests there was dropped without a word, or its feed failed.
 _ENDED: Final = ("finished", "stopped")
-
-
-class SharedClaims(CrawledDomains):
-    """The part of `ProjectStore` by which the workers of a shared run claim pages and texts."""
-
-    @property
-    def claimant(self) -> Claimant | None:
-        """Who claims here; None in a run that is not shared."""
-        if self.run is None or self.run.worker is None:
-            return None
-        return Claimant(self.id, self.run.id, self.run.worker)
-
-    def claim(self, claimant: Claimant, wanted: Collection[Wanted]) -> dict[ClaimKey, Holder]:
-        """Claim things, in a transaction of its own; return who has each of them now.
-
-        A thing is left out of the answer if others claimed and released it all the while.
-        """
-        found: dict[ClaimKey, Holder] = {}
-        for _ in range(_MOST_ROUNDS):
-            missing = [one for one in wanted if one.claim_key not in found]
-            if not missing:
-                break
-            # Each round in a transaction of its own: a second one would take its locks out of order.
-            with self._database.transaction(write=True) as connection:
-                found |= claim(connection, claimant, missing)
-        return found
-
-    def holders(self, claimant: Claimant, keys: Collection[ClaimKey]) -> dict[ClaimKey, Holder]:
-        """Return who has each of some things, of those that somebody living has or that are done."""
-        with self._database.transaction() as connection:
-            return holders(connection, claimant, keys)
-
-    def rest_claims(self, claimant: Claimant) -> None:
-        """Note that a worker has nothing under way."""
-        with self._database.transaction(write=True) as connection:
-            rest(connection, claimant)
-
-    def left_by_the_dead(self, claimant: Claimant, limit: int) -> list[LeftPage]:
-        """Take over pages that dead workers did not complete, so many at most; return them."""
-        with self._database.transaction(write=True) as connection:
-            return left_by_the_dead(connection, claimant, limit)
-
-    def others_at_work(self, claimant: Claimant) -> bool:
-        """Return whether another living worker has pages under way."""
-        with self._database.transaction() as connection:
-            return others_at_work(connection, claimant)
-
-    def forget_claims(self, run_id: uuid.UUID) -> int:
-        """Delete the claims of a run that is over, in parts; return how many they were."""
-        forgotten = 0
-        while True:
-            with self._database.transaction(write=True) as connection:
-                some = forget(connection, run_id, _FORGOTTEN_AT_ONCE)
-            forgotten += some
-            if some < _FORGOTTEN_AT_ONCE:
-                return forgotten
 
 
 def claim(connection: Connection, claimant: Claimant, wanted: Collection[Wanted]) -> dict[ClaimKey, Holder]:
@@ -201,31 +140,16 @@ def _release(connection: Connection, claimant: Claimant, keys: Iterable[ClaimKey
     connection.execute(ours, [{"of_kind": int(one.kind), "of_key": one.key} for one in keys])
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimBatch:
-    """The last that is to be written of each claim."""
-
-    last: dict[ClaimKey, ClaimChange] = field(default_factory=dict)
-
-    def __bool__(self) -> bool:
-        return bool(self.last)
-
-    def add(self, record: ClaimChange) -> None:
-        """Add a record; a claim that is done is not claimed again."""
-        key = ClaimKey(record.kind, record.key)
-        if not isinstance(record, ClaimRecord) or not isinstance(self.last.get(key), ClaimDoneRecord):
-            self.last[key] = record
-
-    def write(self, connection: Connection, claimant: Claimant | None) -> None:
-        """Write them; without a shared run there is nothing to claim."""
-        ordered = [self.last[key] for key in sorted(self.last)]
-        noted = [one for one in ordered if not isinstance(one, ClaimReleasedRecord)]
-        released = [ClaimKey(one.kind, one.key) for one in ordered if isinstance(one, ClaimReleasedRecord)]
-        if claimant is not None and noted:
-            _note(connection, claimant, noted)
-        # Last: nobody else writes rows of ours, so that this waits for nobody.
-        if claimant is not None and released:
-            _release(connection, claimant, released)
+def write(connection: Connection, claimant: Claimant | None, changes: Mapping[ClaimKey, ClaimChange]) -> None:
+    """Write what was noted; without a shared run there is nothing to claim."""
+    ordered = [changes[key] for key in sorted(changes)]
+    noted = [one for one in ordered if not isinstance(one, ClaimReleasedRecord)]
+    released = [ClaimKey(one.kind, one.key) for one in ordered if isinstance(one, ClaimReleasedRecord)]
+    if claimant is not None and noted:
+        _note(connection, claimant, noted)
+    # Last: nobody else writes rows of ours, so that this waits for nobody.
+    if claimant is not None and released:
+        _release(connection, claimant, released)
 
 
 def rest(connection: Connection, claimant: Claimant) -> None:

@@ -150,9 +150,11 @@ def lock_project(connection: Connection, project_id: uuid.UUID) -> int | None:
 
     On PostgreSQL the project's row is locked until the transaction ends, so
     that two writers neither count wrongly nor wait for each other in a circle;
-    on SQLite one transaction writes at a time anyway.
+    on SQLite one transaction writes at a time anyway. Who adds rows that refer
+    to the project need not wait: its key stays what it is.
     """
-    return connection.scalar(select(Project.stored_bytes).where(Project.id == project_id).with_for_update())
+    of_project = select(Project.stored_bytes).where(Project.id == project_id)
+    return connection.scalar(of_project.with_for_update(key_share=True))
 
 
 def count_bytes(connection: Connection, project_id: uuid.UUID, stored_bytes: int) -> None:

@@ -86,8 +86,7 @@ class CrawlRuns(CrawledDomains):
             return Ending(is_last=True, status=status)
         with self._database.transaction(write=True) as connection:
             self._lock(connection)
-            ended = {"status": status, "reason": reason, "stats": stats, "finished_at": finished_at}
-            workers.leave(connection, worker, **ended)
+            workers.leave(connection, worker, status=status, reason=reason, stats=stats, finished_at=finished_at)
             workers.bury(connection, run_id)
             all_of_it = workers.of_runs(connection, self.id, [run_id])
             abandoned = workers.is_abandoned(connection, run_id)

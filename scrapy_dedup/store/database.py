@@ -5,8 +5,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.store.circuit import Circuit
 from scrapy_dedup.store.engines import WRITES, file_of
-from scrapy_dedup.store.errors import shown, translated
+from scrapy_dedup.store.errors import AwayStoreError, shown, translated
 
 
 class Database:
@@ -17,8 +18,10 @@ class Database:
     StoreError.
     """
 
-    def __init__(self, url: URL, engine: Engine) -> None:
+    def __init__(self, url: URL, engine: Engine, circuit: Circuit | None = None) -> None:
+        """Take an engine, and what knows whether its server can be reached, if it has one."""
         self.url = url
+        self._circuit = circuit
         self._engine = engine
         self._writing_engine = engine.execution_options(**{WRITES: True})
         in_memory = engine.dialect.name == "sqlite" and file_of(url) is None
@@ -29,6 +32,8 @@ class Database:
 
     def close(self) -> None:
         """Close every connection; no transaction may be open."""
+        if self._circuit is not None:
+            self._circuit.close()
         self._engine.dispose()
 
     @contextmanager
@@ -43,7 +48,7 @@ class Database:
             StoreError: the database failed.
         """
         engine = self._engine if read_only else self._writing_engine
-        with self._turn, translated(self.url), Session(engine, expire_on_commit=False) as session:
+        with self._there(), self._turn, translated(self.url), Session(engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -54,5 +59,18 @@ class Database:
             StoreError: the database failed.
         """
         engine = self._writing_engine if write else self._engine
-        with self._turn, translated(self.url), engine.begin() as connection:
+        with self._there(), self._turn, translated(self.url), engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """Refuse at once what would wait for a server that is away, and note when it goes."""
+        if self._circuit is None:
+            yield
+            return
+        self._circuit.check()
+        try:
+            yield
+        except AwayStoreError as error:
+            self._circuit.failed(error)
+            raise

@@ -8,13 +8,16 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-from sqlalchemy.pool import QueuePool, StaticPool
+from sqlalchemy.pool import NullPool, QueuePool, StaticPool
 
+from scrapy_dedup.store.circuit import Circuit
 from scrapy_dedup.store.codec import column_text, to_json
-from scrapy_dedup.store.errors import StoreError, shown
+from scrapy_dedup.store.errors import StoreError, shown, translated
 
 # An engine with this option opens its transactions for writing.
 WRITES = "scrapy_dedup_writes"
+# For a try whether a server is there; libpq takes no less.
+_TRIAL = timedelta(seconds=2)
 
 
 def parse_url(url: str | URL) -> URL:
@@ -73,12 +76,33 @@ def make_engine(url: URL, timeout: timedelta) -> Engine:
     return engine
 
 
+def make_circuit(url: URL, engine: Engine) -> Circuit | None:
+    """Return what knows whether an engine's server can be reached; None for a file, and for another driver."""
+    if url.get_driver_name() != "psycopg":
+        return None
+    # It takes long to import, for those who do not need it.
+    from scrapy_dedup.store.watched import watch  # noqa: PLC0415
+
+    trial = create_engine(url, poolclass=NullPool, connect_args=_patience(url, _TRIAL), hide_parameters=True)
+
+    def connect() -> None:
+        with translated(url), trial.connect():
+            pass
+
+    circuit = Circuit(connect)
+    watch(engine, circuit)
+    return circuit
+
+
 def _patience(url: URL, timeout: timedelta) -> dict[str, Any]:
-    """Return for how long to try to connect, unless the URL says so itself."""
-    if "connect_timeout" in url.query or not url.get_driver_name().startswith("psycopg"):
+    """Return for how long to wait for a connection, and for a network that is silent, unless the URL says it."""
+    if not url.get_driver_name().startswith("psycopg"):
         return {}
     # Whole seconds, of which libpq takes 2 at least.
-    return {"connect_timeout": max(2, ceil(timeout.total_seconds()))}
+    seconds = max(2, ceil(timeout.total_seconds()))
+    quiet = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": seconds * 1000}
+    given = {"connect_timeout": seconds, **quiet}
+    return {name: value for name, value in given.items() if name not in url.query}
 
 
 def _prepare_postgresql(engine: Engine, timeout: timedelta) -> None:
@@ -88,6 +112,8 @@ def _prepare_postgresql(engine: Engine, timeout: timedelta) -> None:
         # Not among the options of the connection, which a pooler between here and the server may refuse.
         cursor = connection.cursor()
         cursor.execute(f"SET lock_timeout = {milliseconds}")
+        # A crawler whose machine has gone must not hold its locks for the two hours that are usual.
+        cursor.execute("SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3")
         cursor.close()
         connection.commit()
 

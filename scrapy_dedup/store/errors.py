@@ -5,19 +5,21 @@ from pathlib import Path
 from typing import Final
 
 from sqlalchemy import URL
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 
 from scrapy_dedup.core.errors import DedupError
 
 _LONGEST_CAUSE = 300
 
 _CHANGED = "The database was changed by something else: restore a copy, or move it away."
-_FULL = "Free space on the disk; what was committed is safe."
+FREE_SPACE = "Free space on the disk; what was committed is safe."
 # PostgreSQL's code for a full disk; of SQLite's messages the first is plain, the second may mean anything.
 _DISK_FULL: Final = "53100"
 _FULL_WORDS: Final = ("disk is full", "no space left")
 _IO_ERROR: Final = "disk i/o error"
 _NEXT_TO_NOTHING: Final = 65_536
+# PostgreSQL's codes for a connection that failed, a server that stops, starts, or has too many connections.
+_NO_CONNECTION: Final = ("08", "57P01", "57P02", "57P03", "53300")
 # Words of a driver's message -> the way out; the first that occurs wins.
 _LOCKED = "Another process held the database longer than the timeout: end it, or allow a longer timeout."
 _ADVICE = (
@@ -26,8 +28,8 @@ _ADVICE = (
     ("deadlock", "Another program writes to these tables in its own order; trying again helps."),
     ("readonly", "Give this process the right to write to the file and to its folder."),
     ("read-only", "Give this process the right to write to it."),
-    ("disk is full", _FULL),
-    ("no space left", _FULL),
+    ("disk is full", FREE_SPACE),
+    ("no space left", FREE_SPACE),
     ("malformed", "The database is damaged: restore a copy, or move it away and crawl again."),
     ("not a database", "Name another file in DEDUP_DATABASE_URL, or move this one away."),
     ("no such table", _CHANGED),
@@ -61,6 +63,10 @@ class FullStoreError(StoreError):
         self.free_bytes = free_bytes
 
 
+class AwayStoreError(StoreError):
+    """The store's server cannot be reached; it is tried once a second."""
+
+
 class DamagedStoreError(StoreError):
     """What was asked for cannot be unpacked; other parts of the store may be whole."""
 
@@ -87,29 +93,44 @@ def translated(url: URL) -> Iterator[None]:
         # further lines.
         cause = str(getattr(error, "orig", None) or error)
         first_line = cause.partition("\n")[0].rstrip(".")[:_LONGEST_CAUSE]
-        if _is_full(error, cause.lower(), url):
-            raise FullStoreError(f"store {shown(url)}: {first_line}. {_FULL}", free_bytes(url)) from error
-        raise StoreError(f"store {shown(url)}: {first_line}. {advice(cause)}") from error
+        path = _file_of(url)
+        if is_full(cause, path) or getattr(getattr(error, "orig", None), "sqlstate", None) == _DISK_FULL:
+            raise FullStoreError(f"store {shown(url)}: {first_line}. {FREE_SPACE}", free_bytes(path)) from error
+        kind = AwayStoreError if _is_away(error, url) else StoreError
+        raise kind(f"store {shown(url)}: {first_line}. {advice(cause)}") from error
 
 
-def free_bytes(url: URL) -> int | None:
-    """Return what is free on the disk of a store in a file; None for another, and where the system does not say."""
-    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
-        return None
+def free_bytes(path: Path | None) -> int | None:
+    """Return what is free on a file's disk; None without a file, and where the system does not say."""
     try:
-        return shutil.disk_usage(Path(url.database).absolute().parent).free
+        return shutil.disk_usage(path.parent).free if path is not None else None
     except OSError:
         return None
 
 
-def _is_full(error: SQLAlchemyError, cause: str, url: URL) -> bool:
-    if getattr(getattr(error, "orig", None), "sqlstate", None) == _DISK_FULL:
-        return True
-    if any(words in cause for words in _FULL_WORDS):
+def is_full(cause: str, path: Path | None) -> bool:
+    """Say whether a driver's message means that there is no room on the disk of the store's file, if it is one."""
+    if any(words in cause.lower() for words in _FULL_WORDS):
         return True
     # SQLite's index of its log cannot grow.
-    free = free_bytes(url) if _IO_ERROR in cause else None
+    free = free_bytes(path) if _IO_ERROR in cause.lower() else None
     return free is not None and free < _NEXT_TO_NOTHING
+
+
+def _file_of(url: URL) -> Path | None:
+    in_file = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
+    return Path(str(url.database)).absolute() if in_file else None
+
+
+def _is_away(error: SQLAlchemyError, url: URL) -> bool:
+    """Say whether an error means that there is no connection, rather than one that was of no use."""
+    if url.get_backend_name() != "postgresql" or not isinstance(error, DBAPIError):
+        return False
+    if error.connection_invalidated:
+        return True
+    state = getattr(error.orig, "sqlstate", None)
+    # Without one the driver itself has failed.
+    return isinstance(error, OperationalError) and (state is None or state.startswith(_NO_CONNECTION))
 
 
 def advice(cause: str) -> str:

@@ -143,10 +143,16 @@ class PageHistory:
         """Return how many pages of each domain are there and not gone."""
         return self._ask(states.live_pages, domains)
 
-    def missing_pages(self, run_id: uuid.UUID, domains: Collection[str]) -> Iterator[MissedPage]:
+    def missing_pages(
+        self, run_id: uuid.UUID, domains: Collection[str], *, shared: bool = False
+    ) -> Iterator[MissedPage]:
         """Iterate over the pages of domains that a run has not found, to the end; see `states.find_missing`."""
         with self._database.transaction() as connection:
-            yield from states.find_missing(connection, self.id, run_id, domains)
+            yield from states.find_missing(connection, self.id, run_id, domains, shared=shared)
+
+    def urls_asked(self, run_id: uuid.UUID) -> dict[str, tuple[int, int]]:
+        """Return of how many URLs of each domain a run wrote something down, and how many of these failed."""
+        return self._ask(states.urls_asked, run_id)
 
     def count_missed(self, run_id: uuid.UUID, keys: Collection[bytes]) -> bool:
         """Count, once, a complete run for the pages that it did not find; say whether it was counted now."""

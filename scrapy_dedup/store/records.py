@@ -270,6 +270,13 @@ class BoilerplateRecord:
     evidence: Mapping[str, Evidence] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LeaseRecord:
+    """A request of a shared queue, to be given back once the records before this one are written; nothing is stored."""
+
+    token: str
+
+
 Record = (
     SourceRecord
     | CleanedRecord
@@ -286,4 +293,5 @@ Record = (
     | LayoutKnowledge
     | PageKnowledge
     | ClaimChange
+    | LeaseRecord
 )

@@ -25,6 +25,8 @@ _READ_AT_ONCE: Final = 20_000
 _DELETED_AT_ONCE: Final = 20_000
 # Keys are random, so that hardly any page of the index is met twice in a batch: a larger cache would hold them in vain.
 _CACHE_KIB: Final = 1_000
+# For the same reason: a longer log moves more of what it holds into the file at once.
+_LOG_PAGES: Final = 16_000
 # The reactor waits for the answer: better none, which lets a page come twice, than a late one.
 _PATIENCE_MILLISECONDS: Final = 1_000
 
@@ -187,6 +189,7 @@ def _asking(engine: Engine) -> Any:
 
 def _bound_cache(connection: Any, _record: object) -> None:
     connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
 
 def _impatient(url: URL) -> URL:

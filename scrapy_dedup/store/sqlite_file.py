@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from scrapy_dedup.store.errors import advice
+from scrapy_dedup.store.errors import FREE_SPACE, advice, is_full
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
 
 _MAGIC = b"SQLite format 3\0"
@@ -67,7 +67,7 @@ def _inspect_bytes(path: Path, timeout: timedelta, expected: Collection[str]) ->
         with _reading(path, timeout) as connection:
             return _inspect_tables(connection, expected)
     except sqlite3.DatabaseError as error:
-        return _refused_by(error, timeout)
+        return _refused_by(error, path, timeout)
 
 
 def _inspect_tables(connection: sqlite3.Connection, expected: Collection[str]) -> Schema | Refused:
@@ -104,20 +104,21 @@ def use_log(path: Path, timeout: timedelta) -> Refused | None:
                 connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.DatabaseError as error:
             if "locked" not in str(error) or time.monotonic() >= until:
-                return _refused_by(error, timeout)
+                return _refused_by(error, path, timeout)
             time.sleep(_PAUSE_SECONDS)
         else:
             return None
 
 
-def _refused_by(error: sqlite3.DatabaseError, timeout: timedelta) -> Refused:
+def _refused_by(error: sqlite3.DatabaseError, path: Path, timeout: timedelta) -> Refused:
     if "locked" in str(error):
         seconds = f"{timeout.total_seconds():g}"
         return Refused(
             f"another process kept it locked for {seconds} seconds", "End that process, or allow a longer timeout."
         )
     if isinstance(error, sqlite3.OperationalError):
-        return Refused(f"it cannot be used ({error})", advice(str(error)))
+        way_out = FREE_SPACE if is_full(str(error), path) else advice(str(error))
+        return Refused(f"it cannot be used ({error})", way_out)
     return Refused(f"it is damaged ({error})", _MOVE_AWAY)
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.engines import WRITES, file_of, make_engine, parse_url
+from scrapy_dedup.store.engines import WRITES, file_of, make_circuit, make_engine, parse_url
 from scrapy_dedup.store.errors import StoreError, shown, translated
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.migrating import inspect_connection, migrate
@@ -49,7 +49,8 @@ class Store:
         """
         parsed = parse_url(url)
         with translated(parsed):
-            return cls(Database(parsed, _open(parsed, timeout, create=create)))
+            engine = _open(parsed, timeout, create=create)
+            return cls(Database(parsed, engine, make_circuit(parsed, engine)))
 
     def __repr__(self) -> str:
         return f"<Store {shown(self._database.url)}>"

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, not_, or_, select, update
 
 from scrapy_dedup.core.run_totals import Part, total
+from scrapy_dedup.store.claim_records import ClaimState, Kind
 from scrapy_dedup.store.codec import column_text, optional_text
 from scrapy_dedup.store.columns import clock, restarted
 from scrapy_dedup.store.lookups import columns_of
@@ -18,7 +19,6 @@ from scrapy_dedup.store.shared_models import Claim, RunWorker
 from scrapy_dedup.store.stored import StoredWorker
 
 WorkerStatus = Literal["running", "finished", "stopped", "lost", "resumed"]
-PENDING: Final = 0
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "
 
@@ -68,7 +68,7 @@ def living(run_id: uuid.UUID) -> Any:
 
 
 def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> Joined:
-    """Add a worker to the run of its job that is not finished, or to a new one; whoever calls has locked the project."""
+    """Add a worker to the run of its job that is not finished, or to a new one; the caller has locked the project."""
     job, spider = name_of_job(newcomer.job), column_text(newcomer.spider)
     last = (
         select(CrawlRun.id, CrawlRun.status)
@@ -121,7 +121,7 @@ def _add(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, newco
 
 
 def _now(connection: Connection) -> datetime:
-    at = connection.scalar(select(clock()))
+    at: datetime | None = connection.scalar(select(clock()))
     assert at is not None
     return at
 
@@ -182,8 +182,14 @@ def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:
 
 
 def is_abandoned(connection: Connection, run_id: uuid.UUID) -> bool:
-    """Return whether a worker that is not at work left a claim that nobody took over."""
-    left = select(Claim.key).where(
-        Claim.run_id == run_id, Claim.state == PENDING, Claim.worker_id.not_in(living(run_id))
+    """Return whether a worker that did not come to its own end left a page that nobody took over."""
+    of_status = select(RunWorker.id).where(RunWorker.run_id == run_id)
+    gone = of_status.where(RunWorker.status.in_(("stopped", "lost", "resumed")))
+    # What a lost one had at rest waited for its feed.
+    killed = of_status.where(RunWorker.status == "lost")
+    left = or_(
+        and_(Claim.state == int(ClaimState.PENDING), Claim.worker_id.in_(gone)),
+        and_(Claim.state == int(ClaimState.RESTING), Claim.worker_id.in_(killed)),
     )
-    return bool(connection.scalar(select(exists(left))))
+    pages = select(Claim.key).where(Claim.run_id == run_id, Claim.kind == int(Kind.PAGE), left)
+    return bool(connection.scalar(select(exists(pages))))

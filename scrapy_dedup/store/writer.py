@@ -8,15 +8,15 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.store import contents, domain_runs, extractions, layouts, lookups, states, validators, visits
+from scrapy_dedup.store import claims, contents, domain_runs, extractions, layouts, lookups, states, validators, visits
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
-from scrapy_dedup.store.claims import SharedClaims
 from scrapy_dedup.store.crawl_runs import CrawlRuns
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
 from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.shared_claims import SharedClaims
 from scrapy_dedup.store.stored import (
     StoredBoilerplate,
     StoredDecision,
@@ -87,7 +87,7 @@ class ProjectStore(CrawlRuns, SharedClaims):
         domain_runs.add_confidences(connection, self.id, batch.confidences.values())
         layouts.write(connection, self.id, batch.layouts)
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
-        batch.claims.write(connection, self.claimant)
+        claims.write(connection, self.claimant, batch.claims.last)
 
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
         if batch.decisions and self._decision_bound.keeps:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_dedup.service.chunk_records import chunks_record
 from scrapy_dedup.service.chunking import (
     ACROSS,
     GONE,
@@ -16,7 +17,6 @@ from scrapy_dedup.service.chunking import (
     PageChunks,
     TokenizerError,
     across,
-    chunks_record,
     chunks_report,
     divide,
     makes_chunks,

@@ -1,0 +1,130 @@
+"""Files and folders wherever Spark reads and writes them: local, HDFS, S3."""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from scrapy_dedup.batch.errors import BatchError
+from scrapy_dedup.batch.records import Kind, path_of
+from scrapy_dedup.service.packed_files import packed_by
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_HEAD_BYTES: Final = 512
+_PARQUET: Final = b"PAR1"
+_WARC: Final = b"WARC/"
+_HIDDEN: Final = ("_", ".")
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that is read.
+
+    Attributes:
+        path: as Spark knows it.
+        name: as a person does.
+        size: in bytes.
+        is_split: whether several tasks may read it.
+    """
+
+    path: str
+    name: str
+    kind: Kind
+    size: int
+    is_split: bool
+
+
+class Files:
+    """What Hadoop's file systems know."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        """Take the session by whose configuration paths are understood."""
+        context: Any = spark.sparkContext
+        self._hadoop = context._jvm.org.apache.hadoop.fs  # noqa: SLF001 (the one way to it)
+        self._conf = context._jsc.hadoopConfiguration()  # noqa: SLF001
+
+    def exists(self, name: str) -> bool:
+        """Say whether there is such a file or folder."""
+        path, system = self._opened(name)
+        return bool(system.exists(path))
+
+    def remove(self, name: str) -> None:
+        """Remove a file or folder, if there is one."""
+        path, system = self._opened(name)
+        system.delete(path, True)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a folder another name.
+
+        Raises:
+            BatchError: the file system does not.
+        """
+        path, system = self._opened(name)
+        if not system.rename(path, self._hadoop.Path(to)):
+            raise BatchError(f"{to}: the finished {name} cannot be given this name; move it there")
+
+    def find(self, names: Sequence[str]) -> list[InputFile]:
+        """Return all files behind names (files, folders, patterns), in the order of the names, then of their paths.
+
+        Raises:
+            BatchError: one does not exist, is named twice, or is packed in a way that Spark does not read.
+        """
+        found: dict[str, InputFile] = {}
+        for name in names:
+            for one in self._behind(name):
+                if one.path in found:
+                    raise BatchError(f"{one.name}: is named twice")
+                found[one.path] = one
+        return list(found.values())
+
+    def _behind(self, name: str) -> Iterator[InputFile]:
+        path, system = self._opened(name)
+        found = list(system.globStatus(path) or ())
+        if not found:
+            raise BatchError(f"{name}: there is no such file or folder")
+        for status in sorted(self._all(system, found), key=lambda one: str(one.getPath().toString())):
+            if status.getLen():
+                yield self._input(system, status)
+
+    def _all(self, system: Any, found: Sequence[Any]) -> Iterator[Any]:
+        """Yield the files among some, and in the folders among them."""
+        for status in found:
+            if status.isFile():
+                yield status
+            else:
+                inner = system.listStatus(status.getPath())
+                yield from self._all(system, [one for one in inner if not one.getPath().getName().startswith(_HIDDEN)])
+
+    def _input(self, system: Any, status: Any) -> InputFile:
+        path = str(status.getPath().toString())
+        name = path.removeprefix("file:")
+        stream = system.open(status.getPath())
+        try:
+            head = bytes(stream.readNBytes(_HEAD_BYTES))
+        finally:
+            stream.close()
+        packing = packed_by(head)
+        if packing == "zstd":
+            raise BatchError(f"{name}: Spark does not read zstd; unpack it, or pack it by gzip")
+        if packing == "gzip":
+            if not path.endswith(".gz"):
+                raise BatchError(f"{name}: is packed by gzip, which Spark tells by the name: call it {name}.gz")
+            head = _unpacked(head)
+        kind: Kind = "parquet" if head.startswith(_PARQUET) else "warc" if head.startswith(_WARC) else "lines"
+        return InputFile(path_of(path), name, kind, int(status.getLen()), is_split=not packing)
+
+    def _opened(self, name: str) -> tuple[Any, Any]:
+        path = self._hadoop.Path(name)
+        try:
+            return path, path.getFileSystem(self._conf)
+        except Exception as error:
+            raise BatchError(f"{name}: Spark does not know such a path: {str(error).splitlines()[0][:300]}") from error
+
+
+def _unpacked(head: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(head, len(_WARC))
+    except zlib.error:
+        return b""

@@ -1,0 +1,97 @@
+"""Spark, started so that it needs no set-up on one machine, and little memory."""
+
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from scrapy_dedup.batch.errors import BatchError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LOCAL: Final = "local"
+# Pages are large: with Spark's 10,000 rows a batch would be half a gigabyte.
+_PAGES_AT_ONCE: Final = "64"
+_CONF: Final = {
+    "spark.app.name": "scrapy-dedup batch",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": _PAGES_AT_ONCE,
+    "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
+    "spark.sql.parquet.columnarReaderBatchSize": "256",
+    # Tasks of a few minutes: the last ones leave no core idle for long.
+    "spark.sql.files.maxPartitionBytes": "32m",
+    # With a row group in memory for each file that is written.
+    "spark.hadoop.parquet.block.size": str(16 << 20),
+}
+_CONF_LOCAL: Final = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "512m",
+    "spark.sql.shuffle.partitions": "16",
+    # One thread is enough to collect what half a gigabyte holds.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:MaxMetaspaceSize=192m -Dlog4j2.level=ERROR",
+}
+
+
+@contextmanager
+def started(master: str | None, conf: Mapping[str, str]) -> Iterator["SparkSession"]:
+    """Give a session; it ends with the context.
+
+    Args:
+        master: as Spark takes it; None: what its own configuration says.
+        conf: values of Spark's configuration, which win over ours.
+
+    Raises:
+        BatchError: Spark or Java is not there, or does not start.
+    """
+    session_class = _session_class()
+    _check_java()
+    # The executors of this machine need what this process has.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    is_local = master is not None and master.startswith(_LOCAL)
+    if is_local:
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = session_class.builder
+    for name, value in {**_CONF, **(_CONF_LOCAL if is_local else {}), **conf}.items():
+        builder = builder.config(name, value)
+    if master is not None:
+        builder = builder.master(master)
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:
+        reason = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
+        raise BatchError(f"Spark does not start with --master {master}: {reason}") from error
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
+def _session_class() -> Any:
+    try:
+        with warnings.catch_warnings():
+            # That some of its functions do not know the newest pandas, which nothing here uses.
+            warnings.simplefilter("ignore", FutureWarning)
+            from pyspark.sql import SparkSession  # noqa: PLC0415 (of an extra)
+
+            import pyspark.sql.pandas.functions  # noqa: F401, PLC0415 (says the same when it is first asked for)
+    except ImportError as error:
+        raise BatchError("batch needs an extra: pip install 'scrapy_dedup[spark]'") from error
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+    return SparkSession
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    if home is not None and (Path(home) / "bin" / "java").exists():
+        return
+    if home is not None or shutil.which("java") is None:
+        where = f"JAVA_HOME={home} has no bin/java" if home is not None else "there is no java"
+        raise BatchError(f"Spark needs Java 17 or later, and {where}: install one, such as openjdk-17-jre-headless")

@@ -1,0 +1,158 @@
+"""What a page may share with others, small enough to be looked at in one place for all pages of a corpus.
+
+A page of which nothing is shared needs no look at any other. What may be shared goes by keys of 17 bytes: equal keys on
+two pages are a reason to look, never a decision.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from hashlib import blake2b
+from typing import Any, Final
+
+from scrapy_dedup.batch.columns import raw
+from scrapy_dedup.core.canonical import Declaration, Own, resolve
+from scrapy_dedup.core.chunks import Chunk, ChunkKind
+from scrapy_dedup.core.neardup import Sketch
+from scrapy_dedup.core.plain import plain
+from scrapy_dedup.service.chunking import JudgedChunk
+from scrapy_dedup.service.cleaning_run_tasks import Line
+from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.settings import Settings
+
+ADDRESS: Final = b"a"
+TITLE: Final = b"t"
+TEXT: Final = b"x"
+BAND: Final = b"b"
+CHUNK: Final = b"c"
+"""How a key begins. Pages that share nothing but chunks are never compared by their texts."""
+
+_KEY_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PageTally:
+    """What a page adds to the figures.
+
+    Attributes:
+        how: it was cut.
+        flag: why it was not cut as it should.
+        counts: if it goes out.
+        alone: if nothing is left out of it for another page.
+        seconds: in any case.
+        is_kept: somebody decided that it stays as it is.
+    """
+
+    how: str
+    flag: str | None
+    counts: Mapping[str, int]
+    alone: Mapping[str, int]
+    seconds: Mapping[str, float]
+    is_kept: bool
+
+    def to_json(self) -> str:
+        """Return it as text."""
+        return json.dumps([getattr(self, one.name) for one in fields(self)])
+
+    @classmethod
+    def from_json(cls, text: str) -> "PageTally":
+        """Return the tally behind `to_json`."""
+        return cls(*json.loads(text))
+
+
+def target_of(line: Line, settings: Settings) -> bytes | None:
+    """Return the key of the other page that one declares as its address."""
+    if line.canonical is None:
+        return None
+    found = resolve(line.canonical, url_rules(settings))
+    return None if isinstance(found, Own) else found.page_key
+
+
+def keys_of(line: Line, settings: Settings) -> list[bytes]:
+    """Return by what a page may be found to share something, each once, in their order."""
+    return sorted(set(_keys(line, settings)))
+
+
+def _keys(line: Line, settings: Settings) -> Iterator[bytes]:
+    facts = line.facts
+    if facts is None:
+        return
+    yield ADDRESS + facts.page_key
+    target = target_of(line, settings)
+    if target is not None:
+        yield ADDRESS + target
+    if facts.title_key is not None:
+        title = blake2b(raw(facts.domain) + b"\0" + facts.title_key, digest_size=_KEY_BYTES)
+        yield TITLE + title.digest()
+    yield TEXT + facts.text_hash[:_KEY_BYTES]
+    for band in facts.sketch.bands if facts.sketch is not None else ():
+        yield BAND + band.to_bytes(8, "big", signed=True)
+    for one in facts.chunks:
+        yield CHUNK + one.key
+
+
+def facts_json(line: Line, settings: Settings) -> str:
+    """Return a page's facts as text, without its words; `line_of` makes a page of them that can be judged."""
+    facts = line.facts
+    if facts is None:
+        return ""
+    sketch, said = facts.sketch, line.canonical if target_of(line, settings) is not None else None
+    found = {
+        "url": line.row["url"],
+        "key": facts.page_key.hex(),
+        "title": facts.title_key.hex() if facts.title_key is not None else None,
+        "text": facts.text_hash.hex(),
+        "language": facts.language,
+        "sketch": None if sketch is None else [sketch.shingles, sketch.signature.hex(), sketch.bands],
+        "siblings": sorted(one.hex() for one in facts.siblings),
+        "said": None if said is None else [said.url, said.hrefs, said.base, said.lang, said.alternates],
+        "chunks": [
+            [one.chunk.hash.hex(), len(one.chunk.text), one.state, one.layer, one.reason, one.shadowed]
+            for one in facts.chunks
+        ],
+    }
+    return json.dumps(found)
+
+
+def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Settings, *, is_kept: bool) -> Line:
+    """Return a page as it is judged.
+
+    Args:
+        text: what `facts_json` returned.
+        domain: that it belongs to.
+        words: how many characters they have, and the clean text; None where it shares nothing but chunks, so that
+            nobody reads it.
+        settings: of the run.
+        is_kept: somebody decided that it stays as it is.
+    """
+    found: dict[str, Any] = json.loads(text)
+    sketch, said = found["sketch"], found["said"]
+    chars, content = words
+    facts = Facts(
+        page_key=bytes.fromhex(found["key"]),
+        domain=domain,
+        title_key=bytes.fromhex(found["title"]) if found["title"] is not None else None,
+        text_hash=bytes.fromhex(found["text"]),
+        language=found["language"],
+        text=" " * chars if content is None else plain(content, settings.output),
+        sketch=None if sketch is None else Sketch(sketch[0], bytes.fromhex(sketch[1]), tuple(sketch[2])),
+        siblings=frozenset(map(bytes.fromhex, found["siblings"])),
+        chunks=[_chunk(place, *one) for place, one in enumerate(found["chunks"])],
+        is_new=True,
+    )
+    row = {"url": found["url"], "cleaned_content": content or "", "title": None, "dedup": {}}
+    canonical = None if said is None else _declaration(*said)
+    return Line(row, "", None, facts, canonical, is_kept=is_kept)
+
+
+def _chunk(  # noqa: PLR0913, PLR0917 (one of a stored row's values each)
+    position: int, digest: str, chars: int, state: Any, layer: str | None, reason: str | None, shadowed: list[str]
+) -> JudgedChunk:
+    # Of its text nothing but the length is asked for.
+    chunk = Chunk("", position, " " * chars, "", (), ChunkKind.PROSE, bytes.fromhex(digest), 0)
+    return JudgedChunk(chunk, state, layer, reason, shadowed=tuple(shadowed))
+
+
+def _declaration(url: str, hrefs: Any, base: Any, lang: Any, alternates: Any) -> Declaration:
+    return Declaration(url, tuple(hrefs), base, lang, tuple(tuple(one) for one in alternates))

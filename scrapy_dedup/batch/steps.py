@@ -1,0 +1,346 @@
+"""What executors do with the batches of one task; each step is a value that Spark sends to them.
+
+This module, and what it imports, knows neither Scrapy nor a database: a contract in setup.cfg holds that.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappush, heappushpop
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark import SparkFiles
+
+from scrapy_dedup.batch import columns
+from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_of, unraw
+from scrapy_dedup.batch.knowledge_file import KnowledgeFile
+from scrapy_dedup.batch.lookups import look_up
+from scrapy_dedup.batch.records import Placed, Source, records
+from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
+from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.service.chunking import across, chunks_report, makes_chunks
+from scrapy_dedup.service.cleaning_run_tasks import Learned, Line, Result, Surroundings, clean_records, named
+from scrapy_dedup.service.inputs_records import BadRecord, InputPage, NoPage
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.settings import Settings
+
+PAGE: Final = "page"
+BAD: Final = "bad"
+NO_PAGE: Final = "no_page"
+NO_TEXT: Final = -1
+"""In place of the number of characters: the page could not be read."""
+
+Batches = Iterable[pa.RecordBatch]
+Rows = Iterator[pa.RecordBatch]
+
+_ROWS_AT_ONCE: Final = 64
+_BYTES_AT_ONCE: Final = 1_000_000
+_SMALL_ROWS_AT_ONCE: Final = 2_000
+# Of the smallest keys that one task holds; beyond it they go on, and more of them than needed come together.
+_MOST_HELD: Final = 200_000
+
+
+def _in_batches(rows: Iterable[columns.Row], written: str, most: int = _SMALL_ROWS_AT_ONCE) -> Rows:
+    schema = schema_of(written)
+    held: list[columns.Row] = []
+    for row in rows:
+        held.append(row)
+        if len(held) >= most:
+            yield batch_of(held, schema)
+            held = []
+    if held:
+        yield batch_of(held, schema)
+
+
+def _table(batches: Batches) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of batches, a batch in memory at a time."""
+    for batch in batches:
+        yield from zip(*(one.to_pylist() for one in batch.columns), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """Tells which pages there are: domain, page key, place and size of each."""
+
+    source: Source
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        return _in_batches(self._found(batches), columns.SURVEYED)
+
+    def _found(self, batches: Batches) -> Iterator[columns.Row]:
+        settings = self.source.settings
+        rules = url_rules(settings)
+        for place, record in records(batches, self.source):
+            url = None if isinstance(record, BadRecord | NoPage) else record.url(settings)
+            domain = extract_domain(url, settings.domain_scope) if url is not None else None
+            if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
+                yield raw(domain), page_key(url, rules), place, record.size
+
+
+@dataclass(frozen=True, slots=True)
+class Smallest:
+    """Leaves of each domain's pages those with the smallest page keys of one task, and perhaps more."""
+
+    most: int
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        return _in_batches(self._found(batches), columns.SURVEYED)
+
+    def _found(self, batches: Batches) -> Iterator[columns.Row]:
+        heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]] = {}
+        held = 0
+        for domain, key, place, size in _table(batches):
+            heap = heaps.setdefault(domain, [])
+            # Turned, so that the largest key goes first.
+            entry = (bytes(255 - value for value in key), key, place, size)
+            if len(heap) < self.most:
+                heappush(heap, entry)
+                held += 1
+            else:
+                heappushpop(heap, entry)
+            if held >= _MOST_HELD:
+                yield from _entries(heaps)
+                heaps, held = {}, 0
+        yield from _entries(heaps)
+
+
+def _entries(heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]]) -> Iterator[columns.Row]:
+    for domain, heap in heaps.items():
+        for _, key, place, size in heap:
+            yield domain, key, place, size
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Gives the sources of the pages that sites are learned from.
+
+    Attributes:
+        file: of their places.
+    """
+
+    source: Source
+    file: str
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        return _in_batches(self._found(batches), columns.SOURCES, 1)
+
+    def _found(self, batches: Batches) -> Iterator[columns.Row]:
+        settings, path = self.source.settings, SparkFiles.get(self.file)
+        rules = url_rules(settings)
+        for lot in _in_lots(records(batches, self.source)):
+            chosen = look_up(path, [place for place, _ in lot])
+            for place, record in lot:
+                if place not in chosen or isinstance(record, BadRecord | NoPage):
+                    continue
+                page = record.page(settings)
+                if isinstance(page, InputPage) and page.pdf is None:
+                    domain = extract_domain(page.url, settings.domain_scope) or ""
+                    yield raw(domain), page_key(page.url, rules), raw(page.url), raw(page.html)
+
+
+def _in_lots(found: Iterable[Placed]) -> Iterator[list[Placed]]:
+    lot: list[Placed] = []
+    size = 0
+    for place, record in found:
+        lot.append((place, record))
+        size += 0 if isinstance(record, BadRecord | NoPage) else record.size
+        if size >= _BYTES_AT_ONCE or len(lot) >= _ROWS_AT_ONCE:
+            yield lot
+            lot, size = [], 0
+    if lot:
+        yield lot
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Learns domains, whose pages come one after the other, by their keys."""
+
+    settings: Settings
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        return _in_batches(self._learned(batches), columns.LEARNED, 1)
+
+    def _learned(self, batches: Batches) -> Iterator[columns.Row]:
+        for domain, rows in groupby(_table(batches), itemgetter(0)):
+            # One page after the other is read, parsed and let go.
+            pages = _Counted((unraw(url), unraw(html)) for _, _, url, html in rows)
+            try:
+                known = learn_site(unraw(domain), pages, self.settings)
+            except Exception as error:  # noqa: BLE001 (one domain must not end the others)
+                for _ in pages:
+                    pass
+                yield domain, pages.count, 0, 0, text_of(named(error)), None
+                continue
+            live = sum(one.state == "live" for one in known.templates.values())
+            text = json.dumps(known.to_json())
+            yield domain, pages.count, len(known.index.layouts), live, None, text
+
+
+class _Counted(Iterator[tuple[str, str]]):
+    """Pages, counted as they are read."""
+
+    def __init__(self, pages: Iterator[tuple[str, str]]) -> None:
+        self.count = 0
+        self._pages = pages
+
+    def __next__(self) -> tuple[str, str]:
+        page = next(self._pages)
+        self.count += 1
+        return page
+
+
+def learned_of(domain: bytes, pages: int, layouts: int, templates: int, failure: str | None) -> Learned:
+    """Return what became of learning a domain, from a row of `Learning`."""
+    return Learned(unraw(domain), pages, layouts, templates, failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Cuts pages, and tells what of each others may have, too.
+
+    Attributes:
+        file: of what is known of each domain.
+    """
+
+    source: Source
+    file: str
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        return _in_batches(self._rows(batches), columns.CUT, _ROWS_AT_ONCE)
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        settings = self.source.settings
+        around = Surroundings(settings, KnowledgeFile(SparkFiles.get(self.file)))
+        for place, record in records(batches, self.source):
+            (result,) = clean_records((around, [record]))
+            yield _cut_row(place, result, settings)
+
+
+def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
+    if not isinstance(result, Line):
+        kind = BAD if isinstance(result, BadRecord) else NO_PAGE
+        told = text_of(f"{result.where}: {result.reason}")
+        return kind, place, b"", 0, told, [], "", *[None] * 6
+    facts, row, said = result.facts, result.row, {}
+    alone = {"items/in": 1, "items/out": 1}
+    if facts is not None:
+        chunks = across(facts.chunks, {}, (), settings)
+        alone |= chunks.counts()
+        # Who keeps a page whole wants nothing of languages either.
+        if settings.chunk_enabled if result.is_kept else makes_chunks(settings):
+            said = {"chunks": chunks_report(chunks)}
+    seconds = facts.watch.counts() if facts is not None else {}
+    tally = PageTally(result.how, text_of(result.flag), result.counts, alone, seconds, result.is_kept)
+    texts = (text_of(row[name]) for name in ("url", "cleaned_content", "title", "date", "author"))
+    return (
+        PAGE,
+        place,
+        raw(facts.domain) if facts is not None else b"",
+        len(facts.text) if facts is not None else NO_TEXT,
+        tally.to_json(),
+        keys_of(result, settings),
+        facts_json(result, settings),
+        *texts,
+        json_of(row["dedup"] | said),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Makes of each batch one value, so that the driver gets it as it is."""
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        schema = schema_of(columns.BLOB)
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield batch_of([(sink.getvalue().to_pybytes(),)], schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Finishing:
+    """Writes into pages what the others have of them; those that do not go out are not there.
+
+    Attributes:
+        file: of what was decided about pages that share something.
+    """
+
+    file: str
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task: pages as they go out."""
+        return _in_batches(self._rows(batches), columns.PAGES, _ROWS_AT_ONCE)
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        path = SparkFiles.get(self.file)
+        for batch in batches:
+            rows = list(_table([batch]))
+            decided = look_up(path, [row[-1] for row in rows])
+            for *row, report, place in rows:
+                decision = json.loads(decided[place]) if place in decided else {}
+                if "left" not in decision:
+                    yield (*row, _decided(report, decision), place)
+
+
+def _decided(report: str, decision: dict[str, Any]) -> str:
+    """Return a page's report with what was decided about it."""
+    if not decision:
+        return report
+    found = json.loads(report)
+    chunks = found.pop("chunks", None)
+    if "near_duplicate" in decision:
+        found["near_duplicate"] = decision["near_duplicate"]
+    if chunks is not None:
+        found["chunks"] = chunks
+        for position, layer, reason, holder in decision.get("chunks", ()):
+            chunks[position] = _removed(chunks[position], layer, reason, holder)
+    return json_of(found)
+
+
+_BEHIND: Final = ("language", "mixed")
+_GIVEN: Final = ("text", "overlap", *_BEHIND)
+
+
+def _removed(chunk: dict[str, Any], layer: str, reason: str, holder: str | None) -> dict[str, Any]:
+    """Return the report of a chunk that went out, as that of one that does not."""
+    found = {name: value for name, value in chunk.items() if name not in _GIVEN}
+    found |= {"state": "removed", "layer": layer, "reason": reason}
+    if holder is not None:
+        found["holder"] = holder
+    return found | {name: chunk[name] for name in _BEHIND if name in chunk}
+
+
+@dataclass(frozen=True, slots=True)
+class LeavingOut:
+    """Tells which pages others stand for.
+
+    Attributes:
+        file: of what was decided about pages that share something.
+    """
+
+    file: str
+
+    def __call__(self, batches: Batches) -> Rows:
+        """Return the rows of one task."""
+        return _in_batches(self._rows(batches), columns.LEFT_OUT)
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        path = SparkFiles.get(self.file)
+        for batch in batches:
+            places = batch.column(0).to_pylist()
+            decided = look_up(path, places)
+            for place in places:
+                left = json.loads(decided[place]).get("left") if place in decided else None
+                if left is not None:
+                    yield (*(text_of(left[name]) for name in ("url", "layer", "reason", "keeper")), place)

@@ -1,0 +1,239 @@
+"""The claims of one worker of a shared run: asked for in batches, one at a time, by all that wait meanwhile."""
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.service.claims import Lost
+from scrapy_dedup.service.crawl import Crawl
+from scrapy_dedup.store.claim_records import (
+    Claimant,
+    ClaimChange,
+    ClaimDoneRecord,
+    ClaimKey,
+    ClaimRecord,
+    ClaimReleasedRecord,
+    Holder,
+    Wanted,
+)
+from scrapy_dedup.store.errors import StoreError
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 0.5
+# A statement of so many keys takes some 20 ms; more of them would keep other workers waiting.
+_MOST_KEYS: Final = 500
+# Links that were noted last: most of a page's are on the pages before it.
+_NOTED_REMEMBERED: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    wanted: Sequence[Wanted]
+    since: float
+    answer: Deferred[Lost]
+
+
+class Claims:
+    """Asks for claims, and notes what becomes of them.
+
+    Strict: who asks waits until the store has written the claim. Else: until it has been read who else has it; the
+    claim itself is written behind, so that two workers that want one thing within one write may both have it.
+    A store that does not answer is asked again; who has waited for a whole lease has the claim: nothing is lost.
+    """
+
+    def __init__(self, crawl: Crawl, claimant: Claimant, count: Callable[[str, float], None]) -> None:
+        self._crawl = crawl
+        self._claimant = claimant
+        self._count = count
+        self._strict = crawl.settings.strict_shared
+        self._lease_seconds = crawl.settings.shared_lease.total_seconds()
+        self._waiting: list[_Asking] = []
+        self._under_way: list[_Asking] = []
+        self._asking: Deferred[None] | None = None
+        self._not_before = 0.0
+        self._ticks: list[Deferred[None]] = []
+        self._told = False
+        self._noted: OrderedDict[ClaimKey, None] = OrderedDict()
+        self._of_visits: WeakKeyDictionary[Visit, dict[ClaimKey, bytes]] = WeakKeyDictionary()
+        self._of_pages: dict[bytes, dict[ClaimKey, bytes]] = {}
+        """Of items whose response is not known, by their page."""
+        self.asked_since_idle = False
+        """Whether anything was asked for since somebody set this to False."""
+
+    # Asking.
+
+    async def lost(self, wanted: Sequence[Wanted]) -> Lost:
+        """Return which of some claims other workers have; the rest is ours."""
+        if not wanted:
+            return {}
+        self.asked_since_idle = True
+        asking = _Asking(wanted, time.monotonic(), Deferred())
+        self._waiting.append(asking)
+        self._begin()
+        lost = await maybe_deferred_to_future(asking.answer)
+        self._count("claims/asked", len(wanted))
+        self._count("claims/waited_seconds", time.monotonic() - asking.since)
+        if lost:
+            self._count("claims/lost", len(lost))
+        if not self._strict:
+            self._crawl.rows += [_record(one) for one in wanted if one.claim_key not in lost]
+        return lost
+
+    def tick(self) -> None:
+        """Go on where time has passed: ask again, and let go who waited for a whole lease; call it often."""
+        until = time.monotonic() - self._lease_seconds
+        for asking in [one for one in (*self._under_way, *self._waiting) if one.since < until]:
+            self._give_up(asking)
+        ticks, self._ticks = self._ticks, []
+        for one in ticks:
+            one.callback(None)
+        self._begin()
+
+    def _give_up(self, asking: _Asking) -> None:
+        if asking in self._waiting:
+            self._waiting.remove(asking)
+        if not asking.answer.called:
+            self._count("claims/given_up", len(asking.wanted))
+            asking.answer.callback({})
+
+    async def pause(self) -> None:
+        """Wait for the next tick."""
+        tick: Deferred[None] = Deferred()
+        self._ticks.append(tick)
+        await maybe_deferred_to_future(tick)
+
+    def has_lease_passed(self, since: float) -> bool:
+        """Say whether a whole lease has passed since an instant of the monotonic clock."""
+        return time.monotonic() - since > self._lease_seconds
+
+    def _begin(self) -> None:
+        if self._asking is None and self._waiting and time.monotonic() >= self._not_before:
+            self._asking = deferred_from_coro(self._ask())
+
+    async def _ask(self) -> None:
+        try:
+            while self._waiting and time.monotonic() >= self._not_before:
+                self._under_way = self._take()
+                await self._answer(self._under_way)
+        finally:
+            self._under_way = []
+            self._asking = None
+
+    def _take(self) -> list[_Asking]:
+        """Take those that wait, as many as one statement asks for."""
+        taken, keys = 0, 0
+        while taken < len(self._waiting) and (not taken or keys + len(self._waiting[taken].wanted) <= _MOST_KEYS):
+            keys += len(self._waiting[taken].wanted)
+            taken += 1
+        some, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        return some
+
+    async def _answer(self, some: list[_Asking]) -> None:
+        wanted = {one.claim_key: one for asking in some for one in asking.wanted}
+        try:
+            found = await run_in_thread(self._find, list(wanted.values()))
+        except StoreError as error:
+            self._failed(some, error)
+            return
+        except Exception:
+            logger.exception("Claims count as ours because of a defect in scrapy_dedup")
+            found = {}
+        if taken_over := sum(holder.taken_over for holder in found.values()):
+            self._count("claims/taken_over", taken_over)
+        for asking in some:
+            lost = {one.claim_key: found[one.claim_key] for one in asking.wanted if one.claim_key in found}
+            if not asking.answer.called:
+                asking.answer.callback({key: holder for key, holder in lost.items() if not holder.ours})
+
+    def _find(self, wanted: list[Wanted]) -> dict[ClaimKey, Holder]:
+        """Ask the store; blocks, so call it in a thread."""
+        if self._strict:
+            return self._crawl.store.claim(self._claimant, wanted)
+        return self._crawl.store.holders(self._claimant, [one.claim_key for one in wanted])
+
+    def _failed(self, some: list[_Asking], error: StoreError) -> None:
+        self._count("store/errors", 1)
+        if not self._told:
+            self._told = True
+            logger.warning("The store does not answer who has which page; it is asked again: %s", error)
+        self._not_before = time.monotonic() + RETRY_SECONDS
+        if self._strict:
+            self._waiting = [one for one in some if not one.answer.called] + self._waiting
+            return
+        for asking in some:
+            if not asking.answer.called:
+                asking.answer.callback({})
+
+    async def holder(self, key: ClaimKey) -> Holder | None:
+        """Return who has something now; None where nobody has, or the store does not say."""
+        try:
+            return (await run_in_thread(self._crawl.store.holders, self._claimant, [key])).get(key)
+        except StoreError:
+            self._count("store/errors", 1)
+            return None
+
+    # Noting.
+
+    def note(self, wanted: Wanted) -> None:
+        """Note a claim without asking; behind it nothing may be written that says it is not needed."""
+        key = wanted.claim_key
+        if key in self._noted:
+            return
+        self._noted[key] = None
+        if len(self._noted) > _NOTED_REMEMBERED:
+            self._noted.popitem(last=False)
+        self._crawl.rows.append(_record(wanted))
+
+    def hold(self, visit: Visit | None, page_key: bytes, wanted: Collection[Wanted]) -> None:
+        """Remember what a page has, until it is done: by its visit, or by its key where there is none."""
+        held = self._of_visits if visit is not None else self._of_pages
+        of_page = held.setdefault(visit if visit is not None else page_key, {})  # type: ignore[arg-type]
+        of_page.update({one.claim_key: one.owner for one in wanted})
+
+    def release(self, visit: Visit | None, page_key: bytes, keys: Collection[ClaimKey]) -> None:
+        """Give back what a page does not need."""
+        held = self._of_visits.get(visit) if visit is not None else self._of_pages.get(page_key)
+        for key in keys:
+            if held is not None and held.pop(key, None) is not None:
+                self._crawl.rows.append(ClaimReleasedRecord(*key))
+
+    def has(self, visit: Visit) -> bool:
+        """Say whether a visit holds claims."""
+        return visit in self._of_visits
+
+    def done(self, visit: Visit) -> list[ClaimChange]:
+        """Return what is written of a visit's claims when its items are safe."""
+        return _done(self._of_visits.pop(visit, {}))
+
+    def done_without_visit(self, page_key: bytes) -> list[ClaimChange]:
+        """Return the same of an item whose response is not known."""
+        return _done(self._of_pages.pop(page_key, {}))
+
+    def failed(self, visit: Visit | None, page_key: bytes) -> None:
+        """Give back what a page has whose items failed; that it was fetched stays."""
+        held = (self._of_visits.pop(visit, {}) if visit is not None else self._of_pages.pop(page_key, {})).items()
+        pages = {key: owner for key, owner in held if key.kind == key.kind.PAGE}
+        self._crawl.rows += _done(pages)
+        self._crawl.rows += [ClaimReleasedRecord(*key) for key, _ in held if key not in pages]
+
+    def over(self, wanted: Collection[Wanted]) -> None:
+        """Note that pages need no more be asked for, since nothing came of them."""
+        self._crawl.rows += [ClaimDoneRecord(*one.claim_key, one.owner) for one in wanted]
+
+
+def _record(one: Wanted) -> ClaimRecord:
+    return ClaimRecord(one.kind, one.key, one.owner, one.request)
+
+
+def _done(held: dict[ClaimKey, bytes]) -> list[ClaimChange]:
+    return [ClaimDoneRecord(*key, owner) for key, owner in held.items()]

@@ -1,0 +1,193 @@
+"""What a worker has taken from a shared queue: said to live while it is at work, given back when it is done."""
+
+import logging
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import Any
+
+from redis.exceptions import RedisError
+from scrapy import Request, signals
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.asyncio import create_looping_call
+
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.leased_server import LeasedServer
+from scrapy_dedup.plugin.runtime import Runtime
+
+logger = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.2
+
+
+class LeasedWork:
+    """Follows the requests of one worker. Where the plugin is off, one is done when Scrapy has done with it."""
+
+    def __init__(self, crawler: Crawler, server: LeasedServer, lease: timedelta) -> None:
+        self._crawler = crawler
+        self._server = server
+        self._lease = lease
+        self._runtime = Runtime.of_open(crawler)
+        self._engine = EngineState(crawler)
+        self._taken: dict[str, Request] = {}
+        """By token; what Scrapy has not done with yet."""
+        self._scraped: set[str] = set()
+        """Scrapy has done with these; what says that they were seen is not written yet."""
+        self._held: set[str] = set()
+        """Of these, those that wait for a feed, or for the user's word."""
+        self._done: list[str] = []
+        self._reason = "shutdown"
+        self._is_away = False
+        self._has_renewed = False
+        self._waits = False
+        """The spider is idle, and others are not."""
+        self._loops: list[Any] = []
+        self._connect()
+
+    def _connect(self) -> None:
+        connect: Callable[..., None] = self._crawler.signals.connect
+        connect(self._opened, signals.spider_opened)
+        connect(self._idle, signals.spider_idle)
+        connect(self._closed, signals.spider_closed)
+        if self._runtime is None:
+            connect(self.end, signals.engine_stopped)
+        else:
+            self._runtime.writer.give_back = self._written
+            self._runtime.at_end = self.end
+
+    def took(self, token: str, request: Request) -> None:
+        """Note a request that was popped."""
+        self._taken[token] = request
+        self._waits = False
+
+    def tried(self, call: Callable[[], Any]) -> Any:
+        """Return what the server answers; None where it is away, which is told once."""
+        try:
+            answer = call()
+        except RedisError as error:
+            self._count("errors")
+            if not self._is_away:
+                logger.warning("The queue's server fails; the crawl waits for it and loses nothing: %s", error)
+            self._is_away = True
+            return None
+        if self._is_away:
+            logger.info("The queue's server is back")
+            self._is_away = False
+        return answer
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the server did not answer when it was asked last."""
+        return self._is_away
+
+    # While it crawls.
+
+    def _opened(self) -> None:
+        self.renew()
+        for seconds, call in ((_LOOK_SECONDS, self.look), (self._lease.total_seconds() / 3, self.renew)):
+            loop = create_looping_call(call)
+            loop.start(seconds, now=False)
+            self._loops.append(loop)
+
+    def look(self) -> None:
+        """Give back what is done since the last look."""
+        in_progress = self._engine.in_progress()
+        if in_progress is not None:
+            ended = [token for token, request in self._taken.items() if request not in in_progress]
+            for token in ended:
+                del self._taken[token]
+            self._settle(ended)
+        if self._runtime is not None:
+            waiting = [token for token in self._scraped - self._held if self._runtime.done.lending.waits(token)]
+            if waiting and self.tried(lambda: self._server.hold(waiting)):
+                self._held.update(waiting)
+        self._tell()
+        if self._waits and self.tried(self._has_news):
+            self._engine.look_again()
+
+    def _settle(self, tokens: Iterable[str]) -> None:
+        """Note requests that Scrapy has done with: those without a page are done, the others when it is written."""
+        for token in tokens:
+            if self._runtime is not None and self._runtime.done.lending.gives_back(token):
+                self._scraped.add(token)
+            else:
+                self._done.append(token)
+
+    def _written(self, tokens: list[str]) -> None:
+        """Note that what says so was written: these pages were seen."""
+        for token in tokens:
+            self._taken.pop(token, None)
+            self._scraped.discard(token)
+            self._held.discard(token)
+        if self._runtime is not None:
+            self._runtime.done.lending.forget(tokens)
+        self._done += tokens
+
+    def _tell(self) -> None:
+        done = self._done
+        if done and self.tried(lambda: self._server.done(done)):
+            self._count("done", len(done))
+            self._done = []
+
+    def renew(self) -> None:
+        """Say that this worker lives, and put back what dead ones had."""
+        known = self.tried(self._server.renew)
+        if known is False and self._has_renewed:
+            self._count("thought_dead")
+            logger.warning(
+                "This worker was thought dead: it was not heard of for DEDUP_SHARED_LEASE=%g s;"
+                " what it had in its hands may be fetched twice",
+                self._lease.total_seconds(),
+            )
+        self._has_renewed = self._has_renewed or known is not None
+        self.reclaim()
+
+    def reclaim(self) -> None:
+        """Put back what dead workers had in their hands."""
+        found = self.tried(self._server.reclaim)
+        if found is None:
+            return
+        back, given_up = found
+        if back:
+            self._count("reclaimed", back)
+            logger.warning("%d requests of a worker that died are in the queue again", back)
+        for body in given_up:
+            self._count("given_up")
+            logger.error("A request is given up: every worker that had it died: %.500r", body)
+
+    def _has_news(self) -> bool:
+        state = self._server.state()
+        return bool(state.waiting) or state.is_over
+
+    def _idle(self) -> None:
+        """Wait for the others: what they fetch brings links, and what they leave comes back."""
+        self.reclaim()
+        state = self.tried(self._server.state)
+        self._waits = state is None or not state.is_over
+        if self._waits:
+            raise DontCloseSpider
+
+    # The end.
+
+    def _closed(self, reason: str) -> None:
+        self._reason = reason
+
+    def end(self) -> None:
+        """Give back what is done, and put back what is not; called when all that could be written is."""
+        for loop in self._loops:
+            if loop.running:
+                loop.stop()
+        self.look()
+        back = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
+        if back:
+            self._count("put_back", back)
+            logger.warning(
+                "%d requests of this worker are not safe and go back to the queue: other workers, or the next crawl"
+                " of this job, ask for them again",
+                back,
+            )
+        if back is None:
+            logger.error("The queue's server is away: what this worker had comes back when its lease is over")
+
+    def _count(self, what: str, n: int = 1) -> None:
+        self._crawler.stats.inc_value(f"dedup/queue/{what}", n)

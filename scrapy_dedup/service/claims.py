@@ -1,0 +1,120 @@
+"""What a page claims before it is fetched and before it goes out, and what a lost claim means for it."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from scrapy_dedup.core.likeness import DUPLICATE, TITLE
+from scrapy_dedup.service.chunking import CHUNK
+from scrapy_dedup.service.comparison import Comparison
+from scrapy_dedup.service.others import Found, asked_layers
+from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.claim_records import ClaimKey, ClaimState, Holder, Kind, Wanted
+from scrapy_dedup.store.page_records import HOLDING, Twin
+
+_KEY_BYTES: Final = 16
+Lost = Mapping[ClaimKey, Holder]
+"""Who has what this worker wanted."""
+
+
+def page_claim(page_key: bytes, callback: str, own_part: bytes = b"") -> ClaimKey:
+    """Return the claim of a page for one callback: another reads something else from it.
+
+    Args:
+        page_key: of its URL.
+        callback: its name.
+        own_part: what else tells a request from others for the same page.
+    """
+    return ClaimKey(Kind.PAGE, _digest(page_key, callback.encode("utf-8", "surrogatepass"), own_part))
+
+
+def document_claim(page_key: bytes) -> ClaimKey:
+    """Return the claim of the page under which an item goes out."""
+    return ClaimKey(Kind.DOCUMENT, page_key)
+
+
+def _digest(*parts: bytes) -> bytes:
+    hashed = hashlib.blake2b(digest_size=_KEY_BYTES)
+    for part in parts:
+        hashed.update(len(part).to_bytes(8, "little") + part)
+    return hashed.digest()
+
+
+def _title_claim(facts: Facts) -> ClaimKey:
+    assert facts.title_key is not None
+    return ClaimKey(Kind.TITLE, _digest(_named(facts.domain), facts.title_key))
+
+
+def _text_claim(facts: Facts, settings: Settings) -> ClaimKey:
+    scope = facts.domain if settings.near_duplicate_scope == "domain" else ""
+    return ClaimKey(Kind.TEXT, _digest(_named(scope), facts.text_hash))
+
+
+def _named(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
+
+
+def text_claims(facts: Facts, found: Found, settings: Settings) -> list[Wanted]:
+    """Return what a page's text claims: only what decides something that the store does not know yet."""
+    layers, answer = asked_layers(settings), found.answer
+    keys: list[ClaimKey] = []
+    texts = {twin.text_hash for twin in answer.titles}
+    if TITLE in layers and settings.acts(TITLE) and facts.title_key and len(texts) < settings.title_common:
+        keys.append(_title_claim(facts))
+    if DUPLICATE in layers and settings.acts(DUPLICATE):
+        keys.append(_text_claim(facts, settings))
+    if settings.acts(CHUNK) and settings.chunk_min_documents == 1:
+        asked = {one.key for one in facts.chunks if one.layer is None and not answer.holders.get(one.key)}
+        keys += [ClaimKey(Kind.CHUNK, key) for key in sorted(asked)]
+    return [Wanted(*key, facts.page_key) for key in keys]
+
+
+def title_to_wait_for(facts: Facts, found: Found, lost: Lost, settings: Settings) -> bytes | None:
+    """Return the page whose text decides, since it has the title and is not in the store yet; None: there is none."""
+    if facts.title_key is None or settings.title_trust == "always":
+        return None
+    holder = lost.get(_title_claim(facts))
+    if holder is None or holder.state is ClaimState.DONE or _same_owner(holder, lost.get(_text_claim(facts, settings))):
+        return None
+    known = {twin.page_key for twin in found.answer.titles}
+    return None if holder.owner in known or holder.owner == facts.page_key else holder.owner
+
+
+def _same_owner(one: Holder, other: Holder | None) -> bool:
+    return other is not None and one.owner == other.owner
+
+
+def with_holders(found: Found, facts: Facts, lost: Lost, settings: Settings) -> Found:
+    """Return what the store answered, and what workers that were first have of a page.
+
+    Their pages count as any that went out: what that means, the layers say.
+    """
+    if not lost:
+        return found
+    answer = found.answer
+    texts, titles, holders = [*answer.texts], [*answer.titles], dict(answer.holders)
+    text = lost.get(_text_claim(facts, settings))
+    title = lost.get(_title_claim(facts)) if facts.title_key is not None else None
+    if text is not None and text.owner not in texts:
+        texts.append(text.owner)
+    if title is not None and title.owner not in {twin.page_key for twin in titles}:
+        if _same_owner(title, text):
+            titles.append(Twin(title.owner, facts.text_hash, dropped=False))
+        elif settings.title_trust == "always":
+            # Some other text: which one does not matter.
+            titles.append(Twin(title.owner, b"", dropped=False))
+    for one in facts.chunks:
+        chunk = lost.get(ClaimKey(Kind.CHUNK, one.key))
+        if chunk is not None:
+            holders[one.key] = [*holders.get(one.key, ()), chunk.owner]
+    return replace(found, answer=replace(answer, texts=texts, titles=titles, holders=holders))
+
+
+def not_needed(wanted: list[Wanted], comparison: Comparison) -> list[ClaimKey]:
+    """Return which claims of a page it does not use: it is left out, or some of its chunks are."""
+    if comparison.dropped:
+        return [one.claim_key for one in wanted]
+    held = {one.key for one in comparison.chunks.chunks if one.state in HOLDING}
+    return [one.claim_key for one in wanted if one.kind is Kind.CHUNK and one.key not in held]

@@ -1,0 +1,100 @@
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.seen import Layers, Recent, key_of
+
+
+class Exact:
+    """A filter without false answers, that knows for how many keys it was made."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._keys: set[bytes] = set()
+
+    def add(self, obj: bytes, /) -> None:
+        self._keys.add(obj)
+
+    def update(self, *others: Iterable[bytes]) -> None:
+        self._keys.update(*others)
+
+    def __contains__(self, obj: object, /) -> bool:
+        return obj in self._keys
+
+
+def key(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+@given(st.integers(0, 12_000))
+def test_filter_that_has_grown_holds_what_was_noted_and_nothing_else(urls: int) -> None:
+    layers = Layers(Exact, 1_000)
+    for number in range(urls):
+        layers.add(key(number))
+
+    assert layers.size == urls
+    assert all(key(number) in layers for number in range(urls))
+    assert not any(key(number) in layers for number in range(urls, urls + 100))
+
+
+def test_filter_grows_by_a_quarter_and_is_never_larger_than_that() -> None:
+    made: list[int] = []
+
+    def make(capacity: int) -> Exact:
+        made.append(capacity)
+        return Exact(capacity)
+
+    layers = Layers(make, 8_000)
+    for number in range(8_000):
+        layers.add(key(number))
+    full = list(made)
+    layers.add(key(8_000))
+    for number in range(8_001, 12_500):
+        layers.add(key(number))
+
+    assert full == [8_000]
+    assert made == [8_000, 2_000, 2_500]
+    assert layers.capacity == 12_500
+    assert len(layers) == 3
+
+
+def test_small_filter_does_not_become_one_of_many_layers() -> None:
+    layers = Layers(Exact, 1)
+    for number in range(2_000):
+        layers.add(key(number))
+
+    assert len(layers) == 2
+
+
+def test_filter_takes_many_keys_at_once() -> None:
+    layers = Layers(Exact, 1_000)
+    layers.update([key(1), key(2)])
+
+    assert layers.size == 2
+    assert key(2) in layers
+
+
+def test_key_of_a_hash_is_its_beginning() -> None:
+    assert key_of(bytes(range(20)), is_hash=True) == bytes(range(16))
+
+
+def test_fingerprints_that_begin_alike_have_keys_of_their_own() -> None:
+    """Such as those of a spider that takes the URL itself."""
+    first, second = (key_of(b"https://example.com/products/%d" % number, is_hash=False) for number in (1, 2))
+
+    assert first != second
+    assert len(first) == len(second) == 16
+
+
+@given(st.lists(st.integers(0, 30), max_size=200))
+def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: list[int]) -> None:
+    recent = Recent(5)
+    for number in numbers:
+        if key(number) not in recent:
+            recent.add(key(number))
+
+    last = list(dict.fromkeys(reversed(numbers)))
+    assert all(key(number) in recent for number in last[:5])
+    assert sum(key(number) in recent for number in range(31)) <= 10
+    assert not any(key(number) in recent for number in set(range(31)) - set(numbers))

@@ -1,0 +1,98 @@
+"""Crawls with DUPEFILTER_CLASS = "scrapy_dedup.StoreDupeFilter": the same pages as with Scrapy's own filter."""
+
+import signal
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+
+import pytest
+
+from tests.adapters.extras import needs
+from tests.alias_site import alias_site
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.server import WebServer, serving
+
+needs("rbloom", "seen")
+
+pytestmark = pytest.mark.crawl
+
+OURS = {"DUPEFILTER_CLASS": "scrapy_dedup.StoreDupeFilter", "RETRY_ENABLED": False, "CONCURRENT_REQUESTS": 4}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(2, partial(alias_site, reverse=False)) as running:
+        yield running
+
+
+def crawl(project: Project, server: WebServer, *arguments: str, **settings: object) -> Crawled:
+    return project.crawl("pages", "-a", f"start={server.origins[0]}/start", *arguments, **settings)
+
+
+def noted(project: Project) -> int:
+    """Return how many URLs the store holds."""
+    with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as connection:
+        (urls,) = connection.execute("SELECT count(*) FROM seen_urls").fetchone()
+        return int(urls)
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_crawl_is_the_same_with_either_filter(
+    make_project: Callable[..., Project], server: WebServer, *, debug: bool
+) -> None:
+    """With DUPEFILTER_DEBUG links that repeat go the long way, and each is named."""
+    scrapys = crawl(make_project("scrapy", **ADDON, RETRY_ENABLED=False), server, CONCURRENT_REQUESTS=1)
+    project = make_project("ours", **ADDON, **OURS)
+    ours = crawl(project, server, CONCURRENT_REQUESTS=1, DUPEFILTER_DEBUG=debug, LOG_LEVEL="DEBUG")
+
+    assert Counter(ours.stored_ids) == Counter(scrapys.stored_ids)
+    same = ("dupefilter/filtered", "scheduler/enqueued", "downloader/request_count", "dedup/url/dropped")
+    assert {name: ours.stats.get(name) for name in same} == {name: scrapys.stats.get(name) for name in same}
+    assert ours.log.count("Filtered duplicate request") == (ours.stats["dupefilter/filtered"] if debug else 1)
+    assert ours.count("seen/urls") > 20
+    # Nobody goes on with a queue in memory.
+    assert noted(project) == 0
+
+
+def test_crawl_that_goes_on_in_its_jobdir_knows_what_it_had_seen(project: Project, server: WebServer) -> None:
+    project.settings |= {**OURS, "JOBDIR": "job"}
+    server.requests.clear()
+    first = crawl(project, server, "-a", "close_after=15")
+    between = noted(project)
+    second = crawl(project, server)
+
+    pages = Counter(url for url in server.requests if not url.endswith("robots.txt"))
+    assert first.count("seen/urls") == between > 15
+    assert f"{between} URLs were seen before in this JOBDIR" in second.log
+    assert noted(project) > between
+    # The start request is not filtered.
+    assert {url for url, times in pages.items() if times > 1} <= {f"{server.origins[0]}/start"}
+    assert len(first.stored) + len(second.stored) == len(set(first.stored_ids + second.stored_ids))
+
+
+def test_crawl_that_was_killed_misses_no_page(project: Project, server: WebServer) -> None:
+    project.settings |= {**OURS, "JOBDIR": "job"}
+    running = project.start("pages", "-a", f"start={server.origins[0]}/start", DOWNLOAD_DELAY=0.05)
+    running.send_when(signal.SIGKILL, stored=15)
+    killed = running.finish()
+    again = crawl(project, server)
+    whole = crawl(Project(project.folder.parent / "whole", dict(ADDON)), server)
+
+    assert {*killed.stored_ids, *again.stored_ids} >= set(whole.stored_ids)
+
+
+def test_filter_is_scrapys_own_where_the_plugin_is_off(project: Project, server: WebServer) -> None:
+    crawled = crawl(project, server, **OURS, DEDUP_ENABLED=False)
+
+    assert crawled.stats["dupefilter/filtered"] > 0
+    assert not (project.folder / ".scrapy" / "dedup.db").exists()
+
+
+def test_crawl_without_the_extra_says_what_to_install(project: Project, server: WebServer) -> None:
+    (project.folder / "rbloom.py").write_text("raise ImportError('not installed')\n", encoding="utf-8")
+    crawled = project.crawl("pages", "-a", f"start={server.origins[0]}/start", clean=False, **OURS)
+
+    assert "needs rbloom: run pip install 'scrapy_dedup[seen]'" in crawled.log
+    assert crawled.stored == []

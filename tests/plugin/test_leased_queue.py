@@ -1,0 +1,385 @@
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import redis
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import FormRequest, Request, Spider
+from scrapy.http import JsonRequest
+from scrapy.utils.test import get_crawler
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.plugin import leased_json
+from scrapy_dedup.plugin.leased_requests import LeasedRequests
+from scrapy_dedup.plugin.leased_server import LeasedServer, QueueState, Wanted
+from scrapy_dedup.plugin.marks import LEASE
+from tests.redis_server import RedisServer, redis_server
+
+__all__ = ["redis_server"]
+
+LONG = timedelta(hours=1)
+OVER = timedelta(seconds=-1)
+"""The lease of a worker that is dead."""
+
+Worker = Callable[..., LeasedServer]
+
+
+@pytest.fixture
+def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
+    with redis_server.client() as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+def worker(client: "redis.Redis") -> Worker:
+    def named(name: str, lease: timedelta = LONG) -> LeasedServer:
+        return LeasedServer(client, "shop:requests", name, lease)
+
+    return named
+
+
+def filled(queue: LeasedServer, *bodies: bytes) -> None:
+    for body in bodies:
+        queue.push(Wanted(body))
+
+
+def emptied(queue: LeasedServer) -> list[bytes]:
+    return [found[1] for found in iter(queue.pop, None)]
+
+
+def dying(queue: LeasedServer) -> LeasedServer:
+    """Let a worker's lease end."""
+    queue.renew()
+    return queue
+
+
+# Order and filter.
+
+
+def test_the_best_priority_comes_first_and_then_whoever_came_first(worker):
+    queue = worker("a")
+    for number, priority in enumerate((0, 5, 0, -2, 5)):
+        queue.push(Wanted(str(number).encode(), priority))
+
+    assert emptied(queue) == [b"1", b"4", b"0", b"2", b"3"]
+
+
+def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(worker):
+    queue = worker("a")
+    filled(queue, b"same", b"same")
+
+    assert emptied(queue) == [b"same", b"same"]
+
+
+def test_what_was_seen_is_not_queued_again(worker):
+    queue = worker("a")
+
+    assert queue.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
+    assert not worker("b").push(Wanted(b"2", fingerprint=b"page", mark=b"page|parse"))
+    assert queue.is_seen(b"page")
+    assert len(queue) == 1
+
+
+def test_workers_that_bring_the_same_first_request_queue_it_once(worker):
+    first = Wanted(b"1", mark=b"home|parse", identity=b"start|1")
+
+    assert [worker(name).push(first) for name in "abcdefgh"] == [True] + [False] * 7
+
+
+@pytest.mark.parametrize(
+    ("mark", "queued"),
+    [
+        pytest.param(b"home|parse", False, id="same-callback"),
+        pytest.param(b"home|parse_item", True, id="another-callback-reads-something-else"),
+    ],
+)
+def test_a_link_to_a_first_request_s_page_is_queued_only_for_another_callback(worker, mark, queued):
+    queue = worker("a")
+    queue.push(Wanted(b"1", mark=b"home|parse", identity=b"start|1"))
+
+    assert queue.push(Wanted(b"2", fingerprint=b"home", mark=mark)) is queued
+
+
+# Leases.
+
+
+def test_what_a_dead_worker_had_is_popped_by_another_in_its_old_place(worker):
+    dead, other = worker("dead", OVER), worker("other")
+    for body, priority in ((b"first", 2), (b"second", 1), (b"third", 0)):
+        dead.push(Wanted(body, priority))
+    dead.pop()
+    dead.pop()
+
+    assert other.reclaim() == (2, [])
+    assert emptied(other) == [b"first", b"second", b"third"]
+
+
+def test_what_a_living_worker_has_is_left_to_it(worker):
+    living, other = worker("living"), worker("other")
+    filled(living, b"1")
+    living.pop()
+
+    assert other.reclaim() == (0, [])
+    assert other.pop() is None
+    assert other.state() == QueueState(waiting=0, in_flight_elsewhere=1, in_flight_here=0, other_workers=1)
+
+
+def test_what_is_done_does_not_come_again(worker):
+    dead, other = worker("dead", OVER), worker("other")
+    filled(dead, b"1", b"2")
+    token, _ = dead.pop()
+    dead.pop()
+    dead.done([token])
+    other.reclaim()
+
+    assert emptied(other) == [b"2"]
+
+
+def test_a_worker_that_was_thought_dead_can_still_say_that_it_is_done(worker):
+    slow, other = worker("slow", OVER), worker("other")
+    filled(slow, b"1")
+    token, _ = slow.pop()
+    other.reclaim()
+    slow.done([token])
+
+    assert other.pop() is None
+    assert other.state().is_over
+
+
+def test_a_worker_that_was_thought_dead_does_not_end_what_another_has_by_now(worker):
+    slow, other = worker("slow", OVER), worker("other")
+    filled(slow, b"1")
+    token, _ = slow.pop()
+    other.reclaim()
+    other.pop()
+    slow.done([token])
+
+    assert other.state().in_flight_here == 1
+
+
+def test_a_worker_hears_that_it_was_thought_dead(worker):
+    slow = worker("slow", OVER)
+
+    assert not slow.renew()
+    assert slow.renew()
+    worker("other").reclaim()
+    assert not slow.renew()
+
+
+def test_others_do_not_wait_for_what_is_done_and_not_yet_safe(worker):
+    holding, other = worker("holding"), worker("other")
+    filled(holding, b"1")
+    token, _ = holding.pop()
+    assert not other.state().is_over
+    holding.hold([token])
+
+    assert other.state().is_over
+
+
+def test_what_was_not_safe_comes_again_after_its_worker_s_death(worker):
+    dead, other = worker("dead", OVER), worker("other")
+    filled(dead, b"1")
+    token, _ = dead.pop()
+    dead.hold([token])
+    other.reclaim()
+
+    assert emptied(other) == [b"1"]
+
+
+def test_a_worker_that_leaves_puts_back_what_is_not_done(worker):
+    leaving, other = worker("leaving"), worker("other")
+    filled(leaving, b"1", b"2")
+    held, _ = leaving.pop()
+    leaving.pop()
+    leaving.hold([held])
+
+    assert leaving.leave(finished=True) == 2
+    assert emptied(other) == [b"1", b"2"]
+
+
+def test_a_request_of_which_five_workers_died_is_given_up(worker):
+    other = worker("other")
+    filled(other, b"deadly")
+    outcomes = []
+    for number in range(5):
+        worker(f"dead{number}", OVER).pop()
+        outcomes.append(other.reclaim())
+
+    assert outcomes == [(1, [])] * 4 + [(1, [b"deadly"])]
+    assert other.pop() is None
+
+
+def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker, client):
+    first, last = worker("first"), worker("last")
+    first.renew(), last.renew()
+    first.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
+    token, _ = last.pop()
+    last.done([token])
+    first.leave(finished=True)
+    assert last.is_seen(b"page")
+    last.leave(finished=True)
+
+    assert client.keys("*") == []
+
+
+def test_a_stopped_crawl_leaves_its_queue_to_the_next(worker):
+    stopped = worker("stopped")
+    stopped.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
+    stopped.leave(finished=False)
+
+    assert worker("next").is_seen(b"page")
+    assert emptied(worker("next")) == [b"1"]
+
+
+def test_a_worker_does_not_clear_the_queue_of_others(worker):
+    one, other = worker("one"), worker("other")
+    one.renew(), other.renew()
+    filled(one, b"1")
+
+    assert not one.clear()
+    other.leave(finished=False)
+    assert one.clear()
+    assert len(one) == 0
+
+
+def test_of_eight_that_pop_at_once_each_request_has_one(redis_server, client):
+    """And of those that die in between, others have what they had, once."""
+    total, got, lock = 400, [], threading.Lock()
+    filled(LeasedServer(client, "shop:requests", "filler", LONG), *(str(number).encode() for number in range(total)))
+
+    def work(number: int) -> None:
+        with redis_server.client() as own:
+            generations = itertools.count()
+            while True:
+                queue = LeasedServer(own, "shop:requests", f"{number}-{next(generations)}", OVER)
+                taken = [found for found in (queue.pop() for _ in range(7)) if found]
+                done = taken[:-1] if len(taken) > 1 else taken
+                queue.done([token for token, _ in done])
+                with lock:
+                    got.extend(body for _, body in done)
+                if not taken and not queue.reclaim()[0]:
+                    return
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert set(got) == {str(number).encode() for number in range(total)}
+
+
+# Requests as others read them.
+
+
+class Shop(Spider):
+    name = "shop"
+
+    def parse_item(self, response: Any) -> None:
+        """Read nothing."""
+
+    def give_up(self, failure: Any) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture
+def requests() -> LeasedRequests:
+    return LeasedRequests(get_crawler(Shop)._create_spider())  # noqa: SLF001 - as Scrapy's own tests
+
+
+def copied(requests: LeasedRequests, request: Request) -> Request:
+    return requests.read(requests.wanted(request, filters=True).body)
+
+
+def shop_of(requests: LeasedRequests) -> Shop:
+    return requests._spider  # type: ignore[return-value]  # noqa: SLF001 - the fixture's
+
+
+def test_a_request_comes_back_as_it_was(requests):
+    spider = shop_of(requests)
+    request = Request(
+        "https://example.com/a?b=ü",
+        callback=spider.parse_item,
+        errback=spider.give_up,
+        method="POST",
+        headers={"X-A": ["1", b"\xff"]},
+        body=b"\x00\xff",
+        cookies=[{"name": "a", "value": "b"}],
+        meta={"depth": 3, "seen": {1, 2}, "at": datetime(2026, 1, 1, tzinfo=UTC), "price": Decimal("1.10")},
+        cb_kwargs={"day": date(2026, 1, 1), "pair": (1, b"2")},
+        priority=-4,
+        dont_filter=True,
+        flags=["x"],
+    )
+
+    came = copied(requests, request)
+
+    assert came.to_dict(spider=spider) == request.to_dict(spider=spider)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(FormRequest("https://example.com/", formdata={"a": "1"}), id="form"),
+        pytest.param(JsonRequest("https://example.com/", data={"a": 1}), id="json"),
+        pytest.param(Request("https://example.com/"), id="plain"),
+    ],
+)
+def test_a_request_keeps_its_class_and_body(requests, request_):
+    came = copied(requests, request_)
+
+    assert (type(came), came.body, came.method) == (type(request_), request_.body, request_.method)
+
+
+def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests):
+    led = Request("https://example.com/", meta={LEASE: "17", "depth": 1})
+
+    assert copied(requests, led).meta == {"depth": 1}
+    assert led.meta[LEASE] == "17"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        pytest.param({"meta": {"socket": object()}}, "its meta cannot be shared with other workers", id="object"),
+        pytest.param({"callback": lambda _: None}, "is not an instance method", id="function"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_its_name(requests, changes, said):
+    with pytest.raises(ValueError, match=said):
+        requests.wanted(Request("https://example.com/", **changes), filters=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"not json", id="not-json"),
+        pytest.param(b"[]", id="no-dict"),
+        pytest.param(b'{"url":"https://example.com/","callback":"gone"}', id="no-such-callback"),
+        pytest.param(b'{"url":"https://example.com/","_class":"os.path"}', id="no-class-of-requests"),
+        pytest.param(b'{"url":"https://example.com/","_class":"antigravity.X"}', id="a-module-that-is-not-there"),
+        pytest.param(b'{"url":"no url"}', id="no-url"),
+        pytest.param(b'{"url":{"$":"bytes","v":3}}', id="damaged-value"),
+        pytest.param(b"[" * 100_000, id="deep"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_of_ours(requests, body):
+    with pytest.raises(DedupError):
+        requests.read(body)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+        max_leaves=20,
+    )
+)
+def test_every_value_comes_back_equal(value):
+    assert leased_json.loads(leased_json.dumps({"meta": {"value": value}})) == {"meta": {"value": value}}

@@ -1,0 +1,66 @@
+"""A disk that is soon full: a file system in memory, mounted for a test; root alone may."""
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+MEGABYTE = 1_048_576
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A folder that holds so much and no more."""
+
+    folder: Path
+
+    @property
+    def _ballast(self) -> Path:
+        return self.folder / "ballast"
+
+    @property
+    def free_bytes(self) -> int:
+        found = os.statvfs(self.folder)
+        return found.f_bavail * found.f_frsize
+
+    def fill(self) -> None:
+        """Use all that is free."""
+        with self._ballast.open("ab", buffering=0) as file:
+            while True:
+                try:
+                    file.write(bytes(65_536))
+                except OSError as error:
+                    assert error.errno == errno.ENOSPC
+                    return
+
+    def clear(self) -> None:
+        """Give back what `fill` used."""
+        self._ballast.unlink()
+
+    def grow(self, size_bytes: int) -> None:
+        """Make it larger."""
+        subprocess.run(["mount", "-o", f"remount,size={size_bytes}", self.folder], check=True)
+
+
+@contextmanager
+def small_disk(folder: Path, size_bytes: int) -> Iterator[SmallDisk]:
+    """Give a disk of this size; skipped where none can be mounted, but for CI, where it must."""
+    folder.mkdir()
+    options = f"size={size_bytes},mode=0777"
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        message = f"a small disk cannot be mounted here, which needs root: {done.stderr.strip()}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    try:
+        yield SmallDisk(folder)
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
