@@ -1,7 +1,7 @@
 """Many crawlers on one Redis queue and one PostgreSQL, beside one crawler of the same site.
 
 Modes: plain; `--kill`: one worker is killed with -9 in the middle; `--restart`: PostgreSQL is stopped in the middle and
-started again 30 seconds later. Every page must come once, and be the page that one crawler finds. A worker that is
+started again half a minute later. Every page must come once, and be the page that one crawler finds. A worker that is
 killed may have given pages that nobody was told of yet: these come twice, within the last write before the kill.
 """
 
@@ -33,7 +33,7 @@ PATIENCE_SECONDS = 3_600
 # What a worker gave in so many seconds before its end may come again: a write each second, and one on its way.
 WRITE_SECONDS = 3.0
 _COUNTED = {
-    "documents": "select count(*) from documents where status = 'completed'",
+    "documents": "select status || ' ' || coalesce(verdict, ''), count(*) from documents group by 1 order by 1",
     "aliases": "select alias_kind, count(*) from crawled_urls where alias_kind is not null group by 1 order by 1",
     "runs": "select status, count(*) from crawl_runs group by 1 order by 1",
     "ended": "select status, count(*) from run_workers group by 1 order by 1",
@@ -57,9 +57,9 @@ class Worker:
         return lines
 
     def log(self) -> str:
-        """Return what it logged."""
-        path = self.folder / "log"
-        return path.read_text(errors="replace") if path.exists() else ""
+        """Return what it logged, and what it said before there was a log."""
+        paths = [self.folder / name for name in ("output", "log")]
+        return "".join(path.read_text(errors="replace") for path in paths if path.exists())
 
     def stats(self) -> dict[str, Any]:
         """Return Scrapy's figures; none of one that was killed."""
@@ -116,9 +116,12 @@ class Outcome:
 class Crowd:
     """Starts crawls of one site, with servers that are there for all of them."""
 
-    def __init__(self, site: SharedSite, origin: str, folder: Path, servers: tuple[Daemon, Daemon]) -> None:
+    def __init__(
+        self, site: SharedSite, origin: str, folder: Path, servers: tuple[Daemon, Daemon], away_seconds: float
+    ) -> None:
         self.site, self.origin, self.folder = site, origin, folder
         self.postgresql, self.redis = servers
+        self._away_seconds = away_seconds
 
     def crawl(self, name: str, crawlers: int, settings: dict[str, Any], trouble: str = "") -> Outcome:
         """Crawl with so many workers, and with one kind of trouble when a third of the pages have come."""
@@ -195,7 +198,7 @@ class Crowd:
             return at
         self.postgresql.stop()
         print("PostgreSQL is stopped", flush=True)
-        time.sleep(30)
+        time.sleep(self._away_seconds)
         self.postgresql.start()
         print("PostgreSQL runs again", flush=True)
         return 0.0
@@ -217,8 +220,7 @@ class Crowd:
         with self._connect(name) as connection:
             found = {what: connection.execute(sql.encode()).fetchall() for what, sql in _COUNTED.items()}
             size = connection.execute("select pg_database_size(current_database())").fetchone()
-        counts = {what: rows[0][0] if what == "documents" else dict(rows) for what, rows in found.items()}
-        return counts | {"size_bytes": size[0] if size else 0}
+        return {what: dict(rows) for what, rows in found.items()} | {"size_bytes": size[0] if size else 0}
 
     def _deadlocks(self) -> int:
         return self.postgresql.log.count("deadlock detected")
@@ -229,8 +231,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pages", type=int, default=20_000, help="addresses, of which three of ten are aliases")
     parser.add_argument("--crawlers", type=int, default=8)
-    parser.add_argument("--strict", action="store_true", help="DEDUP_STRICT_SHARED")
-    parser.add_argument("--lease", type=float, default=15, help="DEDUP_SHARED_LEASE, in seconds")
+    parser.add_argument("--loose", action="store_true", help="without DEDUP_STRICT_SHARED")
+    parser.add_argument("--lease", type=float, default=60, help="DEDUP_SHARED_LEASE, in seconds")
+    parser.add_argument("--away", type=float, default=30, help="seconds for which PostgreSQL is away")
     parser.add_argument("--kill", action="store_true")
     parser.add_argument("--restart", action="store_true")
     parser.add_argument("--skip-plain", action="store_true", help="only the crawls with trouble, beside one crawler")
@@ -243,14 +246,14 @@ def main() -> None:
         sys.exit("no PostgreSQL here; on Debian and Ubuntu: apt-get install postgresql")
     site = SharedSite(args.pages)
     print(f"{site.documents} pages, {site.aliases} further addresses: {dict(site.alias_kinds())}", flush=True)
-    settings = {"DEDUP_STRICT_SHARED": args.strict, "DEDUP_SHARED_LEASE": args.lease}
+    settings = {"DEDUP_STRICT_SHARED": not args.loose, "DEDUP_SHARED_LEASE": args.lease}
     with (
         tempfile.TemporaryDirectory() as temporary,
         serving(site) as origin,
         running_redis() as redis,
         running_postgresql(programs) as postgresql,
     ):
-        crowd = Crowd(site, origin, args.keep or Path(temporary), (postgresql, redis))
+        crowd = Crowd(site, origin, args.keep or Path(temporary), (postgresql, redis), args.away)
         outcomes = list(_outcomes(crowd, args.crawlers, settings, troubles))
         problems = [problem for outcome in outcomes for problem in _problems(outcome, outcomes[0], site)]
         _show(outcomes)
@@ -274,7 +277,7 @@ def _problems(outcome: Outcome, one: Outcome, site: SharedSite) -> Iterator[str]
             yield f"{outcome.name}: {len(pages)} pages {what}: {pages[:10]}"
     if outcome.deadlocks:
         yield f"{outcome.name}: {outcome.deadlocks} deadlocks"
-    for what in ("documents", "aliases"):
+    for what in ("documents", "aliases", "runs"):
         if outcome.stored[what] != one.stored[what]:
             yield f"{outcome.name}: {outcome.stored[what]} {what} in the store; one crawler: {one.stored[what]}"
     for worker in outcome.workers:
@@ -293,7 +296,7 @@ def _figures(outcome: Outcome, one: Outcome) -> dict[str, Any]:
         "pages": len(outcome.times),
         "again after the kill": outcome.excused,
         "responses": outcome.asked.total(),
-        "addresses asked twice": {path: times for path, times in outcome.asked.items() if times > 1 and len(path) < 9},
+        "addresses asked twice": sum(times > 1 for times in outcome.asked.values()),
         "links dropped": outcome.total("dedup/url/dropped"),
         "redirects": outcome.total("dedup/canonical/redirects"),
         "canonical dropped": outcome.total("dedup/canonical/dropped"),

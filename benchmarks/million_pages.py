@@ -1,7 +1,8 @@
 """Does a crawl of a million pages stay as fast as it began, within its memory, and its store small?
 
-A whole Scrapy crawl with the add-on, but without a network: a download handler makes the pages (benchmarks/made_pages.py),
-and each page leads to the next of its domain, so that the queue is as short as there are domains. Without bodies in the
+A whole Scrapy crawl with the add-on, but without a network: a download handler makes the pages
+(benchmarks/made_pages.py), and each page leads to the next of its domain, so that the queue is as short as there are
+domains. Without bodies in the
 store (DEDUP_KEEP_PAGES=none), and without a feed. Memory is that of the whole process: Scrapy's own duplicate filter
 takes some 110 bytes a page of it, `--seen-in-store` the plugin's instead.
 """

@@ -30,7 +30,7 @@ NAMES: Final = {
 }
 TARGET_BYTES: Final = 2.5
 # As the plugin writes them.
-_BATCH: Final = 10_000
+_BATCH: Final = 5_000
 _REPEATS: Final = 500_000
 _MENU: Final = 100
 # Odd and prime, so that it visits other URLs than the last ones, spread over all.

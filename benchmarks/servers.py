@@ -7,9 +7,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+
+import psycopg
+import redis
 
 START_SECONDS = 60
 
@@ -17,10 +20,14 @@ START_SECONDS = 60
 class Daemon:
     """A server with a folder; started when it is made."""
 
-    def __init__(self, command: Sequence[str], folder: Path, port: int, user: str | None) -> None:
+    def __init__(
+        self, command: Sequence[str], folder: Path, *, port: int, user: str | None, answers: Callable[[int], bool]
+    ) -> None:
+        """Start a server as *user*, None: as whoever calls; *answers* says whether the one at a port does."""
         self._command = command
         self._folder = folder
         self._user = user
+        self._answers = answers
         self.port = port
         self.start()
 
@@ -30,10 +37,10 @@ class Daemon:
         return (self._folder / "log").read_text(errors="replace")
 
     def start(self) -> None:
-        """Start it, and wait until it listens.
+        """Start it, and wait until it answers.
 
         Raises:
-            RuntimeError: it ends, or does not listen.
+            RuntimeError: it ends, or does not answer.
         """
         with (self._folder / "log").open("a") as log:
             self._process = subprocess.Popen(
@@ -46,7 +53,7 @@ class Daemon:
                 stderr=log,
             )
         until = time.monotonic() + START_SECONDS
-        while not _listens(self.port):
+        while not self._answers(self.port):
             if self._process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"{self._command[0]} does not start: {self.log[-2000:]}")
             time.sleep(0.05)
@@ -66,7 +73,7 @@ def running_redis() -> Iterator[Daemon]:
     """
     port = free_port()
     options = f"--port {port} --bind 127.0.0.1 --appendonly yes --appendfsync everysec".split()
-    with _running([_found("redis-server"), *options, "--save", ""], port) as server:
+    with _running([_found("redis-server"), *options, "--save", ""], port, answers=_redis_answers) as server:
         yield server
 
 
@@ -83,13 +90,19 @@ def running_postgresql(programs: Path) -> Iterator[Daemon]:
     first = [str(programs / "initdb"), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-sync", "data"]
     # PostgreSQL refuses to run as root; Debian's packages bring a user for it.
     user = "postgres" if os.geteuid() == 0 else None
-    with _running([str(programs / "postgres"), "-D", "data", *options], port, first=first, user=user) as server:
+    command = [str(programs / "postgres"), "-D", "data", *options]
+    with _running(command, port, answers=_postgresql_answers, first=first, user=user) as server:
         yield server
 
 
 @contextmanager
 def _running(
-    command: Sequence[str], port: int, *, first: Sequence[str] = (), user: str | None = None
+    command: Sequence[str],
+    port: int,
+    *,
+    answers: Callable[[int], bool],
+    first: Sequence[str] = (),
+    user: str | None = None,
 ) -> Iterator[Daemon]:
     folder = Path(tempfile.mkdtemp(prefix="dedup-server-"))
     try:
@@ -100,7 +113,7 @@ def _running(
             subprocess.run(
                 first, cwd=folder, user=user, group=user, extra_groups=groups, check=True, stdout=subprocess.DEVNULL
             )
-        server = Daemon(command, folder, port, user)
+        server = Daemon(command, folder, port=port, user=user, answers=answers)
         try:
             yield server
         finally:
@@ -109,10 +122,17 @@ def _running(
         shutil.rmtree(folder)
 
 
-def _listens(port: int) -> bool:
-    with closing(socket.socket()) as asking:
-        asking.settimeout(1)
-        return asking.connect_ex(("127.0.0.1", port)) == 0
+def _redis_answers(port: int) -> bool:
+    with redis.Redis(port=port) as client, suppress(redis.ConnectionError):
+        return bool(client.ping())
+    return False
+
+
+def _postgresql_answers(port: int) -> bool:
+    with suppress(psycopg.OperationalError):
+        psycopg.connect(f"postgresql://postgres@127.0.0.1:{port}/postgres", connect_timeout=5).close()
+        return True
+    return False
 
 
 def _found(program: str) -> str:

@@ -4,10 +4,10 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 PROJECT = Path(__file__).parents[1]
 PACKAGE = PROJECT / "scrapy_dedup"
@@ -27,20 +27,56 @@ def paths(*folders: Path) -> list[Path]:
     return sorted(path for folder in folders for path in folder.rglob("*.py") if "__pycache__" not in path.parts)
 
 
-def named(these: list[Path]) -> list[object]:
-    return [pytest.param(path, id=str(path.relative_to(PROJECT))) for path in these]
+MODULES = paths(PACKAGE)
 
 
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What the rules ask about a file; its tree would be a thousand times as large."""
+
+    lines: int
+    imports: tuple[str, ...]
+    imports_of_the_root: tuple[str, ...]
+    called: tuple[str, ...]
+    """Names of functions."""
+    asked: tuple[str, ...]
+    """Names of methods."""
+    undocumented: tuple[str, ...]
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+@cache
+def module(path: Path) -> Module:
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text, str(path))
+    nodes = list(ast.walk(tree))
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    return Module(
+        lines=len(text.splitlines()),
+        imports=tuple(name for node in nodes for name in imported(node)),
+        imports_of_the_root=tuple(ast.unparse(node) for node in nodes if imports_the_root(node)),
+        called=tuple(func.id for func in called if isinstance(func, ast.Name)),
+        asked=tuple(func.attr for func in called if isinstance(func, ast.Attribute)),
+        undocumented=tuple(public_without_docstring(tree)),
+    )
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imports_the_root(node: ast.AST) -> bool:
+    if isinstance(node, ast.Import):
+        return any(alias.name == "scrapy_dedup" for alias in node.names)
+    return isinstance(node, ast.ImportFrom) and node.module == "scrapy_dedup"
+
+
+def offenders(these: list[Path], wrong: Callable[[Module], Iterable[str]]) -> list[str]:
+    """Return what is wrong in any of the files: one test a rule, which names all that break it."""
+    assert these
+    return [f"{path.relative_to(PROJECT)}: {one}" for path in these for one in wrong(module(path))]
 
 
 def is_overload_or_property_setter(node: ast.AST) -> bool:
@@ -74,49 +110,46 @@ def test_core_runs_without_scrapy_and_sqlalchemy() -> None:
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("path", named(paths(CORE)))
-def test_core_gives_the_same_answer_everywhere_and_always(path: Path) -> None:
-    tree = tree_of(path)
-    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+def test_core_gives_the_same_answer_everywhere_and_always() -> None:
+    def varies(one: Module) -> list[str]:
+        return [
+            *(name for name in one.imports if name.partition(".")[0] in NOT_IN_CORE),
+            *(name for name in one.called if name in NOT_CALLED_IN_CORE),
+            *(name for name in one.asked if name in NOT_ASKED_IN_CORE),
+        ]
 
-    assert [name for name in imported(tree) if name.partition(".")[0] in NOT_IN_CORE] == []
-    assert [func.id for func in calls if isinstance(func, ast.Name) and func.id in NOT_CALLED_IN_CORE] == []
-    assert [func.attr for func in calls if isinstance(func, ast.Attribute) and func.attr in NOT_ASKED_IN_CORE] == []
+    assert offenders(paths(CORE), varies) == []
 
 
-@pytest.mark.parametrize("path", named(paths(PACKAGE)))
 class TestModule:
-    def test_is_one_concept_long(self, path: Path) -> None:
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES
+    def test_is_one_concept_long(self) -> None:
+        assert offenders(MODULES, lambda one: [f"{one.lines} lines"] if one.lines > MOST_LINES else []) == []
 
-    def test_does_not_import_the_root(self, path: Path) -> None:
+    def test_does_not_import_the_root(self) -> None:
         """It would pull Scrapy along, or end in a circle; the version comes from importlib.metadata."""
-        if path != PACKAGE / "__init__.py":
-            assert [
-                ast.unparse(node)
-                for node in ast.walk(tree_of(path))
-                if (isinstance(node, ast.Import) and any(alias.name == "scrapy_dedup" for alias in node.names))
-                or (isinstance(node, ast.ImportFrom) and node.module == "scrapy_dedup")
-            ] == []
+        inside = [path for path in MODULES if path != PACKAGE / "__init__.py"]
 
-    def test_says_what_its_public_parts_return(self, path: Path) -> None:
-        if path.parent.name == "versions":
-            pytest.skip("the steps of Alembic are named by it")
-        assert list(public_without_docstring(tree_of(path))) == []
+        assert offenders(inside, lambda one: one.imports_of_the_root) == []
 
-    def test_keeps_away_from_pickle_and_eval(self, path: Path) -> None:
-        tree = tree_of(path)
-        called = {
-            node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-        }
+    def test_says_what_its_public_parts_return(self) -> None:
+        """The steps of Alembic are named by it."""
+        ours = [path for path in MODULES if path.parent.name != "versions"]
 
-        assert not {"pickle", "marshal", "shelve"} & {name.partition(".")[0] for name in imported(tree)}
-        assert not {"eval", "exec"} & called
+        assert offenders(ours, lambda one: one.undocumented) == []
+
+    def test_keeps_away_from_pickle_and_eval(self) -> None:
+        def unsafe(one: Module) -> list[str]:
+            stored = [name for name in one.imports if name.partition(".")[0] in {"pickle", "marshal", "shelve"}]
+            return [*stored, *(name for name in one.called if name in {"eval", "exec"})]
+
+        assert offenders(MODULES, unsafe) == []
 
 
-@pytest.mark.parametrize("path", named(paths(PROJECT / "tests")))
-def test_tests_use_real_parts(path: Path) -> None:
-    assert [name for name in imported(tree_of(path)) if name.startswith(("unittest.mock", "mock", "pytest_mock"))] == []
+def test_tests_use_real_parts() -> None:
+    def mocks(one: Module) -> list[str]:
+        return [name for name in one.imports if name.startswith(("unittest.mock", "mock", "pytest_mock"))]
+
+    assert offenders(paths(PROJECT / "tests"), mocks) == []
 
 
 def tracked_texts() -> Iterator[Path]:

@@ -17,11 +17,11 @@ class LookupWriter:
     """Writes the file; whoever reads it does so when it is closed."""
 
     def __init__(self, path: str) -> None:
-        """Begin a new file."""
+        """Begin a new file, or go on with one."""
         self._database = sqlite3.connect(path, isolation_level=None)
         self._database.execute("PRAGMA journal_mode = OFF")
         self._database.execute("PRAGMA synchronous = OFF")
-        self._database.execute("CREATE TABLE found (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID")
+        self._database.execute("CREATE TABLE IF NOT EXISTS found (key BLOB PRIMARY KEY, value TEXT) WITHOUT ROWID")
         self._rows: list[tuple[bytes, str]] = []
 
     def put(self, key: bytes, value: str) -> None:

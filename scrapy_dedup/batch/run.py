@@ -1,13 +1,14 @@
 """A corpus from files to cleaned pages on Spark: survey the domains, learn each, cut every page, compare all, write."""
 
-import os
+import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
@@ -16,10 +17,10 @@ from pyspark.sql import functions as sql
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import raw, unraw
-from scrapy_dedup.batch.errors import BatchError
-from scrapy_dedup.batch.files import Files, InputFile
+from scrapy_dedup.batch.files import InputFile
 from scrapy_dedup.batch.frames import frames
 from scrapy_dedup.batch.judging import Judge
+from scrapy_dedup.batch.knowledge_file import KnowledgeFile
 from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import Source
 from scrapy_dedup.batch.shared_facts import CHUNK
@@ -68,6 +69,7 @@ class BatchRun:
         settings: what the user chose.
         watcher: is told how it goes on.
         work: a folder where Spark writes what goes from step to step; the run's own.
+        strict: a bad record ends the run.
     """
 
     spark: SparkSession
@@ -75,6 +77,7 @@ class BatchRun:
     settings: Settings
     watcher: Watcher
     work: str
+    strict: bool = False
     plan: Plan = field(default_factory=Plan)
     tally: Tally = field(default_factory=Tally)
     _end: ExitStack = field(default_factory=ExitStack)
@@ -118,9 +121,7 @@ class BatchRun:
             self._choose(self._rows(smallest.orderBy("domain", "key")), chosen)
         return self.plan
 
-    def _plan(
-        self, domain: str, pages: int, known: Callable[[str], SiteKnowledge | None], file: LookupWriter
-    ) -> None:
+    def _plan(self, domain: str, pages: int, known: Callable[[str], SiteKnowledge | None], file: LookupWriter) -> None:
         one, knowledge = DomainPages(domain, pages), known(domain)
         if knowledge is not None:
             file.put(raw(domain), _knowledge_text(knowledge))
@@ -156,14 +157,97 @@ class BatchRun:
             tasks = min(len(self.plan.learned), _LEARNING_TASKS_A_CORE * self.spark.sparkContext.defaultParallelism)
             by_domain = sources.repartition(tasks, "domain").sortWithinPartitions("domain", "key")
             learned = by_domain.mapInArrow(Learning(self.settings), columns.LEARNED)
-            with LookupWriter(self._local("learned")) as knowledge:
+            with LookupWriter(self._local("knowledge")) as knowledge:
                 for *figures, text in self._rows(learned):
                     found.append(learned_of(*figures))
                     if text is not None:
                         knowledge.put(figures[0], text)
         return sorted(found, key=lambda one: one.domain)
 
+    def cut(self) -> None:
+        """Cut every page; what came of it waits in the work folder."""
+        self.watcher.phase("cleaning")
+        file = self._shared("knowledge")
+        cut = self._each(lambda source: Cutting(source, file), columns.CUT)
+        cut.write.mode("overwrite").parquet(self._path("cut"))
+
+    def judge(self) -> Tally:
+        """Compare all pages; return what became of them.
+
+        Raises:
+            BadInputError: there is a bad record, and the run is strict.
+        """
+        self.watcher.phase("comparing")
+        cut, shared = self._read("cut"), self._sharing()
+        wanted = ("kind", "place", "domain", "chars", "tally")
+        facts = sql.when(sql.col("compared").isNotNull(), sql.col("facts")).alias("facts")
+        content = sql.when(sql.col("compared"), sql.col("cleaned_content")).alias("content")
+        rows = cut.join(shared, "place", "left").select(*wanted, facts, content).orderBy("place")
+        with LookupWriter(self._local("decisions")) as decisions:
+            judge = Judge(self.settings, self._folder, decisions, self._complain)
+            self._end.callback(judge.close)
+            judge.judge(self._rows(rows))
+        self.tally = judge.tally
+        return self.tally
+
+    def _sharing(self) -> DataFrame:
+        """Return the places of pages that may share something, and whether more than chunks."""
+        keys = self._read("cut").select("place", sql.explode("keys").alias("key"))
+        shared = keys.groupBy("key").count().where("count > 1").select("key")
+        is_more = sql.substring("key", 1, 1) != sql.lit(CHUNK)
+        found = keys.join(shared, "key", "left_semi").select("place", is_more.alias("more"))
+        return found.groupBy("place").agg(sql.max("more").alias("compared"))
+
+    def _complain(self, told: str) -> None:
+        if self.strict:
+            raise BadInputError(told)
+        self.watcher.complain(told)
+
+    def write(self, out: str) -> None:
+        """Write the pages, and those that others stand for, into a folder."""
+        self.watcher.phase("writing")
+        file = self._shared("decisions")
+        rows = self._read("cut").where(sql.col("kind") == PAGE)
+        wanted = ("url", "cleaned_content", "title", "date", "author", "dedup", "place")
+        pages = rows.select(*wanted).mapInArrow(Finishing(file), columns.PAGES)
+        left = rows.select("place").mapInArrow(LeavingOut(file), columns.LEFT_OUT)
+        for name, frame in ((PAGES, pages), (LEFT_OUT, left)):
+            frame.write.option("compression", "zstd").parquet(f"{out}/{name}")
+
+    def knowledge(self, domain: str) -> SiteKnowledge | None:
+        """Return what was learned of a domain."""
+        return KnowledgeFile(self._local("knowledge")).get(domain)
+
     def _each(self, step: Callable[[Source], Any], written: str) -> DataFrame:
         """Return what a step makes of all records."""
         made = [frame.mapInArrow(step(source), written) for frame, source in self._sources]
         return reduce(DataFrame.unionAll, made)
+
+    def _rows(self, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
+        """Iterate over rows, a few in memory at a time, as Arrow has them."""
+        for row in frame.mapInArrow(Packing(), columns.BLOB).toLocalIterator(prefetchPartitions=True):
+            with pa.ipc.open_stream(bytes(row.blob)) as stream:
+                for batch in stream:
+                    yield from zip(*(one.to_pylist() for one in batch.columns), strict=True)
+
+    def _read(self, name: str) -> DataFrame:
+        return self.spark.read.parquet(self._path(name))
+
+    def _path(self, name: str) -> str:
+        return f"{self.work}/{name}"
+
+    def _local(self, name: str) -> str:
+        return f"{self._folder}/{self._name(name)}"
+
+    def _name(self, name: str) -> str:
+        # Executors keep files of one application in one folder.
+        return f"{Path(self._folder).name}-{name}.db"
+
+    def _shared(self, name: str) -> str:
+        """Send a lookup file to the executors; return by what name they know it."""
+        self.spark.sparkContext.addFile(self._local(name))
+        return self._name(name)
+
+
+def _knowledge_text(knowledge: SiteKnowledge) -> str:
+    return json.dumps(knowledge.to_json())

@@ -79,9 +79,8 @@ def _session_class() -> Any:
         with warnings.catch_warnings():
             # That some of its functions do not know the newest pandas, which nothing here uses.
             warnings.simplefilter("ignore", FutureWarning)
-            from pyspark.sql import SparkSession  # noqa: PLC0415 (of an extra)
-
             import pyspark.sql.pandas.functions  # noqa: F401, PLC0415 (says the same when it is first asked for)
+            from pyspark.sql import SparkSession  # noqa: PLC0415 (of an extra)
     except ImportError as error:
         raise BatchError("batch needs an extra: pip install 'scrapy_dedup[spark]'") from error
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)

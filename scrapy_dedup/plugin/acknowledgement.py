@@ -20,6 +20,7 @@ from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
+from scrapy_dedup.service.claims import done_records, failed_records
 from scrapy_dedup.service.commits import Stay, commit
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
@@ -170,6 +171,8 @@ class Acknowledgement:
 
     def settle(self, visit: Visit) -> None:
         """Write down that a page is done, when its callback has ended and all of its items have left."""
+        if visit.failed and visit.claims and not visit.items:
+            self._crawl.rows += failed_records(visit.claims)
         if visit.items or visit.failed or (visit.from_spider and not visit.callback_ended):
             return
         drafts = [draft for draft in visit.drafts if draft.duplicate is None]
@@ -184,7 +187,7 @@ class Acknowledgement:
             if visit.judgement is None and not visit.is_error_page:
                 self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
             visit.noted = True
-        if visit.confidences or visit.lease:
+        if visit.confidences or visit.lease or visit.claims:
             self._when_safe(visit, [])
         # A response and its selector hold each other, so that a visit stays until garbage is collected.
         visit.parsed = None
@@ -243,7 +246,7 @@ class Acknowledgement:
 
     def _when_safe(self, visit: Visit, records: list[Record]) -> None:
         confidences, visit.confidences = visit.confidences, []
-        records = [*records, *confidences]
+        records = [*records, *confidences, *done_records(visit.claims)]
         if token := self.lending.take(visit):
             records.append(LeaseRecord(token))
         waits = True
@@ -289,7 +292,7 @@ class Acknowledgement:
     def _complete_loose(self, draft: Draft, feeds: set[Any]) -> None:
         at_once, when_safe = self._crawl.completed(draft, datetime.now(UTC))
         self._crawl.rows += at_once
-        self._safety.put(when_safe, feeds, self._write)
+        self._safety.put([*when_safe, *done_records(draft.claims)], feeds, self._write)
 
     def _write(self, records: list[Record]) -> None:
         self._crawl.rows += records

@@ -13,7 +13,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.plugin.claiming import Claims
-from scrapy_dedup.plugin.marks import READMITTED, callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import CLAIM, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder, kept_requests
 from scrapy_dedup.plugin.overrides import with_request
 from scrapy_dedup.plugin.visits import Visit
@@ -21,7 +21,8 @@ from scrapy_dedup.service.claims import page_claim
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.claim_records import LeftPage, Wanted
-from scrapy_dedup.store.codec import DamagedError, Packer, to_json, unpack_json
+from scrapy_dedup.store.codec import Packer, to_json, unpack_json
+from scrapy_dedup.store.errors import DamagedError
 
 logger = logging.getLogger(__name__)
 
@@ -55,19 +56,31 @@ class ClaimedRequests:
         wanted = self._wanted(request)
         lost = await self._claims.lost([wanted])
         if lost:
-            # What led here by redirects has come to its end.
-            self._claims.over(self._of_urls(request, redirected_from(request)))
+            self.led_to_known(request)
             raise TakenByOther("dedup: another worker of this run has this page")
 
-    def note(self, request: Request) -> None:
-        """Note a request that goes into this worker's own queue: with the worker the queue would be lost."""
-        if self._has_own_queue() and self._applies(request):
+    def led_to_known(self, request: Request) -> None:
+        """Note that redirects have come to their end, since somebody has the page that they led to."""
+        self._claims.over(self._of_urls(request, redirected_from(request)))
+
+    def note(self, request: Request, *, is_first: bool = False) -> None:
+        """Note a request that goes into this worker's own queue: with the worker the queue would be lost.
+
+        Args:
+            request: as the spider made it.
+            is_first: it comes from no response; Scrapy says so in its meta later on.
+        """
+        if not self._has_own_queue():
+            return
+        if is_first:
+            request = request.replace(meta={**request.meta, _START: True})
+        if self._applies(request):
             self._claims.note(self._wanted(request))
 
     def began(self, request: Request, visit: Visit) -> None:
         """Note that a request brought a response: what it claimed is done when the visit is."""
         if self._applies(request):
-            self._claims.hold(visit, visit.page_key, self._all_of(request))
+            visit.claims |= {one.claim_key: one.owner for one in self._all_of(request)}
 
     def gave_nothing(self, request: Request) -> None:
         """Note that nothing comes of a request."""
@@ -86,7 +99,8 @@ class ClaimedRequests:
             return None
         if request is None:
             return None
-        return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
+        claim = [request.url, left.claim.key.hex()]
+        return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True, CLAIM: claim})
 
     def given_up(self, left: LeftPage) -> None:
         """Note that a page is not asked for."""
@@ -106,8 +120,13 @@ class ClaimedRequests:
 
     def _of_urls(self, request: Request, urls: Iterable[str]) -> list[Wanted]:
         own_part, callback = _own_part(request), callback_name(request)
-        keys = [page_key(url, self._rules) for url in urls]
-        return [Wanted(*page_claim(key, callback, own_part), key) for key in keys]
+        left_url, left_key = request.meta.get(CLAIM, ("", ""))
+        found = []
+        for url in urls:
+            key = page_key(url, self._rules)
+            claim = page_claim(key, callback, own_part)
+            found.append(Wanted(claim.kind, bytes.fromhex(left_key) if url == left_url else claim.key, key))
+        return found
 
     def _wanted(self, request: Request) -> Wanted:
         [wanted] = self._of_urls(request, [request.url])
@@ -117,7 +136,7 @@ class ClaimedRequests:
         """Return a request as another worker can make it again; None where it cannot."""
         if self._recorder is None and self._crawler.spider is not None:
             self._recorder = Recorder(self._crawler.spider)
-        recorded = Recorded("", {}, None)
+        recorded = Recorded("", {}, "")
         if self._recorder is not None:
             self._recorder.request(request, recorded)
         if not recorded.requests:

@@ -6,18 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.claims import Lost
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.store.claim_records import (
     Claimant,
-    ClaimChange,
     ClaimDoneRecord,
     ClaimKey,
     ClaimRecord,
@@ -55,7 +52,7 @@ class Claims:
         self._crawl = crawl
         self._claimant = claimant
         self._count = count
-        self._strict = crawl.settings.strict_shared
+        self.is_strict = crawl.settings.strict_shared
         self._lease_seconds = crawl.settings.shared_lease.total_seconds()
         self._waiting: list[_Asking] = []
         self._under_way: list[_Asking] = []
@@ -64,9 +61,6 @@ class Claims:
         self._ticks: list[Deferred[None]] = []
         self._told = False
         self._noted: OrderedDict[ClaimKey, None] = OrderedDict()
-        self._of_visits: WeakKeyDictionary[Visit, dict[ClaimKey, bytes]] = WeakKeyDictionary()
-        self._of_pages: dict[bytes, dict[ClaimKey, bytes]] = {}
-        """Of items whose response is not known, by their page."""
         self.asked_since_idle = False
         """Whether anything was asked for since somebody set this to False."""
 
@@ -85,7 +79,7 @@ class Claims:
         self._count("claims/waited_seconds", time.monotonic() - asking.since)
         if lost:
             self._count("claims/lost", len(lost))
-        if not self._strict:
+        if not self.is_strict:
             self._crawl.rows += [_record(one) for one in wanted if one.claim_key not in lost]
         return lost
 
@@ -157,7 +151,7 @@ class Claims:
 
     def _find(self, wanted: list[Wanted]) -> dict[ClaimKey, Holder]:
         """Ask the store; blocks, so call it in a thread."""
-        if self._strict:
+        if self.is_strict:
             return self._crawl.store.claim(self._claimant, wanted)
         return self._crawl.store.holders(self._claimant, [one.claim_key for one in wanted])
 
@@ -167,7 +161,7 @@ class Claims:
             self._told = True
             logger.warning("The store does not answer who has which page; it is asked again: %s", error)
         self._not_before = time.monotonic() + RETRY_SECONDS
-        if self._strict:
+        if self.is_strict:
             self._waiting = [one for one in some if not one.answer.called] + self._waiting
             return
         for asking in some:
@@ -194,37 +188,11 @@ class Claims:
             self._noted.popitem(last=False)
         self._crawl.rows.append(_record(wanted))
 
-    def hold(self, visit: Visit | None, page_key: bytes, wanted: Collection[Wanted]) -> None:
-        """Remember what a page has, until it is done: by its visit, or by its key where there is none."""
-        held = self._of_visits if visit is not None else self._of_pages
-        of_page = held.setdefault(visit if visit is not None else page_key, {})  # type: ignore[arg-type]
-        of_page.update({one.claim_key: one.owner for one in wanted})
-
-    def release(self, visit: Visit | None, page_key: bytes, keys: Collection[ClaimKey]) -> None:
-        """Give back what a page does not need."""
-        held = self._of_visits.get(visit) if visit is not None else self._of_pages.get(page_key)
+    def release(self, held: dict[ClaimKey, bytes], keys: Collection[ClaimKey]) -> None:
+        """Give back what a page has and does not need."""
         for key in keys:
-            if held is not None and held.pop(key, None) is not None:
+            if held.pop(key, None) is not None:
                 self._crawl.rows.append(ClaimReleasedRecord(*key))
-
-    def has(self, visit: Visit) -> bool:
-        """Say whether a visit holds claims."""
-        return visit in self._of_visits
-
-    def done(self, visit: Visit) -> list[ClaimChange]:
-        """Return what is written of a visit's claims when its items are safe."""
-        return _done(self._of_visits.pop(visit, {}))
-
-    def done_without_visit(self, page_key: bytes) -> list[ClaimChange]:
-        """Return the same of an item whose response is not known."""
-        return _done(self._of_pages.pop(page_key, {}))
-
-    def failed(self, visit: Visit | None, page_key: bytes) -> None:
-        """Give back what a page has whose items failed; that it was fetched stays."""
-        held = (self._of_visits.pop(visit, {}) if visit is not None else self._of_pages.pop(page_key, {})).items()
-        pages = {key: owner for key, owner in held if key.kind == key.kind.PAGE}
-        self._crawl.rows += _done(pages)
-        self._crawl.rows += [ClaimReleasedRecord(*key) for key, _ in held if key not in pages]
 
     def over(self, wanted: Collection[Wanted]) -> None:
         """Note that pages need no more be asked for, since nothing came of them."""
@@ -233,7 +201,3 @@ class Claims:
 
 def _record(one: Wanted) -> ClaimRecord:
     return ClaimRecord(one.kind, one.key, one.owner, one.request)
-
-
-def _done(held: dict[ClaimKey, bytes]) -> list[ClaimChange]:
-    return [ClaimDoneRecord(*key, owner) for key, owner in held.items()]

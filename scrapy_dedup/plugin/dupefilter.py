@@ -22,7 +22,7 @@ from scrapy_dedup.store.seen_urls import SeenTable, scope_name
 logger = logging.getLogger(__name__)
 
 WRITE_SECONDS: Final = 1.0
-_WRITE_URLS: Final = 10_000
+_WRITE_URLS: Final = 5_000
 _TOLD_EVERY: Final = 1_000_000
 
 

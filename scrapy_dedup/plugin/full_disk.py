@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Callable
-from datetime import timedelta
 
 from scrapy.crawler import Crawler
 from scrapy.utils.defer import deferred_from_coro
@@ -21,10 +20,8 @@ REASON = "dedup_store_full"
 
 def writer_of(crawler: Crawler, crawl: Crawl, settings: Settings, add: Callable[[str, int], None]) -> WriteBehind:
     """Return the writer of a crawl's rows, which adds to stats by a function."""
-    # At the end a server may be back soon; a file that fails stays as it is.
-    patience = settings.shared_lease if settings.database_url.startswith("postgresql") else timedelta(0)
     on_full = FullDisk(crawler, settings).met
-    return WriteBehind(crawl, settings.write_every, add, on_full=on_full, patience=patience)
+    return WriteBehind(crawl, settings.write_every, add, on_full=on_full, patience=settings.shared_lease)
 
 
 class FullDisk:

@@ -33,6 +33,7 @@ from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.plugin.resilience import Resilience
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run
 from scrapy_dedup.plugin.safety import Safety
+from scrapy_dedup.plugin.sharing import SharedWork
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.teaching import Teaching
@@ -72,6 +73,7 @@ class Runtime:
         self.store = Store.open(database_url(settings), timeout=settings.database_timeout)
         self.crawl = begin_run(crawler, self.store, settings, self.rules, self.count)
         self.state = RunState(crawler, self.crawl)
+        self.shared = SharedWork.of(crawler, self.crawl, self.rules)
         self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
         self.registry = DomainRegistry(self.crawl, settings, self.count)
         self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
@@ -146,6 +148,8 @@ class Runtime:
         self.departures.watch(self.met)
         self.stale.watch(self.met)
         self.teaching.watch()
+        if self.shared is not None:
+            self.shared.watch(self.writer.catch_up)
         self.done.removal_of = self.departures.records_of
         self.done.judged = self.registry.judged
         self._every(TICK_SECONDS, self._tick)
@@ -175,6 +179,8 @@ class Runtime:
     def _tick(self) -> None:
         self.done.settle_gone()
         self.teaching.begin()
+        if self.shared is not None:
+            self.shared.claims.tick()
         # At the end there may be a whole crawl's.
         if self.safety.released and not self._ended and len(self.crawl.rows) < self.settings.write_every:
             self.crawl.rows += self.safety.released.popleft().take()
@@ -276,6 +282,8 @@ class Runtime:
         self.registry.settle()
         if ending.is_last:
             self.state.end(ending.status)
+        if self.shared is not None and ending.is_last and ending.status == "finished":
+            self.crawl.store.forget_claims(self.crawl.run.id)
 
 
 def acknowledge(crawler: Crawler, *items: Any) -> None:

@@ -32,9 +32,11 @@ class _Feed:
     given: int = 0
 
     def taken(self) -> int:
-        return self.done + sum(slot.itemcount for slot in self.slots)
+        """Return how many items are in its files."""
+        return self.done + sum(int(slot.itemcount) for slot in self.slots)
 
     def leave_out(self, closed: Container[Any], still_open: Collection[Any]) -> None:
+        """Add up the files that are done, and forget them."""
         for slot in [slot for slot in self.slots if slot in closed and slot not in still_open]:
             self.slots.discard(slot)
             self.done += slot.itemcount

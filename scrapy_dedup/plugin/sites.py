@@ -12,7 +12,7 @@ from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.trust import LastmodTrust, ValidatorTrust
 from scrapy_dedup.service.versions import PAGES_COUNTED, SiteVersions
 from scrapy_dedup.store.codec import unpack_fingerprints
-from scrapy_dedup.store.errors import DamagedError, StoreError
+from scrapy_dedup.store.errors import AwayStoreError, DamagedError, StoreError
 from scrapy_dedup.store.records import ValidatorRecord
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -82,24 +82,29 @@ class Sites:
             return site
         self._loading[domain] = []
         try:
-            await self._recall(site, domain)
+            site.loaded = await self._recall(site, domain)
         finally:
-            site.loaded = True
             for waiting in self._loading.pop(domain):
                 waiting.callback(None)
         return site
 
-    async def _recall(self, site: Site, domain: str) -> None:
+    async def _recall(self, site: Site, domain: str) -> bool:
+        """Take in what is stored; say whether there is nothing more to ask for."""
         try:
             blocks, counts = await run_in_thread(self._load, domain)
+        except AwayStoreError:
+            # It says so at once; the next page asks again.
+            self._count("store/errors", 1)
+            return False
         except (StoreError, DamagedError) as error:
             self._count("store/errors", 1)
             logger.warning("What is known of %s cannot be read, and is found out anew: %s", domain, error)
-            return
+            return True
         site.versions.recall(blocks)
         earlier = ValidatorTrust(counts.sent, counts.not_modified, counts.useless, counts.changed_304)
         site.validators = earlier.halved()
         site.lastmod = LastmodTrust(counts.lastmod_right, counts.lastmod_wrong).halved()
+        return True
 
     def complete(self, max_failures: float) -> list[str]:
         """Return the domains of which this crawl saw what there is to see, in order.

@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.waiting_rows import RowBounds, give_up, size_of
-from scrapy_dedup.store.errors import FullStoreError, StoreError
+from scrapy_dedup.store.errors import AwayStoreError, FullStoreError, StoreError
 from scrapy_dedup.store.records import LeaseRecord, Record
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class WriteBehind:
             every_rows: a batch; fewer wait for `begin`.
             count: adds to a stat.
             on_full: told once, until there is room again, that there is none, and how many rows wait; None: a warning.
-            patience: how long the end waits for a store that cannot be reached; for one that is full it does not.
+            patience: how long the end waits for a server that cannot be reached; it may be back soon.
             bounds: how much may wait.
         """
         self._crawl = crawl
@@ -93,7 +93,7 @@ class WriteBehind:
         """Write everything that waits; errors are told, and what could not be written is counted."""
         until = time.monotonic() + self._patience.total_seconds()
         await self.catch_up()
-        while self._crawl.rows and not isinstance(self._failed, FullStoreError) and time.monotonic() < until:
+        while self._crawl.rows and isinstance(self._failed, AwayStoreError) and time.monotonic() < until:
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
             await self.catch_up()
         if self._crawl.rows:

@@ -4,6 +4,7 @@ Two passes read the pages of a domain: one counts blocks, one cuts. A hundred pa
 """
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -185,9 +186,10 @@ class _Analysis:
 
     def run(self) -> DomainAnalysisResult:
         counts = self._count()
+        settled = self._settled(counts)
         site = learn_sample(self._domain, self._sample, self._settings) if "template" in counts else None
         found = {
-            method: _Found(count.boilerplate(self._policy), site if method == "template" else None)
+            method: _Found(count.boilerplate(self._policy, settled.get(method)), site if method == "template" else None)
             for method, count in counts.items()
         }
         writer = RecleaningRepository(
@@ -206,14 +208,15 @@ class _Analysis:
             bytes_removed_total=sum(each.bytes_removed for each in found.values()),
         )
 
-    def _pages(self) -> Iterator[tuple[StoredSource, Reading]]:
+    def _pages(self, *, tells: bool = True) -> Iterator[tuple[StoredSource, Reading]]:
         """Iterate over the pages that can be read; the others stay as they are."""
         sources = SourceRepository(self._session).iterate(self._project_id, self._domain, self._groups)
         for source in sources:
             reading = read_again(source, self._settings)
             if reading is not None:
                 yield source, reading
-            self._progress(self._domain, 1)
+            if tells:
+                self._progress(self._domain, 1)
 
     def _count(self) -> dict[Method, BoundedCounts]:
         counts: dict[Method, BoundedCounts] = {}
@@ -223,6 +226,16 @@ class _Analysis:
             blocks = reading.blocks(self._policy.min_block_chars)
             counts.setdefault(reading.method, BoundedCounts()).add(block.fingerprint for block in blocks)
         return counts
+
+    def _settled(self, counts: Mapping[Method, BoundedCounts]) -> dict[Method, Counter[int]]:
+        """Return exact counts of the blocks that are in doubt after one look at a domain of hundreds of thousands."""
+        doubtful = {method: count.doubtful(self._policy) for method, count in counts.items()}
+        settled: dict[Method, Counter[int]] = {}
+        if any(doubtful.values()):
+            for _, reading in self._pages(tells=False):
+                blocks = {block.fingerprint for block in reading.blocks(self._policy.min_block_chars)}
+                settled.setdefault(reading.method, Counter()).update(blocks & doubtful.get(reading.method, frozenset()))
+        return settled
 
     def _cut(self, found: Mapping[Method, _Found]) -> Iterator[Recleaned]:
         for source, reading in self._pages():

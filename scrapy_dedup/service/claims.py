@@ -11,7 +11,16 @@ from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.claim_records import ClaimKey, ClaimState, Holder, Kind, Wanted
+from scrapy_dedup.store.claim_records import (
+    ClaimChange,
+    ClaimDoneRecord,
+    ClaimKey,
+    ClaimReleasedRecord,
+    ClaimState,
+    Holder,
+    Kind,
+    Wanted,
+)
 from scrapy_dedup.store.page_records import HOLDING, Twin
 
 _KEY_BYTES: Final = 16
@@ -110,6 +119,21 @@ def with_holders(found: Found, facts: Facts, lost: Lost, settings: Settings) -> 
         if chunk is not None:
             holders[one.key] = [*holders.get(one.key, ()), chunk.owner]
     return replace(found, answer=replace(answer, texts=texts, titles=titles, holders=holders))
+
+
+def done_records(held: dict[ClaimKey, bytes]) -> list[ClaimChange]:
+    """Return what is written of claims whose page is done and safe; they are held no more."""
+    done: list[ClaimChange] = [ClaimDoneRecord(*key, owner) for key, owner in held.items()]
+    held.clear()
+    return done
+
+
+def failed_records(held: dict[ClaimKey, bytes]) -> list[ClaimChange]:
+    """Return what is written of claims whose page failed: others may go out for it, and it was fetched all the same."""
+    pages = {key: held.pop(key) for key in list(held) if key.kind is Kind.PAGE}
+    released: list[ClaimChange] = [ClaimReleasedRecord(*key) for key in held]
+    held.clear()
+    return [*done_records(pages), *released]
 
 
 def not_needed(wanted: list[Wanted], comparison: Comparison) -> list[ClaimKey]:

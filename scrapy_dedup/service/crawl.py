@@ -9,6 +9,7 @@ from scrapy_dedup.core.canonical import Address
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.aliases import Aliases
+from scrapy_dedup.service.claims import failed_records
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
@@ -206,6 +207,7 @@ class Crawl:
         self.rows.append(self._document(draft, "failed", at, error))
         if draft.comparison is not None:
             self.rows.append(withdraw(self.others, draft.page_key, self.settings))
+        self.rows += failed_records(draft.claims)
 
     def _document(
         self, draft: Draft, status: Literal["processing", "completed", "failed"], at: datetime, error: str | None = None

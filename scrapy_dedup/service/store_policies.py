@@ -29,4 +29,5 @@ def keep_policy(settings: Settings) -> KeepPolicy:
         decisions=settings.keep_decisions,
         visits=settings.keep_visits,
         extractions=settings.keep_extractions,
+        enough_pages=settings.learn_pages,
     )

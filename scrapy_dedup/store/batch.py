@@ -74,6 +74,14 @@ class Batch:
     def __bool__(self) -> bool:
         return any(getattr(self, part.name) for part in fields(self))
 
+    def add_content(self, record: SourceRecord | CleanedRecord, project_id: uuid.UUID, packer: Packer) -> None:
+        """Add a page's original, or what is left of it."""
+        if isinstance(record, SourceRecord):
+            self.sources[record.page_key] = source_row(record, project_id, packer)
+            self.cleaned.pop(record.page_key, None)  # it belonged to the original before
+        else:
+            self.cleaned[record.page_key] = column_text(record.cleaned_content)
+
     def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add a document's row where it belongs by its status."""
         key, row = record.page_key, document_row(record, project_id, run_id)
@@ -134,11 +142,8 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
     batch, packer = Batch(), Packer()
     for record in records:
         match record:
-            case SourceRecord():
-                batch.sources[record.page_key] = source_row(record, project_id, packer)
-                batch.cleaned.pop(record.page_key, None)  # it belonged to the original before
-            case CleanedRecord():
-                batch.cleaned[record.page_key] = column_text(record.cleaned_content)
+            case SourceRecord() | CleanedRecord():
+                batch.add_content(record, project_id, packer)
             case DocumentRecord():
                 batch.add_document(record, project_id, run_id)
             case SeenRecord() | GoneRecord():

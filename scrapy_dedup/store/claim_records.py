@@ -129,7 +129,7 @@ class ClaimBatch:
         return bool(self.last)
 
     def add(self, record: ClaimChange) -> None:
-        """Add a record; a claim that is done is not claimed again."""
+        """Add a record; what was claimed, or is done, is not claimed again."""
         key = ClaimKey(record.kind, record.key)
-        if not isinstance(record, ClaimRecord) or not isinstance(self.last.get(key), ClaimDoneRecord):
+        if not isinstance(record, ClaimRecord) or not isinstance(self.last.get(key), ClaimRecord | ClaimDoneRecord):
             self.last[key] = record

@@ -21,6 +21,8 @@ class CrawlRuns(CrawledDomains):
     run: Run | None = None
     lease: timedelta = LEASE
     """For how long the worker lives without being heard."""
+    shared_since: datetime | None = None
+    """When the run began that several workers share; None for a run of one."""
 
     def begin_run(
         self, *, spider: str, jobdir: str | None, started_at: datetime, job: str = "", lease: timedelta = LEASE
@@ -45,7 +47,7 @@ class CrawlRuns(CrawledDomains):
             joined = workers.join(connection, self.id, workers.Newcomer(job, spider, process_name(), lease, started_at))
         alone = not joined.others
         resumed = alone and not joined.is_new
-        self.lease = lease
+        self.lease, self.shared_since = lease, joined.began_at
         self.run = Run(joined.run_id, resumed, killed=resumed and joined.lost > 0, worker=joined.worker_id)
         return self.run
 

@@ -1,8 +1,10 @@
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.circuit import Circuit
@@ -74,3 +76,25 @@ class Database:
         except AwayStoreError as error:
             self._circuit.failed(error)
             raise
+
+    @contextmanager
+    def raw(self) -> Iterator[Any]:
+        """Give a connection of the driver that commits by itself, for what must not be in a transaction.
+
+        Not for a database in memory, which goes with its one connection.
+
+        Raises:
+            StoreError: the database failed.
+        """
+        with self._there(), translated(self.url):
+            pooled = self._engine.raw_connection()
+            pooled.detach()
+            connection: Any = pooled.dbapi_connection
+            try:
+                if self._engine.dialect.name == "postgresql":
+                    connection.autocommit = True
+                yield connection
+            except self._engine.dialect.loaded_dbapi.Error as error:
+                raise DBAPIError(None, None, error) from error
+            finally:
+                connection.close()

@@ -125,13 +125,14 @@ def _conditions(choice: ExtractionChoice) -> Iterator[list[ColumnElement[bool]]]
     if choice.created_before is not None:
         common.append(Extraction.created_at < choice.created_before)
     if choice.outdated:
-        common.append(~_current())
+        common.append(~current())
     pages = _in_parts(Extraction.page_key, choice.page_keys)
     memos = _in_parts(Extraction.memo_key, choice.memo_keys)
     yield from ([*common, *page, *memo] for page in pages for memo in memos)
 
 
-def _current() -> ColumnElement[bool]:
+def current() -> ColumnElement[bool]:
+    """Say in SQL which extractions are of the content that their page has now."""
     of_page = and_(Document.project_id == Extraction.project_id, Document.page_key == Extraction.page_key)
     # A page that is known from elsewhere by its URL alone has no content.
     content = func.coalesce(Document.content_hash, literal(b"", LargeBinary()))

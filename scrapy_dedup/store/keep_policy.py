@@ -14,6 +14,8 @@ class KeepPolicy:
         decisions: bound of the rows of `decisions`; several writers at once may exceed it by a tenth each.
         visits: bound of the rows of `visits`, likewise.
         extractions: how many extractions of a page are kept, the newest: its contents, callbacks and their arguments.
+        enough_pages: what was learned of a domain from so many pages replaces what rests on more; from fewer it does
+            not: two crawls may learn at once.
     """
 
     pages: Literal["latest", "none"] | int = "latest"
@@ -21,6 +23,7 @@ class KeepPolicy:
     decisions: int = 100_000
     visits: int = 500_000
     extractions: int = 4
+    enough_pages: int = 0
 
     @property
     def versions(self) -> int:

@@ -24,7 +24,7 @@ _READ_AT_ONCE: Final = 20_000
 # A quarter of a second of SQLite's lock; a crawl beside may write in between.
 _DELETED_AT_ONCE: Final = 20_000
 # Keys are random, so that hardly any page of the index is met twice in a batch: a larger cache would hold them in vain.
-_CACHE_KIB: Final = 1_000
+_CACHE_KIB: Final = 500
 # For the same reason: a longer log moves more of what it holds into the file at once.
 _LOG_PAGES: Final = 16_000
 # The reactor waits for the answer: better none, which lets a page come twice, than a late one.
@@ -88,14 +88,16 @@ class SeenTable:
         if not keys:
             return
         # In their order, so that what lies side by side in the index is written at once.
-        rows = [(self._scope, key) for key in sorted(keys)]
+        ordered = sorted(keys)
         with self._transaction(write=True) as connection:
             if connection.dialect.name == "sqlite":
-                # A tuple for each row; a dict takes three times as much memory.
-                connection.exec_driver_sql("INSERT OR IGNORE INTO seen_urls VALUES (?, ?)", rows)
+                # Row by row: SQLAlchemy would make all of them first, which takes more memory than what they say.
+                _driver(connection).executemany(
+                    "INSERT OR IGNORE INTO seen_urls VALUES (?, ?)", ((self._scope, key) for key in ordered)
+                )
                 return
             statement = insert_into(connection, SeenUrl).on_conflict_do_nothing()
-            connection.execute(statement, [{"scope_id": scope, "fingerprint": key} for scope, key in rows])
+            connection.execute(statement, [{"scope_id": self._scope, "fingerprint": key} for key in ordered])
 
     def count(self) -> int:
         """Return the number of keys; reads them all."""
@@ -113,7 +115,7 @@ class SeenTable:
                 .limit(_READ_AT_ONCE)
             )
             with self._transaction() as connection:
-                keys = [bytes(key) for key in connection.scalars(some)]
+                keys = list(connection.scalars(some))
             if not keys:
                 return
             yield keys
@@ -127,6 +129,11 @@ class SeenTable:
         """Close the connections."""
         if self._own is not None:
             self._own.close()
+
+
+def _driver(connection: Connection) -> Any:
+    """Return the driver's own connection."""
+    return connection.connection.dbapi_connection
 
 
 class _Own:

@@ -54,7 +54,9 @@ _THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.v
 
 def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
     """Write the documents of a batch, whole and in part."""
-    upsert(connection, Document, _PAGE, list(batch.documents.values()), once=("first_seen_at",))
+    # Who could not ask what was known of a page writes as if it were new.
+    counted = {"once": ("first_seen_at",), "largest": ("visits_count", "changes_count")}
+    upsert(connection, Document, _PAGE, list(batch.documents.values()), **counted)
     if batch.seen:
         connection.execute(_SEEN_AGAIN, [batch.seen[key] for key in sorted(batch.seen)])
     upsert(connection, Document, _PAGE, list(batch.begun.values()), only=BEGUN)

@@ -20,6 +20,7 @@ from scrapy_dedup.store.migrating import inspect_connection, migrate
 from scrapy_dedup.store.models import Base, Project
 from scrapy_dedup.store.schema import Refused, Schema
 from scrapy_dedup.store.sqlite_file import inspect_file, use_log
+from scrapy_dedup.store.upkeep_space import Space, give_back, space_of
 from scrapy_dedup.store.upserts import insert_into
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -88,6 +89,14 @@ class Store:
         with self._database.transaction() as connection:
             rows = connection.execute(select(Project.id, Project.name).order_by(by_code_point(Project.name)))
             return {project_id: name for project_id, name in rows}  # noqa: C416 (rows are typed, pairs are not)
+
+    def space(self) -> Space | None:
+        """Return what the store takes up on its disk; None for one in memory."""
+        return space_of(self._database)
+
+    def give_back(self) -> Space | None:
+        """Give back to the disk what the store does not use, see `upkeep_space`; None for one in memory."""
+        return give_back(self._database)
 
     def _project_id(self, name: str) -> uuid.UUID:
         find = select(Project.id).where(Project.name == name)

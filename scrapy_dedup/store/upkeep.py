@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
     Connection,
     Integer,
     LargeBinary,
+    String,
     Table,
     Text,
-    case,
     cast,
     delete,
     func,
@@ -34,6 +35,7 @@ from scrapy_dedup.store.signatures import forget
 from scrapy_dedup.store.upserts import table_of
 
 ROWS_AT_ONCE: Final = 1_000
+_KEYS_AT_ONCE: Final = 250
 # What a number, a time or a key takes up, and what a row does beside its columns.
 _COLUMN_BYTES: Final = 8
 _ROW_BYTES: Final = 16
@@ -135,18 +137,12 @@ class Part:
         columns = [table.c[name] for name in sweep.keys]
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[start : start + _KEYS_AT_ONCE]
-            if len(columns) == 1:
-                these = columns[0].in_([key for (key,) in some])
-            else:
-                these = tuple_(*columns).in_(some)
+            these = columns[0].in_([key for (key,) in some]) if len(columns) == 1 else tuple_(*columns).in_(some)
             of_project = (_of_project(table, self._project_id), these)
             if sweep.empties:
                 connection.execute(update(table).where(*of_project).values(_nothing(table, sweep.empties)))
             else:
                 connection.execute(delete(table).where(*of_project))
-
-
-_KEYS_AT_ONCE: Final = 250
 
 
 def _chosen(sweep: Sweep, project_id: uuid.UUID) -> tuple[ColumnElement[bool], ...]:
@@ -171,13 +167,8 @@ def _size(sweep: Sweep, table: Table) -> ColumnElement[int]:
 
 
 def _is_long(column: ColumnElement[Any]) -> bool:
-    return isinstance(column.type, LargeBinary | Text) or column.type.__class__.__name__ in ("JSON", "String")
+    return isinstance(column.type, LargeBinary | String | JSON)
 
 
 def _nothing(table: Table, columns: Sequence[str]) -> dict[str, Any]:
     return {name: None if table.c[name].nullable else 0 for name in columns}
-
-
-def first_of(table: Table, condition: ColumnElement[bool]) -> ColumnElement[int]:
-    """Return in SQL 1 where a condition holds, else 0."""
-    return case((condition, 1), else_=0) if table is not None else literal(0)

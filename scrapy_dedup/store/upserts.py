@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, func
+from sqlalchemy import Connection, Table, case, func
 from sqlalchemy.dialects import sqlite
 
 from scrapy_dedup.store.models import Base
@@ -35,7 +35,7 @@ def insert_into(connection: Connection, model: type[Base]) -> "sqlite.Insert | p
     return sqlite.insert(table_of(model))
 
 
-def upsert(
+def upsert(  # noqa: PLR0913 (columns change in four ways)
     connection: Connection,
     model: type[Base],
     keys: Collection[str],
@@ -43,6 +43,7 @@ def upsert(
     *,
     once: Collection[str] = (),
     only: Collection[str] | None = None,
+    largest: Collection[str] = (),
 ) -> None:
     """Add the rows; a row whose keys are there takes the new values of its other columns.
 
@@ -57,15 +58,18 @@ def upsert(
         rows: to write.
         once: columns that keep what they have, unless that is NULL.
         only: the columns that take new values; None: all.
+        largest: columns that keep what they have if that is more.
     """
     if not rows:
         return
     statement = insert_into(connection, model)
     table = table_of(model)
     names = [name for name in rows[0] if name not in keys and (only is None or name in only)]
-    changed = {
-        name: func.coalesce(table.c[name], statement.excluded[name]) if name in once else statement.excluded[name]
-        for name in names
+    new = statement.excluded
+    changed: dict[str, Any] = {name: new[name] for name in names}
+    changed |= {name: func.coalesce(table.c[name], new[name]) for name in names if name in once}
+    changed |= {
+        name: case((table.c[name] > new[name], table.c[name]), else_=new[name]) for name in names if name in largest
     }
     ordered = sorted(rows, key=itemgetter(*keys))
     connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), ordered)

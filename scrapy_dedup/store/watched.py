@@ -24,26 +24,29 @@ class WatchedConnection(psycopg.Connection[Any]):
 
     def _watched(self, gen: Generator[Any, Any, Found], circuit: Circuit) -> Generator[Any, Any, Found]:
         """Pass on what a generator waits for; the driver says every tenth of a second that nothing came."""
-        heard_at = time.monotonic()
+        heard_at = doubted_at = time.monotonic()
         try:
             wanted = next(gen)
             while True:
                 ready = yield wanted
+                at = time.monotonic()
                 if ready:
-                    heard_at = time.monotonic()
-                elif time.monotonic() - heard_at > circuit.slow_seconds:
-                    self._doubt(circuit)
+                    heard_at = at
+                elif at - heard_at > circuit.slow_seconds:
+                    self._give_up_if_away(circuit)
+                    if at - doubted_at > circuit.slow_seconds:
+                        doubted_at = at
+                        circuit.doubt()
                 wanted = gen.send(ready)
         except StopIteration as end:
             found: Found = end.value
             return found
 
-    def _doubt(self, circuit: Circuit) -> None:
+    def _give_up_if_away(self, circuit: Circuit) -> None:
         if circuit.is_away:
             # What comes later would be taken for the answer to another question.
             self.pgconn.finish()
             raise psycopg.OperationalError("the server does not answer")
-        circuit.doubt()
 
 
 def watch(engine: Engine, circuit: Circuit) -> None:

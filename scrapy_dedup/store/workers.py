@@ -46,6 +46,7 @@ class Joined:
 
     run_id: uuid.UUID
     worker_id: uuid.UUID
+    began_at: datetime
     is_new: bool
     others: int = 0
     lost: int = 0
@@ -71,7 +72,7 @@ def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> J
     """Add a worker to the run of its job that is not finished, or to a new one; the caller has locked the project."""
     job, spider = name_of_job(newcomer.job), column_text(newcomer.spider)
     last = (
-        select(CrawlRun.id, CrawlRun.status)
+        select(CrawlRun.id, CrawlRun.status, CrawlRun.started_at)
         .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == job)
         .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
         .limit(1)
@@ -79,7 +80,8 @@ def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> J
     found = connection.execute(last).first()
     if found is None or found.status == "finished":
         run_id = _begin(connection, project_id, spider, job, newcomer.started_at)
-        return Joined(run_id, _add(connection, project_id, run_id, newcomer), is_new=True)
+        worker_id = _add(connection, project_id, run_id, newcomer)
+        return Joined(run_id, worker_id, newcomer.started_at, is_new=True)
     lost = bury(connection, found.id)
     others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
     # Without anybody who ended in time, a run that is said to be running was killed as a whole.
@@ -89,7 +91,8 @@ def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> J
     again = {"status": "running", "reason": None, "finished_at": None, "seen_at": newcomer.started_at}
     connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
     worker_id = _add(connection, project_id, found.id, newcomer)
-    return Joined(found.id, worker_id, is_new=False, others=others, lost=max(lost, int(killed)))
+    lost = max(lost, int(killed))
+    return Joined(found.id, worker_id, found.started_at, is_new=False, others=others, lost=lost)
 
 
 def _resume(connection: Connection, run_id: uuid.UUID) -> None:

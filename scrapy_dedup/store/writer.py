@@ -8,7 +8,18 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.store import claims, contents, domain_runs, extractions, layouts, lookups, states, validators, visits
+from scrapy_dedup.store import (
+    claims,
+    contents,
+    domain_runs,
+    extractions,
+    knowledge,
+    layouts,
+    lookups,
+    states,
+    validators,
+    visits,
+)
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
 from scrapy_dedup.store.crawl_runs import CrawlRuns
@@ -73,19 +84,16 @@ class ProjectStore(CrawlRuns, SharedClaims):
         states.write_documents(connection, self.id, batch)
         batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
+        boilerplate = knowledge.not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
         upsert(
-            connection,
-            DomainBoilerplate,
-            ("project_id", "domain", "method"),
-            list(batch.boilerplate.values()),
-            once=("id", "created_at"),
+            connection, DomainBoilerplate, ("project_id", "domain", "method"), boilerplate, once=("id", "created_at")
         )
         self._write_decisions(connection, batch)
         visits.write(connection, batch, self._visit_bound)
         extractions.write(connection, self.id, batch, self._keep.extractions)
         validators.add(connection, batch)
         domain_runs.add_confidences(connection, self.id, batch.confidences.values())
-        layouts.write(connection, self.id, batch.layouts)
+        layouts.write(connection, self.id, knowledge.not_thinner(connection, self.id, batch.layouts, self.shared_since))
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
         claims.write(connection, self.claimant, batch.claims.last)
 

@@ -25,13 +25,12 @@ The exit code is 1 for a URL that has no page, and for damage that was found and
 
 import argparse
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Literal
 
+from scrapy_dedup.commands.ages import ago, duration
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
 from scrapy_dedup.commands.verbs import cache_reports as reports
 from scrapy_dedup.commands.verbs import cache_tables as tables
@@ -42,8 +41,6 @@ from scrapy_dedup.service.cache_import import count_files, import_cache
 from scrapy_dedup.service.cache_stats import cache_stats
 from scrapy_dedup.service.explain import keys_of
 
-_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)([smhdw])")
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LISTED: Final = 100
 
 
@@ -68,7 +65,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="stats: all visits that are kept; invalidate: everything")
     add("--price", type=_price, metavar="PER_CALL", help="stats: what one callback costs")
     add("--limit", type=_limit, metavar="PAGES", help=f"list: how many pages; 0 is all, the default is {_LISTED}")
-    add("--older-than", type=_duration, metavar="AGE", help="expire: made so long ago, such as 30d, 12h, 2w")
+    add("--older-than", type=duration, metavar="AGE", help="expire: made so long ago, such as 30d, 12h, 2w")
     add("--fix", action="store_true", help="verify: delete what is damaged, so that its pages come again")
     add("--dry-run", action="store_true", help="invalidate, expire, gc, verify, import: only say what would be done")
 
@@ -132,7 +129,7 @@ def _expire(call: Call) -> int:
     if call.options.older_than is None:
         raise WrongCallError("cache expire needs --older-than AGE, such as --older-than 30d")
     with call.opened() as (_, project):
-        before = _ago(call.options.older_than)
+        before = ago(call.options.older_than)
         removal = upkeep.expire(project, before, dry_run=call.options.dry_run)
     reports.show_removal(removal, as_json=call.options.json)
     return DONE
@@ -169,23 +166,6 @@ def _import(call: Call) -> int:
         done = import_cache(store, project, folder, call.settings, progress, dry_run=dry_run)
     reports.show_import(done, folder, dry_run=dry_run, as_json=call.options.json)
     return DONE
-
-
-def _duration(text: str) -> timedelta:
-    found = _DURATION.fullmatch(text)
-    try:
-        if found:
-            return timedelta(**{_UNITS[found[2]]: float(found[1])})
-    except OverflowError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no age: write a number and s, m, h, d or w, such as 30d")
-
-
-def _ago(age: timedelta) -> datetime:
-    try:
-        return datetime.now(UTC) - age
-    except OverflowError:
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def _price(text: str) -> float:
