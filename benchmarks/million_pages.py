@@ -98,7 +98,7 @@ class Progress:
         now = (self._received, time.monotonic(), time.process_time())
         pages, seconds, cpu_seconds = (new - old for new, old in zip(now, self._at, strict=True))
         self._at = now
-        part = Part(int(pages), seconds, cpu_seconds, _status_mb("VmRSS"))
+        part = Part(int(pages), seconds, cpu_seconds, status_mb("VmRSS"))
         self.parts.append(part)
         print(
             f"{self._received:>9} pages: {1000 * cpu_seconds / pages:.2f} ms CPU a page, {pages / seconds:.0f} pages/s,"
@@ -126,7 +126,7 @@ def main() -> None:
         "last_tenth_to_first_by_wall": (last.pages / last.seconds) / (first.pages / first.seconds),
         "cpu_ms_a_page": 1000 * sum(part.cpu_seconds for part in progress.parts) / pages,
         "cpu_ms_of_making_a_page": cost_ms,
-        "peak_mb": _status_mb("VmHWM"),
+        "peak_mb": status_mb("VmHWM"),
         "store_bytes_a_page": sum(tables.values()),
         "store_bytes_a_page_by_table": tables,
         "dedup": {name: value for name, value in sorted(stats.items()) if str(name).startswith("dedup/")},
@@ -179,7 +179,7 @@ def _cost_of_making() -> float:
     return 1000 * (time.process_time() - began) / _MADE_FOR_COST
 
 
-def _status_mb(name: str) -> float:
+def status_mb(name: str) -> float:
     """Return a figure of this process's memory; Linux only."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith(name):

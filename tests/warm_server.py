@@ -36,7 +36,13 @@ PRELOADED = (
     "scrapy_dedup.plugin.spider_middleware",
     "scrapy_dedup.plugin.stall_monitor",
     "scrapy_dedup.commands.call",
+    # What most calls import when they come to it.
+    "trafilatura",
+    "rich.progress",
+    "tests.end_to_end.recorders",
 )
+# Packages all of whose modules are imported, as Scrapy and a verb do it.
+PRELOADED_PACKAGES = ("tests.end_to_end.spiders", "scrapy_dedup.commands.verbs")
 _TICK_SECONDS = 0.01
 
 
@@ -75,11 +81,17 @@ def preload() -> None:
     for name in PRELOADED:
         importlib.import_module(name)
     from scrapy.settings import Settings
+    from sqlalchemy.orm import configure_mappers
 
+    for name in PRELOADED_PACKAGES:
+        for one in pkgutil.iter_modules(importlib.import_module(name).__path__, f"{name}."):
+            importlib.import_module(one.name)
     for path in sorted(_components(Settings())):
         # What an optional package is missing for is none of these crawls' either.
         with contextlib.suppress(ImportError, SystemExit):
             importlib.import_module(path.rpartition(".")[0])
+    # Else done in each fork, at its first query.
+    configure_mappers()
 
 
 def _components(settings: Mapping[str, Any]) -> set[str]:

@@ -3,6 +3,7 @@
 Spark's broadcast variables lie in each worker's memory; these do not.
 """
 
+import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -46,6 +47,15 @@ class LookupWriter:
         self._database.executemany("INSERT OR REPLACE INTO found VALUES (?, ?)", self._rows)
         self._database.execute("COMMIT")
         self._rows.clear()
+
+
+def local_path(name: str) -> str:
+    """Return where a file that the driver sent lies on this machine; what has a whole path lies there."""
+    if os.path.isabs(name):  # noqa: PTH117 (a text, as sqlite3 takes it)
+        return name
+    from pyspark import SparkFiles  # noqa: PLC0415 (only tasks of Spark have such names)
+
+    return SparkFiles.get(name)
 
 
 def look_up(path: str, keys: Iterable[bytes]) -> dict[bytes, str]:

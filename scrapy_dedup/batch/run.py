@@ -1,13 +1,10 @@
 """A corpus from files to cleaned pages on Spark: survey the domains, learn each, cut every page, compare all, write."""
 
-import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
@@ -16,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.columns import raw, unraw
+from scrapy_dedup.batch.choosing import choose, plan_of
 from scrapy_dedup.batch.files import InputFile
 from scrapy_dedup.batch.frames import frames
 from scrapy_dedup.batch.judging import Judge
@@ -37,7 +34,6 @@ from scrapy_dedup.batch.steps import (
     learned_of,
 )
 from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
-from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages
 from scrapy_dedup.service.cleaning_run_tasks import Learned
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -114,38 +110,11 @@ class BatchRun:
         pages = self._read("survey")
         counts = pages.groupBy("domain").count().orderBy("domain")
         with LookupWriter(self._local("knowledge")) as knowledge:
-            for domain, number in self._rows(counts):
-                self._plan(unraw(domain), number, known, knowledge)
+            self.plan = plan_of(self._rows(counts), known, knowledge, self.settings)
         smallest = pages.mapInArrow(Smallest(self.settings.learn_pages), columns.SURVEYED)
         with LookupWriter(self._local("chosen")) as chosen:
-            self._choose(self._rows(smallest.orderBy("domain", "key")), chosen)
+            choose(self._rows(smallest.orderBy("domain", "key")), self.plan, chosen, self.settings.learn_pages)
         return self.plan
-
-    def _plan(self, domain: str, pages: int, known: Callable[[str], SiteKnowledge | None], file: LookupWriter) -> None:
-        one, knowledge = DomainPages(domain, pages), known(domain)
-        if knowledge is not None:
-            file.put(raw(domain), _knowledge_text(knowledge))
-            self.plan.known.append(one)
-        elif pages < self.settings.min_pages:
-            self.plan.small.append(one)
-        else:
-            self.plan.learned.append(one)
-
-    def _choose(self, rows: Iterable[tuple[Any, ...]], chosen: LookupWriter) -> None:
-        """Choose of each domain that is to be learned the pages with the smallest keys."""
-        places = {one.domain: place for place, one in enumerate(self.plan.learned)}
-        for domain, pages in groupby(rows, itemgetter(0)):
-            place = places.get(unraw(domain))
-            if place is None:
-                continue
-            number = total = 0
-            for _, _, record, size in pages:
-                total += size
-                if number == self.settings.learn_pages or (number and total > MOST_SAMPLE_BYTES):
-                    break
-                number += 1
-                chosen.put(record, "")
-            self.plan.learned[place] = replace(self.plan.learned[place], sampled=number)
 
     def learn(self) -> list[Learned]:
         """Learn the domains that were chosen; return what became of each, by name."""
@@ -156,9 +125,9 @@ class BatchRun:
             sources = self._each(lambda source: Chosen(source, file), columns.SOURCES)
             tasks = min(len(self.plan.learned), _LEARNING_TASKS_A_CORE * self.spark.sparkContext.defaultParallelism)
             by_domain = sources.repartition(tasks, "domain").sortWithinPartitions("domain", "key")
-            learned = by_domain.mapInArrow(Learning(self.settings), columns.LEARNED)
+            learning = Learning(self.settings)
             with LookupWriter(self._local("knowledge")) as knowledge:
-                for *figures, text in self._rows(learned):
+                for *figures, text in self._rows(by_domain, learning):
                     found.append(learned_of(*figures))
                     if text is not None:
                         knowledge.put(figures[0], text)
@@ -223,9 +192,9 @@ class BatchRun:
         made = [frame.mapInArrow(step(source), written) for frame, source in self._sources]
         return reduce(DataFrame.unionAll, made)
 
-    def _rows(self, frame: DataFrame) -> Iterator[tuple[Any, ...]]:
-        """Iterate over rows, a few in memory at a time, as Arrow has them."""
-        for row in frame.mapInArrow(Packing(), columns.BLOB).toLocalIterator(prefetchPartitions=True):
+    def _rows(self, frame: DataFrame, step: Callable[[Any], Any] | None = None) -> Iterator[tuple[Any, ...]]:
+        """Iterate over rows, or what a step makes of them, a few in memory at a time, as Arrow has them."""
+        for row in frame.mapInArrow(Packing(step), columns.BLOB).toLocalIterator(prefetchPartitions=True):
             with pa.ipc.open_stream(bytes(row.blob)) as stream:
                 for batch in stream:
                     yield from zip(*(one.to_pylist() for one in batch.columns), strict=True)
@@ -247,7 +216,3 @@ class BatchRun:
         """Send a lookup file to the executors; return by what name they know it."""
         self.spark.sparkContext.addFile(self._local(name))
         return self._name(name)
-
-
-def _knowledge_text(knowledge: SiteKnowledge) -> str:
-    return json.dumps(knowledge.to_json())

@@ -4,7 +4,7 @@ This module, and what it imports, knows neither Scrapy nor a database: a contrac
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappush, heappushpop
 from itertools import groupby
@@ -12,12 +12,11 @@ from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark import SparkFiles
 
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_of, unraw
 from scrapy_dedup.batch.knowledge_file import KnowledgeFile
-from scrapy_dedup.batch.lookups import look_up
+from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Placed, Source, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
 from scrapy_dedup.core.urls import extract_domain, page_key
@@ -132,7 +131,7 @@ class Chosen:
         return _in_batches(self._found(batches), columns.SOURCES, 1)
 
     def _found(self, batches: Batches) -> Iterator[columns.Row]:
-        settings, path = self.source.settings, SparkFiles.get(self.file)
+        settings, path = self.source.settings, local_path(self.file)
         rules = url_rules(settings)
         for lot in _in_lots(records(batches, self.source)):
             chosen = look_up(path, [place for place, _ in lot])
@@ -219,7 +218,7 @@ class Cutting:
 
     def _rows(self, batches: Batches) -> Iterator[columns.Row]:
         settings = self.source.settings
-        around = Surroundings(settings, KnowledgeFile(SparkFiles.get(self.file)))
+        around = Surroundings(settings, KnowledgeFile(local_path(self.file)))
         for place, record in records(batches, self.source):
             (result,) = clean_records((around, [record]))
             yield _cut_row(place, result, settings)
@@ -256,12 +255,18 @@ def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Makes of each batch one value, so that the driver gets it as it is."""
+    """Makes of each batch one value, so that the driver gets it as it is.
+
+    Attributes:
+        step: what is done first; two steps in one task of Spark would be two processes.
+    """
+
+    step: Callable[[Batches], Rows] | None = None
 
     def __call__(self, batches: Batches) -> Rows:
         """Return the rows of one task."""
         schema = schema_of(columns.BLOB)
-        for batch in batches:
+        for batch in self.step(batches) if self.step is not None else batches:
             sink = pa.BufferOutputStream()
             with pa.ipc.new_stream(sink, batch.schema) as stream:
                 stream.write_batch(batch)
@@ -283,7 +288,7 @@ class Finishing:
         return _in_batches(self._rows(batches), columns.PAGES, _ROWS_AT_ONCE)
 
     def _rows(self, batches: Batches) -> Iterator[columns.Row]:
-        path = SparkFiles.get(self.file)
+        path = local_path(self.file)
         for batch in batches:
             rows = list(_table([batch]))
             decided = look_up(path, [row[-1] for row in rows])
@@ -336,7 +341,7 @@ class LeavingOut:
         return _in_batches(self._rows(batches), columns.LEFT_OUT)
 
     def _rows(self, batches: Batches) -> Iterator[columns.Row]:
-        path = SparkFiles.get(self.file)
+        path = local_path(self.file)
         for batch in batches:
             places = batch.column(0).to_pylist()
             decided = look_up(path, places)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy
 
-# Measured with 64-bit fingerprints (benchmarks/large_domain.py): some 200 bytes each at most, 20 MB in all.
-MOST_BLOCKS = 100_000
-# So many go at least when there are too many: looking for them costs a look at all, which then is paid by 25,000 more.
+# Measured with 64-bit fingerprints (benchmarks/large_domain.py): some 250 bytes each at most, 20 MB in all.
+MOST_BLOCKS = 80_000
+# So many go at least when there are too many: looking for them costs a look at all, which then is paid by 20,000 more.
 _FREED_SHARE = 0.25
 
 
@@ -21,7 +21,7 @@ class BoundedCounts:
 
     Pruning is harmless because nothing is decided by what was forgotten as long as the floor is below what a policy
     needs: the floor grows by about one page for each 0.75 * most_blocks blocks that are met and never come again, so
-    that a million pages with 45 such blocks each raise it to 600, where 700,000 are needed.
+    that a million pages with 45 such blocks each raise it to some 750, where 700,000 are needed.
 
     Source: Manku and Motwani 2002, Approximate frequency counts over data streams (lossy counting); the bound of the
     memory instead of the error as in Metwally et al. 2005 (space saving).
@@ -58,7 +58,7 @@ class BoundedCounts:
 
     def merge(self, other: "BoundedCounts") -> None:
         """Add what was counted of other pages; the bounds hold for all of them."""
-        for key in self._counts.keys() | other._counts.keys():
+        for key in self._counts.keys() | other._counts.keys():  # noqa: SLF001 (one of us)
             low, high = self.bounds(key)
             lower, higher = other.bounds(key)
             self._counts[key] = low + lower
@@ -67,7 +67,7 @@ class BoundedCounts:
                 self._missed[key] = missed
         self.pages += other.pages
         self.floor += other.floor
-        self._forgotten += other._forgotten
+        self._forgotten += other._forgotten  # noqa: SLF001 (one of us)
         self._prune()
 
     def bounds(self, key: int) -> tuple[int, int]:

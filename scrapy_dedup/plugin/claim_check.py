@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Final
 
 from scrapy_dedup.plugin.claiming import Claims
@@ -10,6 +11,7 @@ from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Aliases, Duplicate
 from scrapy_dedup.service.claims import (
     Lost,
+    chunk_claims,
     document_claim,
     not_needed,
     page_claim,
@@ -29,6 +31,16 @@ ELSEWHERE: Final = "another worker of this run has this page"
 
 SketchOf = Callable[[bytes], Awaitable[bytes | None]]
 Agrees = Callable[[bytes], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """What the layers answer about one page."""
+
+    again: Callable[[], Awaitable[Found]]
+    """What the store knows by now."""
+    drops: Callable[[Found], bool]
+    """Whether the page is left out because of what is known."""
 
 
 class ClaimCheck:
@@ -127,7 +139,7 @@ class ClaimCheck:
         visit: Visit | None,
         facts: Facts,
         found: Found,
-        look: Callable[[], Awaitable[Found]],
+        asks: Asks,
         settings: Settings,
     ) -> tuple[Found, list[Wanted]]:
         """Return what is known of a page's texts with what other workers have of them, and what it has claimed."""
@@ -138,9 +150,15 @@ class ClaimCheck:
         lost = await self._claim(draft, visit, wanted)
         while title_to_wait_for(facts, found, lost, settings) and not self._claims.has_lease_passed(since):
             await self._pause()
-            found = await look()
+            found = await asks.again()
             lost = await self._claim(draft, visit, wanted)
-        return with_holders(found, facts, lost, settings), wanted
+        found = with_holders(found, facts, lost, settings)
+        if asks.drops(found):
+            return found, wanted
+        # Only now: a chunk that a page has claimed and does not give would go out nowhere.
+        chunks = chunk_claims(facts, found, settings)
+        lost = await self._claim(draft, visit, chunks)
+        return with_holders(found, facts, lost, settings), [*wanted, *chunks]
 
     def release(self, draft: Draft, visit: Visit | None, wanted: list[Wanted]) -> None:
         """Give back what a page that was compared does not use."""

@@ -30,7 +30,7 @@ from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.provenance import provenance
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.records import DecisionRecord
 
 logger = logging.getLogger(__name__)
@@ -202,6 +202,10 @@ class DedupPipeline:
         crawl = self._runtime.crawl
         try:
             stored = await run_in_thread(load, crawl.store, draft.domain)
+        except AwayStoreError:
+            self._runtime.count("store/errors")
+            self._runtime.unmet.note(draft.domain)
+            stored = None
         except StoreError as error:
             self._runtime.count("store/errors")
             logger.warning("The store does not answer, %s is learned anew: %s", draft.domain, error)

@@ -14,6 +14,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.leased_server import LeasedServer
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.store.records import LeaseRecord
 
 logger = logging.getLogger(__name__)
 
@@ -106,12 +107,14 @@ class LeasedWork:
             self._engine.look_again()
 
     def _settle(self, tokens: Iterable[str]) -> None:
-        """Note requests that Scrapy has done with: those without a page are done, the others when it is written."""
+        """Note requests that Scrapy has done with: what they left is to be written first, a page or a redirect."""
+        if self._runtime is None:
+            self._done += tokens
+            return
         for token in tokens:
-            if self._runtime is not None and self._runtime.done.lending.gives_back(token):
-                self._scraped.add(token)
-            else:
-                self._done.append(token)
+            self._scraped.add(token)
+            if not self._runtime.done.lending.gives_back(token):
+                self._runtime.crawl.rows.append(LeaseRecord(token))
 
     def _written(self, tokens: list[str]) -> None:
         """Note that what says so was written: these pages were seen."""
@@ -171,6 +174,8 @@ class LeasedWork:
 
     def _closed(self, reason: str) -> None:
         self._reason = reason
+        # Before all that is noted is written for the last time.
+        self.look()
 
     def end(self) -> None:
         """Give back what is done, and put back what is not; called when all that could be written is."""

@@ -5,10 +5,11 @@ from functools import partial
 
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_dedup.plugin.claim_check import ClaimCheck
+from scrapy_dedup.plugin.claim_check import Asks, ClaimCheck
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.chunking import makes_chunks
+from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
@@ -41,8 +42,9 @@ class LikenessCheck:
     async def _compare(self, draft: Draft, visit: Visit | None, facts: Facts, found: Found, settings: Settings) -> None:
         wanted: list[Wanted] = []
         if self._claims is not None:
-            look = partial(self._look_again, facts, found, settings)
-            found, wanted = await self._claims.texts(draft, visit, facts, found, look, settings)
+            again = partial(self._look_again, facts, found, settings)
+            drops = partial(would_drop, self._runtime.crawl.others, facts, settings=settings)
+            found, wanted = await self._claims.texts(draft, visit, facts, found, Asks(again, drops), settings)
         # All items of a page share its fate; while this one waited, another may have decided it.
         if draft.comparison is None:
             self._runtime.crawl.compare(draft, facts, found, settings, datetime.now(UTC))

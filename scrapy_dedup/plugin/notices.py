@@ -22,3 +22,16 @@ def tell_of_partial_feeds(settings: Settings, scrapy_settings: BaseSettings, *, 
             " DEDUP_UNCHANGED=replay makes it complete",
             ", ".join(replaced)[:500],
         )
+
+
+def tell_of_lossy_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:
+    """Warn where several workers share a queue that loses what one of them has in its hands when it is killed."""
+    if not settings.shared_job or not str(scrapy_settings.get("SCHEDULER", "")).startswith("scrapy_redis."):
+        return
+    given = scrapy_settings.get("SCHEDULER_QUEUE_CLASS")
+    name = given if isinstance(given, str) else getattr(given, "__name__", "")
+    if name.rpartition(".")[2] != "LeasedQueue":
+        logger.warning(
+            "The queue loses what a worker has in its hands when it is killed."
+            " Write SCHEDULER_QUEUE_CLASS = 'scrapy_dedup.LeasedQueue'"
+        )

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
-from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
-from scrapy_dedup.plugin.notices import tell_of_partial_feeds
+from scrapy_dedup.plugin.notices import tell_of_lossy_queue, tell_of_partial_feeds
 from scrapy_dedup.service.crawl import Count, Crawl
 from scrapy_dedup.service.departures import INCOMPLETE
 from scrapy_dedup.service.ledger import ELAPSED
@@ -41,6 +41,7 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     check_sites(project, settings)
     spider = crawler.spider.name if crawler.spider else crawler.spidercls.name
     tell_of_partial_feeds(settings, crawler.settings, has_history=project.has_pages())
+    tell_of_lossy_queue(settings, crawler.settings)
     run = project.begin_run(
         spider=spider,
         jobdir=job_of(crawler.settings),
@@ -69,12 +70,17 @@ class RunState:
         self._telling: Deferred[None] | None = None
         self.reason = "shutdown"
         """Why it ended."""
+        self._loop: Any = None
         self._shares_queue = False
         self.incomplete: Callable[[], list[str]] = list
         """Gives the domains of which this crawl did not see all that there is to see."""
 
     def opened(self) -> None:
-        """Look, now that there is one, where requests wait."""
+        """Begin to tell how the run stands, and look, now that there is one, where requests wait."""
+        # So that a worker is heard three times before it counts as dead.
+        every = min(REPORT_SECONDS, self._crawl.store.lease.total_seconds() / 3)
+        self._loop = create_looping_call(self.tell)
+        self._loop.start(every, now=False)
         scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
         # Scrapy's own keeps them to itself; of another nobody else can say.
         self._shares_queue = type(scheduler) is not Scheduler
@@ -95,8 +101,10 @@ class RunState:
         finally:
             self._telling = None
 
-    async def wait(self) -> None:
-        """Wait until nothing is on its way."""
+    async def stop(self) -> None:
+        """Tell no more, and wait until nothing is on its way."""
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
         if self._telling is not None:
             await maybe_deferred_to_future(self._telling)
 

@@ -1,11 +1,9 @@
 """What the components of one crawl share: settings, the run, the parking lot, and the writer behind them."""
 
-import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -14,7 +12,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.project import data_path
 
 from scrapy_dedup.core.blocks import Page
@@ -31,12 +29,14 @@ from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.plugin.resilience import Resilience
+from scrapy_dedup.plugin.run_end import RunEnd
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sharing import SharedWork
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.teaching import Teaching
+from scrapy_dedup.plugin.unmet import Unmet
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
 from scrapy_dedup.service.drafts import Draft
@@ -45,13 +45,9 @@ from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_l
 from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store
 
-logger = logging.getLogger(__name__)
-
 TICK_SECONDS = 0.1
-_RELEASED_AT_ONCE = 5_000
 # The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
 _REDIRECTS_REMEMBERED = 1_000
 
@@ -81,6 +77,7 @@ class Runtime:
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
+        self.unmet = Unmet(self.crawl, self.count)
         self.met = PagesMet()
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
         if self.guard is not None:
@@ -154,7 +151,7 @@ class Runtime:
         self.done.judged = self.registry.judged
         self._every(TICK_SECONDS, self._tick)
         self._every(WRITE_SECONDS, self.writer.begin)
-        self._every(REPORT_SECONDS, self.state.tell)
+        self._every(REPORT_SECONDS, self.unmet.look)
         if self.guard is not None:
             self._every(REPORT_SECONDS, self.guard.explain)
             self._every(self.settings.domain_refresh.total_seconds(), self.guard.look_again)
@@ -248,42 +245,12 @@ class Runtime:
             if loop.running:
                 loop.stop()
         await self.teaching.end()
+        parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.stale)
         try:
-            await self._write_released()
-            self.safety.end()
-            self.done.end()
-            if self.guard is not None:
-                await self.guard.end()
-            await self.state.wait()
-            await self.writer.end()
-            await run_in_thread(self.stale.write)
-            await run_in_thread(self._end_run)
-        except StoreError as error:
-            logger.warning("The end of the run could not be written: %s", error)
+            await RunEnd(*parts, self.departures, self.registry).come()
         finally:
             self.at_end()
             self.store.close()
-
-    async def _write_released(self) -> None:
-        """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
-        while self.safety.released:
-            records = self.safety.released.popleft().take()
-            while some := list(islice(records, _RELEASED_AT_ONCE)):
-                self.crawl.rows += some
-                await self.writer.catch_up()
-
-    def _end_run(self) -> None:
-        ending = self.state.leave()
-        if ending.is_last and ending.doubt is not None:
-            self.departures.doubted(ending.doubt)
-        # What could not be noted would count as missing.
-        elif ending.is_last and ending.status == "finished" and not self.writer.has_given_up:
-            self.departures.persist()
-        self.registry.settle()
-        if ending.is_last:
-            self.state.end(ending.status)
-        if self.shared is not None and ending.is_last and ending.status == "finished":
-            self.crawl.store.forget_claims(self.crawl.run.id)
 
 
 def acknowledge(crawler: Crawler, *items: Any) -> None:

@@ -66,18 +66,25 @@ def _named(name: str) -> bytes:
 
 
 def text_claims(facts: Facts, found: Found, settings: Settings) -> list[Wanted]:
-    """Return what a page's text claims: only what decides something that the store does not know yet."""
-    layers, answer = asked_layers(settings), found.answer
-    keys: list[ClaimKey] = []
-    texts = {twin.text_hash for twin in answer.titles}
+    """Return what decides whether a page goes out, as far as the store does not know it yet."""
+    layers, keys = asked_layers(settings), []
+    texts = {twin.text_hash for twin in found.answer.titles}
     if TITLE in layers and settings.acts(TITLE) and facts.title_key and len(texts) < settings.title_common:
         keys.append(_title_claim(facts))
     if DUPLICATE in layers and settings.acts(DUPLICATE):
         keys.append(_text_claim(facts, settings))
-    if settings.acts(CHUNK) and settings.chunk_min_documents == 1:
-        asked = {one.key for one in facts.chunks if one.layer is None and not answer.holders.get(one.key)}
-        keys += [ClaimKey(Kind.CHUNK, key) for key in sorted(asked)]
     return [Wanted(*key, facts.page_key) for key in keys]
+
+
+def chunk_claims(facts: Facts, found: Found, settings: Settings) -> list[Wanted]:
+    """Return the chunks that a page gives unless another has them; of a page that goes out.
+
+    Where several pages may hold a chunk no claim says how many do: there the store alone does.
+    """
+    if not settings.acts(CHUNK) or settings.chunk_min_documents > 1:
+        return []
+    given = {one.key for one in facts.chunks if one.layer is None and not found.answer.holders.get(one.key)}
+    return [Wanted(Kind.CHUNK, key, facts.page_key) for key in sorted(given)]
 
 
 def title_to_wait_for(facts: Facts, found: Found, lost: Lost, settings: Settings) -> bytes | None:

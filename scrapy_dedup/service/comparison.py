@@ -56,6 +56,21 @@ class Comparison:
 
 def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> Comparison:
     """Return what becomes of a page, and let it count for those that come after it."""
+    same, shadowed = _same(others, facts, found, settings)
+    dropped = same is not None and drops(same, settings)
+    chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
+    others.admit(facts, same, chunks, dropped=dropped)
+    return Comparison(facts, same, dropped, chunks, shadowed)
+
+
+def would_drop(others: Others, facts: Facts, found: Found, settings: Settings) -> bool:
+    """Say whether another page stands for one, as things are."""
+    same, _ = _same(others, facts, found, settings)
+    return same is not None and drops(same, settings)
+
+
+def _same(others: Others, facts: Facts, found: Found, settings: Settings) -> tuple[Same | None, tuple[Same, ...]]:
+    """Return the page that stands for one, and what layers in the shadow would have said."""
     shadowed: list[Same] = []
     layers = set(asked_layers(settings))
     same = others.same(facts, found, settings, layers)
@@ -63,10 +78,7 @@ def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> C
         shadowed.append(same)
         layers.discard(same.layer)
         same = others.same(facts, found, settings, layers)
-    dropped = same is not None and drops(same, settings)
-    chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
-    others.admit(facts, same, chunks, dropped=dropped)
-    return Comparison(facts, same, dropped, chunks, tuple(shadowed))
+    return same, tuple(shadowed)
 
 
 def withdraw(others: Others, page_key: bytes, settings: Settings) -> Record:

@@ -133,3 +133,13 @@ class ClaimBatch:
         key = ClaimKey(record.kind, record.key)
         if not isinstance(record, ClaimRecord) or not isinstance(self.last.get(key), ClaimRecord | ClaimDoneRecord):
             self.last[key] = record
+
+
+def done_values(record: ClaimDoneRecord) -> list[int | bytes]:
+    """Return a record as plain values; `done_from` reads them back."""
+    return [int(record.kind), record.key, record.owner]
+
+
+def done_from(kind: int, key: bytes, owner: bytes) -> ClaimDoneRecord:
+    """Return the record behind `done_values`."""
+    return ClaimDoneRecord(Kind(kind), key, owner)

@@ -17,6 +17,7 @@ from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, NearDuplicate, PageSignature, Project, Source
 from scrapy_dedup.store.records import BARE, BoilerplateRecord, Evidence, Method
 from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
+from scrapy_dedup.store.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.upserts import upsert
 
@@ -222,6 +223,8 @@ def _of_project(name: str, project_id: uuid.UUID) -> ColumnElement[bool]:
     if name == _BANDS:
         pages = select(PageSignature.id).where(PageSignature.project_id == project_id)
         return NearDuplicate.page.in_(pages)
+    if name == SeenUrl.__tablename__:
+        return SeenUrl.scope_id.in_(select(SeenScope.id).where(SeenScope.project_id == project_id))
     column: Column[uuid.UUID] = _TABLES[name].c["id" if name == Project.__tablename__ else "project_id"]
     return column == project_id
 

@@ -9,8 +9,9 @@ from scrapy_dedup.store.stored import Ending, StoredWorker
 def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID, *, abandoned: bool, shares_queue: bool) -> Ending:
     """Return whether a run is over, and whether it saw all that there is to see.
 
-    A run is finished if its last worker came to its own end and nothing was left undone: no claim of a dead worker,
-    and, where each worker has a queue of its own, no worker that did not come to its end, whose queue nobody knows.
+    A run is finished if its last worker came to its own end and no claim of a dead worker is left. Whether it saw
+    everything is in doubt where each worker has a queue of its own, and one of them did not come to its end: what
+    that queue held nobody knows.
 
     Args:
         workers: of the run.
@@ -28,5 +29,6 @@ def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID, *, abandoned: b
     unfinished = sorted({worker.status for worker in workers if worker.status in ("stopped", "lost")})
     if unfinished and not shares_queue:
         what = " and ".join(unfinished)
-        return Ending(is_last=True, status="stopped", doubt=f"a worker with a queue of its own was {what}")
+        # The next crawl begins a new run all the same: of that queue nothing is left to go on with.
+        return Ending(is_last=True, status="finished", doubt=f"a worker with a queue of its own was {what}")
     return Ending(is_last=True, status="finished")

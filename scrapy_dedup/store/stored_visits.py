@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.stored import StoredRun, StoredWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,10 @@ class ChangeChoice:
 
 @dataclass(frozen=True, slots=True)
 class RunFigures:
-    """A run and what its visits add up to, as far as they are kept; verdicts without a visit are left out."""
+    """A run and what its visits add up to, as far as they are kept; verdicts without a visit are left out.
+
+    A run of one process has no workers.
+    """
 
     run: StoredRun
     verdicts: Mapping[str, int]
@@ -111,6 +114,7 @@ class RunFigures:
     callbacks: int
     bytes_received: int
     seconds: float
+    workers: Sequence[StoredWorker] = ()
 
 
 @dataclass(frozen=True, slots=True)

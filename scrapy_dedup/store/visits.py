@@ -7,12 +7,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, select, tuple_
 
+from scrapy_dedup.store import workers
 from scrapy_dedup.store.batch import Batch
 from scrapy_dedup.store.bounds import RowBound
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.lookups import columns_of, find_run, last_runs
 from scrapy_dedup.store.models import NO_RUN, CrawlRun, Document, Visit
-from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.stored import StoredRun, StoredWorker
 from scrapy_dedup.store.stored_visits import ChangeChoice, RunFigures, StoredChange, StoredVisit
 from scrapy_dedup.store.upserts import upsert
 
@@ -106,10 +107,13 @@ def _figures(connection: Connection, project_id: uuid.UUID, runs: Sequence[Store
     found: dict[uuid.UUID, list[Any]] = {}
     for row in connection.execute(sums):
         found.setdefault(row.run_id, []).append(row)
-    return [_add_up(run, found.get(run.id, [])) for run in runs]
+    shared: dict[uuid.UUID, list[StoredWorker]] = {}
+    for worker in workers.of_runs(connection, project_id, [run.id for run in runs]):
+        shared.setdefault(worker.run_id, []).append(worker)
+    return [_add_up(run, found.get(run.id, []), shared.get(run.id, ())) for run in runs]
 
 
-def _add_up(run: StoredRun, sums: list[Any]) -> RunFigures:
+def _add_up(run: StoredRun, sums: list[Any], shared_by: Sequence[StoredWorker]) -> RunFigures:
     return RunFigures(
         run,
         verdicts={row.verdict: row.visits for row in sums if row.verdict is not None},
@@ -118,6 +122,7 @@ def _add_up(run: StoredRun, sums: list[Any]) -> RunFigures:
         callbacks=sum(int(row.callbacks) for row in sums),
         bytes_received=sum(int(row.bytes_received) for row in sums),
         seconds=sum(row.seconds for row in sums),
+        workers=shared_by,
     )
 
 

@@ -49,6 +49,18 @@ class ChangesAnswer(Answer):
     next: Cursor
 
 
+class WorkerAnswer(Answer):
+    """One of the crawlers that share a run: running, finished, stopped, lost, or resumed by a later part of it."""
+
+    name: Annotated[str, Field(examples=["crawler-1:4711"])]
+    status: Annotated[str, Field(examples=["finished"])]
+    reason: Annotated[str | None, Field(examples=["finished"])]
+    started_at: Instant
+    finished_at: Instant | None
+    responses: Count
+    items: Count
+
+
 class RunAnswer(Answer):
     """What a run found."""
 
@@ -66,6 +78,7 @@ class RunAnswer(Answer):
     callbacks: Count
     bytes_received: Chars
     request_seconds: Seconds
+    workers: list[WorkerAnswer]
 
 
 class RunsAnswer(Answer):

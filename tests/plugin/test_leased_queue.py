@@ -49,20 +49,21 @@ def filled(queue: LeasedServer, *bodies: bytes) -> None:
         queue.push(Wanted(body))
 
 
+def popped(queue: LeasedServer) -> str:
+    """Pop a request and return its token."""
+    found = queue.pop()
+    assert found is not None
+    return found[0]
+
+
 def emptied(queue: LeasedServer) -> list[bytes]:
     return [found[1] for found in iter(queue.pop, None)]
-
-
-def dying(queue: LeasedServer) -> LeasedServer:
-    """Let a worker's lease end."""
-    queue.renew()
-    return queue
 
 
 # Order and filter.
 
 
-def test_the_best_priority_comes_first_and_then_whoever_came_first(worker):
+def test_the_best_priority_comes_first_and_then_whoever_came_first(worker: Worker) -> None:
     queue = worker("a")
     for number, priority in enumerate((0, 5, 0, -2, 5)):
         queue.push(Wanted(str(number).encode(), priority))
@@ -70,14 +71,14 @@ def test_the_best_priority_comes_first_and_then_whoever_came_first(worker):
     assert emptied(queue) == [b"1", b"4", b"0", b"2", b"3"]
 
 
-def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(worker):
+def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(worker: Worker) -> None:
     queue = worker("a")
     filled(queue, b"same", b"same")
 
     assert emptied(queue) == [b"same", b"same"]
 
 
-def test_what_was_seen_is_not_queued_again(worker):
+def test_what_was_seen_is_not_queued_again(worker: Worker) -> None:
     queue = worker("a")
 
     assert queue.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
@@ -86,7 +87,7 @@ def test_what_was_seen_is_not_queued_again(worker):
     assert len(queue) == 1
 
 
-def test_workers_that_bring_the_same_first_request_queue_it_once(worker):
+def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker) -> None:
     first = Wanted(b"1", mark=b"home|parse", identity=b"start|1")
 
     assert [worker(name).push(first) for name in "abcdefgh"] == [True] + [False] * 7
@@ -99,7 +100,9 @@ def test_workers_that_bring_the_same_first_request_queue_it_once(worker):
         pytest.param(b"home|parse_item", True, id="another-callback-reads-something-else"),
     ],
 )
-def test_a_link_to_a_first_request_s_page_is_queued_only_for_another_callback(worker, mark, queued):
+def test_a_link_to_a_first_request_s_page_is_queued_only_for_another_callback(
+    worker: Worker, mark: bytes, *, queued: bool
+) -> None:
     queue = worker("a")
     queue.push(Wanted(b"1", mark=b"home|parse", identity=b"start|1"))
 
@@ -109,7 +112,7 @@ def test_a_link_to_a_first_request_s_page_is_queued_only_for_another_callback(wo
 # Leases.
 
 
-def test_what_a_dead_worker_had_is_popped_by_another_in_its_old_place(worker):
+def test_what_a_dead_worker_had_is_popped_by_another_in_its_old_place(worker: Worker) -> None:
     dead, other = worker("dead", OVER), worker("other")
     for body, priority in ((b"first", 2), (b"second", 1), (b"third", 0)):
         dead.push(Wanted(body, priority))
@@ -120,7 +123,7 @@ def test_what_a_dead_worker_had_is_popped_by_another_in_its_old_place(worker):
     assert emptied(other) == [b"first", b"second", b"third"]
 
 
-def test_what_a_living_worker_has_is_left_to_it(worker):
+def test_what_a_living_worker_has_is_left_to_it(worker: Worker) -> None:
     living, other = worker("living"), worker("other")
     filled(living, b"1")
     living.pop()
@@ -130,10 +133,10 @@ def test_what_a_living_worker_has_is_left_to_it(worker):
     assert other.state() == QueueState(waiting=0, in_flight_elsewhere=1, in_flight_here=0, other_workers=1)
 
 
-def test_what_is_done_does_not_come_again(worker):
+def test_what_is_done_does_not_come_again(worker: Worker) -> None:
     dead, other = worker("dead", OVER), worker("other")
     filled(dead, b"1", b"2")
-    token, _ = dead.pop()
+    token = popped(dead)
     dead.pop()
     dead.done([token])
     other.reclaim()
@@ -141,10 +144,10 @@ def test_what_is_done_does_not_come_again(worker):
     assert emptied(other) == [b"2"]
 
 
-def test_a_worker_that_was_thought_dead_can_still_say_that_it_is_done(worker):
+def test_a_worker_that_was_thought_dead_can_still_say_that_it_is_done(worker: Worker) -> None:
     slow, other = worker("slow", OVER), worker("other")
     filled(slow, b"1")
-    token, _ = slow.pop()
+    token = popped(slow)
     other.reclaim()
     slow.done([token])
 
@@ -152,10 +155,10 @@ def test_a_worker_that_was_thought_dead_can_still_say_that_it_is_done(worker):
     assert other.state().is_over
 
 
-def test_a_worker_that_was_thought_dead_does_not_end_what_another_has_by_now(worker):
+def test_a_worker_that_was_thought_dead_does_not_end_what_another_has_by_now(worker: Worker) -> None:
     slow, other = worker("slow", OVER), worker("other")
     filled(slow, b"1")
-    token, _ = slow.pop()
+    token = popped(slow)
     other.reclaim()
     other.pop()
     slow.done([token])
@@ -163,7 +166,7 @@ def test_a_worker_that_was_thought_dead_does_not_end_what_another_has_by_now(wor
     assert other.state().in_flight_here == 1
 
 
-def test_a_worker_hears_that_it_was_thought_dead(worker):
+def test_a_worker_hears_that_it_was_thought_dead(worker: Worker) -> None:
     slow = worker("slow", OVER)
 
     assert not slow.renew()
@@ -172,30 +175,30 @@ def test_a_worker_hears_that_it_was_thought_dead(worker):
     assert not slow.renew()
 
 
-def test_others_do_not_wait_for_what_is_done_and_not_yet_safe(worker):
+def test_others_do_not_wait_for_what_is_done_and_not_yet_safe(worker: Worker) -> None:
     holding, other = worker("holding"), worker("other")
     filled(holding, b"1")
-    token, _ = holding.pop()
+    token = popped(holding)
     assert not other.state().is_over
     holding.hold([token])
 
     assert other.state().is_over
 
 
-def test_what_was_not_safe_comes_again_after_its_worker_s_death(worker):
+def test_what_was_not_safe_comes_again_after_its_worker_s_death(worker: Worker) -> None:
     dead, other = worker("dead", OVER), worker("other")
     filled(dead, b"1")
-    token, _ = dead.pop()
+    token = popped(dead)
     dead.hold([token])
     other.reclaim()
 
     assert emptied(other) == [b"1"]
 
 
-def test_a_worker_that_leaves_puts_back_what_is_not_done(worker):
+def test_a_worker_that_leaves_puts_back_what_is_not_done(worker: Worker) -> None:
     leaving, other = worker("leaving"), worker("other")
     filled(leaving, b"1", b"2")
-    held, _ = leaving.pop()
+    held = popped(leaving)
     leaving.pop()
     leaving.hold([held])
 
@@ -203,7 +206,7 @@ def test_a_worker_that_leaves_puts_back_what_is_not_done(worker):
     assert emptied(other) == [b"1", b"2"]
 
 
-def test_a_request_of_which_five_workers_died_is_given_up(worker):
+def test_a_request_of_which_five_workers_died_is_given_up(worker: Worker) -> None:
     other = worker("other")
     filled(other, b"deadly")
     outcomes = []
@@ -215,11 +218,12 @@ def test_a_request_of_which_five_workers_died_is_given_up(worker):
     assert other.pop() is None
 
 
-def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker, client):
+def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker: Worker, client: "redis.Redis") -> None:
     first, last = worker("first"), worker("last")
-    first.renew(), last.renew()
+    first.renew()
+    last.renew()
     first.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
-    token, _ = last.pop()
+    token = popped(last)
     last.done([token])
     first.leave(finished=True)
     assert last.is_seen(b"page")
@@ -228,7 +232,7 @@ def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker, client):
     assert client.keys("*") == []
 
 
-def test_a_stopped_crawl_leaves_its_queue_to_the_next(worker):
+def test_a_stopped_crawl_leaves_its_queue_to_the_next(worker: Worker) -> None:
     stopped = worker("stopped")
     stopped.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
     stopped.leave(finished=False)
@@ -237,9 +241,10 @@ def test_a_stopped_crawl_leaves_its_queue_to_the_next(worker):
     assert emptied(worker("next")) == [b"1"]
 
 
-def test_a_worker_does_not_clear_the_queue_of_others(worker):
+def test_a_worker_does_not_clear_the_queue_of_others(worker: Worker) -> None:
     one, other = worker("one"), worker("other")
-    one.renew(), other.renew()
+    one.renew()
+    other.renew()
     filled(one, b"1")
 
     assert not one.clear()
@@ -248,9 +253,10 @@ def test_a_worker_does_not_clear_the_queue_of_others(worker):
     assert len(one) == 0
 
 
-def test_of_eight_that_pop_at_once_each_request_has_one(redis_server, client):
+def test_of_eight_that_pop_at_once_each_request_has_one(redis_server: RedisServer, client: "redis.Redis") -> None:
     """And of those that die in between, others have what they had, once."""
-    total, got, lock = 400, [], threading.Lock()
+    total, lock = 400, threading.Lock()
+    got: list[bytes] = []
     filled(LeasedServer(client, "shop:requests", "filler", LONG), *(str(number).encode() for number in range(total)))
 
     def work(number: int) -> None:
@@ -290,7 +296,7 @@ class Shop(Spider):
 
 @pytest.fixture
 def requests() -> LeasedRequests:
-    return LeasedRequests(get_crawler(Shop)._create_spider())  # noqa: SLF001 - as Scrapy's own tests
+    return LeasedRequests(get_crawler(Shop)._create_spider())
 
 
 def copied(requests: LeasedRequests, request: Request) -> Request:
@@ -298,10 +304,10 @@ def copied(requests: LeasedRequests, request: Request) -> Request:
 
 
 def shop_of(requests: LeasedRequests) -> Shop:
-    return requests._spider  # type: ignore[return-value]  # noqa: SLF001 - the fixture's
+    return requests._spider  # type: ignore[return-value]  # the fixture's
 
 
-def test_a_request_comes_back_as_it_was(requests):
+def test_a_request_comes_back_as_it_was(requests: LeasedRequests) -> None:
     spider = shop_of(requests)
     request = Request(
         "https://example.com/a?b=ü",
@@ -331,13 +337,13 @@ def test_a_request_comes_back_as_it_was(requests):
         pytest.param(Request("https://example.com/"), id="plain"),
     ],
 )
-def test_a_request_keeps_its_class_and_body(requests, request_):
+def test_a_request_keeps_its_class_and_body(requests: LeasedRequests, request_: Request) -> None:
     came = copied(requests, request_)
 
     assert (type(came), came.body, came.method) == (type(request_), request_.body, request_.method)
 
 
-def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests):
+def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests: LeasedRequests) -> None:
     led = Request("https://example.com/", meta={LEASE: "17", "depth": 1})
 
     assert copied(requests, led).meta == {"depth": 1}
@@ -351,7 +357,9 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
         pytest.param({"callback": lambda _: None}, "is not an instance method", id="function"),
     ],
 )
-def test_what_cannot_be_written_is_refused_with_its_name(requests, changes, said):
+def test_what_cannot_be_written_is_refused_with_its_name(
+    requests: LeasedRequests, changes: dict[str, Any], said: str
+) -> None:
     with pytest.raises(ValueError, match=said):
         requests.wanted(Request("https://example.com/", **changes), filters=True)
 
@@ -369,7 +377,7 @@ def test_what_cannot_be_written_is_refused_with_its_name(requests, changes, said
         pytest.param(b"[" * 100_000, id="deep"),
     ],
 )
-def test_what_cannot_be_read_is_an_error_of_ours(requests, body):
+def test_what_cannot_be_read_is_an_error_of_ours(requests: LeasedRequests, body: bytes) -> None:
     with pytest.raises(DedupError):
         requests.read(body)
 
@@ -381,5 +389,5 @@ def test_what_cannot_be_read_is_an_error_of_ours(requests, body):
         max_leaves=20,
     )
 )
-def test_every_value_comes_back_equal(value):
+def test_every_value_comes_back_equal(value: object) -> None:
     assert leased_json.loads(leased_json.dumps({"meta": {"value": value}})) == {"meta": {"value": value}}

@@ -64,7 +64,7 @@ class TestRoundTrip:
                 yield opened
             return
         server: Server = request.getfixturevalue("postgresql")
-        with server.database() as url, Store.open(url) as opened:
+        with server.new_store() as url, Store.open(url) as opened:
             yield opened
 
     def test_every_row_that_a_crawl_asks_for_comes_back(

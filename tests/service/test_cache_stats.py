@@ -26,7 +26,7 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
             yield opened
         return
     server: Server = request.getfixturevalue("postgresql")
-    with server.database() as url, Store.open(url) as opened:
+    with server.new_store() as url, Store.open(url) as opened:
         yield opened
 
 

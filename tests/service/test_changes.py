@@ -46,7 +46,7 @@ OTHER = "other.example"
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     if request.param == "postgresql":
         server: Server = request.getfixturevalue("postgresql")
-        with server.database() as url, Store.open(url) as opened:
+        with server.new_store() as url, Store.open(url) as opened:
             yield opened
         return
     with Store.open("sqlite://") as opened:

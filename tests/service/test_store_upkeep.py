@@ -18,11 +18,14 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,
     NOON,
+    a_chunk,
+    a_chunks,
     a_crawled_url,
     a_decision,
     a_document,
     a_key,
     a_source,
+    a_text_signature,
     a_time,
     a_visit,
     an_extraction,
@@ -75,13 +78,13 @@ def test_all_there_is_of_a_page_that_is_gone_for_long_goes(store: Store, project
         "originals of pages gone for long": 1,
         "extractions of pages gone for long": 1,
         "decisions of pages gone for long": 2,
-        "signatures of pages gone for long": 1,
-        "chunks of pages gone for long": 1,
         "documents of pages gone for long": 1,
         "URLs of pages gone for long": 2,
     }
     left = counts(store)
-    assert {left[name] for name in ("sources", "documents", "page_signatures", "document_chunks", "crawled_urls")} == {1}
+    assert {left[name] for name in ("sources", "documents", "page_signatures", "document_chunks", "crawled_urls")} == {
+        1
+    }
     assert left["near_duplicates"] > 0
     assert project.page(a_key(1)) is None
     assert project.page(a_key(2)) is not None
@@ -134,12 +137,15 @@ def test_decisions_and_visits_beyond_their_bounds_go_the_oldest_first(store: Sto
 
 
 def test_what_belongs_to_no_page_goes_once_it_is_old(store: Store, project: ProjectStore) -> None:
-    project.write([an_extraction(), a_decision(2), a_decision(3), a_crawled_url(3)])
+    project.write([an_extraction(), a_decision(2), a_decision(3), a_crawled_url(3, document_key=None)])
+    project.write([a_text_signature(6), a_chunks(7, a_chunk())])
     project.write([an_extraction(4, created_at=LATER), a_decision(5, decided_at=LATER)])
 
     assert both(store, project) == {
         "extractions of pages that are not there": 1,
         "decisions of pages that are not there": 1,
+        "signatures of pages that are not there": 1,
+        "chunks of pages that are not there": 1,
     }
 
 

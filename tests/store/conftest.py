@@ -9,7 +9,7 @@ from sqlalchemy import URL
 
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.databases import Server, postgresql
+from tests.databases import Server, postgresql, sqlite_schema
 
 __all__ = ["postgresql"]
 
@@ -21,14 +21,21 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], URL]]:
-    """Give URLs of new, empty databases, of either kind."""
+    """Give URLs of new databases, of either kind: with a store's schema for a test of a store, else empty."""
     numbers = itertools.count()
+    has_schema = "store" in request.fixturenames
     if request.param == "sqlite":
-        yield lambda: URL.create("sqlite", database=str(tmp_path / f"dedup-{next(numbers)}.db"))
+        yield lambda: new_file(tmp_path / f"dedup-{next(numbers)}.db", has_schema=has_schema)
         return
     server: Server = request.getfixturevalue("postgresql")
     with ExitStack() as databases:
-        yield lambda: databases.enter_context(server.database())
+        yield lambda: databases.enter_context(server.new_store() if has_schema else server.database())
+
+
+def new_file(path: Path, *, has_schema: bool) -> URL:
+    if has_schema:
+        path.write_bytes(sqlite_schema())
+    return URL.create("sqlite", database=str(path))
 
 
 @pytest.fixture
@@ -55,5 +62,5 @@ def lasting(request: pytest.FixtureRequest) -> Iterator[Store]:
             yield opened
         return
     server: Server = request.getfixturevalue("postgresql")
-    with server.database() as url, Store.open(url) as opened:
+    with server.new_store() as url, Store.open(url) as opened:
         yield opened

@@ -12,7 +12,7 @@ from tests.store.writing_at_random import PAGES
 
 ROOT = str(Path(__file__).parents[2])
 WORKERS = 8
-TURNS = 4
+TURNS = 2
 
 
 @pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)

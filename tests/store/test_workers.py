@@ -162,7 +162,7 @@ def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Beg
     [
         pytest.param(True, "finished", None, id="one-queue"),
         pytest.param(
-            False, "stopped", "a worker with a queue of its own was lost and stopped", id="queues-of-their-own"
+            False, "finished", "a worker with a queue of its own was lost and stopped", id="queues-of-their-own"
         ),
     ],
 )

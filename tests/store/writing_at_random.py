@@ -34,7 +34,7 @@ from tests.store.builders import (
     an_extraction,
 )
 
-PAGES = 30
+PAGES = 20
 DOMAINS = 8
 KINDS = (Kind.PAGE, Kind.TEXT, Kind.CHUNK)
 

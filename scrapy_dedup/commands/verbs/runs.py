@@ -4,12 +4,15 @@ JSON: `project`; `runs`, each with id, spider, status (running, finished, stoppe
 finished_at and seconds (null while it runs), seen_at (when it last said how it stands; a run that is said to be
 running, and has not been heard for half a minute, was probably killed), so_far (responses and items; null once it has
 ended), visits, verdicts (pages by verdict), callbacks (that were run), bytes_received, request_seconds (from requests
-to their acknowledgement, added up).
+to their acknowledgement, added up), workers (of DEDUP_SHARED_JOB: name, which is host and process; status running,
+finished, stopped, lost, which is not heard within its lease, or resumed, where the run went on after both; reason,
+started_at, finished_at, responses, items; empty for a run of one process).
 
 Figures are those of the visits that are still kept. Times are ISO 8601, in UTC.
 """
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -19,7 +22,7 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import lasting, short, whole
 from scrapy_dedup.service.answers.runs import run_answer, took_of
-from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.stored import StoredRun, StoredWorker
 from scrapy_dedup.store.stored_visits import RunFigures
 
 _VERDICTS = ("new", "changed", "unchanged", "removed")
@@ -61,7 +64,7 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
         table.add_row(
             str(each.run.id)[:_ID_DIGITS],
             shown(each.run.spider, 60),
-            shown(_status(each.run, at), 60),
+            shown(_status(each.run, at) + _of_workers(each.workers), 90),
             f"{each.run.started_at:%Y-%m-%d %H:%M}",
             "" if took is None else lasting(took),
             *(whole(each.verdicts.get(verdict, 0)) for verdict in _VERDICTS),
@@ -70,6 +73,14 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
         )
     print_table(f"Runs of project {call.project}, newest first", table)
     output().print(Text("\nscrapy dedup changes --since RUN shows what a run found, and all after it.", style="dim"))
+
+
+def _of_workers(workers: Sequence[StoredWorker]) -> str:
+    """Return how many crawlers share a run, and how they stand."""
+    if not workers:
+        return ""
+    number = Counter(worker.status for worker in workers)
+    return f"; {len(workers)} workers: " + ", ".join(f"{number[status]} {status}" for status in sorted(number))
 
 
 def _status(run_of_it: StoredRun, at: datetime) -> str:

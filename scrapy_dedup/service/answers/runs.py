@@ -1,9 +1,10 @@
 """What runs found."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.stored import StoredRun, StoredWorker
 from scrapy_dedup.store.stored_visits import RunFigures
 
 
@@ -25,6 +26,19 @@ def run_answer(figures: RunFigures) -> dict[str, Any]:
         "callbacks": figures.callbacks,
         "bytes_received": figures.bytes_received,
         "request_seconds": round(figures.seconds, 3),
+        "workers": [_worker(one) for one in figures.workers],
+    }
+
+
+def _worker(worker: StoredWorker) -> dict[str, Any]:
+    """Return how one of the crawlers of a shared run stands."""
+    return {
+        "name": worker.name,
+        "status": worker.status,
+        "reason": worker.reason,
+        "started_at": worker.started_at.isoformat(),
+        "finished_at": worker.finished_at.isoformat() if worker.finished_at else None,
+        **_counted(worker.stats),
     }
 
 
@@ -32,8 +46,12 @@ def _so_far(run_of_it: StoredRun) -> dict[str, int] | None:
     """Return what a run that is under way, or was killed, has counted; None where it never said so."""
     if run_of_it.finished_at is not None or run_of_it.seen_at is None:
         return None
+    return _counted(run_of_it.stats)
+
+
+def _counted(stats: Mapping[str, Any]) -> dict[str, int]:
     counted = {"responses": "response_received_count", "items": "item_scraped_count"}
-    return {name: int(run_of_it.stats.get(stat, 0)) for name, stat in counted.items()}
+    return {name: int(stats.get(stat, 0)) for name, stat in counted.items()}
 
 
 def took_of(run_of_it: StoredRun) -> timedelta | None:

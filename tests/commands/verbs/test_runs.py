@@ -52,6 +52,7 @@ def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
         "callbacks": 2,
         "bytes_received": 100_000,
         "request_seconds": 2.5,
+        "workers": [],
     }
     assert (found["runs"][0]["status"], found["runs"][0]["seconds"]) == ("running", None)
 
@@ -69,6 +70,23 @@ def test_a_run_under_way_says_how_far_it_is(shop: Shop) -> None:
     assert (told["status"], told["seen_at"]) == ("running", (NOON + HOUR).isoformat())
     assert told["so_far"] == {"responses": 9, "items": 7}
     assert "silent" in shop.run("runs").out
+
+
+def test_the_crawlers_of_a_shared_run_are_named(shop: Shop) -> None:
+    with shop.open() as store:
+        workers = [shop.project(store) for _ in range(2)]
+        for project in workers:
+            run = project.begin_run(spider="site", jobdir=None, started_at=NOON + 99 * HOUR, job="night")
+            project.report_run(run.id, {"response_received_count": 9, "item_scraped_count": 7}, NOON + 100 * HOUR)
+        workers[0].leave_run(
+            run.id, status="stopped", reason="shutdown", stats={"item_scraped_count": 8}, finished_at=NOON + 100 * HOUR
+        )
+
+    told = shop.run("runs", "--json").json["runs"][0]
+
+    assert told["so_far"] == {"responses": 9, "items": 15}
+    assert [(worker["status"], worker["items"]) for worker in told["workers"]] == [("stopped", 8), ("running", 7)]
+    assert "2 workers: 1 running, 1 stopped" in shop.run("runs").out
 
 
 def test_a_person_reads_a_table_newest_first(shop: Shop, runs: list[str]) -> None:

@@ -1,0 +1,291 @@
+"""`scrapy dedup batch` beside `clean`: the same rows, and what they cost, on an even corpus and a skewed one.
+
+    python -m benchmarks.spark --folder SITES [--folder SITES] [--pages 100000] [--domains 250]
+
+The pages are those of real sites, under many domains; each time a page is used again, all words of what it alone says
+are others, by a rule, so that no two are alike, while what repeats on its site repeats on the new one.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pyarrow.parquet as pq
+
+from benchmarks import results
+from benchmarks.corpus import pages, sites
+
+_SEGMENT = re.compile(r"(?is)(<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>|&#?\w+;)")
+_ALPHABETS = (
+    "aeiou",
+    "bcdfghjklmnpqrstvwxz",
+    "аеиоуыэюя",
+    "бвгджзклмнпрстфхцчшщ",
+    "αεηιου",
+    "βγδζθκλμνξπρστφχψ",
+    "123456789",
+)
+_EVEN, _SKEWED = "even", "skewed"
+_SKEW = 0.9
+_LOOK_EVERY_SECONDS = 0.5
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Pages of one site, as (url, segments); segments that no other page has are to be varied."""
+
+    pages: Sequence[tuple[str, Sequence[str]]]
+    repeated: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a command used.
+
+    Attributes:
+        java_bytes: peak of the JVM.
+        workers_bytes: peak of all Python workers together.
+        executor_bytes: peak of JVM and workers together, the driver's part included.
+    """
+
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    java_bytes: int = 0
+    workers_bytes: int = 0
+    executor_bytes: int = 0
+
+
+def main() -> None:
+    """Make the corpora, run both, compare and print."""
+    options = _options()
+    read = [_site(manifest, folder) for root in options.folder for manifest, folder in sites(root)]
+    with tempfile.TemporaryDirectory(dir=options.temporary) as name:
+        folder = Path(name)
+        figures: dict[str, object] = {"pages": options.pages, "domains": options.domains}
+        even = _make(folder / "even.jsonl", read, _even(options.pages, options.domains))
+        figures[f"{_EVEN}_bytes"] = even.stat().st_size
+        clean = _clean(folder, even, options.jobs)
+        batch = _batch(folder, even, options)
+        figures |= {
+            "clean": asdict(clean),
+            "batch": asdict(batch),
+            "rows": _compared(folder),
+            "ratio": _ratio(batch, clean),
+        }
+        even.unlink()
+        print(_line("clean --jobs", clean), _line("batch, even", batch), sep="\n")
+        print(f"rows that differ: {figures['rows']}; batch takes {figures['ratio']} of clean's time")
+        if not options.even_only:
+            skewed = _make(folder / "skewed.jsonl", read, _skewed(options.pages, options.domains))
+            cost = _batch(folder, skewed, options)
+            figures |= {"batch_skewed": asdict(cost), "skew_ratio": _ratio(cost, batch)}
+            print(_line("batch, skewed", cost))
+            print(f"a corpus with {_SKEW:.0%} in one domain takes {figures['skew_ratio']} of an even one's time")
+    results.write(options.json, figures)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, action="append", required=True, help="of sites; repeatable")
+    parser.add_argument("--pages", type=int, default=100_000)
+    parser.add_argument("--domains", type=int, default=250)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--even-only", action="store_true", help="leave the skewed corpus out")
+    parser.add_argument("--temporary", type=Path, help="folder with room for corpus and outputs, 5 kB a page at least")
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def _site(manifest: dict[str, object], folder: Path) -> Site:
+    found = [(url, _SEGMENT.split(html)) for url, html in pages(manifest, folder)]
+    counts = Counter(text for _, segments in found for text in {one.strip() for one in segments[::2]} if text)
+    return Site(found, frozenset(text for text, number in counts.items() if number > 1))
+
+
+def _even(number: int, domains: int) -> Iterator[int]:
+    """Yield how many pages each domain has."""
+    for domain in range(domains):
+        yield number // domains + (domain < number % domains)
+
+
+def _skewed(number: int, domains: int) -> Iterator[int]:
+    large = int(number * _SKEW)
+    yield large
+    yield from _even(number - large, max(1, domains - 1))
+
+
+def _make(path: Path, read: Sequence[Site], sizes: Iterator[int]) -> Path:
+    """Write a corpus as JSON lines: the pages of all domains mixed, as crawls leave them."""
+    rows = [(number / size, domain, number) for domain, size in enumerate(sizes) for number in range(size)]
+    with path.open("w", encoding="utf-8", errors="surrogatepass") as file:
+        for _, domain, number in sorted(rows):
+            site = read[domain % len(read)]
+            url, segments = site.pages[number % len(site.pages)]
+            round_ = number // len(site.pages)
+            html = "".join(_varied(site, segments, domain, round_))
+            parts = urlsplit(url)
+            address = f"https://site-{domain:05}.example/{round_}{parts.path}"
+            file.write(json.dumps({"url": f"{address}?{parts.query}" if parts.query else address, "html": html}) + "\n")
+    return path
+
+
+def _varied(site: Site, segments: Sequence[str], domain: int, round_: int) -> Iterator[str]:
+    of_site, of_page = _letters(domain, -1), _letters(domain, round_)
+    for place, one in enumerate(segments):
+        if place % 2:
+            yield one
+        else:
+            yield one.translate(of_site if one.strip() in site.repeated else of_page)
+
+
+@lru_cache(maxsize=10_000)
+def _letters(domain: int, round_: int) -> dict[int, int]:
+    """Return which letter stands for which: words stay words, and become others."""
+    order = random.Random(domain * 1_000_003 + round_)
+    table: dict[int, int] = {}
+    for letters in _ALPHABETS:
+        mixed = list(letters)
+        order.shuffle(mixed)
+        for one, other in zip(letters, mixed, strict=True):
+            table |= {ord(one): ord(other), ord(one.upper()): ord(other.upper())}
+    return table
+
+
+def _clean(folder: Path, corpus: Path, jobs: int) -> Cost:
+    out = ["-O", str(folder / "clean.jsonl"), "--left-out", str(folder / "left.jsonl")]
+    return _measured(["clean", str(corpus), "--jobs", str(jobs), *out])
+
+
+def _batch(folder: Path, corpus: Path, options: argparse.Namespace) -> Cost:
+    return _measured(["batch", "--master", options.master, "--overwrite", str(corpus), str(folder / "batch")])
+
+
+def _measured(arguments: Sequence[str]) -> Cost:
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "scrapy", "dedup", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    look = _Look(process.pid)
+    assert process.stderr is not None
+    errors = process.stderr.read()
+    code = process.wait()
+    seconds = time.perf_counter() - began
+    peaks = look.end()
+    if code:
+        raise SystemExit(f"scrapy dedup {arguments[0]} failed: {errors.decode(errors='replace')[-2_000:]}")
+    return Cost(round(seconds, 1), round(look.cpu_seconds, 1), *peaks)
+
+
+class _Look:
+    """Looks at a process and its children twice a second."""
+
+    def __init__(self, process: int) -> None:
+        self._process = process
+        self._peaks = [0, 0, 0, 0]
+        self._cpu: dict[int, float] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._go_on)
+        self._thread.start()
+
+    @property
+    def cpu_seconds(self) -> float:
+        """What all of them used, as far as it was seen."""
+        return sum(self._cpu.values())
+
+    def end(self) -> Sequence[int]:
+        """Return the peaks: of all, of Java, of Python workers, of both."""
+        self._ended.set()
+        self._thread.join()
+        return self._peaks
+
+    def _go_on(self) -> None:
+        while not self._ended.wait(_LOOK_EVERY_SECONDS):
+            total = java = workers = 0
+            for one in _family(self._process):
+                name, resident, self._cpu[one] = _seen(one, self._cpu.get(one, 0.0))
+                total += resident
+                java += resident if name == "java" else 0
+                workers += resident if name == "worker" else 0
+            found = (total, java, workers, java + workers)
+            self._peaks = [max(pair) for pair in zip(self._peaks, found, strict=True)]
+
+
+def _family(process: int) -> list[int]:
+    found = [process]
+    for one in found:
+        for task in Path(f"/proc/{one}/task").glob("*/children"):
+            try:
+                found += map(int, task.read_text().split())
+            except OSError:
+                continue
+    return found
+
+
+def _seen(process: int, before: float) -> tuple[str, int, float]:
+    """Return what a process is, its resident bytes, and its CPU seconds."""
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_bytes()
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        resident = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE_BYTES
+    except (OSError, IndexError):
+        return "", 0, before
+    name = "java" if b"java" in command.split(b"\0")[0] else "worker" if b"pyspark" in command else "python"
+    return name, resident, (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _compared(folder: Path) -> dict[str, int]:
+    """Return how many rows there are, and how many differ in anything, or stand elsewhere in the order."""
+    ours: list[tuple[bytes, str, bytes]] = []
+    for file in sorted((folder / "batch" / "pages").glob("*.parquet")):
+        for batch in pq.ParquetFile(file).iter_batches(256):
+            for row in batch.to_pylist():
+                place, report = row.pop("place"), json.loads(row.pop("dedup"))
+                ours.append((place, row["url"], _digest(row | {"dedup": report})))
+    ours.sort()
+    differing = number = 0
+    with (folder / "clean.jsonl").open("rb") as file:
+        for number, line in enumerate(file, 1):
+            row = json.loads(line)
+            is_same = number <= len(ours) and ours[number - 1][1:] == (row["url"], _digest(row))
+            differing += not is_same
+    left = sum(1 for _ in (folder / "left.jsonl").open("rb"))
+    left_ours = sum(pq.ParquetFile(one).metadata.num_rows for one in (folder / "batch" / "left_out").glob("*.parquet"))
+    differing += abs(len(ours) - number) + abs(left - left_ours)
+    return {"clean": number, "batch": len(ours), "left_out": left, "differing": differing}
+
+
+def _digest(row: dict[str, object]) -> bytes:
+    return blake2b(json.dumps(row, sort_keys=True).encode(), digest_size=16).digest()
+
+
+def _ratio(one: Cost, other: Cost) -> float:
+    return round(one.seconds / other.seconds, 2)
+
+
+def _line(name: str, cost: Cost) -> str:
+    sizes = (cost.peak_bytes, cost.java_bytes, cost.workers_bytes, cost.executor_bytes)
+    total, java, workers, executor = (round(size / 1e6) for size in sizes)
+    parts = f"all {total} MB" + (f", JVM {java} MB, workers {workers} MB, executor {executor} MB" if java else "")
+    return f"{name:<14} {cost.seconds:9.1f} s  {cost.cpu_seconds:9.1f} s CPU  peak: {parts}"
+
+
+if __name__ == "__main__":
+    main()
