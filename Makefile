@@ -13,7 +13,9 @@ help:
 	@echo "make test            all tests"
 	@echo "make lint            ruff, mypy, import-linter"
 	@echo "make format          let ruff lay out the code"
-	@echo "make bench           the benchmarks of speed and memory"
+	@echo "make bench           all benchmarks, hours of them, and their tables in docs/benchmarks.md (ARGS='--only NAME')"
+	@echo "make bench FOLDER=.. those on real pages, too"
+	@echo "make bench QUICK=1   small sizes, to try them: some minutes; changes no file"
 	@echo "make screenshots     pictures of the dashboard's pages: light, dark, on a phone"
 	@echo "make docs            docs/settings.md from the declaration, the table in docs/rest.md"
 	@echo "make clean           remove everything that was made, the environment included"
@@ -35,8 +37,7 @@ format: $(VENV)/.installed-dev
 	$(RUN) -m ruff check --fix
 
 bench: $(VENV)/.installed-dev
-	$(RUN) -m benchmarks.crawl_overhead
-	$(RUN) -m benchmarks.memory
+	$(RUN) -m benchmarks.all $(if $(QUICK),--quick) $(if $(FOLDER),--folder '$(FOLDER)') $(ARGS)
 
 screenshots: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks.screenshots $(ARGS)

@@ -2,9 +2,9 @@
 
     python -m benchmarks.all [--folder FOLDER] [--quick] [--only NAME ...] [--list]
 
-Without a folder: those that need nothing beyond this machine. FOLDER holds real pages, which are no part of this project:
-`corpus` (sites with manifest.json), `large`, `neardup`, `single`; what is not there is passed over. Results are written to
-benchmarks/results, tables and pictures to docs. With --quick small sizes are tried, and neither is touched.
+Without a folder: those that need nothing beyond this machine. FOLDER holds real pages, which are no part of this
+project: `corpus` (sites with manifest.json), `large`, `neardup`, `single`; what is not there is passed over. Results go
+to benchmarks/results, tables and pictures to docs. With --quick small sizes are tried, and neither is touched.
 """
 
 import argparse
@@ -85,7 +85,13 @@ TASKS: Final = (
     Task("template_quality_stream", ("benchmarks.template_quality {folder}/corpus --stream",), 60, needs="corpus"),
     Task("clean_large", ("benchmarks.clean_large {folder}/large",), 60, needs="large"),
     Task("single_pages", ("benchmarks.single_pages {folder}/single",), 60, needs="single"),
-    Task("near_duplicates", ("benchmarks.near_duplicates {folder}/neardup",), 240, needs="neardup"),
+    Task(
+        "near_duplicates",
+        ("benchmarks.near_duplicates {folder}/neardup --parts pairs planted texts crowded",),
+        120,
+        needs="neardup",
+    ),
+    Task("near_duplicates_cost", ("benchmarks.near_duplicates {folder}/neardup --parts cost",), 240, needs="neardup"),
     Task("spark", ("benchmarks.spark --folder {folder}/corpus --folder {folder}/large",), 240, needs="large"),
 )
 
@@ -135,7 +141,7 @@ def _run(task: Task, args: argparse.Namespace) -> bool:
         result = Path(work) / f"{task.name}.json"
         for command in _argvs(task, args, result):
             left = 60 * task.minutes - (time.monotonic() - began)
-            if (code := _ended(command, left)) != 0:
+            if (code := run_within(command, left)) != 0:
                 why = f"ended with {code}" if code is not None else f"was ended after {task.minutes} minutes"
                 print(f"{task.name} {why}; its former result stands", flush=True)
                 return False
@@ -156,7 +162,7 @@ def _argvs(task: Task, args: argparse.Namespace, result: Path) -> Iterator[list[
         yield [sys.executable, "-m", *words, *last]
 
 
-def _ended(command: Sequence[str], seconds: float) -> int | None:
+def run_within(command: Sequence[str], seconds: float) -> int | None:
     """Run a command; return its exit code, None where it took too long. Its children end with it."""
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
     try:

@@ -42,7 +42,6 @@ _ALPHABETS = (
 _EVEN, _SKEWED = "even", "skewed"
 _SKEW = 0.9
 _LOOK_EVERY_SECONDS = 0.5
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -244,11 +243,17 @@ def _seen(process: int, before: float) -> tuple[str, int, float]:
     try:
         command = Path(f"/proc/{process}/cmdline").read_bytes()
         fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-        resident = int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE_BYTES
-    except (OSError, IndexError):
+        resident = _resident(process)
+    except (OSError, IndexError, StopIteration):
         return "", 0, before
     name = "java" if b"java" in command.split(b"\0")[0] else "worker" if b"pyspark" in command else "python"
     return name, resident, (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _resident(process: int) -> int:
+    """Return how many bytes of a process are in memory; what several share, such as libraries, counts once in all."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def _compared(folder: Path) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Settings of a worker: those of the project, and what workers share. Put your own project in the place of `example`."""
+"""Settings of a worker: those of the project, here `example`, and what workers share."""
 
 import os
 import socket
@@ -22,7 +22,8 @@ DEDUP_STRICT_SHARED = os.environ.get("DEDUP_STRICT_SHARED", "0")
 DEDUP_SHARED_LEASE = os.environ.get("DEDUP_SHARED_LEASE", "60")
 DEDUP_SERVE_TOKEN = os.environ.get("DEDUP_SERVE_TOKEN", "")
 
-# Each worker writes files of its own, a new one after so many items: what a killed worker had in an open file comes again.
+# Each worker writes files of its own, a new one after so many items: those in the file that a killed worker had open
+# come again.
 _FOLDER = os.environ.get("CRAWL_OUTPUT", "output")
 _WORKER = f"{socket.gethostname()}-{os.getpid()}"
 FEEDS = {f"{_FOLDER}/{_WORKER}-%(time)s-%(batch_id)05d.jsonl": {"format": "jsonlines", "batch_item_count": 1000}}

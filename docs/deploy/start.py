@@ -19,6 +19,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 START_SECONDS = 60
@@ -135,8 +136,9 @@ def start_postgresql(processes: Processes, folder: Path, env: Mapping[str, str])
         files.mkdir(exist_ok=True)
         secret = files / "password"
         secret.write_text(password)
-        for path in (files, secret) if user else ():
-            shutil.chown(path, user, user)
+        if user:
+            for path in (files, secret):
+                shutil.chown(path, user, user)
         options = [f"--username={name}", f"--pwfile={secret}", "--auth=scram-sha-256", "--encoding=UTF8"]
         subprocess.run(
             [programs / "initdb", *options, "data"], cwd=files, check=True, stdout=subprocess.DEVNULL, **_as_user(user)
@@ -183,7 +185,7 @@ def free_port() -> int:
         return port
 
 
-def _as_user(user: str | None) -> dict[str, object]:
+def _as_user(user: str | None) -> dict[str, Any]:
     return {"user": user, "group": user, "extra_groups": []} if user else {}
 
 

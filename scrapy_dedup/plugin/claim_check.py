@@ -13,11 +13,13 @@ from scrapy_dedup.service.claims import (
     Lost,
     chunk_claims,
     document_claim,
+    lost_of,
     not_needed,
     page_claim,
     text_claims,
     title_to_wait_for,
     with_holders,
+    won_of,
 )
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.others import Found
@@ -86,10 +88,10 @@ class ClaimCheck:
         return [Wanted(*key, draft.page_key) for key in keys]
 
     async def _claim(self, draft: Draft, visit: Visit | None, wanted: list[Wanted]) -> Lost:
-        lost = await self._claims.lost(wanted)
+        found = await self._claims.ask(wanted)
         held = visit.claims if visit is not None else draft.claims
-        held |= {one.claim_key: one.owner for one in wanted if one.claim_key not in lost}
-        return lost
+        held |= won_of(wanted, found)
+        return lost_of(found)
 
     async def _alias(
         self, draft: Draft, visit: Visit, lost: Lost, sketch_of: SketchOf, agrees: Agrees
@@ -141,11 +143,11 @@ class ClaimCheck:
         found: Found,
         asks: Asks,
         settings: Settings,
-    ) -> tuple[Found, list[Wanted]]:
-        """Return what is known of a page's texts with what other workers have of them, and what it has claimed."""
+    ) -> Found:
+        """Return what is known of a page's texts, with what other workers have of them; claim the rest."""
         if not self._claims.is_strict:
             # The store knows what others have within one write.
-            return found, []
+            return found
         since, wanted = time.monotonic(), text_claims(facts, found, settings)
         lost = await self._claim(draft, visit, wanted)
         while title_to_wait_for(facts, found, lost, settings) and not self._claims.has_lease_passed(since):
@@ -154,17 +156,16 @@ class ClaimCheck:
             lost = await self._claim(draft, visit, wanted)
         found = with_holders(found, facts, lost, settings)
         if asks.drops(found):
-            return found, wanted
+            return found
         # Only now: a chunk that a page has claimed and does not give would go out nowhere.
-        chunks = chunk_claims(facts, found, settings)
-        lost = await self._claim(draft, visit, chunks)
-        return with_holders(found, facts, lost, settings), [*wanted, *chunks]
+        lost = await self._claim(draft, visit, chunk_claims(facts, found, settings))
+        return with_holders(found, facts, lost, settings)
 
-    def release(self, draft: Draft, visit: Visit | None, wanted: list[Wanted]) -> None:
+    def release(self, draft: Draft, visit: Visit | None) -> None:
         """Give back what a page that was compared does not use."""
-        if draft.comparison is not None and wanted:
-            held = visit.claims if visit is not None else draft.claims
-            self._claims.release(held, not_needed(wanted, draft.comparison))
+        held = visit.claims if visit is not None else draft.claims
+        if draft.comparison is not None and held:
+            self._claims.release(held, not_needed(list(held), draft.comparison))
 
     async def _pause(self) -> None:
         for _ in range(_TICKS_BETWEEN_LOOKS):

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Iterable
-from typing import Any
 
 from scrapy import Request
 from scrapy.core.scheduler import Scheduler
@@ -13,11 +12,12 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.plugin.claiming import Claims
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.marks import CLAIM, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder, kept_requests
 from scrapy_dedup.plugin.overrides import with_request
 from scrapy_dedup.plugin.visits import Visit
-from scrapy_dedup.service.claims import page_claim
+from scrapy_dedup.service.claims import lost_of, page_claim
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.claim_records import LeftPage, Wanted
@@ -54,8 +54,7 @@ class ClaimedRequests:
         if not self._applies(request):
             return
         wanted = self._wanted(request)
-        lost = await self._claims.lost([wanted])
-        if lost:
+        if lost_of(await self._claims.ask([wanted])):
             self.led_to_known(request)
             raise TakenByOther("dedup: another worker of this run has this page")
 
@@ -148,10 +147,10 @@ class ClaimedRequests:
 
     def _has_own_queue(self) -> bool:
         if self._own_queue is None:
-            scheduler: Any = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
-            if scheduler is None:
+            queue = EngineState(self._crawler).scheduler()
+            if queue is None:
                 return True
-            self._own_queue = type(scheduler) is Scheduler
+            self._own_queue = type(queue) is Scheduler
         return self._own_queue
 
 

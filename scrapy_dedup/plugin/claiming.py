@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +11,7 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.service.claims import Lost
+from scrapy_dedup.service.claims import lost_of
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.store.claim_records import (
     Claimant,
@@ -33,11 +33,14 @@ _MOST_KEYS: Final = 500
 _NOTED_REMEMBERED: Final = 50_000
 
 
+Found = Mapping[ClaimKey, Holder]
+
+
 @dataclass(frozen=True, slots=True)
 class _Asking:
     wanted: Sequence[Wanted]
     since: float
-    answer: Deferred[Lost]
+    answer: Deferred[Found]
 
 
 class Claims:
@@ -66,22 +69,23 @@ class Claims:
 
     # Asking.
 
-    async def lost(self, wanted: Sequence[Wanted]) -> Lost:
-        """Return which of some claims other workers have; the rest is ours."""
+    async def ask(self, wanted: Sequence[Wanted]) -> Found:
+        """Return who has each of some claims; what nobody has is ours, too."""
         if not wanted:
             return {}
         self.asked_since_idle = True
         asking = _Asking(wanted, time.monotonic(), Deferred())
         self._waiting.append(asking)
         self._begin()
-        lost = await maybe_deferred_to_future(asking.answer)
+        found = await maybe_deferred_to_future(asking.answer)
+        lost = lost_of(found)
         self._count("claims/asked", len(wanted))
         self._count("claims/waited_seconds", time.monotonic() - asking.since)
         if lost:
             self._count("claims/lost", len(lost))
         if not self.is_strict:
             self._crawl.rows += [_record(one) for one in wanted if one.claim_key not in lost]
-        return lost
+        return found
 
     def tick(self) -> None:
         """Go on where time has passed: ask again, and let go who waited for a whole lease; call it often."""
@@ -133,6 +137,7 @@ class Claims:
         return some
 
     async def _answer(self, some: list[_Asking]) -> None:
+        self._count("claims/statements", 1)
         wanted = {one.claim_key: one for asking in some for one in asking.wanted}
         try:
             found = await run_in_thread(self._find, list(wanted.values()))
@@ -145,9 +150,9 @@ class Claims:
         if taken_over := sum(holder.taken_over for holder in found.values()):
             self._count("claims/taken_over", taken_over)
         for asking in some:
-            lost = {one.claim_key: found[one.claim_key] for one in asking.wanted if one.claim_key in found}
             if not asking.answer.called:
-                asking.answer.callback({key: holder for key, holder in lost.items() if not holder.ours})
+                own = {one.claim_key: found[one.claim_key] for one in asking.wanted if one.claim_key in found}
+                asking.answer.callback(own)
 
     def _find(self, wanted: list[Wanted]) -> dict[ClaimKey, Holder]:
         """Ask the store; blocks, so call it in a thread."""

@@ -22,7 +22,7 @@ from scrapy_dedup.plugin.overrides import META_KEY, with_request
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.domain_runs import LAYER, RefusedPage, refusal_records, refused_domains, request_policy
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.errors import AwayStoreError, StoreError
 
 logger = logging.getLogger(__name__)
 
@@ -204,6 +204,9 @@ class DomainGuard:
         pages, self._pages = self._pages, []
         try:
             self._crawl.rows += await run_in_thread(refusal_records, self._crawl.store, pages, self._settings)
+        except AwayStoreError:
+            # There are no more of them than decisions are kept.
+            self._pages = pages + self._pages
         except StoreError as error:
             self._failed("Why pages were refused cannot be written down: %s", error)
         finally:

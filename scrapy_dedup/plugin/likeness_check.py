@@ -15,7 +15,6 @@ from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
 from scrapy_dedup.service.start_check import keeping_all
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.claim_records import Wanted
 from scrapy_dedup.store.errors import StoreError
 
 
@@ -40,16 +39,15 @@ class LikenessCheck:
             await self._compare(draft, visit, facts, found or Found(), settings)
 
     async def _compare(self, draft: Draft, visit: Visit | None, facts: Facts, found: Found, settings: Settings) -> None:
-        wanted: list[Wanted] = []
         if self._claims is not None:
             again = partial(self._look_again, facts, found, settings)
             drops = partial(would_drop, self._runtime.crawl.others, facts, settings=settings)
-            found, wanted = await self._claims.texts(draft, visit, facts, found, Asks(again, drops), settings)
+            found = await self._claims.texts(draft, visit, facts, found, Asks(again, drops), settings)
         # All items of a page share its fate; while this one waited, another may have decided it.
         if draft.comparison is None:
             self._runtime.crawl.compare(draft, facts, found, settings, datetime.now(UTC))
             if self._claims is not None:
-                self._claims.release(draft, visit, wanted)
+                self._claims.release(draft, visit)
 
     async def _look_again(self, facts: Facts, before: Found, settings: Settings) -> Found:
         try:

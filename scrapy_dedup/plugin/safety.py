@@ -79,8 +79,6 @@ class Safety:
         A feed that did not take one is no evidence of any other either: what its file held back may be gone, too.
         """
         slots = self._slots()
-        for slot in slots:
-            self._feeds.setdefault(slot.uri_template, _Feed()).slots.add(slot)
         for feed in self._feeds.values():
             if any(slot.filter.accepts(item) for slot in feed.slots):
                 feed.given += 1
@@ -131,7 +129,10 @@ class Safety:
             return ()
         if self._exporter is None:
             self._exporter = self._crawler.get_extension(FeedExporter)
-        return tuple(getattr(self._exporter, "slots", ()))
+        slots = tuple(getattr(self._exporter, "slots", ()))
+        for slot in slots:
+            self._feeds.setdefault(slot.uri_template, _Feed()).slots.add(slot)
+        return slots
 
     def _slot_closed(self, slot: Any) -> None:
         kind = type(slot.storage).__name__

@@ -15,6 +15,7 @@ from scrapy_dedup.core.canonical import (
     judge,
     resolve,
 )
+from scrapy_dedup.core.key_table import KeyTable
 from scrapy_dedup.core.urls import UrlRules
 
 # Two pages of a domain that is not known yet share menus and legal text that nobody has recognised as such.
@@ -24,6 +25,9 @@ AGREES_UNLEARNED_AT = 0.98
 RECENT_PAGES = 1_000
 # So many pages with different contents may declare one page canonical before it comes; a bound for templates' mistakes.
 MOST_STANDING = 5
+# Of 300 bytes each. Declarations that lead in a circle are those of a few pages that link each other, and mostly come
+# together; of a circle that is not seen, pages are left out only where their contents agree, too.
+_MOST_DECLARED = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,10 @@ class Duplicate:
 class Aliases:
     """What the pages of a run declare about each other."""
 
-    canonical_of: dict[bytes, bytes] = field(default_factory=dict)
-    """Page key to the page key that it declares canonical."""
-    claims: Counter[bytes] = field(default_factory=Counter)
+    canonical_of: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
+    """Page key to the page key that it declares canonical, of the last pages that declare another one."""
+    claims: KeyTable = field(default_factory=lambda: KeyTable("I"))
+    """How many pages declare a page canonical, of all that were declared."""
     pages: Counter[str] = field(default_factory=Counter)
     """Pages by domain."""
     recent: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
@@ -76,8 +81,11 @@ class Aliases:
         if isinstance(target, Own):
             return target
         self.canonical_of[page_key] = target.page_key
-        self.claims[target.page_key] += 1
-        evidence = Evidence(self.pages[domain], self.claims[target.page_key], self.canonical_of)
+        if len(self.canonical_of) > _MOST_DECLARED:
+            self.canonical_of.popitem(last=False)
+        claims = (self.claims.get(target.page_key) or 0) + 1
+        self.claims.put(target.page_key, claims)
+        evidence = Evidence(self.pages[domain], claims, self.canonical_of)
         return judge(declaration, evidence, policy, rules)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.core.bounded_counts import BoundedCounts
+from scrapy_dedup.core.bounded_counts import MOST_BLOCKS, BoundedCounts
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.repeats import Boilerplate, DomainAnalysisResult, ProjectAnalysisResult
@@ -47,6 +47,7 @@ class Parameters(TypedDict, total=False):
     source_groups: only pages stored under one of these.
     method: `template`, `html`, `text` or `auto`, as DEDUP_BOILERPLATE_METHOD.
     dry_run: find out, and write nothing.
+    most_blocks: different blocks that are counted in memory; with fewer, pages may be read once more.
     """
 
     threshold_pct: float | None
@@ -56,6 +57,7 @@ class Parameters(TypedDict, total=False):
     source_groups: Collection[str] | None
     dry_run: bool
     progress: Progress | None
+    most_blocks: int
 
 
 class DomainDedupService:
@@ -178,6 +180,7 @@ class _Analysis:
         self._groups = parameters.get("source_groups")
         self._writes = not parameters.get("dry_run")
         self._progress = parameters.get("progress") or _silent
+        self._most_blocks = parameters.get("most_blocks", MOST_BLOCKS)
         self._at = datetime.now(UTC)
         self._sample = SiteSample(settings.learn_pages)
         config = site_configs.get(session.connection(), project_id, domain)
@@ -224,7 +227,8 @@ class _Analysis:
             if reading.method == "template" and reading.page is not None and self._sample.wants(source.page_key):
                 self._sample.add(learned_page(source.page_key, source.url, reading.page), reading.source)
             blocks = reading.blocks(self._policy.min_block_chars)
-            counts.setdefault(reading.method, BoundedCounts()).add(block.fingerprint for block in blocks)
+            count = counts.setdefault(reading.method, BoundedCounts(self._most_blocks))
+            count.add(block.fingerprint for block in blocks)
         return counts
 
     def _settled(self, counts: Mapping[Method, BoundedCounts]) -> dict[Method, Counter[int]]:

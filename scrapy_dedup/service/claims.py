@@ -1,7 +1,7 @@
 """What a page claims before it is fetched and before it goes out, and what a lost claim means for it."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +26,22 @@ from scrapy_dedup.store.page_records import HOLDING, Twin
 _KEY_BYTES: Final = 16
 Lost = Mapping[ClaimKey, Holder]
 """Who has what this worker wanted."""
+
+
+def lost_of(found: Mapping[ClaimKey, Holder]) -> dict[ClaimKey, Holder]:
+    """Return what other workers have."""
+    return {key: holder for key, holder in found.items() if not holder.ours}
+
+
+def won_of(wanted: Iterable[Wanted], found: Mapping[ClaimKey, Holder]) -> dict[ClaimKey, bytes]:
+    """Return what is a page's own now, and its key: another page of the same worker may have the rest."""
+    holders = {one.claim_key: found.get(one.claim_key) for one in wanted}
+    owners = {one.claim_key: one.owner for one in wanted}
+    return {
+        key: owners[key]
+        for key, holder in holders.items()
+        if holder is None or (holder.ours and holder.owner == owners[key])
+    }
 
 
 def page_claim(page_key: bytes, callback: str, own_part: bytes = b"") -> ClaimKey:
@@ -143,9 +159,8 @@ def failed_records(held: dict[ClaimKey, bytes]) -> list[ClaimChange]:
     return [*done_records(pages), *released]
 
 
-def not_needed(wanted: list[Wanted], comparison: Comparison) -> list[ClaimKey]:
-    """Return which claims of a page it does not use: it is left out, or some of its chunks are."""
-    if comparison.dropped:
-        return [one.claim_key for one in wanted]
-    held = {one.key for one in comparison.chunks.chunks if one.state in HOLDING}
-    return [one.claim_key for one in wanted if one.kind is Kind.CHUNK and one.key not in held]
+def not_needed(held: Iterable[ClaimKey], comparison: Comparison) -> list[ClaimKey]:
+    """Return which of the texts that a page has it does not use: it is left out, or some of its chunks are."""
+    given = {one.key for one in comparison.chunks.chunks if one.state in HOLDING}
+    unused = (Kind.TITLE, Kind.TEXT) if comparison.dropped else ()
+    return [key for key in held if key.kind in unused or (key.kind is Kind.CHUNK and key.key not in given)]

@@ -122,13 +122,10 @@ def check(archive: Path, manifest: Manifest, progress: Progress) -> None:
     """
     digest, size = hashlib.sha256(), 0
     with _members(archive) as members, members.open(_STORE) as member:
-        try:
-            for part in _parts(member):
-                digest.update(part)
-                size += len(part)
-                progress(len(part))
-        except (zipfile.BadZipFile, EOFError) as error:
-            raise _damaged(archive, error) from error
+        for part in _parts(member):
+            digest.update(part)
+            size += len(part)
+            progress(len(part))
     if (size, digest.hexdigest()) != (manifest.packed_bytes, manifest.sha256):
         raise _damaged(archive, "its bytes are not those that were written")
 
@@ -145,16 +142,13 @@ def unpack(archive: Path, manifest: Manifest, file: Path, progress: Progress) ->
         raise BackupError(f"{archive}: it unpacks to {manifest.size_bytes} bytes, and {free} are free in {file.parent}")
     size = 0
     with _members(archive) as members, members.open(_STORE) as member, file.open("xb") as target:
-        try:
-            with zstd.ZstdFile(member) as unpacked:
-                for part in _parts(unpacked):
-                    size += len(part)
-                    if size > manifest.size_bytes:
-                        raise _damaged(archive, "it unpacks to more than it says")
-                    target.write(part)
-                    progress(len(part))
-        except (zstd.ZstdError, zipfile.BadZipFile, EOFError) as error:
-            raise _damaged(archive, error) from error
+        with zstd.ZstdFile(member) as unpacked:
+            for part in _parts(unpacked):
+                size += len(part)
+                if size > manifest.size_bytes:
+                    raise _damaged(archive, "it unpacks to more than it says")
+                target.write(part)
+                progress(len(part))
     if size != manifest.size_bytes:
         raise _damaged(archive, "it unpacks to less than it says")
 
@@ -178,7 +172,10 @@ def _members(archive: Path) -> Iterator[zipfile.ZipFile]:
                 raise BackupError(f"{archive}: it is no backup. Take a file that `scrapy dedup backup` wrote.")
             if any(member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1 for member in found):
                 raise _damaged(archive, "its members are packed in another way")
-            yield members
+            try:
+                yield members
+            except (zipfile.BadZipFile, EOFError, zstd.ZstdError) as error:
+                raise _damaged(archive, error) from error
 
 
 def _loaded(archive: Path, members: zipfile.ZipFile) -> Mapping[str, Any]:
@@ -187,7 +184,7 @@ def _loaded(archive: Path, members: zipfile.ZipFile) -> Mapping[str, Any]:
     try:
         with members.open(_MANIFEST) as member:
             values = json.loads(member.read(_MOST_MANIFEST_BYTES + 1))
-    except (zipfile.BadZipFile, EOFError, ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(archive, error) from error
     if not isinstance(values, dict):
         raise _damaged(archive, "its manifest is no object")
@@ -195,7 +192,14 @@ def _loaded(archive: Path, members: zipfile.ZipFile) -> Mapping[str, Any]:
 
 
 def _manifest(archive: Path, values: Mapping[str, Any]) -> Manifest:
-    kinds = {"made_at": str, "version": str, "schema": str, "database": str, "sha256": str, "projects": list}
+    kinds: dict[str, type] = {
+        "made_at": str,
+        "version": str,
+        "schema": str,
+        "database": str,
+        "sha256": str,
+        "projects": list,
+    }
     kinds |= {"format": int, "size_bytes": int, "packed_bytes": int, "rows": dict}
     for name, kind in kinds.items():
         if not isinstance(values.get(name), kind):

@@ -3,7 +3,6 @@
 import json
 from base64 import b64encode
 from collections.abc import Sequence
-from random import Random
 from typing import Any
 
 from tests.hospital.site import FEW, addresses, site
@@ -35,22 +34,22 @@ def a_page(domain: str, path: str, text: str, title: str = "", head: str = "") -
     return {"url": f"https://{domain}/{path}", "html": html}
 
 
-def _text(seed: str, words: int = 120) -> str:
-    return f"<p>{prose(Random(seed), words)}</p>"
+def _text(seed: str, sentences: int = 6) -> str:
+    return f"<p>{prose(seed, sentences)}</p>"
 
 
 def _mixed() -> list[Any]:
     rows: list[Any] = [a_page(one, f"{n}", _text(f"{one} {n}") * 2) for one in _SHOPS for n in range(7)]
-    shared, long = _text("shared"), _text("long", 400)
+    shared, long = _text("shared"), _text("long", 30)
     rows += [a_page(one, "same-text", shared, f"Shared at {one}") for one in _SHOPS]
-    rows += [a_page(one, "part", shared + _text(f"own {one}", 300)) for one in _SHOPS]
+    rows += [a_page(one, "part", shared + _text(f"own {one}", 12)) for one in _SHOPS]
     rows += [a_page(one, "edition", f"{long}<p>Edition of {one}</p>", f"Edition {one}") for one in _SHOPS]
     link = '<link rel=canonical href="/0">'
     rows += [a_page(one, "alias", _text(f"{one} 0") * 2, "About 0", link) for one in _SHOPS]
     rows += [a_page("tea.example", f"copy{n}", _text("tea.example 1") * 2, "About 1") for n in range(2)]
     rows += [a_page("tea.example", f"list{n}", _text(f"list {n}"), "List") for n in range(5)]
     absent = '<link rel=canonical href="/absent">'
-    rows += [a_page("tea.example", f"absent{n}", _text("absent", 150), f"Absent {n}", absent) for n in range(2)]
+    rows += [a_page("tea.example", f"absent{n}", _text("absent", 8), f"Absent {n}", absent) for n in range(2)]
     rows += [a_page("small.example", f"{n}", _text(f"small {n}")) for n in range(2)]
     twice = a_page("tea.example", "2", _text("tea.example 2") * 2)
     rows += [twice, twice | {"url": twice["url"] + "?utm_source=x"}]
@@ -68,4 +67,4 @@ def _mixed() -> list[Any]:
 
 
 MIXED = _mixed()
-"""Three shops: the same texts, parts, editions and brochures at each, other addresses, titles in common, and no pages."""
+"""Three shops with texts, parts, editions and brochures in common, other addresses of pages, and what is no page."""

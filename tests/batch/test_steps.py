@@ -77,7 +77,7 @@ def test_so_it_does_on_a_site_with_every_kind_of_repetition() -> None:
     assert batch.left
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.permutations(MIXED), st.integers(1, 9))
 def test_so_it_does_in_any_order_and_in_any_number_of_parts(rows: list[Any], parts: int) -> None:
     check(rows, parts)

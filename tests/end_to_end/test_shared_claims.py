@@ -15,8 +15,8 @@ from tests.alias_site import alias_site
 from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.test_aliases import stored_titles, titles_of
-from tests.server import WebServer, serving
-from tests.sites import interleaved, pages_of
+from tests.server import Answer, WebServer, serving
+from tests.sites import html_page, interleaved, pages_of
 
 pytestmark = pytest.mark.crawl
 
@@ -113,3 +113,22 @@ def test_two_workers_give_each_page_with_several_addresses_once(
 
         assert [crawl.errors for crawl in crawls] == [[], []]
         assert stored_titles(*crawls) == titles_of(server)
+
+
+def test_two_workers_that_meet_the_same_texts_give_each_once(
+    make_project: Callable[..., Project], database: str
+) -> None:
+    settings = STRICT | {"DEDUP_DATABASE_URL": database, "DEDUP_BOILERPLATE_ENABLED": False}
+    texts = range(24)
+    with serving(
+        1, lambda origins: {f"{origins[0]}/{way}{n}": Answer(html_page(n)) for n in texts for way in "ab"}
+    ) as server:
+        lists = [" ".join(url for url in server.site if f"/{way}" in url[8:]) for way in "ab"]
+        running = [
+            make_project(f"p{n}", **settings).start("pages", "-a", f"start={urls}") for n, urls in enumerate(lists)
+        ]
+        crawls = [one.finish() for one in running]
+
+    assert [crawl.errors for crawl in crawls] == [[], []]
+    assert Counter(Counter(line["cleaned"] for crawl in crawls for line in crawl.stored).values()) == {1: len(texts)}
+    assert sum(crawl.sum("title/dropped") + crawl.sum("duplicate/dropped") for crawl in crawls) == len(texts)

@@ -25,6 +25,7 @@ class Slot:
 
     def __init__(self, uri: str, accepts: type[ItemFilter] = ItemFilter) -> None:
         self.uri = uri
+        self.uri_template = uri.rstrip("0123456789")
         self.filter = accepts({})
         self.storage = FileFeedStorage(uri)
         self.itemcount = 1
@@ -230,3 +231,46 @@ def test_crawl_without_feeds_has_none() -> None:
     feeds.scrape("x")
 
     assert feeds.written == [a_sight("x")]
+
+
+@pytest.mark.parametrize("batch", [100, 2, 1], ids=["one-file", "files-of-two", "files-of-one"])
+@pytest.mark.parametrize("fails", [None, 0, 1, 4], ids=["none", "the-first", "the-second", "the-last"])
+def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
+    feeds: Feeds, batch: int, fails: int | None
+) -> None:
+    """Scrapy logs the exporter's exception, and closes the feed as if nothing had been."""
+    made = iter(range(100))
+
+    def new_slot() -> Slot:
+        slot = Slot(f"feed{next(made)}")
+        slot.itemcount = 0
+        feeds.open(slot)
+        return slot
+
+    open_slot = new_slot()
+
+    def export(item: dict[str, Any]) -> None:
+        nonlocal open_slot
+        if item["number"] == fails:
+            raise OSError("no space left on device")
+        open_slot.itemcount += 1
+        if open_slot.itemcount >= batch:
+            closing, open_slot = open_slot, new_slot()
+            feeds.end(closing)
+
+    feeds.crawler.signals.connect(export, signals.item_scraped, weak=False)
+    feeds.crawler.signals.send_catch_log(signals.spider_opened)
+    for number in range(5):
+        slots = feeds.safety.feeds_of({"number": number})
+        feeds.crawler.signals.send_catch_log(signals.item_scraped, item={"number": number})
+        feeds.put(str(number), slots)
+    if open_slot.itemcount:
+        feeds.end(open_slot)
+
+    released = feeds.released
+    if fails is None:
+        assert {record.page_key for record in released} == {a_sight(str(number)).page_key for number in range(5)}
+        assert feeds.counts["ack/not_taken"] == 0
+        return
+    assert a_sight(str(fails)) not in released
+    assert feeds.counts["ack/not_taken"] == 1

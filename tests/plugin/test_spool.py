@@ -5,6 +5,7 @@ import pytest
 from scrapy_dedup.plugin import spool
 from scrapy_dedup.plugin.spool import Spool
 from scrapy_dedup.store.records import GoneRecord, Record
+from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_sight, a_visit
 
 EVERY_KIND: list[Record] = [
@@ -37,3 +38,30 @@ def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path, monke
     assert len(waiting._records) < spool._IN_MEMORY
     assert list(tmp_path.iterdir()) == []
     waiting.close()
+
+
+def test_what_a_full_disk_does_not_take_stays_in_memory_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    records = EVERY_KIND * 450
+    with small_disk(tmp_path / "disk", 50 * 4_096) as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk.folder))
+        waiting = Spool()
+        for start in range(0, len(records), 7):
+            waiting.add(records[start : start + 7])
+
+        assert list(waiting.take()) == records
+        assert disk.free_bytes == 50 * 4_096
+    assert not waiting.is_given_up
+    assert len(caplog.records) == 1
+
+
+def test_too_much_for_memory_and_disk_is_given_up_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_disk(tmp_path / "disk", 100_000) as disk:
+        monkeypatch.setattr("tempfile.tempdir", str(disk.folder))
+        waiting = Spool(most_in_memory=1_000)
+        for number in range(5_000):
+            waiting.add([a_visit(number)])
+
+        assert waiting.is_given_up
+        assert list(waiting.take()) == []

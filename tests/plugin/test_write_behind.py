@@ -10,9 +10,12 @@ import pytest
 
 from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.crawl import Crawl
+from scrapy_dedup.service.waiting_rows import RowBounds
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.errors import AwayStoreError, FullStoreError
+from scrapy_dedup.store.records import Record
 from scrapy_dedup.store.store import Store
-from tests.store.builders import NOON, a_document
+from tests.store.builders import NOON, a_document, document_of
 
 
 @pytest.fixture
@@ -129,3 +132,113 @@ def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: P
 
     assert documents(path) == 2
     assert counts == {"store/rows": 2, "store/rows_given_up": 1}
+
+
+def test_what_waits_is_written_in_order_and_in_parts(crawl: Crawl) -> None:
+    """A whole outage in one transaction would keep others from writing for as long as it takes."""
+    batches: list[int] = []
+
+    async def work() -> None:
+        writer = WriteBehind(crawl, 500, lambda _what, n: batches.append(n))
+        crawl.rows += [a_document(n % 3, title=str(n)) for n in range(5_000)]
+        await writer.catch_up()
+        assert crawl.rows == []
+
+    asyncio.run(work())
+
+    assert batches == [2_000, 2_000, 1_000]
+    assert {document_of(crawl.store, n).title for n in range(3)} == {"4999", "4998", "4997"}
+
+
+def test_while_the_store_fails_only_begin_tries_again(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        writer = a_writer(crawl, counts, every_rows=1)
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            crawl.rows.append(a_document(0))
+            await writer.catch_up()
+            for n in range(1, 50):
+                crawl.rows.append(a_document(n))
+                writer.if_due()
+            await asyncio.sleep(0)
+            assert len(crawl.rows) == 50
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert counts == {"store/errors": 1, "store/rows": 50}
+    assert documents(path) == 50
+
+
+def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        bounds = RowBounds(rows=20)
+        writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
+        with closing(sqlite3.connect(path)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            crawl.rows.append(a_document(0))
+            await writer.catch_up()
+            for n in range(1, 100):
+                crawl.rows.append(a_document(n))
+                writer.if_due()
+                assert len(crawl.rows) <= 20
+        assert writer.has_given_up
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert counts["store/rows_given_up"] + counts["store/rows"] == 100
+    with closing(sqlite3.connect(path)) as store:
+        left = [url for (url,) in store.execute("SELECT url FROM documents")]
+    assert set(left) == {a_document(n).url for n in range(100 - len(left), 100)}
+
+
+def test_server_that_is_away_at_the_end_is_waited_for(crawl: Crawl, path: Path) -> None:
+    """It may be restarted just then."""
+    counts: Counter[str] = Counter()
+    tries = 0
+
+    class Returning:
+        def write(self, rows: list[Record]) -> None:
+            nonlocal tries
+            tries += 1
+            if tries < 3:
+                raise AwayStoreError("away")
+            crawl.store.write(rows)
+
+    async def work() -> None:
+        away = Crawl(Returning(), crawl.run, crawl.settings, lambda _what, _n: None)  # type: ignore[arg-type]
+        away.rows += [a_document(n) for n in range(3)]
+        await WriteBehind(away, 1, lambda what, n: counts.update({what: n}), patience=timedelta(seconds=60)).end()
+
+    asyncio.run(work())
+
+    assert counts == {"store/errors": 2, "store/rows": 3}
+    assert documents(path) == 3
+
+
+def test_full_disk_is_told_once_until_there_is_room(crawl: Crawl) -> None:
+    full = FullStoreError("the disk is full", 0)
+    answers: list[FullStoreError | None] = [full, full, None, full, None]
+    told: list[int] = []
+
+    class SmallStore:
+        def write(self, _rows: list[Record]) -> None:
+            answer = answers.pop(0)
+            if answer is not None:
+                raise answer
+
+    async def work() -> None:
+        small = Crawl(SmallStore(), crawl.run, crawl.settings, lambda _what, _n: None)  # type: ignore[arg-type]
+        writer = WriteBehind(small, 1, lambda _what, _n: None, on_full=lambda _error, waiting: told.append(waiting))
+        for n in range(5):
+            small.rows.append(a_document(n))
+            await writer.catch_up()
+
+    asyncio.run(work())
+
+    assert told == [1, 1]

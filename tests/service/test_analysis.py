@@ -71,6 +71,20 @@ class TestOneDomain:
         assert row["blocks_total"] == expected.blocks_total
         assert row["bytes_removed_avg"] == result.bytes_removed_total // 10
 
+    @pytest.mark.parametrize("footers", range(4, 11))
+    def test_what_it_holds_in_memory_changes_nothing(self, store: Store, project: ProjectStore, footers: int) -> None:
+        """Blocks in doubt are counted again, exactly."""
+        own = [[f"{unique(name)} {part}" for part in range(3)] for name in range(10)]
+        contents = [text_page(n, BANNER, *own[n], *([FOOTER] if n < footers else [])) for n in range(10)]
+        put(project, {a_url(name): text for name, text in enumerate(contents)}, field="content")
+
+        exact = analyze(store, project)
+        texts = [cleaned(project, name) for name in range(10)]
+        bounded = analyze(store, project, most_blocks=9)
+
+        assert bounded == exact
+        assert [cleaned(project, name) for name in range(10)] == texts
+
     def test_html_loses_the_blocks_that_repeat_at_one_place(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(6), BANNER, "Menu")
 

@@ -4,6 +4,7 @@ import uuid
 import pytest
 from sqlalchemy import text
 
+from scrapy_dedup.store.claim_records import Kind, Wanted
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
@@ -16,6 +17,7 @@ from scrapy_dedup.store.repositories import (
     ProjectRepository,
     SourceRepository,
 )
+from scrapy_dedup.store.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import DecisionCount, DomainFigures
 from scrapy_dedup.store.url_parameters import StoredParameter
@@ -290,7 +292,9 @@ class TestFigures:
 def fill(project: ProjectStore) -> None:
     """Write rows into every table."""
     keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
-    keeper.begin_run(spider="site", jobdir=None, started_at=NOON)
+    keeper.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
+    assert keeper.claimant is not None
+    keeper.claim(keeper.claimant, [Wanted(Kind.PAGE, a_key(1), a_key(1))])
     keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
     keeper.write([a_signature(), a_layout_count()])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
@@ -299,6 +303,10 @@ def fill(project: ProjectStore) -> None:
         found = DiscoverySession(session_id=uuid.uuid4(), project_id=project.id, name="one", started_at=NOON)
         named = {"project_id": project.id, "domain_name": DOMAIN}
         url = {"url": "https://www.example.com/a", "engine": "one", "outcome": "new", "session_id": found.session_id}
+        scope = SeenScope(project_id=project.id, name="night", begun_at=NOON)
+        session.add(scope)
+        session.flush()
+        session.add(SeenUrl(scope_id=scope.id, fingerprint=a_key(1)))
         session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), Candidate(**url, **named)])
         session.commit()
     project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))

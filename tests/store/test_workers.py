@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 from sqlalchemy import URL
 
+from scrapy_dedup.service.departures import INCOMPLETE, incomplete_domains, seen_by_all
+from scrapy_dedup.store.claim_records import Kind, Wanted
 from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Ending, Run
 from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, a_crawled_url, a_document, a_key, a_sight
 
 ROOT = str(Path(__file__).parents[2])
 LONG = timedelta(minutes=5)
@@ -158,26 +161,67 @@ def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Beg
 
 
 @pytest.mark.parametrize(
-    ("shares_queue", "status", "doubt"),
-    [
-        pytest.param(True, "finished", None, id="one-queue"),
-        pytest.param(
-            False, "finished", "a worker with a queue of its own was lost and stopped", id="queues-of-their-own"
-        ),
-    ],
+    ("shares_queue", "doubt"),
+    [(True, None), (False, "a worker with a queue of its own was lost and stopped")],
+    ids=["one-queue", "queues-of-their-own"],
 )
-def test_a_run_is_finished_if_nothing_was_left_undone(
-    begin: Begin,
-    shares_queue: bool,
-    status: RunStatus,
-    doubt: str | None,
+def test_what_was_in_the_queue_of_a_worker_that_is_gone_is_known_where_all_have_one(
+    begin: Begin, *, shares_queue: bool, doubt: str | None
 ) -> None:
     stopped, last = begin(), begin(hours=1)
     begin(lease=SHORT, hours=2)
     leave(stopped, "stopped")
     time.sleep(SHORT.total_seconds() * 2)
 
-    assert leave(last, shares_queue=shares_queue) == Ending(is_last=True, status=status, doubt=doubt)
+    assert leave(last, shares_queue=shares_queue) == Ending(is_last=True, status="finished", doubt=doubt)
+
+
+@pytest.mark.parametrize("taken_over", [True, False])
+def test_a_run_is_finished_if_others_did_what_a_dead_worker_had(begin: Begin, *, taken_over: bool) -> None:
+    other, dead = begin(), begin(lease=SHORT, hours=1)
+    page = Wanted(Kind.PAGE, a_key(1), a_key(1))
+    assert other.claimant is not None
+    assert dead.claimant is not None
+    dead.claim(dead.claimant, [page])
+    time.sleep(SHORT.total_seconds() * 2)
+    if taken_over:
+        assert other.claim(other.claimant, [page])[page.claim_key].ours
+
+    ending = leave(other, shares_queue=True)
+
+    assert ending.is_last
+    assert (ending.status, ending.doubt is None) == (("finished", True) if taken_over else ("stopped", False))
+
+
+def test_pages_that_any_worker_met_are_not_missing(store: Store, begin: Begin) -> None:
+    """Whatever its clock said, and whether or not it knows that the page's items are safe; but not one that is gone."""
+    before = store.project("shop")
+    before.begin_run(spider="site", jobdir=None, started_at=a_time(-24))
+    names = ("seen", "asked", "gone", "unmet")
+    before.write([a_document(name, updated_at=a_time(-24), last_seen_at=a_time(-24)) for name in names])
+    one, late = begin(), begin(hours=1)
+    assert one.claimant is not None
+    one.write([a_sight("seen", at=a_time(-5)), a_crawled_url("gone", http_status=404, last_crawled_at=a_time(1))])
+    one.claim(one.claimant, [Wanted(Kind.PAGE, a_key(name), a_key(name)) for name in ("asked", "gone")])
+
+    missing = late.missing_pages(run_of(late).id, [DOMAIN], shared=True)
+
+    assert {page.page_key for page in missing} == {a_key("gone"), a_key("unmet")}
+
+
+def test_domains_are_whole_if_no_worker_says_otherwise_and_few_urls_failed(begin: Begin) -> None:
+    one, other = begin(), begin(hours=1)
+    run_id = run_of(one).id
+    for worker, urls in ((one, "12"), (other, "345")):
+        worker.write([a_crawled_url(name, domain="whole.example") for name in urls])
+        worker.write([a_crawled_url(("f", name), domain="failing.example", status="failed") for name in urls])
+        worker.write([a_crawled_url(("s", name), domain="sitemap.example") for name in urls])
+    one.report_run(run_id, {INCOMPLETE: ["sitemap.example"]}, a_time())
+
+    assert seen_by_all(other, run_id, 0.1) == ["whole.example"]
+
+    other.report_run(run_id, {INCOMPLETE: incomplete_domains([], rows_lost=True)}, a_time())
+    assert seen_by_all(other, run_id, 0.1) == []
 
 
 def test_a_run_whose_last_worker_is_stopped_is_stopped(begin: Begin) -> None:

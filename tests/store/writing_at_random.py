@@ -88,7 +88,7 @@ def main(url: str, worker: int, turns: int) -> None:
     with Store.open(url, timeout=timedelta(seconds=60)) as store:
         project = store.project("shop")
         project.begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job="night")
-        order = random.Random(worker)  # noqa: S311 (an order, no secret)
+        order = random.Random(worker)
         for turn in range(turns):
             turn_of(project, worker, turn, order)
 

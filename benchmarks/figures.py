@@ -1,0 +1,280 @@
+"""What stands in each block of docs/benchmarks.md: from results to lines of Markdown."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from benchmarks import growth_picture
+from benchmarks.cells import bold, median, plain, rounded, table, verdict
+
+GROWTH: Final = ("pages_1000", "pages_10000", "pages_100000", "million_pages")
+_NOT_RUN: Final = "not run"
+
+Results = Mapping[str, dict[str, Any]]
+Lines = Iterator[str]
+
+
+_PEERS: Final = {"scrapy_dedup": "**scrapy-dedup**", "fallback": "scrapy-dedup, page by page"}
+
+
+def _peers(results: Results) -> Lines:
+    methods = results["beside_peers"]["figures"]["mean"]
+    columns = ("precision", "recall", "f1", "loss", "noise", "worst_f1")
+    rows = [
+        (_PEERS.get(name, name), *(bold(f"{found[column]:.3f}", name == "scrapy_dedup") for column in columns))
+        for name, found in sorted(methods.items(), key=lambda one: (one[0] not in _PEERS, -one[1]["f1"]))
+    ]
+    target = ("*target*", *(f"*{number}*" for number in ("0.983", "0.994", "0.988", "0.008", "0.012", "0.950")))
+    head = ("method", "precision", "recall", "F1", "content lost", "noise left", "worst site F1")
+    yield from table(head, [*rows, target])
+
+
+def _sites(results: Results) -> Lines:
+    figures = results["beside_peers"]["figures"]
+    peers = [name for name in figures["mean"] if name not in _PEERS]
+    head = ("site", "pages", "precision", "recall", "**F1**", "page by page", *peers)
+    rows = []
+    for site, found in sorted(figures["sites"].items(), key=lambda one: (one[1]["scrapy_dedup"]["f1"], one[0])):
+        ours = found["scrapy_dedup"]
+        name = f"{site} *(disputed)*" if site in figures["doubtful"] else site
+        numbers = [f"{ours['precision']:.3f}", f"{ours['recall']:.3f}", f"**{ours['f1']:.3f}**"]
+        rows.append((name, ours["pages"], *numbers, *(f"{found[one]['f1']:.3f}" for one in ("fallback", *peers))))
+    yield from table(head, rows)
+
+
+_WAYS: Final = {
+    "bare parse": "bare parse (lexbor)",
+    "blocks": "parse and blocks",
+    "blocks, fingerprints": "parse, blocks and their fingerprints (what a crawl needs)",
+    "scrapy_dedup": "**scrapy-dedup**: parse, cut, text, title, date, author",
+}
+
+
+def _speed(results: Results) -> Lines:
+    figures = results["clean_speed"]["figures"]
+    for pages in ("all pages", "pages of known layouts"):
+        found = figures[pages]
+        yield from (f"**{pages.capitalize()} ({found['pages']})**", "")
+        rows = [
+            (
+                _WAYS.get(name, name),
+                f"{one['ms_a_page']:.2f}",
+                f"{one['pages_a_second']:.0f}",
+                f"{one['times_ours']:.2f}",
+            )
+            for name, one in found["ways"].items()
+        ]
+        yield from table(("", "ms a page", "pages a second", "ours is faster by"), rows)
+        yield ""
+    known = figures["pages of known layouts"]
+    faster = known["ways"].get("trafilatura", {}).get("times_ours", 0.0)
+    yield (
+        f"A page of a known layout is cut {faster:.1f} times as fast as trafilatura extracts it"
+        f" (target: 20{verdict(faster >= 20)}), in {known['over_bare_parse']:.1f} times the bare parse"
+        f" (target: 4{verdict(known['over_bare_parse'] <= 4)})."
+    )
+
+
+def _clean_large(results: Results) -> Lines:
+    found = results["clean_large"]["figures"]
+    head = ("pages", "pages a second of CPU", "of the speed of known layouts in memory", "peak memory", "after a kill")
+    same = "the same file" if found["same_after_kill"] else "**another file**"
+    share, peak = f"{found['share']:.2f} (target 0.7)", f"{found['peak_mb']:.0f} MB (target 500)"
+    yield from table(head, [(f"{found['pages']:,}", f"{found['pages_a_second']:.0f}", share, peak, same)])
+
+
+_LAYERS: Final = {
+    "url and canonical": "`url` and `canonical`",
+    "and boilerplate": "and `boilerplate`",
+    "and patterns": "and `patterns`",
+    "and title, duplicate": "and `title`, `duplicate`",
+    "and near_duplicate": "and `near_duplicate`",
+    "and chunk: the default": "and `chunk`: the default",
+    "all layers": "all, with `DEDUP_LANGUAGES`",
+}
+
+
+def _overhead(results: Results) -> Lines:
+    ways = results["crawl_overhead"]["figures"]["ways"]
+    rows = []
+    for name, label in _LAYERS.items():
+        if name in ways:
+            ratio = ways[name]["median_ratio"][0]
+            goal = f" (target: 1.6{verdict(ratio <= 1.6)})" if name == "all layers" else ""
+            bare, ours = (median(ways[name][one]) for one in ("bare_ms", "with_ms"))
+            rows.append((label + goal, f"{bare:.1f}", f"{ours:.1f}", f"{ratio:.2f}"))
+    yield from table(("layers", "bare Scrapy, ms", "with the add-on, ms", "ratio"), rows)
+    whole = ways.get("all layers", {})
+    layers = [
+        f"{name.removeprefix('layer_').removesuffix('_ms')} {median(found):.1f}"
+        for name, found in whole.items()
+        if name.startswith("layer_")
+    ]
+    if layers:
+        yield from ("", f"By the layers' own count, in ms a page: {', '.join(layers)}.")
+
+
+def _recrawl(results: Results) -> Lines:
+    rows = []
+    names = {"bare": "bare Scrapy", "first": "first crawl", "second": "second", "third": "third"}
+    for server, crawls in results["recrawl_overhead"]["figures"]["servers"].items():
+        for crawl, found in crawls.items():
+            cpu = f"{median(found['cpu_ms_a_page']):.1f} ({found['median_ratio']:.2f})"
+            counts = (f"{found['bytes'] / 1e6:.1f}", f"{found['callbacks']:,}", f"{found['items']:,}")
+            rows.append((server, names.get(crawl, crawl), cpu, *counts))
+    head = ("site with", "crawl", "CPU, ms a page (of bare)", "MB fetched", "callbacks", "items")
+    yield from table(head, rows)
+
+
+_COMPARED: Final = {
+    "ours": "**scrapy-dedup**: sketch, bands, exact",
+    "datasketch": "datasketch, LSH and exact, same shingles",
+    "datasketch, estimate": "datasketch, its estimate",
+}
+
+
+def _near_duplicates(results: Results) -> Lines:
+    low, high = (results["near_duplicates"]["figures"]["pairs"][limit]["methods"] for limit in ("0.8", "0.9"))
+    rows = [
+        (
+            _COMPARED.get(name, name),
+            f"{low[name]['f1']:.3f}",
+            f"{high[name]['f1']:.3f}",
+            rounded(low[name]["pages_a_second"]),
+        )
+        for name in low
+    ]
+    yield from table(("", "F1 against exact Jaccard 0.8", "at 0.9", "pages a second"), rows)
+
+
+def _near_duplicates_cost(results: Results) -> Lines:
+    rows = []
+    for kind, parts in results["near_duplicates_cost"]["figures"]["cost"].items():
+        for one in parts:
+            times = (f"{one['lookup_ms']:.2f}", f"{one['slowest_lookup_ms']:.2f}", f"{one['write_ms']:.2f}")
+            rows.append((f"{one['stored']:,}, {kind.replace('_', ' ')}", *times, f"{one['bytes_a_page']:,.0f}"))
+    head = ("pages in the store (SQLite)", "lookup, ms CPU", "slowest", "write", "bytes a page")
+    yield from table(head, rows)
+
+
+_FILTERS: Final = {
+    "scrapy": "Scrapy's `RFPDupeFilter`",
+    "hexadecimal": "the same before Scrapy 2.19",
+    "store": "**`scrapy_dedup.StoreDupeFilter`**",
+}
+
+
+def _seen(results: Results) -> Lines:
+    figures = results["seen_urls"]["figures"]
+    yield from (f"{figures['urls']:,} URLs, DEDUP_SEEN_CAPACITY {figures['capacity']:,}:", "")
+    rows = []
+    for kind, found in figures["filters"].items():
+        memory = f"{found['bytes_a_url']:.2f}"
+        if kind == "store":
+            memory = f"**{memory}** (target: 2.5{verdict(found['bytes_a_url'] <= 2.5)})"
+        times = (f"{found[one] / 1000:.1f}" for one in ("new_ns", "known_ns", "menu_ns"))
+        rows.append((_FILTERS[kind], memory, *times, f"{found['seconds']:.0f}"))
+    head = ("", "bytes a URL in memory", "a new URL, µs", "a known one", "one in a menu", "seconds in all")
+    yield from table(head, rows)
+    if store := figures["filters"].get("store"):
+        yield ""
+        yield (
+            "No new URL was held back, and no known one passed. Beside memory"
+            f" {store['file_bytes'] / figures['urls']:.0f} bytes a URL in the store's file. Writing took"
+            f" {store['writing_seconds']:.0f} s (in a crawl: in a thread), reading all of them at a resume"
+            f" {store['loading_seconds']:.0f} s."
+        )
+
+
+def _growth(results: Results) -> Lines:
+    rows = []
+    for name in GROWTH:
+        if name not in results:
+            rows.append((name.replace("_", " "), *[_NOT_RUN] * 5))
+            continue
+        found = results[name]["figures"]
+        rows.append(
+            (
+                f"{found['pages']:,}",
+                f"{found['cpu_ms_a_page']:.1f}",
+                f"{found['cpu_ms_a_page'] - found['cpu_ms_of_making_a_page']:.1f}",
+                f"{found['last_tenth_to_first_by_cpu']:.2f}",
+                f"{found['peak_mb']:.0f}",
+                f"{found['store_bytes_a_page']:,.0f}",
+            )
+        )
+    head = (
+        "pages",
+        "CPU, ms a page",
+        "without making them",
+        "last tenth / first, pages a second",
+        "peak, MB",
+        "store, bytes a page",
+    )
+    yield from table(head, rows)
+    if len(points_of(results)) > 1:
+        yield from ("", "![Cost as the work grows: time and memory a page](growth.svg)")
+
+
+def _large_domain(results: Results) -> Lines:
+    figures = results["large_domain"]["figures"]
+    found = figures["whole"]
+    rows = [
+        ("memory", f"{found['memory_mb']:.1f} MB", "25 MB"),
+        ("blocks that repeat", f"{found['boilerplate']:,}", ""),
+        ("in doubt", f"{found['doubtful']:,}", ""),
+        ("decisions that exact counting makes otherwise", found["wrong"], "0"),
+        ("a forgotten block was at most on", f"{found['floor']:,} pages", ""),
+    ]
+    yield from table((f"{figures['pages']:,} pages of one domain", "", "target"), rows)
+
+
+def _crawlers(results: Results) -> Lines:
+    outcomes = results["many_crawlers"]["figures"]["outcomes"]
+    skipped = ("name",)
+    rows = [
+        (what, *(plain(outcome.get(what, "")) for outcome in outcomes)) for what in outcomes[0] if what not in skipped
+    ]
+    yield from table(("", *(outcome["name"].replace("_", ", ") for outcome in outcomes)), rows)
+
+
+def _spark(results: Results) -> Lines:
+    figures = results["spark"]["figures"]
+    names = {"clean": "`clean --jobs 2`", "batch": "`batch`, even", "batch_skewed": "`batch`, 90 % in one domain"}
+    rows = []
+    for name, label in names.items():
+        if found := figures.get(name):
+            memory = (f"{found[one] / 1e6:.0f}" for one in ("peak_bytes", "executor_bytes"))
+            rows.append((label, f"{found['seconds']:.0f}", f"{found['cpu_seconds']:.0f}", *memory))
+    yield from table(
+        (f"{figures['pages']:,} pages", "seconds", "CPU seconds", "peak, MB", "of these the executor"), rows
+    )
+    said = (
+        f"Rows that differ: {plain(figures['rows'])}. `batch` takes {figures['ratio']} of the time of `clean`"
+        " (target: 1.5)"
+    )
+    skew = f"; a skewed corpus {figures['skew_ratio']} of an even one (target: 1.3)" if "skew_ratio" in figures else ""
+    yield from ("", f"{said}{skew}.")
+
+
+BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
+    "peers": (("beside_peers",), _peers),
+    "sites": (("beside_peers",), _sites),
+    "speed": (("clean_speed",), _speed),
+    "clean_large": (("clean_large",), _clean_large),
+    "overhead": (("crawl_overhead",), _overhead),
+    "recrawl": (("recrawl_overhead",), _recrawl),
+    "near_duplicates": (("near_duplicates",), _near_duplicates),
+    "near_duplicates_cost": (("near_duplicates_cost",), _near_duplicates_cost),
+    "seen": (("seen_urls",), _seen),
+    "growth": (GROWTH, _growth),
+    "large_domain": (("large_domain",), _large_domain),
+    "many_crawlers": (("many_crawlers",), _crawlers),
+    "spark": (("spark",), _spark),
+}
+"""Name of a block -> the results that it reads, and what it makes of them."""
+
+
+def points_of(results: Results) -> list[growth_picture.Point]:
+    """Return the crawls of the picture."""
+    found = [results[name]["figures"] for name in GROWTH if name in results]
+    return [growth_picture.Point(one["pages"], one["cpu_ms_a_page"], one["peak_mb"]) for one in found]

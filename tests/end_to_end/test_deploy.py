@@ -1,0 +1,107 @@
+"""The set-up of several workers in docs/deploy: run from Debian's packages, and compared with its containers."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from tests.databases import find_programs
+from tests.end_to_end.crawling import ROOT
+from tests.server import serving
+from tests.sites import interleaved, pages_of
+
+pytestmark = pytest.mark.crawl
+
+DEPLOY = ROOT / "docs" / "deploy"
+PATIENCE_SECONDS = 240
+
+
+@pytest.fixture
+def _packages() -> None:
+    missing = [] if shutil.which("redis-server") and shutil.which("redis-cli") else ["redis-server"]
+    missing += [] if find_programs() else ["postgresql"]
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(f"apt-get install {' '.join(missing)}")
+    if missing:
+        pytest.skip(f"apt-get install {' '.join(missing)}")
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    return read
+
+
+def env_file() -> dict[str, str]:
+    lines = (DEPLOY / "shared.env").read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+@pytest.mark.usefixtures("_packages")
+def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(tmp_path: Path) -> None:
+    folder = tmp_path / "shared"
+    # PostgreSQL runs as another user where this one is root: the way to its folder must be open.
+    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        path.chmod(path.stat().st_mode | 0o011)
+    with serving(1, lambda origins: interleaved(origins, (20,))) as server:
+        start = f"{server.origins[0]}/hub"
+        command = [
+            sys.executable,
+            str(DEPLOY / "start.py"),
+            "--workers",
+            "2",
+            "--start",
+            start,
+            "--folder",
+            str(folder),
+        ]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+        )
+
+        logs = {path.name: path.read_text() for path in folder.glob("*.log")}
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}{logs}"
+        items = [json.loads(line) for path in folder.glob("output/*.jsonl") for line in path.read_text().splitlines()]
+        assert Counter(item["url"] for item in items) == dict.fromkeys({*pages_of(server.site), start}, 1)
+
+    assert sorted(logs) == ["postgresql.log", "redis.log", "worker-1.log", "worker-2.log"]
+    assert "database system is shut down" in logs["postgresql.log"]
+    assert "ready to exit, bye bye" in logs["redis.log"]
+
+
+def test_containers_and_script_read_one_file(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+
+    assert services.keys() == {"redis", "postgresql", "worker", "serve"}
+    assert {services[name]["env_file"] for name in ("postgresql", "worker", "serve")} == {"shared.env"}
+    named = set(re.findall(r"\$\{(\w+)\}", (DEPLOY / "compose.yaml").read_text()))
+    assert named <= env_file().keys()
+
+
+def test_containers_give_a_worker_what_the_script_gives_it(compose: dict[str, Any]) -> None:
+    """Each name that the settings read is in the file, or set by both."""
+    read = set(re.findall(r"environ(?:\.get\(|\[)\"(\w+)\"", (DEPLOY / "shared_settings.py").read_text()))
+    by_script = set(re.findall(r"\"(REDIS_URL|DEDUP_DATABASE_URL|CRAWL_OUTPUT)\"", (DEPLOY / "start.py").read_text()))
+    by_compose = set(compose["services"]["worker"]["environment"])
+
+    assert by_script == by_compose
+    assert read - env_file().keys() == by_compose
+
+
+def test_containers_run_the_commands_of_the_script(compose: dict[str, Any]) -> None:
+    script = (DEPLOY / "start.py").read_text()
+
+    assert compose["services"]["worker"]["command"] == "scrapy crawl site -a start=${CRAWL_START} -a pages=0"
+    assert '"scrapy", "crawl", "site", "-a", f"start={env[\'CRAWL_START\']}", "-a", "pages=0"' in script
+    for option in ("--appendonly yes", "--maxmemory-policy noeviction"):
+        assert option in compose["services"]["redis"]["command"]
+        assert option in script

@@ -1,0 +1,126 @@
+"""The figures of docs/benchmarks.md are those of benchmarks/results."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+tables = pytest.importorskip("benchmarks.tables", reason="the benchmarks are not beside these tests")
+from benchmarks import growth_picture  # noqa: E402
+from benchmarks.all import TASKS, run_within  # noqa: E402
+from benchmarks.figures import BLOCKS, GROWTH  # noqa: E402
+
+ROOT = Path(__file__).parents[1]
+
+
+def a_result(figures: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "command": "python -m benchmarks.made --json made.json",
+        "date": "2026-11-22",
+        "machine": {"cores": 2, "system": "Linux", "processor": "x86_64"},
+        "python": "3.11.7",
+        "packages": {"scrapy": "2.19.0"},
+        "figures": figures,
+    }
+
+
+def a_crawl(pages: int, ms: float = 12.0) -> dict[str, Any]:
+    return {
+        "pages": pages,
+        "cpu_ms_a_page": ms,
+        "cpu_ms_of_making_a_page": 2.0,
+        "last_tenth_to_first_by_cpu": 0.97,
+        "peak_mb": 300.0,
+        "store_bytes_a_page": 5_500.0,
+    }
+
+
+def page(name: str) -> str:
+    return f"Before.\n\n<!-- figures: {name} -->\nold figures\n<!-- end of figures -->\n\nAfter.\n"
+
+
+@pytest.mark.parametrize("name", ["benchmarks.md", "benchmarks.svg", "growth.svg"])
+def test_figures_in_the_docs_are_those_of_the_results(name: str) -> None:
+    written = tables.written(tables.DOCS, tables.read(tables.RESULTS))
+
+    if name in written:
+        found = (tables.DOCS / name).read_text(encoding="utf-8")
+        assert found == written[name], "run `python -m benchmarks.tables`"
+
+
+def test_every_block_is_in_the_docs_and_each_of_its_results_is_made_by_a_benchmark() -> None:
+    docs = (tables.DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    made = {task.name for task in TASKS}
+
+    for name, (needed, _) in BLOCKS.items():
+        assert f"<!-- figures: {name} -->" in docs
+        assert set(needed) <= made
+
+
+def test_what_was_not_run_says_so_and_has_no_figures() -> None:
+    written = tables.with_figures(page("seen"), {})
+
+    assert "old figures" not in written
+    assert "Not run yet: `seen_urls`" in written
+    assert written.startswith("Before.\n")
+    assert written.endswith("\nAfter.\n")
+
+
+def test_size_that_was_not_run_is_a_row_that_says_so() -> None:
+    written = tables.with_figures(page("growth"), {"pages_1000": a_result(a_crawl(1_000))})
+
+    assert "| 1,000 | 12.0 | 10.0 | 0.97 | 300 | 5,500 |" in written
+    assert "| million pages | not run | not run | not run | not run | not run |" in written
+    assert "growth.svg" not in written
+
+
+def test_each_table_says_where_its_figures_come_from() -> None:
+    written = tables.with_figures(page("growth"), {"pages_1000": a_result(a_crawl(1_000))})
+
+    assert "`python -m benchmarks.made`, 2026-11-22, 2 cores (Linux, x86_64), Python 3.11.7, scrapy 2.19.0." in written
+
+
+def test_writing_again_changes_nothing() -> None:
+    results_ = {name: a_result(a_crawl(10**power)) for power, name in enumerate(GROWTH, 3)}
+    once = tables.with_figures(page("growth"), results_)
+
+    assert tables.with_figures(once, results_) == once
+    assert "![Cost as the work grows" in once
+
+
+@pytest.mark.parametrize("sizes", [(1_000, 10_000), (1_000, 10_000, 100_000, 1_000_000), (700, 800)])
+def test_picture_of_growth_is_valid_and_says_its_figures(sizes: tuple[int, ...]) -> None:
+    drawn = growth_picture.draw([growth_picture.Point(pages, 10.0 + pages / 1_000, 300.0) for pages in sizes])
+
+    root = ET.fromstring(drawn)
+    text = "".join(root.itertext())
+    assert all(f"{pages:,} pages: " in text for pages in sizes)
+    places = [float(one.get("cx", "")) for one in root.iter("{http://www.w3.org/2000/svg}circle")]
+    assert len(places) == 2 * len(sizes)
+    assert all(0 < place < growth_picture.WIDTH for place in places)
+
+
+def test_list_of_benchmarks_names_their_commands() -> None:
+    command = [sys.executable, "-m", "benchmarks.all", "--list", "--only", "seen_urls", "spark"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "benchmarks.seen_urls --urls 10000000" in done.stdout
+    # It needs a folder.
+    assert "spark" not in done.stdout
+
+
+def test_benchmark_that_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
+    """Its former result stands then."""
+    child = f"import os, time; open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid())); time.sleep(600)"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+
+    assert run_within([sys.executable, "-c", parent], 3) is None
+    assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_benchmark_that_ends_in_time_says_how(code: int) -> None:
+    assert run_within([sys.executable, "-c", f"raise SystemExit({code})"], 60) == code
