@@ -8,11 +8,12 @@ an exact count. Memory is what the process grows by while it counts.
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,9 @@ from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.settings import Settings
 
+Result = TypeVar("Result")
 POLICY = RepeatPolicy()
+_LOOKED_EVERY = 2_500
 _AT_ONCE = 1_000
 _TEASERS, _TEASERS_A_PAGE, _UNIQUE = 2_000_000, 25, 45
 _TEMPLATE, _LATE, _DESIGN = 300, 20, 60
@@ -108,8 +111,8 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    counted = _count(args.pages)
-    epochs = _count_by_epochs(args.pages)
+    counted = _alone(_count, args.pages)
+    epochs = _alone(_count_by_epochs, args.pages)
     crawl = _redesign_in_a_crawl()
     print(f"{args.pages} pages of one domain, {MOST_BLOCKS} blocks held at most")
     print(
@@ -122,21 +125,33 @@ def main() -> None:
     results.write(args.json, {"pages": args.pages, "whole": asdict(counted), "epochs": epochs, "crawl": crawl})
 
 
+def _alone(count: Callable[[int], Result], pages: int) -> Result:
+    """Return what a function gives in a process of its own, whose memory nothing was in before."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(count, (pages,))
+
+
+def _grown_mb(domain: MadeDomain, count: BoundedCounts | Epochs) -> float:
+    """Count all pages; return by how much the process grew at most."""
+    before = peak = status_mb("VmRSS")
+    for number, page in enumerate(domain):
+        count.add(page)
+        if number % _LOOKED_EVERY == 0:
+            peak = max(peak, status_mb("VmRSS"))
+    return max(peak, status_mb("VmRSS")) - before
+
+
 def _count(pages: int) -> Decisions:
     domain, counts = MadeDomain(pages), BoundedCounts()
     _warm(domain)
-    before, began = status_mb("VmRSS"), time.process_time()
-    peak = before
-    for number, page in enumerate(domain):
-        counts.add(page)
-        if number % 20_000 == 0:
-            peak = max(peak, status_mb("VmRSS"))
-    peak, seconds = max(peak, status_mb("VmRSS")), time.process_time() - began
+    began = time.process_time()
+    grown_mb = _grown_mb(domain, counts)
+    seconds = time.process_time() - began
     true, exact = domain.true(POLICY.needed(pages))
     doubtful = counts.doubtful(POLICY)
     # The second look of `analyze`: the blocks in doubt alone are counted again.
     found = set(counts.boilerplate(POLICY, {key: exact[key] for key in doubtful}).counts)
-    return Decisions(peak - before, seconds, len(counts), counts.floor, len(found), len(doubtful), len(found ^ true))
+    return Decisions(grown_mb, seconds, len(counts), counts.floor, len(found), len(doubtful), len(found ^ true))
 
 
 def _warm(domain: MadeDomain) -> None:
@@ -154,14 +169,12 @@ def _count_by_epochs(pages: int) -> dict[str, Any]:
     domain = MadeDomain(pages)
     _warm(domain)
     epochs = Epochs(POLICY, epoch_pages=max(1_000, pages // 100))
-    before = status_mb("VmRSS")
-    for page in domain:
-        epochs.add(page)
+    grown_mb = _grown_mb(domain, epochs)
     today = epochs.today()
     since = set(today.boilerplate(POLICY).counts)
     designs = fingerprints(np.arange(_TEMPLATE + _LATE, _FIXED)).tolist()
     return {
-        "memory_mb": status_mb("VmRSS") - before,
+        "memory_mb": grown_mb,
         "redesigned_at": pages // 2,
         "found_at": epochs.redesigns,
         "new_blocks_that_hold": sum(key in since for key in designs[_DESIGN:]),

@@ -266,8 +266,8 @@ def _compared(folder: Path) -> dict[str, int]:
                 ours.append((place, row["url"], _digest(row | {"dedup": report})))
     ours.sort()
     differing = number = 0
-    with (folder / "clean.jsonl").open("rb") as file:
-        for number, line in enumerate(file, 1):
+    with (folder / "clean.jsonl").open("rb") as lines:
+        for number, line in enumerate(lines, 1):
             row = json.loads(line)
             is_same = number <= len(ours) and ours[number - 1][1:] == (row["url"], _digest(row))
             differing += not is_same

@@ -19,8 +19,8 @@ class Proxy:
         self._lock = threading.Lock()
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
-        self.swallowed = threading.Event()
-        """Set once something was swallowed."""
+        self.felt = threading.Event()
+        """Set once somebody was refused, or something swallowed."""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def swallow(self) -> None:
@@ -53,6 +53,7 @@ class Proxy:
             except OSError:
                 return
             if self._refuses:
+                self.felt.set()
                 client.close()
                 continue
             server = socket.create_connection(("127.0.0.1", self._target))
@@ -65,7 +66,7 @@ class Proxy:
         with suppress(OSError):
             while some := source.recv(65_536):
                 if not self._passes.is_set():
-                    self.swallowed.set()
+                    self.felt.set()
                     self._passes.wait()
                 sink.sendall(some)
         for end in (source, sink):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_dedup.batch.errors import BatchError
-from scrapy_dedup.batch.records import Kind, path_of
+from scrapy_dedup.batch.records import Kind
 from scrapy_dedup.service.packed_files import packed_by
 
 if TYPE_CHECKING:
@@ -23,13 +23,15 @@ class InputFile:
     """A file that is read.
 
     Attributes:
-        path: as Spark knows it.
+        path: as Spark takes it.
+        address: the same as in a URL.
         name: as a person does.
         size: in bytes.
         is_split: whether several tasks may read it.
     """
 
     path: str
+    address: str
     name: str
     kind: Kind
     size: int
@@ -69,7 +71,8 @@ class Files:
         """Return all files behind names (files, folders, patterns), in the order of the names, then of their paths.
 
         Raises:
-            BatchError: one does not exist, is named twice, or is packed in a way that Spark does not read.
+            BatchError: one does not exist, is named twice, or is packed in a way that Spark does not read; or all are
+                empty.
         """
         found: dict[str, InputFile] = {}
         for name in names:
@@ -77,6 +80,8 @@ class Files:
                 if one.path in found:
                     raise BatchError(f"{one.name}: is named twice")
                 found[one.path] = one
+        if not found:
+            raise BatchError(f"{', '.join(names)[:300]}: nothing but empty files")
         return list(found.values())
 
     def _behind(self, name: str) -> Iterator[InputFile]:
@@ -113,7 +118,8 @@ class Files:
                 raise BatchError(f"{name}: is packed by gzip, which Spark tells by the name: call it {name}.gz")
             head = _unpacked(head)
         kind: Kind = "parquet" if head.startswith(_PARQUET) else "warc" if head.startswith(_WARC) else "lines"
-        return InputFile(path_of(path), name, kind, int(status.getLen()), is_split=not packing)
+        address = str(status.getPath().toUri().toString())
+        return InputFile(path, address, name, kind, int(status.getLen()), is_split=not packing)
 
     def _opened(self, name: str) -> tuple[Any, Any]:
         path = self._hadoop.Path(name)

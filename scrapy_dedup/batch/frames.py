@@ -8,7 +8,7 @@ from pyspark.sql import functions as sql
 
 from scrapy_dedup.batch.errors import BatchError
 from scrapy_dedup.batch.files import InputFile
-from scrapy_dedup.batch.records import WARC_BREAK, Kind, Source
+from scrapy_dedup.batch.records import WARC_BREAK, Kind, Source, path_of
 from scrapy_dedup.settings import Settings
 
 _BREAKS: Final[dict[Kind, str]] = {"lines": "\n", "warc": WARC_BREAK}
@@ -28,7 +28,12 @@ def frames(spark: SparkSession, inputs: Sequence[InputFile], settings: Settings)
         of_kind = [one for one in inputs if one.kind == kind]
         if not of_kind:
             continue
-        files = {one.path: (number, one.name) for number, one in enumerate(inputs) if one.kind == kind}
+        files = {
+            path_of(name): (number, one.name)
+            for number, one in enumerate(inputs)
+            if one.kind == kind
+            for name in (one.path, one.address)
+        }
         paths = [one.path for one in of_kind]
         frame = _parquet(spark, paths, settings) if kind == "parquet" else _text(spark, paths, _BREAKS[kind])
         yield frame, Source(kind, files, settings)

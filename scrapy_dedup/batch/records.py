@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
-from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -32,7 +31,7 @@ class Source:
 
     Attributes:
         kind: of the files.
-        files: number and name of each, by its path.
+        files: number and name of each, by its path, as it is and as in a URL.
         settings: bound the size of a record, and name its fields.
     """
 
@@ -46,8 +45,8 @@ Placed = tuple[bytes, Found]
 
 
 def path_of(address: str) -> str:
-    """Return a path as files are looked up by: Spark writes one and the same in several ways."""
-    return re.sub("^([a-z0-9]+:)/*", r"\1/", unquote(address))
+    """Return a path as files are looked up by: Spark writes that of a local file in two ways."""
+    return re.sub("^file:/+", "file:/", address)
 
 
 def records(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[Placed]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -29,15 +30,28 @@ _CONF: Final = {
     "spark.sql.files.maxPartitionBytes": "32m",
     # With a row group in memory for each file that is written.
     "spark.hadoop.parquet.block.size": str(16 << 20),
+    # Memory goes back to the system, which is kept otherwise for threads and batches that were.
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
+    "spark.executorEnv.MALLOC_ARENA_MAX": "2",
 }
 _CONF_LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "512m",
+    "spark.driver.memory": "480m",
     "spark.sql.shuffle.partitions": "16",
-    # One thread is enough to collect what half a gigabyte holds.
-    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:MaxMetaspaceSize=192m -Dlog4j2.level=ERROR",
 }
+# One thread is enough to collect what half a gigabyte holds.
+_JAVA: Final = "-XX:+UseSerialGC -XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=96m"
+# Without a file of its own Spark tells at each start which one it takes.
+_LOGGING: Final = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %p %c{1}: %m%n%ex{short.message}
+"""
 
 
 @contextmanager
@@ -55,23 +69,44 @@ def started(master: str | None, conf: Mapping[str, str]) -> Iterator["SparkSessi
     _check_java()
     # The executors of this machine need what this process has.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    is_local = master is not None and master.startswith(_LOCAL)
-    if is_local:
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = session_class.builder
-    for name, value in {**_CONF, **(_CONF_LOCAL if is_local else {}), **conf}.items():
+    with tempfile.TemporaryDirectory(prefix="scrapy-dedup-") as folder:
+        chosen = {**_CONF, **(_conf_local(folder) if master is not None and master.startswith(_LOCAL) else {}), **conf}
+        session = _begun(session_class.builder, master, chosen)
+        try:
+            yield session
+        except Exception as error:
+            if type(error).__module__.startswith(("pyspark.", "py4j.")):
+                raise BatchError(f"Spark failed: {_words_of(error)}") from error
+            raise
+        finally:
+            session.stop()
+
+
+def _conf_local(folder: str) -> dict[str, str]:
+    """Return the configuration of one machine."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    logging = Path(folder) / "log4j2.properties"
+    logging.write_text(_LOGGING)
+    return _CONF_LOCAL | {"spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile=file:{logging}"}
+
+
+def _begun(builder: Any, master: str | None, conf: Mapping[str, str]) -> "SparkSession":
+    for name, value in conf.items():
         builder = builder.config(name, value)
     if master is not None:
         builder = builder.master(master)
     try:
-        session = builder.getOrCreate()
+        session: SparkSession = builder.getOrCreate()
     except Exception as error:
-        reason = str(error).splitlines()[0][:300] if str(error) else type(error).__name__
-        raise BatchError(f"Spark does not start with --master {master}: {reason}") from error
-    try:
-        yield session
-    finally:
-        session.stop()
+        raise BatchError(f"Spark does not start with --master {master}: {_words_of(error)}") from error
+    return session
+
+
+def _words_of(error: Exception) -> str:
+    """Return what Spark says: how it begins, and what it was caused by."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines[1:] if line.startswith("Caused by:")]
+    return "; ".join([*lines[:2], *causes[-1:]])[:800] or type(error).__name__
 
 
 def _session_class() -> Any:

@@ -44,13 +44,16 @@ _MOST_HELD: Final = 200_000
 
 
 def _in_batches(rows: Iterable[columns.Row], written: str, most: int = _SMALL_ROWS_AT_ONCE) -> Rows:
+    """Yield rows in batches of so many, or of a megabyte."""
     schema = schema_of(written)
     held: list[columns.Row] = []
+    size = 0
     for row in rows:
         held.append(row)
-        if len(held) >= most:
+        size += sum(len(value) for value in row if isinstance(value, str | bytes))
+        if len(held) >= most or size >= _BYTES_AT_ONCE:
             yield batch_of(held, schema)
-            held = []
+            held, size = [], 0
     if held:
         yield batch_of(held, schema)
 

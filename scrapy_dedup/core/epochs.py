@@ -7,7 +7,7 @@ from scrapy_dedup.core.repeats import RepeatPolicy
 
 EPOCH_PAGES: Final = 10_000
 # An epoch's counts hold its blocks that no other page has; of merged counts those that are on many pages are enough.
-_MOST_OF_EPOCH: Final = 60_000
+_MOST_OF_EPOCH: Final = 40_000
 _MOST_MERGED: Final = 20_000
 _STAYS_SHARE: Final = 0.5
 """Of the blocks that repeat in one of two epochs or in both: fewer in both are two designs."""

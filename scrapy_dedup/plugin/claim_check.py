@@ -164,8 +164,9 @@ class ClaimCheck:
     def release(self, draft: Draft, visit: Visit | None) -> None:
         """Give back what a page that was compared does not use."""
         held = visit.claims if visit is not None else draft.claims
-        if draft.comparison is not None and held:
-            self._claims.release(held, not_needed(list(held), draft.comparison))
+        own = [key for key, owner in held.items() if owner == draft.page_key]
+        if draft.comparison is not None and own:
+            self._claims.release(held, not_needed(own, draft.comparison))
 
     async def _pause(self) -> None:
         for _ in range(_TICKS_BETWEEN_LOOKS):

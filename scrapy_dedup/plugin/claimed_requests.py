@@ -69,7 +69,7 @@ class ClaimedRequests:
             request: as the spider made it.
             is_first: it comes from no response; Scrapy says so in its meta later on.
         """
-        if not self._has_own_queue():
+        if not self.has_own_queue():
             return
         if is_first:
             request = request.replace(meta={**request.meta, _START: True})
@@ -145,7 +145,8 @@ class ClaimedRequests:
         except TypeError:
             return None
 
-    def _has_own_queue(self) -> bool:
+    def has_own_queue(self) -> bool:
+        """Say whether this worker's requests wait where no other sees them."""
         if self._own_queue is None:
             queue = EngineState(self._crawler).scheduler()
             if queue is None:

@@ -16,7 +16,7 @@ from scrapy_dedup.plugin.claimed_requests import ClaimedRequests
 from scrapy_dedup.plugin.claiming import Claims
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.store.claim_records import Claimant, LeftPage
+from scrapy_dedup.store.claim_records import Claimant, ClaimReleasedRecord, LeftPage
 from scrapy_dedup.store.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -46,6 +46,8 @@ class LeftPages:
         self._looking: Deferred[None] | None = None
         self._is_over = False
         self._silent_since: float | None = None
+        self.lost_some = False
+        """Whether a page of a dead worker could not be asked for."""
 
     def watch(self, written: Callable[[], Awaitable[object]]) -> None:
         """Begin to wait for idle moments.
@@ -95,13 +97,21 @@ class LeftPages:
     def _take_over(self) -> list[LeftPage]:
         store = self._crawl.store
         store.rest_claims(self._claimant)
-        return store.left_by_the_dead(self._claimant, _PAGES_AT_ONCE)
+        left = store.left_by_the_dead(self._claimant, _PAGES_AT_ONCE)
+        if left and not self._requests.has_own_queue():
+            # Whichever worker takes them out of the queue claims them.
+            store.write([ClaimReleasedRecord(*one.claim) for one in left])
+        return left
 
     def _send(self, left: LeftPage) -> None:
         request, engine = self._requests.again(left), self._crawler.engine
         if request is None or engine is None:
+            self.lost_some = True
             self._crawl.count("claims/unusable", 1)
             self._requests.given_up(left)
+            return
+        if EngineState(self._crawler).closing():
+            # It stays pending, for others.
             return
         self._crawl.count("claims/taken_over", 1)
         engine.crawl(request)

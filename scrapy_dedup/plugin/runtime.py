@@ -45,6 +45,7 @@ from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_l
 from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store
 
 TICK_SECONDS = 0.1
@@ -82,7 +83,7 @@ class Runtime:
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
         if self.guard is not None:
             self.departures.refused = self.guard.refused
-        self.departures.rows_lost = lambda: self.writer.has_given_up
+        self.departures.rows_lost = self._has_lost_some
         self.state.incomplete = self.departures.incomplete
         self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle, self.writer.catch_up)
         self.done.renewed = self.stale
@@ -189,6 +190,10 @@ class Runtime:
         self.count(f"release/{why}", pages)
         self.crawl.learn(learner)
 
+    def _has_lost_some(self) -> bool:
+        """Say whether something that was seen, or was to be seen, is not known any more."""
+        return self.writer.has_given_up or (self.shared is not None and self.shared.lost_some)
+
     # Addresses.
 
     def alias_of(self, visit: Visit | None, draft: Draft) -> Alias | Own:
@@ -277,5 +282,19 @@ def _is_our_fingerprinter(given: Any) -> bool:
 
 
 def database_url(settings: Settings) -> str:
-    """Return where the store is."""
-    return settings.database_url or f"sqlite:///{Path(data_path('')) / 'dedup.db'}"
+    """Return where the store is.
+
+    Raises:
+        StoreError: nobody says where, and there is no project whose folder it could be in, as under Scrapyd.
+    """
+    if settings.database_url:
+        return settings.database_url
+    try:
+        folder = data_path("")
+    except NotConfigured as error:
+        # As it is, it would only switch the plugin off.
+        raise StoreError(
+            "DEDUP_DATABASE_URL='': needs the store's address, such as sqlite:////var/lib/crawls/dedup.db,"
+            f" where there is no project folder ({error})"
+        ) from error
+    return f"sqlite:///{Path(folder) / 'dedup.db'}"

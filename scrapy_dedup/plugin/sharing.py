@@ -26,6 +26,11 @@ class SharedWork:
         claimant = crawl.store.claimant
         return cls(crawler, crawl, claimant, rules) if claimant is not None else None
 
+    @property
+    def lost_some(self) -> bool:
+        """Whether a page of a dead worker could not be asked for."""
+        return self._left.lost_some
+
     def watch(self, written: Callable[[], Awaitable[object]]) -> None:
         """Begin to wait for idle moments; *written* waits until all that is noted is written, or cannot be."""
         self._left.watch(written)

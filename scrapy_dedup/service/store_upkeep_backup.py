@@ -141,14 +141,18 @@ def unpack(archive: Path, manifest: Manifest, file: Path, progress: Progress) ->
     if free < manifest.size_bytes:
         raise BackupError(f"{archive}: it unpacks to {manifest.size_bytes} bytes, and {free} are free in {file.parent}")
     size = 0
-    with _members(archive) as members, members.open(_STORE) as member, file.open("xb") as target:
-        with zstd.ZstdFile(member) as unpacked:
-            for part in _parts(unpacked):
-                size += len(part)
-                if size > manifest.size_bytes:
-                    raise _damaged(archive, "it unpacks to more than it says")
-                target.write(part)
-                progress(len(part))
+    with (
+        _members(archive) as members,
+        members.open(_STORE) as member,
+        zstd.ZstdFile(member) as unpacked,
+        file.open("xb") as target,
+    ):
+        for part in _parts(unpacked):
+            size += len(part)
+            if size > manifest.size_bytes:
+                raise _damaged(archive, "it unpacks to more than it says")
+            target.write(part)
+            progress(len(part))
     if size != manifest.size_bytes:
         raise _damaged(archive, "it unpacks to less than it says")
 

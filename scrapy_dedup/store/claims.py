@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, or_, select, tuple_, update
 
 from scrapy_dedup.store.claim_records import (
     Claimant,
@@ -196,11 +196,6 @@ def others_at_work(connection: Connection, claimant: Claimant) -> bool:
 def forget(connection: Connection, run_id: uuid.UUID, limit: int) -> int:
     """Delete claims of a run, so many at most; return how many."""
     some = select(Claim.kind, Claim.key).where(Claim.run_id == run_id).order_by(Claim.kind, Claim.key).limit(limit)
-    claims = table_of(Claim)
-    named = delete(claims).where(
-        claims.c.run_id == run_id, claims.c.kind == bindparam("of_kind"), claims.c.key == bindparam("of_key")
-    )
-    found = [{"of_kind": kind, "of_key": key} for kind, key in connection.execute(some)]
-    if found:
-        connection.execute(named, found)
-    return len(found)
+    these = tuple_(Claim.kind, Claim.key).in_(some)
+    result = connection.execute(delete(Claim).where(Claim.run_id == run_id, these))
+    return result.rowcount

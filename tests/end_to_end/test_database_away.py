@@ -74,8 +74,17 @@ class Away:
         given = {"DEDUP_DATABASE_URL": through, "DEDUP_DATABASE_TIMEOUT": 5, "FEEDS": {}, **settings}
         return self.project.start("walker", "-a", f"start={self.site.origin}/part-0", **given)
 
-    def crawl(self, break_it: Callable[[], None], mend: Callable[[], None], **settings: Any) -> Crawled:
-        """Crawl a part, then a part without the database, then the last one."""
+    def crawl(
+        self, break_it: Callable[[], None], mend: Callable[[], None], *, waits: bool = False, **settings: Any
+    ) -> Crawled:
+        """Crawl a part, then a part without the database, then the last one.
+
+        Args:
+            break_it: before the second part.
+            mend: after it, or once somebody has felt it.
+            waits: nothing is stored without the database.
+            settings: of the crawl.
+        """
         running = self.start(**settings)
         before = running.before["stored"]
 
@@ -85,7 +94,7 @@ class Away:
         running.wait_for(lambda: stored(1))
         break_it()
         self.site.gates[1].set()
-        running.wait_for(lambda: stored(2))
+        running.wait_for(self.way.felt.is_set if waits else lambda: stored(2))
         mend()
         self.site.gates[2].set()
         return running.finish()
@@ -129,6 +138,20 @@ def test_crawl_goes_on_without_its_database_and_writes_all_once_it_is_back(away:
     ]
     # What was known is not forgotten because nobody could ask for it.
     assert away.rows(first_seen) == before
+
+
+@pytest.mark.parametrize("how", ["cut", "swallow"])
+def test_nothing_is_lost_and_nothing_comes_twice_where_each_page_is_claimed(away: Away, how: str) -> None:
+    shared = {"DEDUP_SHARED_JOB": "nightly", "DEDUP_STRICT_SHARED": True}
+
+    crawled = away.crawl(getattr(away.way, how), away.way.mend, waits=True, **shared)
+
+    assert (crawled.exit_code, crawled.errors) == (0, [])
+    every = {f"{away.site.origin}/{name}" for part in range(3) for name in _names(part)}
+    assert Counter(crawled.stored_ids) == Counter(every)
+    assert away.rows("SELECT status FROM crawl_runs") == [("finished",)]
+    assert away.rows("SELECT count(*) FROM documents WHERE status = 'completed'") == [(len(every),)]
+    assert away.rows("SELECT status FROM run_workers") == [("finished",)]
 
 
 def _names(part: int) -> list[str]:

@@ -269,7 +269,8 @@ def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
 
     released = feeds.released
     if fails is None:
-        assert {record.page_key for record in released} == {a_sight(str(number)).page_key for number in range(5)}
+        assert len(released) == 5
+        assert all(a_sight(str(number)) in released for number in range(5))
         assert feeds.counts["ack/not_taken"] == 0
         return
     assert a_sight(str(fails)) not in released

@@ -14,6 +14,7 @@ from scrapy_dedup.core.repeats import (
     hash_block,
     strip_boilerplate,
 )
+from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.analysis import PASSES, DomainDedupService, Parameters
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository
@@ -71,19 +72,26 @@ class TestOneDomain:
         assert row["blocks_total"] == expected.blocks_total
         assert row["bytes_removed_avg"] == result.bytes_removed_total // 10
 
-    @pytest.mark.parametrize("footers", range(4, 11))
-    def test_what_it_holds_in_memory_changes_nothing(self, store: Store, project: ProjectStore, footers: int) -> None:
-        """Blocks in doubt are counted again, exactly."""
-        own = [[f"{unique(name)} {part}" for part in range(3)] for name in range(10)]
-        contents = [text_page(n, BANNER, *own[n], *([FOOTER] if n < footers else [])) for n in range(10)]
-        put(project, {a_url(name): text for name, text in enumerate(contents)}, field="content")
+    @pytest.mark.parametrize("footers", [12, 13, 14, 15, 20])
+    def test_how_much_is_counted_in_memory_changes_nothing(
+        self, store: Store, project: ProjectStore, footers: int
+    ) -> None:
+        """Blocks in doubt are counted again: those that begin late are, after others were forgotten."""
+        in_order = sorted(range(20), key=lambda name: page_key(a_url(name), UrlRules()))
+        contents = {
+            name: text_page(
+                name, BANNER, *(unique(f"{name} {part}") for part in range(3)), *[FOOTER][at < 20 - footers :]
+            )
+            for at, name in enumerate(in_order)
+        }
+        put(project, {a_url(name): text for name, text in contents.items()}, field="content")
 
         exact = analyze(store, project)
-        texts = [cleaned(project, name) for name in range(10)]
-        bounded = analyze(store, project, most_blocks=9)
+        texts = [cleaned(project, name) for name in range(20)]
+        bounded = analyze(store, project, most_blocks=16)
 
         assert bounded == exact
-        assert [cleaned(project, name) for name in range(10)] == texts
+        assert [cleaned(project, name) for name in range(20)] == texts
 
     def test_html_loses_the_blocks_that_repeat_at_one_place(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(6), BANNER, "Menu")

@@ -179,9 +179,9 @@ def test_a_terminal_shows_a_bar_and_nothing_else_does(folder: Path) -> None:
     assert "8 pages cleaned" in shown
 
 
-def begun(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+def begun(folder: Path, *arguments: str, pages: int) -> subprocess.Popen[bytes]:
     """Start a call that takes a while, and wait until it writes."""
-    (folder / "many.jsonl").write_bytes(as_lines([a_row(number) for number in range(5_000)]))
+    (folder / "many.jsonl").write_bytes(as_lines([a_row(number) for number in range(pages)]))
     # Where these tests run in the background, processes are born with the signal ignored.
     listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
     program = f"{listening}; from scrapy.cmdline import execute; execute()"
@@ -198,7 +198,7 @@ def begun(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_killed_and_run_again_it_gives_the_same_file(folder: Path, jobs: str) -> None:
-    with begun(folder, "--jobs", jobs) as killed:
+    with begun(folder, "--jobs", jobs, pages=1_500) as killed:
         killed.kill()
     assert not (folder / "out.jsonl").exists()
     assert (folder / "out.jsonl.part").exists()
@@ -211,7 +211,8 @@ def test_killed_and_run_again_it_gives_the_same_file(folder: Path, jobs: str) ->
 
 
 def test_a_second_run_at_once_is_refused_and_an_interrupt_leaves_nothing(folder: Path) -> None:
-    with begun(folder) as first:
+    # It goes on for longer than the second one takes to start.
+    with begun(folder, pages=5_000) as first:
         second = clean(folder, "in.jsonl", "-O", "out.jsonl")
         first.send_signal(signal.SIGINT)
         told, _ = first.communicate(timeout=60)

@@ -1,0 +1,70 @@
+"""One batch on Spark, in a process of its own: `python -m tests.batch.on_spark OUT IN...` prints what came of it."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from scrapy_dedup.batch import steps
+from scrapy_dedup.batch.columns import batch_of, schema_of
+from scrapy_dedup.batch.files import Files
+from scrapy_dedup.batch.run import BatchRun
+from scrapy_dedup.batch.session import started
+from scrapy_dedup.settings import Settings
+
+# So that files of some kilobytes are read by several tasks.
+SMALL_PARTS = {"spark.sql.files.maxPartitionBytes": "30k", "spark.sql.files.openCostInBytes": "1k"}
+
+
+class Notes:
+    """Takes notes."""
+
+    def __init__(self) -> None:
+        self.bad: list[str] = []
+
+    def phase(self, name: str) -> None:
+        """Take no note."""
+
+    def complain(self, told: str) -> None:
+        self.bad.append(told)
+
+
+def modules(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield what is imported where a step has run."""
+    assert steps.PAGE
+    for _ in batches:
+        yield batch_of([(name,) for name in sorted(sys.modules)], schema_of("name string"))
+
+
+def main(out: str, *names: str) -> dict[str, Any]:
+    """Return what came of a batch."""
+    notes = Notes()
+    with started("local[2]", SMALL_PARTS) as spark:
+        inputs = Files(spark).find(names)
+        with BatchRun(spark, inputs, Settings(), notes, f"{out}/work") as batch:
+            plan = batch.survey(lambda _domain: None)
+            batch.learn()
+            batch.cut()
+            tally = batch.judge()
+            batch.write(out)
+            parts = batch.partitions
+        imported = [row.name for row in spark.range(0, 1, 1, 1).mapInArrow(modules, "name string").collect()]
+    return {
+        "kinds": [one.kind for one in inputs],
+        "parts": parts,
+        "plan": asdict(plan),
+        "pages": tally.pages,
+        "counts": dict(tally.counts),
+        "bad": notes.bad,
+        "no_page": tally.no_page,
+        "modules": imported,
+    }
+
+
+if __name__ == "__main__":
+    found = main(*sys.argv[2:])
+    Path(sys.argv[1]).write_text(json.dumps(found))

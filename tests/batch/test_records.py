@@ -1,0 +1,121 @@
+"""From what Spark reads of files to records."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.batch.columns import batch_of, json_of, place_of, raw, schema_of, text_of, unraw
+from scrapy_dedup.batch.lookups import LookupWriter, look_up
+from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, Source, path_of, records
+from scrapy_dedup.service.inputs_records import BadRecord, InputPage
+from scrapy_dedup.settings import Settings
+from tests.service.warc_files import a_record, an_answer
+
+FILE = "file:///data/input"
+SETTINGS = Settings(max_page_bytes=2_000)
+
+
+def read(kind: Kind, *pieces: tuple[int, bytes]) -> list[Placed]:
+    source = Source(kind, {"file:/data/input": (3, "in put")}, SETTINGS)
+    rows = [(FILE, start, piece) for start, piece in pieces]
+    return list(records([batch_of(rows, schema_of("file string, start bigint, value binary"))], source))
+
+
+def cut(file: bytes) -> list[tuple[int, bytes]]:
+    return [(0, piece) for piece in file.split(WARC_BREAK.encode())]
+
+
+def urls(found: Sequence[Placed]) -> list[str | None]:
+    return [record.url(SETTINGS) for _, record in found if not isinstance(record, BadRecord)]  # type: ignore[union-attr]
+
+
+class TestLines:
+    def test_places_sort_by_file_part_and_number(self) -> None:
+        found = read("lines", (0, b'{"url": "a"}'), (0, b""), (0, b'{"url": "b"}'), (40, b'{"url": "c"}'))
+
+        assert [place for place, _ in found] == [place_of(3, 0, 1), place_of(3, 0, 3), place_of(3, 40, 1)]
+        assert urls(found) == ["a", "b", "c"]
+
+    def test_a_record_is_told_by_file_and_line(self) -> None:
+        found = read("lines", (0, b"{"), (40, b"{"), (40, b"{"))
+
+        where = [record.where for _, record in found]
+        assert where == ["in put, line 1", "in put, line 1 behind byte 40", "in put, line 2 behind byte 40"]
+
+    def test_a_line_that_is_too_long_is_a_bad_record(self) -> None:
+        ((_, record),) = read("lines", (0, b"x" * 5_000_000))
+
+        assert isinstance(record, BadRecord)
+
+
+class TestWarc:
+    def test_records_are_what_stands_between_two_breaks(self) -> None:
+        file = b"".join(an_answer(f"https://a.example/{number}") for number in range(3))
+
+        assert urls(read("warc", *cut(file))) == [f"https://a.example/{number}" for number in range(3)]
+
+    def test_requests_are_no_records(self) -> None:
+        file = a_record("https://a.example", b"GET / HTTP/1.1\r\n\r\n", b"request") + an_answer("https://a.example/b")
+
+        assert urls(read("warc", *cut(file))) == ["https://a.example/b"]
+
+    @pytest.mark.parametrize("times", [1, 3])
+    def test_a_break_within_a_body_is_part_of_it(self, times: int) -> None:
+        body = b"<p>" + (WARC_BREAK.encode() + b"0 tea ") * times
+
+        found = read("warc", *cut(an_answer("https://a.example/a", body) + an_answer("https://a.example/b")))
+
+        first = found[0][1]
+        assert urls(found) == ["https://a.example/a", "https://a.example/b"]
+        assert not isinstance(first, BadRecord)
+        page = first.page(SETTINGS)  # type: ignore[union-attr]
+        assert isinstance(page, InputPage)
+        assert page.html.encode() == body
+
+    def test_a_part_of_a_file_begins_behind_a_break(self) -> None:
+        (_, piece) = cut(an_answer("https://a.example/a") + an_answer("https://a.example/b"))
+
+        assert urls(read("warc", (700, piece[1]))) == ["https://a.example/b"]
+
+    @pytest.mark.parametrize("piece", [b"", b"\r\n", b"\xff\x00", b"0\r\nContent-Length: 99999999999999999999"])
+    def test_what_is_no_record_never_raises(self, piece: bytes) -> None:
+        assert urls(read("warc", (0, piece), (0, piece))) == []
+
+
+class TestValues:
+    @given(st.text(st.characters(), max_size=20))
+    def test_texts_come_back(self, text: str) -> None:
+        assert unraw(raw(text)) == text
+
+    @given(st.text(st.characters(exclude_categories=()), max_size=20))
+    def test_columns_have_texts_that_utf_8_has(self, text: str) -> None:
+        assert len(text_of(text) or "") == len(text)
+        (text_of(text) or "").encode()
+        json_of({"text": text}).encode()
+
+    @given(st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1))))
+    def test_places_sort_as_what_they_are_made_of(self, given_places: list[tuple[int, int, int]]) -> None:
+        assert sorted(place_of(*one) for one in given_places) == [place_of(*one) for one in sorted(given_places)]
+
+    @pytest.mark.parametrize(
+        ("address", "path"),
+        [
+            pytest.param("file:///a b/c", "file:/a b/c", id="local"),
+            pytest.param("file:/a//b", "file:/a//b", id="local-as-it-is"),
+            pytest.param("hdfs://host:9000/a", "hdfs://host:9000/a", id="of-a-host"),
+        ],
+    )
+    def test_a_local_path_is_one_however_spark_writes_it(self, address: str, path: str) -> None:
+        assert path_of(address) == path
+
+    def test_values_are_found_by_key(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        path = str(tmp_path_factory.mktemp("lookups") / "found.db")
+        keys = [number.to_bytes(2, "big") for number in range(2_500)]
+        for some in (keys[:2_000], keys[2_000:]):
+            with LookupWriter(path) as writer:
+                for key in some:
+                    writer.put(key, key.hex())
+
+        assert look_up(path, [*keys, b"none"]) == {key: key.hex() for key in keys}

@@ -1,0 +1,113 @@
+"""A batch on Spark, over files of all kinds that several tasks read at once."""
+
+import gzip
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from scrapy_dedup.batch.records import WARC_BREAK
+from scrapy_dedup.service.cleaning_run import CleaningRun
+from scrapy_dedup.service.inputs import Inputs
+from scrapy_dedup.settings import Settings
+from tests.batch.corpora import MIXED, a_page, as_lines
+from tests.service.test_cleaning_run import Watching, nothing, without_seconds
+from tests.service.warc_files import a_record, an_answer
+
+# A machine that does much else takes minutes to start Java.
+SECONDS = 900
+ROOT = Path(__file__).parents[2]
+UNWANTED = {"scrapy", "twisted", "sqlalchemy", "alembic", "scrapy_dedup.store", "scrapy_dedup.plugin"}
+
+
+def lines(rows: Sequence[Any]) -> bytes:
+    return b"".join(line + b"\n" for line in as_lines(rows))
+
+
+def warc(rows: Sequence[dict[str, Any]]) -> bytes:
+    records = [an_answer(row["url"], row["html"].encode()) for row in rows]
+    return a_record("https://tea.example/0", b"GET / HTTP/1.1\r\n\r\n", b"request") + b"".join(records)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the corpus in files of all kinds, and as `clean` can read it."""
+    found = tmp_path_factory.mktemp("batch")
+    first, second = MIXED[::2], MIXED[1::2]
+    odd = a_page("tea.example", "warc", f"<p>A file of archives has {WARC_BREAK}0 between two records.")
+    archived = [a_page("tea.example", f"w{n}", f"<p>Leaf {n} of an archive of teas." * 40) for n in range(9)]
+    archived.insert(4, odd)
+    rows = [a_page("cocoa.example", f"p{n}", f"<p>Bean {n} in columns of cocoa." * 40) for n in range(9)]
+    (found / "a b.jsonl").write_bytes(lines(first))
+    (found / "b.jsonl.gz").write_bytes(gzip.compress(lines(second)))
+    (found / "c.warc").write_bytes(warc(archived))
+    (found / "d.jsonl").write_bytes(lines(rows))
+    columns = {"url": [row["url"] for row in rows], "content": [row["html"].encode() for row in rows]}
+    pq.write_table(pa.table(columns), found / "d.parquet", row_group_size=3)
+    return found
+
+
+@pytest.fixture(scope="module")
+def batch(folder: Path) -> dict[str, Any]:
+    names = ["a b.jsonl", "b.jsonl.gz", "c.warc", "d.parquet"]
+    command = [sys.executable, "-m", "tests.batch.on_spark", "found.json", "out", *names]
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": path}, timeout=SECONDS, check=True)
+    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def clean(folder: Path) -> dict[str, Any]:
+    names = [str(folder / name) for name in ("a b.jsonl", "b.jsonl.gz", "c.warc", "d.jsonl")]
+    watching = Watching()
+    with Inputs(names, io.BytesIO()) as inputs, CleaningRun(inputs, Settings(), watching) as run:
+        plan = asdict(run.survey(nothing))
+        list(run.learn())
+        rows = [json.loads(line) for line in run.lines()]
+        return {"plan": plan, "rows": rows, "tally": run.tally, "left": watching.left, "bad": watching.bad}
+
+
+def table(folder: Path, name: str) -> list[dict[str, Any]]:
+    rows = pq.read_table(folder / "out" / name).to_pylist()
+    return [
+        {key: json.loads(value) if key == "dedup" else value for key, value in row.items() if key != "place"}
+        for row in sorted(rows, key=lambda row: row["place"])
+    ]
+
+
+def test_each_row_is_that_of_clean(folder: Path, batch: dict[str, Any], clean: dict[str, Any]) -> None:
+    assert table(folder, "pages") == clean["rows"]
+    assert batch["parts"] > len(batch["kinds"])
+    assert batch["kinds"] == ["lines", "lines", "warc", "parquet"]
+
+
+def test_the_same_pages_are_left_out_for_the_same_others(
+    folder: Path, batch: dict[str, Any], clean: dict[str, Any]
+) -> None:
+    assert batch["pages"] == len(clean["rows"])
+    assert table(folder, "left_out") == clean["left"] != []
+
+
+def test_the_same_is_counted_and_planned(batch: dict[str, Any], clean: dict[str, Any]) -> None:
+    assert without_seconds(batch["counts"]) == without_seconds(clean["tally"].counts)
+    assert batch["plan"] == clean["plan"]
+    assert batch["no_page"] == clean["tally"].no_page
+
+
+def test_bad_records_are_told(batch: dict[str, Any], clean: dict[str, Any]) -> None:
+    assert [told.partition(": ")[2] for told in batch["bad"]] == [one.reason for one in clean["bad"]]
+
+
+def test_executors_import_neither_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
+    assert "scrapy_dedup.batch.steps" in batch["modules"]
+    assert not UNWANTED & set(batch["modules"])

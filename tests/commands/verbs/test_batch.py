@@ -1,0 +1,96 @@
+"""`scrapy dedup batch` as a user calls it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.commands.running import PROJECT, Outcome, scrapy
+from tests.service.test_cleaning_run import SITE, a_row, as_lines
+
+# A machine that does much else takes minutes to start Java.
+SECONDS = 900
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with eight pages of one site, and a bad record."""
+    (tmp_path / "in.jsonl").write_bytes(as_lines([*(a_row(number) for number in range(8)), b"{"]))
+    return tmp_path
+
+
+def batch(folder: Path, *arguments: str, **environment: str) -> Outcome:
+    command = [sys.executable, "-m", "scrapy", "dedup", "batch", *arguments]
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def test_what_a_batch_learned_is_known_to_later_calls(folder: Path) -> None:
+    store = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", f"DEDUP_DATABASE_URL=sqlite:///{folder}/dedup.db"]
+
+    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--remember", *store)
+    later = scrapy("dedup", "clean", "in.jsonl", "-O", "again.jsonl", "--json", *store, folder=folder)
+
+    rows = sorted(pq.read_table(folder / "out" / "pages").to_pylist(), key=lambda row: row["place"])
+    again = [json.loads(line) for line in (folder / "again.jsonl").read_bytes().splitlines()]
+    assert told.code == 0, told.err
+    assert told.out.startswith("8 pages cleaned (8 by template); 1 bad record passed over; 1 domain: 1 learned.\n")
+    assert "in.jsonl, line 9: no JSON" in told.err
+    assert [row["url"] for row in rows] == [f"{SITE}{number}" for number in range(8)]
+    assert [row["cleaned_content"] for row in rows] == [row["cleaned_content"] for row in again]
+    assert [one["status"] for one in later.json["domains"]] == ["known"]
+    assert not list(folder.glob("*.part"))
+
+
+def test_a_plan_uses_what_a_crawl_learned_and_writes_nothing(folder: Path) -> None:
+    store = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", f"DEDUP_DATABASE_URL=sqlite:///{folder}/dedup.db"]
+    scrapy("dedup", "clean", "in.jsonl", "-O", "clean.jsonl", "--remember", *store, folder=folder)
+
+    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--plan", "--json", *store)
+
+    assert told.code == 0, told.err
+    assert told.json["pages"] == 8
+    assert (told.json["files"], told.json["partitions"]) == (1, 1)
+    assert [(one["domain"], one["status"]) for one in told.json["domains"]] == [("shop.example", "known")]
+    assert not list(folder.glob("out*"))
+
+
+def test_what_is_missing_is_told(folder: Path) -> None:
+    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", JAVA_HOME=str(folder))
+
+    assert told.code == 1
+    assert told.err == (
+        f"scrapy dedup: Spark needs Java 17 or later, and JAVA_HOME={folder} has no bin/java: install one, such as"
+        " openjdk-17-jre-headless\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--conf", "memory"], "--conf memory: needs KEY=VALUE", id="conf"),
+        pytest.param(["-s", "DEDUP_EMIT_CHUNKS=1"], "DEDUP_EMIT_CHUNKS: a row is a page here", id="chunks"),
+    ],
+)
+def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: list[str], message: str) -> None:
+    told = batch(folder, "in.jsonl", "out", *arguments)
+
+    assert told.code == 2
+    assert message in told.err
+
+
+def test_out_that_is_there_is_left_alone(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / "mine").touch()
+
+    told = batch(folder, "--master", "local[1]", "in.jsonl", "out")
+
+    assert told.code == 2
+    assert "out: is there already; --overwrite replaces it" in told.err
+    assert (folder / "out" / "mine").exists()
