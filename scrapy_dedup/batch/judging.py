@@ -13,7 +13,7 @@ from typing import Any
 from scrapy_dedup.batch.columns import unraw
 from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.shared_facts import PageTally, line_of
-from scrapy_dedup.batch.steps import BAD, NO_PAGE, NO_TEXT
+from scrapy_dedup.batch.steps_pages import BAD, NO_PAGE, NO_TEXT
 from scrapy_dedup.service.chunking import ACROSS
 from scrapy_dedup.service.cleaning_run import Tally
 from scrapy_dedup.service.cleaning_run_others import RunOthers

@@ -21,18 +21,8 @@ from scrapy_dedup.batch.knowledge_file import KnowledgeFile
 from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import Source
 from scrapy_dedup.batch.shared_facts import CHUNK
-from scrapy_dedup.batch.steps import (
-    PAGE,
-    Chosen,
-    Cutting,
-    Finishing,
-    Learning,
-    LeavingOut,
-    Packing,
-    Smallest,
-    Survey,
-    learned_of,
-)
+from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, LeavingOut, Packing
+from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey, learned_of
 from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
 from scrapy_dedup.service.cleaning_run_tasks import Learned
 from scrapy_dedup.service.site_knowledge import SiteKnowledge

@@ -87,3 +87,12 @@ class RunEnd:
         self.registry.settle()
         if ending.is_last:
             self.state.end(ending.status)
+        if ending.is_last and ending.status == "finished":
+            self._forget_claims()
+
+    def _forget_claims(self) -> None:
+        """Delete what the workers claimed; one that was given up and is only slow still needs it, and `gc` comes."""
+        store, run = self.crawl.store, self.crawl.run
+        workers = store.workers_of([run.id]).get(run.id, ()) if run.worker is not None else ()
+        if workers and all(worker.status != "lost" for worker in workers):
+            store.forget_claims(run.id)

@@ -17,7 +17,6 @@ from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.engines import file_of, make_engine, parse_url
 from scrapy_dedup.store.errors import StoreError, shown
 from scrapy_dedup.store.shared_models import SeenScope, SeenUrl
-from scrapy_dedup.store.upserts import insert_into
 from scrapy_dedup.store.writer import ProjectStore
 
 _READ_AT_ONCE: Final = 20_000
@@ -96,8 +95,10 @@ class SeenTable:
                     "INSERT OR IGNORE INTO seen_urls VALUES (?, ?)", ((self._scope, key) for key in ordered)
                 )
                 return
-            statement = insert_into(connection, SeenUrl).on_conflict_do_nothing()
-            connection.execute(statement, [{"scope_id": self._scope, "fingerprint": key} for key in ordered])
+            # One statement: one for each key took twice as long.
+            connection.exec_driver_sql(
+                "INSERT INTO seen_urls SELECT %s, unnest(%s::bytea[]) ON CONFLICT DO NOTHING", (self._scope, ordered)
+            )
 
     def count(self) -> int:
         """Return the number of keys; reads them all."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from scrapy_dedup.store.base import Base
 from scrapy_dedup.store.columns import now
@@ -111,6 +111,7 @@ def _sizes(connection: Any, database: Database) -> tuple[int, int | None]:
 
 def _is_crawled(database: Database) -> bool:
     since = now() - _HEARD
-    under_way = select(CrawlRun.id).where(CrawlRun.status == "running", CrawlRun.seen_at >= since).limit(1)
+    heard = func.coalesce(CrawlRun.seen_at, CrawlRun.started_at) >= since
+    under_way = select(CrawlRun.id).where(CrawlRun.status == "running", heard).limit(1)
     with database.transaction() as connection:
         return connection.execute(under_way).first() is not None

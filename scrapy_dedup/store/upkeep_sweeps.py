@@ -95,7 +95,9 @@ def _originals(keep: KeepPolicy) -> Iterator[Sweep]:
 
 
 def _outdated(connection: Connection, project_id: uuid.UUID, keep: KeepPolicy) -> Iterator[Sweep]:
-    outdated = and_(~extractions.current(), _has_document(Extraction))
+    # Of a page under way the extraction is written first: its document has that content once its items are safe.
+    settled = _has_document(Extraction, Document.status == "completed", Document.updated_at >= Extraction.created_at)
+    outdated = and_(~extractions.current(), settled)
     yield Sweep("extractions of contents that pages no longer have", Extraction, ("memo_key",), outdated)
     decisions = (Decision.decided_at, Decision.page_key, Decision.layer)
     beyond = _beyond(connection, project_id, keep.decisions, *decisions)

@@ -17,7 +17,8 @@ from scrapy_dedup.batch.judging import Judge
 from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import Source
 from scrapy_dedup.batch.shared_facts import CHUNK
-from scrapy_dedup.batch.steps import PAGE, Chosen, Cutting, Finishing, Learning, LeavingOut, Smallest, Survey
+from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, LeavingOut
+from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
 from scrapy_dedup.service.cleaning_run import Plan, Tally
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings

@@ -3,6 +3,7 @@
 import json
 from base64 import b64encode
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from tests.hospital.site import FEW, addresses, site
@@ -11,6 +12,10 @@ from tests.hospital.words import prose
 from tests.pdf_files import a_pdf, column
 
 _SHOPS = ("tea.example", "coffee.example", "cocoa.example")
+
+
+PATIENT = timedelta(minutes=5)
+"""For a PDF file, on a machine that does much else."""
 
 
 def as_lines(rows: Sequence[Any]) -> list[bytes]:

@@ -9,12 +9,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from scrapy_dedup.batch import steps
+from scrapy_dedup.batch import steps_pages, steps_sites
 from scrapy_dedup.batch.columns import batch_of, schema_of
 from scrapy_dedup.batch.files import Files
 from scrapy_dedup.batch.run import BatchRun
 from scrapy_dedup.batch.session import started
 from scrapy_dedup.settings import Settings
+from tests.batch.corpora import PATIENT
 
 # So that files of some kilobytes are read by several tasks.
 SMALL_PARTS = {"spark.sql.files.maxPartitionBytes": "30k", "spark.sql.files.openCostInBytes": "1k"}
@@ -35,7 +36,8 @@ class Notes:
 
 def modules(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield what is imported where a step has run."""
-    assert steps.PAGE
+    assert steps_pages.PAGE
+    assert steps_sites.Survey.__doc__
     for _ in batches:
         yield batch_of([(name,) for name in sorted(sys.modules)], schema_of("name string"))
 
@@ -44,8 +46,8 @@ def main(out: str, *names: str) -> dict[str, Any]:
     """Return what came of a batch."""
     notes = Notes()
     with started("local[2]", SMALL_PARTS) as spark:
-        inputs = Files(spark).find(names)
-        with BatchRun(spark, inputs, Settings(), notes, f"{out}/work") as batch:
+        inputs, settings = Files(spark).find(names), Settings(pdf_timeout=PATIENT)
+        with BatchRun(spark, inputs, settings, notes, f"{out}/work") as batch:
             plan = batch.survey(lambda _domain: None)
             batch.learn()
             batch.cut()

@@ -19,7 +19,7 @@ from scrapy_dedup.batch.records import WARC_BREAK
 from scrapy_dedup.service.cleaning_run import CleaningRun
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.settings import Settings
-from tests.batch.corpora import MIXED, a_page, as_lines
+from tests.batch.corpora import MIXED, PATIENT, a_page, as_lines
 from tests.service.test_cleaning_run import Watching, nothing, without_seconds
 from tests.service.warc_files import a_record, an_answer
 
@@ -70,7 +70,7 @@ def batch(folder: Path) -> dict[str, Any]:
 def clean(folder: Path) -> dict[str, Any]:
     names = [str(folder / name) for name in ("a b.jsonl", "b.jsonl.gz", "c.warc", "d.jsonl")]
     watching = Watching()
-    with Inputs(names, io.BytesIO()) as inputs, CleaningRun(inputs, Settings(), watching) as run:
+    with Inputs(names, io.BytesIO()) as inputs, CleaningRun(inputs, Settings(pdf_timeout=PATIENT), watching) as run:
         plan = asdict(run.survey(nothing))
         list(run.learn())
         rows = [json.loads(line) for line in run.lines()]
@@ -109,5 +109,5 @@ def test_bad_records_are_told(batch: dict[str, Any], clean: dict[str, Any]) -> N
 
 
 def test_executors_import_neither_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
-    assert "scrapy_dedup.batch.steps" in batch["modules"]
+    assert {"scrapy_dedup.batch.steps_pages", "scrapy_dedup.batch.steps_sites"} <= set(batch["modules"])
     assert not UNWANTED & set(batch["modules"])

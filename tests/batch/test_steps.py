@@ -10,7 +10,7 @@ import pytest
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from tests.batch.by_hand import ByHand
-from tests.batch.corpora import MIXED, as_lines, hospital
+from tests.batch.corpora import MIXED, PATIENT, as_lines, hospital
 from tests.service.test_cleaning_run import SITE, Done, a_row, without_seconds
 
 PLANS = ("known", "learned", "small")
@@ -35,6 +35,7 @@ def parts_of(rows: Sequence[Any], number: int) -> list[Sequence[bytes]]:
 
 def check(rows: Sequence[Any], parts: int, **chosen: Any) -> ByHand:
     """Run both on some rows, and compare all that they say."""
+    chosen = {"pdf_timeout": PATIENT} | chosen
     batch, done = ByHand(*parts_of(rows, parts), settings=Settings(**chosen)), Done(*rows, **chosen)
     assert reports(batch) == done.rows
     assert left(batch) == done.watching.left

@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,7 +28,7 @@ def key(number: int) -> bytes:
     return number.to_bytes(16, "big")
 
 
-@given(st.integers(0, 12_000))
+@pytest.mark.parametrize("urls", [0, 1, 1_000, 1_001, 2_000, 2_001, 12_345])
 def test_filter_that_has_grown_holds_what_was_noted_and_nothing_else(urls: int) -> None:
     layers = Layers(Exact, 1_000)
     for number in range(urls):

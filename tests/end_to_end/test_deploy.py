@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.errors import StoreError
 from tests.databases import find_programs
 from tests.end_to_end.crawling import ROOT
 from tests.server import serving
@@ -105,3 +108,14 @@ def test_containers_run_the_commands_of_the_script(compose: dict[str, Any]) -> N
     for option in ("--appendonly yes", "--maxmemory-policy noeviction"):
         assert option in compose["services"]["redis"]["command"]
         assert option in script
+
+
+def test_where_there_is_no_project_folder_the_store_needs_an_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As under Scrapyd, whose projects are eggs: the plugin must not be off without a word."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SCRAPY_SETTINGS_MODULE", "json")
+
+    with pytest.raises(StoreError, match="DEDUP_DATABASE_URL=''"):
+        database_url(Settings())

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import RunFigures
@@ -57,6 +58,11 @@ def runs(store: str) -> list[RunFigures]:
         return opened.project("shop").runs()
 
 
+def claims(store: str) -> int:
+    with Store.open(store) as opened, opened.session(read_only=True) as session:
+        return int(session.scalar(text("SELECT count(*) FROM claims")) or 0)
+
+
 def removed(store: str, site: ChangingSite) -> list[str]:
     with Store.open(store) as opened:
         project = opened.project("shop")
@@ -80,6 +86,7 @@ def test_two_workers_are_one_run_with_the_sum_of_their_figures(
     for name in ("dedup/items/out", "downloader/request_count", "dedup/store/rows"):
         assert run.run.stats[name] == sum(one.stats.get(name, 0) for one in crawled)
     assert run.visits == len(site.everything)
+    assert claims(store) == 0
 
 
 def test_pages_that_no_worker_found_are_removed_once(crews: list[Project], server: WebServer, store: str) -> None:

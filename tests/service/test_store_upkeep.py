@@ -9,9 +9,10 @@ import pytest
 from sqlalchemy import text
 
 from scrapy_dedup.service.store_upkeep import Upkeep, look, tidy
+from scrapy_dedup.store.columns import now
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.layout_pictures import StoredPicture
-from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.models import Base, SeenScope, SeenUrl
 from scrapy_dedup.store.records import GoneRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -151,6 +152,10 @@ def test_what_belongs_to_no_page_goes_once_it_is_old(store: Store, project: Proj
 
 def test_extraction_of_a_content_that_its_page_lost_goes(store: Store, project: ProjectStore) -> None:
     project.write([a_document(content_hash=a_key("new")), an_extraction(content="old"), an_extraction(content="new")])
+    # Pages under way: their documents get the new content once their items are safe.
+    project.write([a_document(2, content_hash=a_key("old")), a_document(3, content_hash=a_key("old"))])
+    project.write([a_document(2, status="processing"), an_extraction(2, content="new")])
+    project.write([an_extraction(3, content="new", created_at=a_time(1))])
 
     assert both(store, project) == {"extractions of contents that pages no longer have": 1}
 
@@ -191,8 +196,6 @@ def test_space_goes_back_to_the_disk(store: Store, project: ProjectStore) -> Non
 
 def test_file_is_not_written_anew_while_a_crawl_is_under_way(store: Store, project: ProjectStore) -> None:
     run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
-    from scrapy_dedup.store.columns import now
-
     project.report_run(run.id, {}, now())
 
     done = tidy(store, project, ALL, NOON - timedelta(days=1), lambda _: None)
@@ -216,8 +219,6 @@ def test_queues_that_ended_are_forgotten(store: Store, project: ProjectStore, ur
 
 
 def a_run(project: ProjectStore, *, ends: bool) -> str:
-    from scrapy_dedup.store.columns import now
-
     run = project.begin_run(spider="s", jobdir=None, started_at=now())
     if ends:
         project.end_run(run.id, status="finished", reason="finished", stats={}, finished_at=now())
@@ -225,9 +226,6 @@ def a_run(project: ProjectStore, *, ends: bool) -> str:
 
 
 def add_scope(store: Store, project: ProjectStore, name: str) -> None:
-    from scrapy_dedup.store.columns import now
-    from scrapy_dedup.store.models import SeenScope, SeenUrl
-
     with store.session() as session:
         scope = SeenScope(project_id=project.id, name=name, begun_at=now())
         session.add(scope)

@@ -1,0 +1,179 @@
+"""What executors do with pages: cut them, and write into them what was decided beside the others.
+
+As `steps_sites`, it knows neither Scrapy nor a database: a contract in setup.cfg holds that.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from scrapy_dedup.batch import columns
+from scrapy_dedup.batch.batches import PAGES_AT_ONCE, Batches, Made, in_batches, rows_of
+from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_of
+from scrapy_dedup.batch.knowledge_file import KnowledgeFile
+from scrapy_dedup.batch.lookups import local_path, look_up
+from scrapy_dedup.batch.records import Source, records
+from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
+from scrapy_dedup.service.chunking import across, chunks_report, makes_chunks
+from scrapy_dedup.service.cleaning_run_tasks import Line, Result, Surroundings, clean_records
+from scrapy_dedup.service.inputs_records import BadRecord
+from scrapy_dedup.settings import Settings
+
+PAGE: Final = "page"
+BAD: Final = "bad"
+NO_PAGE: Final = "no_page"
+NO_TEXT: Final = -1
+"""In place of the number of characters: the page could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """Cuts pages, and tells what of each others may have, too.
+
+    Attributes:
+        file: of what is known of each domain.
+    """
+
+    source: Source
+    file: str
+
+    def __call__(self, batches: Batches) -> Made:
+        """Return the rows of one task."""
+        return in_batches(self._rows(batches), columns.CUT, PAGES_AT_ONCE)
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        settings = self.source.settings
+        around = Surroundings(settings, KnowledgeFile(local_path(self.file)))
+        for place, record in records(batches, self.source):
+            (result,) = clean_records((around, [record]))
+            yield _cut_row(place, result, settings)
+
+
+def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
+    if not isinstance(result, Line):
+        kind = BAD if isinstance(result, BadRecord) else NO_PAGE
+        told = text_of(f"{result.where}: {result.reason}")
+        return kind, place, b"", 0, told, [], "", *[None] * 6
+    facts, row, said = result.facts, result.row, {}
+    alone = {"items/in": 1, "items/out": 1}
+    if facts is not None:
+        chunks = across(facts.chunks, {}, (), settings)
+        alone |= chunks.counts()
+        # Who keeps a page whole wants nothing of languages either.
+        if settings.chunk_enabled if result.is_kept else makes_chunks(settings):
+            said = {"chunks": chunks_report(chunks)}
+    seconds = facts.watch.counts() if facts is not None else {}
+    tally = PageTally(result.how, text_of(result.flag), result.counts, alone, seconds, result.is_kept)
+    texts = (text_of(row[name]) for name in ("url", "cleaned_content", "title", "date", "author"))
+    return (
+        PAGE,
+        place,
+        raw(facts.domain) if facts is not None else b"",
+        len(facts.text) if facts is not None else NO_TEXT,
+        tally.to_json(),
+        keys_of(result, settings),
+        facts_json(result, settings),
+        *texts,
+        json_of(row["dedup"] | said),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Makes of each batch one value, so that the driver gets it as it is.
+
+    Attributes:
+        step: what is done first; two steps in one task of Spark would be two processes.
+    """
+
+    step: Callable[[Batches], Made] | None = None
+
+    def __call__(self, batches: Batches) -> Made:
+        """Return the rows of one task."""
+        schema = schema_of(columns.BLOB)
+        for batch in self.step(batches) if self.step is not None else batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield batch_of([(sink.getvalue().to_pybytes(),)], schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Finishing:
+    """Writes into pages what the others have of them; those that do not go out are not there.
+
+    Attributes:
+        file: of what was decided about pages that share something.
+    """
+
+    file: str
+
+    def __call__(self, batches: Batches) -> Made:
+        """Return the rows of one task: pages as they go out."""
+        return in_batches(self._rows(batches), columns.PAGES, PAGES_AT_ONCE)
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        path = local_path(self.file)
+        for batch in batches:
+            rows = list(rows_of([batch]))
+            decided = look_up(path, [row[-1] for row in rows])
+            for *row, report, place in rows:
+                decision = json.loads(decided[place]) if place in decided else {}
+                if "left" not in decision:
+                    yield (*row, _decided(report, decision), place)
+
+
+def _decided(report: str, decision: dict[str, Any]) -> str:
+    """Return a page's report with what was decided about it."""
+    if not decision:
+        return report
+    found = json.loads(report)
+    chunks = found.pop("chunks", None)
+    if "near_duplicate" in decision:
+        found["near_duplicate"] = decision["near_duplicate"]
+    if chunks is not None:
+        found["chunks"] = chunks
+        for position, layer, reason, holder in decision.get("chunks", ()):
+            chunks[position] = _removed(chunks[position], layer, reason, holder)
+    return json_of(found)
+
+
+_BEHIND: Final = ("language", "mixed")
+_GIVEN: Final = ("text", "overlap", *_BEHIND)
+
+
+def _removed(chunk: dict[str, Any], layer: str, reason: str, holder: str | None) -> dict[str, Any]:
+    """Return the report of a chunk that went out, as that of one that does not."""
+    found = {name: value for name, value in chunk.items() if name not in _GIVEN}
+    found |= {"state": "removed", "layer": layer, "reason": reason}
+    if holder is not None:
+        found["holder"] = holder
+    return found | {name: chunk[name] for name in _BEHIND if name in chunk}
+
+
+@dataclass(frozen=True, slots=True)
+class LeavingOut:
+    """Tells which pages others stand for.
+
+    Attributes:
+        file: of what was decided about pages that share something.
+    """
+
+    file: str
+
+    def __call__(self, batches: Batches) -> Made:
+        """Return the rows of one task."""
+        return in_batches(self._rows(batches), columns.LEFT_OUT)
+
+    def _rows(self, batches: Batches) -> Iterator[columns.Row]:
+        path = local_path(self.file)
+        for batch in batches:
+            places = batch.column(0).to_pylist()
+            decided = look_up(path, places)
+            for place in places:
+                left = json.loads(decided[place]).get("left") if place in decided else None
+                if left is not None:
+                    yield (*(text_of(left[name]) for name in ("url", "layer", "reason", "keeper")), place)
