@@ -9,6 +9,7 @@ to benchmarks/results, tables and pictures to docs. With --quick small sizes are
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -59,9 +60,19 @@ _BESIDE_PEERS: Final = (
     + " ".join(f"{name}={{work}}/{file}.jsonl" for name, file in _PEERS.items()),
 )
 TASKS: Final = (
-    Task("crawl_overhead", ("benchmarks.crawl_overhead",), 90, "benchmarks.crawl_overhead --pages 60 --pairs 1"),
+    Task(
+        "crawl_overhead",
+        ("benchmarks.crawl_overhead",),
+        90,
+        "benchmarks.crawl_overhead --pages 60 --pairs 1 --only 'and chunk: the default'",
+    ),
     Task("memory", ("benchmarks.memory",), 30, "benchmarks.memory --pages 400 --domains 10"),
-    Task("recrawl_overhead", ("benchmarks.recrawl_overhead",), 30, "benchmarks.recrawl_overhead --pages 60 --rounds 1"),
+    Task(
+        "recrawl_overhead",
+        ("benchmarks.recrawl_overhead",),
+        30,
+        "benchmarks.recrawl_overhead --pages 60 --rounds 1 --only ETags",
+    ),
     Task("seen_urls", ("benchmarks.seen_urls --urls 10000000",), 40, "benchmarks.seen_urls --urls 50000"),
     Task("large_domain", ("benchmarks.large_domain",), 60, "benchmarks.large_domain --pages 20000"),
     Task(
@@ -157,7 +168,7 @@ def _argvs(task: Task, args: argparse.Namespace, result: Path) -> Iterator[list[
     commands = _commands(task, args.quick)
     for number, command in enumerate(commands):
         # Divided before the folders are put in: a name may have blanks.
-        words = [word.format(folder=args.folder, work=result.parent) for word in command.split()]
+        words = [word.format(folder=args.folder, work=result.parent) for word in shlex.split(command)]
         last = ["--json", str(result)] if number == len(commands) - 1 else []
         yield [sys.executable, "-m", *words, *last]
 

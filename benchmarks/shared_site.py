@@ -10,7 +10,7 @@ import multiprocessing
 import random
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from posixpath import normpath
@@ -110,6 +110,11 @@ async def _serve(site: SharedSite, started: Connection) -> None:
     asked: Counter[str] = Counter()
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Crawlers that are killed break their connections.
+        with suppress(ConnectionError):
+            await answer_all(reader, writer)
+
+    async def answer_all(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
             path = line.split(b" ")[1].decode("latin-1")
             host = ""

@@ -16,6 +16,7 @@ CALLS = {
     "config": ["config", "export"],
     "domains": ["domains", "list"],
     "explain": ["explain", a_url(0)],
+    "gc": ["gc", "--older-than", "5000d"],
     "layouts": ["layouts"],
     "mine": ["mine"],
     "projects": ["projects", "list"],
@@ -35,16 +36,14 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_verb_is_tried_here() -> None:
     """All but those that need no store: they have tests of their own."""
-    assert (
-        CALLS.keys() | {"seed", "candidates", "clean", "supervise", "analyze-layout", "doctor", "learn", "mcp", "serve"}
-        == VERBS.keys()
-    )
+    others = "analyze-layout backup batch candidates clean doctor learn mcp restore seed serve supervise"
+    assert CALLS.keys() | set(others.split()) == VERBS.keys()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param([], "the verbs are analyze, analyze-layout, cache", id="no-verb"),
+        pytest.param([], "the verbs are analyze, analyze-layout, ", id="no-verb"),
         pytest.param(["stat"], "'stat' is no verb: did you mean stats?", id="unknown-verb"),
         pytest.param(["x\x1b[2J"], r"'x\x1b[2J' is no verb", id="hostile-verb"),
         pytest.param(["--json", "stats"], "--json: unknown option", id="option-before-verb"),

@@ -10,6 +10,7 @@ from scrapy_dedup.core.fingerprints import (
     from_hex,
     pack,
     text_hash,
+    to_digits,
     to_hex,
     unpack,
 )
@@ -55,6 +56,15 @@ def test_folding_twice_is_folding_once(text: str) -> None:
 def test_hexadecimal_form_is_sixteen_digits_and_comes_back(value: int) -> None:
     assert len(to_hex(value)) == 16
     assert from_hex(to_hex(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("signature", "digits"),
+    [(0, "0" * 16), (1, "0" * 15 + "1"), (-1, "f" * 16), (-(2**63), "8" + "0" * 15)],
+    ids=["none", "one", "minus-one", "smallest"],
+)
+def test_a_signed_number_has_sixteen_digits(signature: int, digits: str) -> None:
+    assert to_digits(signature) == digits
 
 
 def test_other_text_is_no_fingerprint() -> None:
