@@ -66,7 +66,7 @@ TASKS: Final = (
         90,
         "benchmarks.crawl_overhead --pages 60 --pairs 1 --only 'and chunk: the default'",
     ),
-    Task("memory", ("benchmarks.memory",), 30, "benchmarks.memory --pages 400 --domains 10"),
+    Task("memory", ("benchmarks.memory",), 30),
     Task(
         "recrawl_overhead",
         ("benchmarks.recrawl_overhead",),

@@ -45,6 +45,8 @@ from scrapy_dedup.store.upserts import Row
 # What a document that is begun again, or failed, takes over; its last good state stays. The sketch is no part of that
 # state: other pages of this run are compared with it.
 BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at", "sketch")
+# Counts that only grow: who could not ask what was known of a page counts from nothing.
+LARGEST = ("visits_count", "changes_count")
 # What a page that was seen again may leave as it is.
 AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash", "new_lastmod", "new_moved")
 
@@ -86,9 +88,8 @@ class Batch:
         """Add a document's row where it belongs by its status."""
         key, row = record.page_key, document_row(record, project_id, run_id)
         if record.status == "completed":
-            self.documents[key] = row
-            self.seen.pop(key, None)
-            self.begun.pop(key, None)
+            earlier = (self.documents.get(key), self.seen.pop(key, None), self.begun.pop(key, None))
+            self.documents[key] = row | _largest(row, *earlier)
         elif key in self.begun:
             self.begun[key] = {**self.begun[key], **{name: row[name] for name in BEGUN}}
         else:
@@ -103,9 +104,10 @@ class Batch:
 
     def add_seen(self, record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add what a page that was seen again changes."""
-        self.begun.pop(record.page_key, None)
+        begun = self.begun.pop(record.page_key, None)
         earlier = self.seen.get(record.page_key, {})
         row = seen_row(record, project_id, run_id)
+        row |= _largest(row, earlier, begun)
         as_before = {name: earlier.get(name) for name in AS_STORED if row[name] is None}
         self.seen[record.page_key] = row | as_before
 
@@ -135,6 +137,12 @@ class Batch:
         if earlier:
             row |= {name: earlier[name] + row[name] for name in VALIDATOR_COUNTS}
         self.validators[row["domain"]] = row
+
+
+def _largest(row: Row, *earlier: Row | None) -> Row:
+    """Return the counts that only grow, as they are after what was said earlier of the same page."""
+    rows = [row, *(one for one in earlier if one)]
+    return {name: max(one.get(name) or 0 for one in rows) for name in LARGEST if row.get(name) is not None}
 
 
 def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None) -> Batch:

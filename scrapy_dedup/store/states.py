@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, ColumnElement, Connection, and_, bindparam, case, exists, func, or_, select, update
 
-from scrapy_dedup.store.batch import BEGUN, Batch
+from scrapy_dedup.store.batch import BEGUN, LARGEST, Batch
 from scrapy_dedup.store.claim_records import Kind
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import now
@@ -36,7 +36,10 @@ _SEEN_AGAIN = (
         etag=bindparam("etag"),
         last_modified=bindparam("last_modified"),
         interval_seconds=bindparam("interval_seconds"),
-        visits_count=bindparam("visits_count"),
+        visits_count=case(
+            (_DOCUMENT.c.visits_count > bindparam("visits_count"), _DOCUMENT.c.visits_count),
+            else_=bindparam("visits_count"),
+        ),
         missed_runs=0,
         gone_at=None,
         stale=case((bindparam("is_renewed", type_=Boolean), None), else_=_DOCUMENT.c.stale),
@@ -55,7 +58,7 @@ _THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.v
 def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
     """Write the documents of a batch, whole and in part."""
     # Who could not ask what was known of a page writes as if it were new.
-    counted = {"once": ("first_seen_at",), "largest": ("visits_count", "changes_count")}
+    counted = {"once": ("first_seen_at",), "largest": LARGEST}
     upsert(connection, Document, _PAGE, list(batch.documents.values()), **counted)
     if batch.seen:
         connection.execute(_SEEN_AGAIN, [batch.seen[key] for key in sorted(batch.seen)])
