@@ -33,6 +33,10 @@ LEFT_OUT: Final = "left_out"
 
 # A domain takes half a second to be learned: more tasks than cores, so that none is idle for long.
 _LEARNING_TASKS_A_CORE: Final = 4
+# What comes to the driver is in its memory for one task, and the next: 10 MB of what is known of domains, or 20 MB of
+# pages that share something.
+_DOMAINS_A_TASK: Final = 100
+_PAGES_A_TASK: Final = 2_000
 
 
 class Watcher(Protocol):
@@ -113,7 +117,8 @@ class BatchRun:
         if self.plan.learned:
             file = self._shared("chosen")
             sources = self._each(lambda source: Chosen(source, file), columns.SOURCES)
-            tasks = min(len(self.plan.learned), _LEARNING_TASKS_A_CORE * self.spark.sparkContext.defaultParallelism)
+            domains, cores = len(self.plan.learned), self.spark.sparkContext.defaultParallelism
+            tasks = min(domains, max(_LEARNING_TASKS_A_CORE * cores, domains // _DOMAINS_A_TASK))
             by_domain = sources.repartition(tasks, "domain").sortWithinPartitions("domain", "key")
             learning = Learning(self.settings)
             with LookupWriter(self._local("knowledge")) as knowledge:
@@ -141,11 +146,13 @@ class BatchRun:
         wanted = ("kind", "place", "domain", "chars", "tally")
         facts = sql.when(sql.col("compared").isNotNull(), sql.col("facts")).alias("facts")
         content = sql.when(sql.col("compared"), sql.col("cleaned_content")).alias("content")
-        rows = cut.join(shared, "place", "left").select(*wanted, facts, content).orderBy("place")
+        rows = cut.join(shared, "place", "left").select(*wanted, facts, content)
+        tasks = 1 + self.plan.pages // _PAGES_A_TASK
+        in_order = rows.repartitionByRange(tasks, "place").sortWithinPartitions("place")
         with LookupWriter(self._local("decisions")) as decisions:
             judge = Judge(self.settings, self._folder, decisions, self._complain)
             self._end.callback(judge.close)
-            judge.judge(self._rows(rows))
+            judge.judge(self._rows(in_order))
         self.tally = judge.tally
         return self.tally
 

@@ -39,7 +39,12 @@ def a_line(number: int, words: list[str], title: str) -> Line:
         chunks=divide(text, key, None, SETTINGS, Stopwatch()),
         is_new=True,
     )
-    row = {"url": f"https://{facts.domain}/{number}", "cleaned_content": text, "title": None, "dedup": {}}
+    row: dict[str, Any] = {
+        "url": f"https://{facts.domain}/{number}",
+        "cleaned_content": text,
+        "title": None,
+        "dedup": {},
+    }
     return Line(row, "template", None, facts)
 
 

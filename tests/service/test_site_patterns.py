@@ -11,8 +11,8 @@ from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.render import Output
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text, markdown_of
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
+from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text, markdown_of
 from scrapy_dedup.service.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_patterns import Strikes, patterns_of
