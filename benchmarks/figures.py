@@ -178,7 +178,7 @@ def _seen(results: Results) -> Lines:
     if store := figures["filters"].get("store"):
         yield ""
         yield (
-            "No new URL was held back, and no known one passed. Beside memory"
+            "No new URL was held back, and none of 500,000 known ones passed, spread over all. Beside memory"
             f" {store['file_bytes'] / figures['urls']:.0f} bytes a URL in the store's file. Writing took"
             f" {store['writing_seconds']:.0f} s (in a crawl: in a thread), reading all of them at a resume"
             f" {store['loading_seconds']:.0f} s."

@@ -3,8 +3,9 @@
     python -m benchmarks.seen_urls --urls 10000000
 
 Each filter is filled in a process of its own; its memory is the peak of that process above the peak of one that does
-the same with no URLs, caches and buffers of the database included. Every URL is checked to pass once, and to be held
-back from then on. The store's writes, which a crawl does in a thread, are counted apart.
+the same with no URLs, caches and buffers of the database included. Every URL is checked to pass at first, and half a
+million of them, spread over all, to be held back from then on. The store's writes, which a crawl does in a thread, are
+counted apart.
 """
 
 import argparse
@@ -205,7 +206,8 @@ def _show(figures: dict[str, Any]) -> None:
         times = f"{found['new_ns']:>10.0f}{found['known_ns']:>11.0f}{found['menu_ns']:>15.0f}"
         print(f"{NAMES[kind]:50}{found['bytes_a_url']:>12.2f}{times}{found['seconds']:>9.0f}")
     if store := figures["filters"].get("store"):
-        print(f"Target: at most {TARGET_BYTES} bytes a URL. No new URL was held back, no known one passed.")
+        print(f"Target: at most {TARGET_BYTES} bytes a URL.")
+        print(f"No new URL was held back, none of {_REPEATS:,} known ones passed.")
         a_url = store["file_bytes"] / figures["urls"]
         print(f"The store's file: {a_url:.1f} bytes a URL; writing them took {store['writing_seconds']:.0f} s,")
         print(

@@ -52,6 +52,11 @@ class Files:
         path, system = self._opened(name)
         return bool(system.exists(path))
 
+    def names_in(self, name: str) -> set[str]:
+        """Return the names of what a folder has; of a file its own name."""
+        path, system = self._opened(name)
+        return {str(one.getPath().getName()) for one in system.listStatus(path)}
+
     def remove(self, name: str) -> None:
         """Remove a file or folder, if there is one."""
         path, system = self._opened(name)

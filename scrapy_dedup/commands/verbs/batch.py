@@ -22,6 +22,7 @@ from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowle
 from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
 
 if TYPE_CHECKING:
+    from scrapy_dedup.batch.files import Files
     from scrapy_dedup.batch.run import BatchRun
 
 _PART: Final = ".part"
@@ -72,8 +73,8 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
 
     options = call.options
     files = Files(spark)
-    if files.exists(options.out) and not options.overwrite and not options.plan:
-        raise WrongCallError(f"{options.out}: is there already; --overwrite replaces it")
+    if not options.plan:
+        _check_out(files, options.out, overwrite=options.overwrite)
     inputs = files.find(options.inputs)
     part = options.out.rstrip("/") + _PART
     outcome = Outcome(options.plan, settings=call.settings)
@@ -96,6 +97,23 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
     return DONE if outcome.tally.pages else NOT_DONE
 
 
+def _check_out(files: "Files", out: str, *, overwrite: bool) -> None:
+    """Refuse an OUT that must not be replaced.
+
+    Raises:
+        WrongCallError: it is there, and the user did not say so, or it is nothing that a batch wrote.
+    """
+    if not files.exists(out):
+        return
+    if not overwrite:
+        raise WrongCallError(f"{out}: is there already; --overwrite replaces it")
+    strange = sorted(files.names_in(out) - {"pages", "left_out"})
+    if strange:
+        raise WrongCallError(
+            f"{out}: has {strange[0]!r}, which no batch wrote; name another OUT, or remove it yourself"
+        )
+
+
 def _clean(batch: "BatchRun", outcome: Outcome, part: str) -> None:
     outcome.learned = batch.learn()
     batch.cut()
@@ -112,7 +130,7 @@ def _remember(batch: "BatchRun", outcome: Outcome, knowledge: Knowledge) -> None
 
 
 @contextmanager
-def _removed_at_end(files: Any, part: str) -> Iterator[None]:
+def _removed_at_end(files: "Files", part: str) -> Iterator[None]:
     files.remove(part)
     try:
         yield

@@ -85,12 +85,19 @@ def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: li
     assert message in told.err
 
 
-def test_out_that_is_there_is_left_alone(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        pytest.param([], "out: is there already; --overwrite replaces it", id="not-said"),
+        pytest.param(["--overwrite"], "out: has 'mine', which no batch wrote", id="somebody-else's"),
+    ],
+)
+def test_out_that_is_there_is_left_alone(folder: Path, options: list[str], message: str) -> None:
     (folder / "out").mkdir()
     (folder / "out" / "mine").touch()
 
-    told = batch(folder, "--master", "local[1]", "in.jsonl", "out")
+    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", *options)
 
     assert told.code == 2
-    assert "out: is there already; --overwrite replaces it" in told.err
+    assert message in told.err
     assert (folder / "out" / "mine").exists()
