@@ -34,7 +34,7 @@ class SharingSettings(ServingSettings):
     seen_capacity: int = setting(
         1_000_000,
         integer(1_000, 10**10),
-        "URLs for which `scrapy_dedup.StoreDupeFilter` begins; it doubles when they are reached.",
+        "URLs for which `scrapy_dedup.StoreDupeFilter` begins; it grows by a quarter when they are reached.",
         allowed="1000 to 10**10 URLs",
     )
     store_full: Literal["continue", "stop"] = setting(

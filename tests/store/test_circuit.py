@@ -112,7 +112,7 @@ def far(postgresql: Server, way: Proxy) -> Iterator[Store]:
 def answers(store: Store) -> bool:
     try:
         with store.session(read_only=True) as session:
-            return session.scalar(text("SELECT 1")) == 1
+            return bool(session.scalar(text("SELECT 1")) == 1)
     except StoreError:
         return False
 
