@@ -18,10 +18,10 @@ import psycopg
 from benchmarks.servers import Daemon
 from benchmarks.shared_site import SharedSite
 from scrapy_dedup.core.urls import UrlRules, page_key
+from scrapy_dedup.store.claim_records import ClaimState, Kind
 
 PATIENCE_SECONDS = 3_600
-# What a worker gave in so many seconds before its end may come again: a write each second, and one on its way.
-WRITE_SECONDS = 3.0
+_DONE = (Kind.DOCUMENT.value, ClaimState.DONE.value)
 _COUNTED = {
     "documents": "select status || ' ' || coalesce(verdict, ''), count(*) from documents group by 1 order by 1",
     "aliases": "select alias_kind, count(*) from crawled_urls where alias_kind is not null group by 1 order by 1",
@@ -57,6 +57,14 @@ class Worker:
         return json.loads(path.read_text()) if path.exists() else {}
 
 
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """When a worker was killed, and under which keys the store then knew pages to be done."""
+
+    at: float
+    done: frozenset[bytes]
+
+
 @dataclass(slots=True)
 class Outcome:
     """What came of one crawl by one or several workers."""
@@ -67,11 +75,13 @@ class Outcome:
     asked: Counter[str]
     stored: dict[str, Any]
     deadlocks: int
-    killed_at: float = 0.0
+    kill: "Kill | None" = None
     texts: dict[int, str] = field(default_factory=dict)
     times: Counter[int] = field(default_factory=Counter)
     excused: int = 0
-    """Pages that came again because of a kill."""
+    """Pages that came again because of a kill: given by the worker, and not yet written as done when it died."""
+    excused_seconds: float = 0.0
+    """How long before its death it had given the first of them."""
     twice: list[int] = field(default_factory=list)
     wrong: list[int] = field(default_factory=list)
     """Pages that went out under the key of another."""
@@ -79,19 +89,29 @@ class Outcome:
     def look(self, site: SharedSite, origin: str) -> None:
         """Find out which pages came, and how often."""
         keys = {page_key(f"{origin}/p/{number}", UrlRules()).hex(): number for number in range(site.documents)}
-        late: Counter[int] = Counter()
+        late: dict[int, float] = {}
         for worker in self.workers:
             for item in worker.arrived():
                 number = item["number"]
                 self.times[number] += 1
                 self.texts[number] = item["text"]
-                if worker.was_killed and item["at"] > self.killed_at - WRITE_SECONDS:
-                    late[number] += 1
+                if (
+                    self.kill is not None
+                    and worker.was_killed
+                    and bytes.fromhex(item["page_key"]) not in self.kill.done
+                ):
+                    late[number] = item["at"]
                 if keys.get(item["page_key"]) != number:
                     self.wrong.append(number)
         again = [number for number, times in self.times.items() if times > 1]
-        self.excused = sum(1 for number in again if self.times[number] - late[number] <= 1)
-        self.twice = [number for number in again if self.times[number] - late[number] > 1]
+        excused = [number for number in again if self.times[number] == 2 and number in late]
+        self.twice = [number for number in again if number not in excused]
+        self.excused = len(excused)
+        if self.kill is not None and excused:
+            self.excused_seconds = self.kill.at - min(late[number] for number in excused)
+
+    def _was_done(self, item: dict[str, Any]) -> bool:
+        return self.kill is None or bytes.fromhex(item["page_key"]) in self.kill.done
 
     @property
     def errors(self) -> list[str]:
@@ -119,13 +139,13 @@ class Crowd:
         self._database(name)
         before, began = self._deadlocks(), time.monotonic()
         workers = [self._start(name, number, crawlers, settings) for number in range(crawlers)]
-        killed_at = self._trouble(workers, trouble) if trouble else 0.0
+        kill = self._trouble(name, workers, trouble) if trouble else None
         for worker in workers:
             worker.process.wait(PATIENCE_SECONDS)
         seconds = time.monotonic() - began
         stored = self._stored(name)
         asked = _asked(self.origin)
-        outcome = Outcome(name, seconds, workers, asked, stored, self._deadlocks() - before, killed_at)
+        outcome = Outcome(name, seconds, workers, asked, stored, self._deadlocks() - before, kill)
         outcome.look(self.site, self.origin)
         return outcome
 
@@ -175,8 +195,8 @@ class Crowd:
             "DEDUP_SHARED_JOB": name,
         }
 
-    def _trouble(self, workers: list[Worker], kind: str) -> float:
-        """Wait until a third of the pages have come, and make trouble; return when a worker was killed."""
+    def _trouble(self, name: str, workers: list[Worker], kind: str) -> Kill | None:
+        """Wait until a third of the pages have come, and make trouble."""
         while sum(_lines(worker) for worker in workers) < self.site.documents / 3:
             if all(worker.process.poll() is not None for worker in workers):
                 raise RuntimeError(f"all workers have ended: {workers[0].log()[-3000:]}")
@@ -185,13 +205,15 @@ class Crowd:
             at = time.time()
             os.kill(workers[1].process.pid, signal.SIGKILL)
             workers[1].was_killed = True
-            return at
+            with self._connect(name) as connection:
+                done = connection.execute(b"select key from claims where kind = %s and state = %s", _DONE).fetchall()
+            return Kill(at, frozenset(bytes(key) for (key,) in done))
         self.postgresql.stop()
         print("PostgreSQL is stopped", flush=True)
         time.sleep(self._away_seconds)
         self.postgresql.start()
         print("PostgreSQL runs again", flush=True)
-        return 0.0
+        return None
 
     # The store.
 

@@ -2,7 +2,7 @@
 
 Modes: plain; `--kill`: one worker is killed with -9 in the middle; `--restart`: PostgreSQL is stopped in the middle and
 started again half a minute later. Every page must come once, and be the page that one crawler finds. A worker that is
-killed may have given pages that nobody was told of yet: these come twice, within the last write before the kill.
+killed may have given pages that were not yet written as done: these come twice.
 """
 
 import argparse
@@ -49,8 +49,10 @@ def main() -> None:
         crowd = Crowd(site, origin, args.keep or Path(temporary), (postgresql, redis), args.away)
         outcomes = list(_outcomes(crowd, args.crawlers, settings, troubles))
         problems = [problem for outcome in outcomes for problem in _problems(outcome, outcomes[0], site)]
-        _show(outcomes)
-    results.write(args.json, {"pages": args.pages, "outcomes": [_figures(one, outcomes[0]) for one in outcomes]})
+        # As long as the workers' files are there.
+        figures = [_figures(outcome, outcomes[0]) for outcome in outcomes]
+    _show(figures)
+    results.write(args.json, {"pages": args.pages, "outcomes": figures})
     for problem in problems:
         print(problem)
     sys.exit(bool(problems))
@@ -98,6 +100,8 @@ def _figures(outcome: Outcome, one: Outcome) -> dict[str, Any]:
         "items": outcome.times.total(),
         "pages": len(outcome.times),
         "again after the kill": outcome.excused,
+        "given so many seconds before": round(outcome.excused_seconds, 1),
+        "twice": len(outcome.twice),
         "responses": outcome.asked.total(),
         "addresses asked twice": sum(times > 1 for path, times in outcome.asked.items() if path[2:3] == "/"),
         "links dropped": outcome.total("dedup/url/dropped"),
@@ -112,8 +116,7 @@ def _figures(outcome: Outcome, one: Outcome) -> dict[str, Any]:
     }
 
 
-def _show(outcomes: list[Outcome]) -> None:
-    columns = [_figures(outcome, outcomes[0]) for outcome in outcomes]
+def _show(columns: list[dict[str, Any]]) -> None:
     for name in columns[0]:
         print(f"{name:24}" + "".join(f"{column[name]!s:>36}" for column in columns))
 
