@@ -86,6 +86,9 @@ EXTRAS: Final = (
     Extra("warc", ("fastwarc",), lambda _: False, ""),
     Extra("server", ("fastapi", "uvicorn", "python_multipart"), lambda _: False, ""),
     Extra("mcp", ("mcp",), lambda _: False, ""),
+    Extra("redis", ("redis", "scrapy_redis"), lambda _: False, ""),
+    Extra("seen", ("rbloom",), lambda _: False, ""),
+    Extra("spark", ("pyspark", "pyarrow", "pandas"), lambda _: False, ""),
 )
 
 

@@ -87,8 +87,8 @@ def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns)
     if isinstance(pdf, Unread):
         return CleanedPage(url, key, domain, _as_it_came(""), Metadata(), How.WHOLE, flag=f"pdf: {pdf.reason}")
     rules = None if patterns.keep_pages and patterns.keeps_page(key) else patterns
-    text, nothing = pdf_text(pdf, settings), Boilerplate[int]()
-    cleaned = clean_text(text, nothing, settings.min_block_chars, patterns=rules, of_pdf=True)
+    nothing: Boilerplate[int] = Boilerplate()
+    cleaned = clean_text(pdf_text(pdf, settings), nothing, settings.min_block_chars, patterns=rules, of_pdf=True)
     flag = f"pdf: {', '.join(pdf.flags)}" if pdf.flags else None
     return CleanedPage(
         url, key, domain, cleaned, Metadata(pdf.title, pdf.date, pdf.author), How.WHOLE, flag=flag, pdf=pdf

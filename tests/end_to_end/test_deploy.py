@@ -6,7 +6,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,14 @@ def _packages() -> None:
 
 
 @pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that others may enter: where root runs the script, PostgreSQL runs as another user."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.fixture
 def compose() -> dict[str, Any]:
     read: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
     return read
@@ -49,11 +59,8 @@ def env_file() -> dict[str, str]:
 
 
 @pytest.mark.usefixtures("_packages")
-def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(tmp_path: Path) -> None:
-    folder = tmp_path / "shared"
-    # PostgreSQL runs as another user where this one is root: the way to its folder must be open.
-    for path in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        path.chmod(path.stat().st_mode | 0o011)
+def test_the_script_crawls_with_two_workers_and_leaves_nothing_running(open_folder: Path) -> None:
+    folder = open_folder / "shared"
     with serving(1, lambda origins: interleaved(origins, (20,))) as server:
         start = f"{server.origins[0]}/hub"
         command = [

@@ -85,7 +85,7 @@ def _ready(server: WebServer, port: int | None) -> None:
 
 def _almanac(folder: Path, origin: str, edition: int) -> Site:
     """Return the site that ships with the example project."""
-    spec = spec_from_file_location("offline_site", ROOT / "example_project" / "offline_site" / "build.py")
+    spec = spec_from_file_location("offline_site_alone", ROOT / "example_project" / "offline_site" / "build.py")
     assert spec
     assert spec.loader
     module = module_from_spec(spec)
