@@ -107,7 +107,7 @@ def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
 def test_a_stopped_crawl_goes_on_where_it_was(worker: Callable[..., Project], server: WebServer) -> None:
     start, project = f"start={server.origins[0]}/hub", worker("one")
 
-    stopped = project.crawl("pages", "-a", start, CLOSESPIDER_ITEMCOUNT=8, CONCURRENT_REQUESTS=2)
+    stopped = project.crawl("pages", "-a", start, CLOSESPIDER_PAGECOUNT=8, CONCURRENT_REQUESTS=2)
     before = asked(server)
     rest = project.crawl("pages", "-a", start)
 
