@@ -25,6 +25,9 @@ AGREES_UNLEARNED_AT = 0.98
 RECENT_PAGES = 1_000
 # So many pages with different contents may declare one page canonical before it comes; a bound for templates' mistakes.
 MOST_STANDING = 5
+# Canonical pages that have not come, of 900 bytes each: one that comes after so many others is no more compared with its
+# own aliases, but still with all that the store holds, by the layers `title` and `duplicate`.
+MOST_AWAITED = 50_000
 # Of 300 bytes each. Declarations that lead in a circle are those of a few pages that link each other, and mostly come
 # together; of a circle that is not seen, pages are left out only where their contents agree, too.
 _MOST_DECLARED = 50_000
@@ -52,7 +55,7 @@ class Aliases:
     recent: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
     """Sketches of the last pages that went out, packed: their rows may not be written yet."""
     standing: dict[bytes, dict[bytes, bytes]] = field(default_factory=dict)
-    """Canonical page key to the aliases that went out for it before it came: page key to sketch."""
+    """Canonical page key to the aliases that went out for it before it came: page key to sketch; of the last ones."""
 
     def remember(self, page_key: bytes, sketch: bytes) -> None:
         """Keep a page's sketch until it is surely written."""
@@ -62,6 +65,8 @@ class Aliases:
 
     def stand(self, canonical_key: bytes, page_key: bytes, sketch: bytes) -> None:
         """Note that a page went out for another one that has not come yet."""
+        if canonical_key not in self.standing and len(self.standing) >= MOST_AWAITED:
+            del self.standing[next(iter(self.standing))]
         aliases = self.standing.setdefault(canonical_key, {})
         if len(aliases) < MOST_STANDING:
             aliases[page_key] = sketch
