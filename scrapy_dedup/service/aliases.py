@@ -25,7 +25,7 @@ AGREES_UNLEARNED_AT = 0.98
 RECENT_PAGES = 1_000
 # So many pages with different contents may declare one page canonical before it comes; a bound for templates' mistakes.
 MOST_STANDING = 5
-# Canonical pages that have not come, of 900 bytes each: one that comes after so many others is no more compared with its
+# Canonical pages that have not come, of 900 bytes each: one that comes after so many others is not compared with its
 # own aliases, but still with all that the store holds, by the layers `title` and `duplicate`.
 MOST_AWAITED = 50_000
 # Of 300 bytes each. Declarations that lead in a circle are those of a few pages that link each other, and mostly come
