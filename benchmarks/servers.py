@@ -3,16 +3,17 @@
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
 import redis
+
+from tests.servers_here import free_port
 
 START_SECONDS = 60
 
@@ -140,11 +141,3 @@ def _found(program: str) -> str:
     if path is None:
         raise RuntimeError(f"{program} is not here; on Debian and Ubuntu: apt-get install {program}")
     return path
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port

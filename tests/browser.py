@@ -1,6 +1,5 @@
 """A Chromium for tests that look at pages, and a record of what a page does there."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-import pytest
 from playwright.sync_api import Browser, Page, Request, sync_playwright
+
+from tests.servers_here import is_missing
 
 Scheme = Literal["light", "dark"]
 
@@ -33,12 +33,9 @@ def chromium_path() -> str | None:
 def required_chromium() -> str:
     """Return the browser that is installed; skip the test where there is none, in CI fail."""
     path = chromium_path()
-    if path is not None:
-        return path
-    reason = "no Chromium found: install it (apt-get install chromium) to run the browser tests"
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
+    if path is None:
+        is_missing("no Chromium found: install it (apt-get install chromium) to run the browser tests")
+    return path
 
 
 @contextmanager

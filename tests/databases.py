@@ -4,7 +4,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -19,6 +18,7 @@ import pytest
 from sqlalchemy import URL
 
 from scrapy_dedup.store.store import Store
+from tests.servers_here import free_port, is_missing
 
 OLDEST = 15
 # A throwaway server: what it loses when the power fails would be thrown away anyway.
@@ -102,7 +102,7 @@ def running_server(programs: Path) -> Iterator[Server]:
     """Start a server in a folder of its own; end it, and remove the folder."""
     # Not in pytest's folder, which is closed to the user that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="dedup-postgresql-"))
-    server = Server(_free_port(), secrets.token_hex(12))
+    server = Server(free_port(), secrets.token_hex(12))
     # PostgreSQL refuses to run as root; Debian's packages bring a user for it.
     user = "postgres" if os.geteuid() == 0 else None
     try:
@@ -169,21 +169,12 @@ def _wait(process: "subprocess.Popen[bytes]", server: Server, log: Path) -> None
             return
 
 
-def _free_port() -> int:
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Server]:
     """One server for all tests of a worker."""
     programs = find_programs()
     if programs is None:
         message = f"no PostgreSQL {OLDEST} or later here; on Debian and Ubuntu: apt-get install postgresql"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        is_missing(message)
     with running_server(programs) as server:
         yield server

@@ -1,18 +1,18 @@
 """A Redis server of one's own, for the tests of a shared queue."""
 
-import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import redis
+
+from tests.servers_here import free_port, is_missing
 
 START_SECONDS = 30
 
@@ -37,7 +37,7 @@ class RedisServer:
 def running_redis(program: str, *options: str) -> Iterator[RedisServer]:
     """Start a server in a folder of its own; end it, and remove the folder."""
     folder = Path(tempfile.mkdtemp(prefix="dedup-redis-"))
-    server = RedisServer(_free_port())
+    server = RedisServer(free_port())
     settings = ("--port", str(server.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *options)
     with (folder / "log").open("w") as log:
         process = subprocess.Popen([program, *settings], cwd=folder, stdout=log, stderr=log)
@@ -64,21 +64,12 @@ def _wait(process: "subprocess.Popen[bytes]", server: RedisServer, log: Path) ->
                 return
 
 
-def _free_port() -> int:
-    with closing(socket.socket()) as listening:
-        listening.bind(("127.0.0.1", 0))
-        port: int = listening.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """One server for all tests of a worker."""
     program = shutil.which("redis-server")
     if program is None:
         message = "no redis-server here; on Debian and Ubuntu: apt-get install redis-server"
-        if os.environ.get("CI") == "true":
-            pytest.fail(message)
-        pytest.skip(message)
+        is_missing(message)
     with running_redis(program) as server:
         yield server

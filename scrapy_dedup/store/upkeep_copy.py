@@ -27,12 +27,6 @@ _PAGES_AT_ONCE: Final = 2_000
 Progress = Callable[[int], None]
 
 
-def row_counts(database: Database) -> dict[str, int]:
-    """Return how many rows each table has; reads them all."""
-    with database.transaction() as connection:
-        return _counts(connection)
-
-
 def write_snapshot(database: Database, file: Path, progress: Progress) -> dict[str, int]:
     """Write the store as it is at one instant to a new SQLite file; return the rows of each table.
 

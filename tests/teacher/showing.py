@@ -1,19 +1,17 @@
 """Pages to be shown, and what fetches for them, for tests of the browser."""
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-import pytest
-
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.numbering import NO_ELEMENT, Numbered, numbered
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
 from tests.browser import chromium_path
+from tests.servers_here import is_missing
 
 URL = "http://site.example/a/page"
 # No page of these tests takes a third of it, but on a machine that stands still.
@@ -28,9 +26,7 @@ def teacher(timeout: timedelta = TIMEOUT) -> Iterator[Browser]:
     path = chromium_path()
     if path is None:
         reason = "no Chromium found: install it (apt-get install chromium) to run the browser tests"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        is_missing(reason)
     with Browser(path, timeout=timeout) as browser:
         yield browser
 
