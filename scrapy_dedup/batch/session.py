@@ -40,8 +40,11 @@ _CONF_LOCAL: Final = {
     "spark.driver.memory": "480m",
     "spark.sql.shuffle.partitions": "16",
 }
-# One thread is enough to collect what half a gigabyte holds.
-_JAVA: Final = "-XX:+UseSerialGC -XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=96m"
+# One thread is enough to collect what half a gigabyte holds. Heap that is free goes back to the system.
+_JAVA: Final = (
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmn64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+    " -Dio.netty.allocator.numDirectArenas=1 -XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=64m"
+)
 # Without a file of its own Spark tells at each start which one it takes.
 _LOGGING: Final = """\
 rootLogger.level = error

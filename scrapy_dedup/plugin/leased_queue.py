@@ -91,6 +91,8 @@ class LeasedQueue:
         """Return the next request, lent to this worker; None where none waits."""
         if self._own:
             return heappop(self._own)[2]
+        if self._work.is_behind():
+            return None
         self._send()
         while not self._sleeps():
             found = self._work.tried(self._server.pop)

@@ -19,6 +19,8 @@ from scrapy_dedup.store.records import LeaseRecord
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.2
+# Of what is done and not written a killed worker's pages are fetched, and their items given, a second time.
+_MOST_UNWRITTEN = 32
 
 
 class LeasedWork:
@@ -42,6 +44,8 @@ class LeasedWork:
         self._has_renewed = False
         self._waits = False
         """The spider is idle, and others are not."""
+        self._rests = False
+        """No request is taken until more is written."""
         self._loops: list[Any] = []
         self._connect()
 
@@ -103,8 +107,23 @@ class LeasedWork:
             if waiting and self.tried(lambda: self._server.hold(waiting)):
                 self._held.update(waiting)
         self._tell()
+        if self._rests and not self.is_behind():
+            self._engine.look_again()
         if self._waits and self.tried(self._has_news):
             self._engine.look_again()
+
+    def is_behind(self) -> bool:
+        """Say whether to take no more requests until what is done is written.
+
+        Several workers take turns to write: without a bound each would be the further ahead, the longer that takes.
+        Not while the store fails: then the crawl goes on, within the bounds of what may wait.
+        """
+        runtime = self._runtime
+        unwritten = len(self._scraped) - len(self._held)
+        self._rests = runtime is not None and unwritten >= _MOST_UNWRITTEN and not runtime.writer.is_failing
+        if self._rests and runtime is not None:
+            runtime.writer.begin()
+        return self._rests
 
     def _settle(self, tokens: Iterable[str]) -> None:
         """Note requests that Scrapy has done with: what they left is to be written first, a page or a redirect."""

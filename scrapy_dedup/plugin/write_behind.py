@@ -65,6 +65,11 @@ class WriteBehind:
         self.give_back: Callable[[list[str]], None] | None = None
         """Told of requests of a shared queue, once the rows of their pages are written."""
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the store could not be written when that was tried last."""
+        return self._failed is not None
+
     def if_due(self) -> None:
         """Begin to write where enough rows wait; while the store fails, see that not too many do."""
         if len(self._crawl.rows) < self._every_rows:

@@ -1,7 +1,10 @@
 """Several workers on one queue in Redis: nothing is fetched twice, nothing is lost, and all of them end."""
 
+import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,8 @@ pytestmark = pytest.mark.crawl
 __all__ = ["redis_server"]
 
 SIZES = (20, 12)
+MANY = 200
+LOCKED_SECONDS = 3
 FEED = {"feed.jsonl": {"format": "jsonlines"}}
 
 
@@ -102,6 +107,25 @@ def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
     assert after.count("queue/reclaimed") > 0
     assert stored(before, after).keys() == pages_of(server.site)
     assert client.keys("*") == []
+
+
+def test_a_worker_takes_no_more_than_it_can_write(worker: Callable[..., Project], tmp_path: Path) -> None:
+    """The store is locked, as by other workers: killed now, the worker would leave little to be done twice."""
+    with serving(1, lambda origins: interleaved(origins, [MANY])) as server:
+        running = worker("one", DEDUP_STRICT_SHARED=False, CONCURRENT_REQUESTS=4).start(
+            "pages", "-a", f"start={server.origins[0]}/hub"
+        )
+        running.wait_for(lambda: len(server.requests) > 10)
+        with closing(sqlite3.connect(tmp_path / "shared.db")) as other:
+            other.execute("BEGIN IMMEDIATE")
+            before = len(server.requests)
+            time.sleep(LOCKED_SECONDS)
+            meanwhile = len(server.requests) - before
+        crawl = running.finish()
+
+    assert 10 < meanwhile < MANY / 2
+    assert stored(crawl) == dict.fromkeys(pages_of(server.site), 1)
+    assert crawl.stats["finish_reason"] == "finished"
 
 
 def test_a_stopped_crawl_goes_on_where_it_was(worker: Callable[..., Project], server: WebServer) -> None:
