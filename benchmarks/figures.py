@@ -217,15 +217,22 @@ def _growth(results: Results) -> Lines:
 
 def _large_domain(results: Results) -> Lines:
     figures = results["large_domain"]["figures"]
-    found = figures["whole"]
+    whole, epochs, crawl = figures["whole"], figures["epochs"], figures["crawl"]
     rows = [
-        ("memory", f"{found['memory_mb']:.1f} MB", "25 MB"),
-        ("blocks that repeat", f"{found['boilerplate']:,}", ""),
-        ("in doubt", f"{found['doubtful']:,}", ""),
-        ("decisions that exact counting makes otherwise", found["wrong"], "0"),
-        ("a forgotten block was at most on", f"{found['floor']:,} pages", ""),
+        ("memory", *(f"{found['memory_mb']:.1f} MB" for found in (whole, epochs)), "25 MB"),
+        ("blocks that repeat", *(f"{found['boilerplate']:,}" for found in (whole, epochs)), ""),
+        ("in doubt", *(f"{found['doubtful']:,}" for found in (whole, epochs)), ""),
+        ("decisions that exact counting makes otherwise", whole["wrong"], epochs["wrong"], "0"),
+        ("a forgotten block was at most on", f"{whole['floor']:,} pages", "", ""),
     ]
-    yield from table((f"{figures['pages']:,} pages of one domain", "", "target"), rows)
+    yield from table((f"{figures['pages']:,} pages of one domain", "all at once", "by epochs", "target"), rows)
+    places = ", ".join(f"{page:,}" for page in epochs["found_at"])
+    said = (
+        f"The redesign at page {epochs['redesigned_at']:,} is found at page {places}. A crawl's learner raises its alarm"
+        f" at page {crawl['alarm_at_page_of_new_design']} of a new design, and pages fit again from its page"
+        f" {crawl['fits_again_from_page']}."
+    )
+    yield from ("", said)
 
 
 def _crawlers(results: Results) -> Lines:

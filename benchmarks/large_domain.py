@@ -23,7 +23,7 @@ from benchmarks.made_pages import MadePage
 from benchmarks.million_pages import status_mb
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.bounded_counts import MOST_BLOCKS, BoundedCounts
-from scrapy_dedup.core.epochs import Epochs
+from scrapy_dedup.core.epochs import EPOCH_PAGES, Epochs
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.service.site_learner import SiteLearner
@@ -62,8 +62,9 @@ class MadeDomain:
         self.pages = pages
         near = np.linspace(0.66, 0.74, 20)
         self._shares = np.concatenate([np.linspace(0.01, 1.0, _TEMPLATE - 20), near])
-        self.fixed_counts = np.zeros(_FIXED, np.int64)
-        self.teaser_counts = np.zeros(_TEASERS, np.int32)
+        # Of the pages before the redesign, and of those after it.
+        self.fixed_counts = np.zeros((2, _FIXED), np.int64)
+        self.teaser_counts = np.zeros((2, _TEASERS), np.int32)
 
     def __iter__(self) -> Iterator[list[int]]:
         """Yield each page's fingerprints, and count them exactly."""
@@ -80,19 +81,26 @@ class MadeDomain:
         shares[_TEMPLATE + _LATE : _FIXED - _DESIGN] = 0.0 if is_new else 0.98
         shares[_FIXED - _DESIGN :] = 0.98 if is_new else 0.0
         has = chosen.random((_AT_ONCE, _FIXED)) < shares
-        self.fixed_counts += has.sum(axis=0)
+        self.fixed_counts[int(is_new)] += has.sum(axis=0)
         teasers = np.minimum(chosen.zipf(1.2, (_AT_ONCE, _TEASERS_A_PAGE)), _TEASERS) - 1
         unique = _FIXED + _TEASERS + np.arange(_AT_ONCE * _UNIQUE).reshape(_AT_ONCE, _UNIQUE) + start * _UNIQUE
         for number in range(_AT_ONCE):
             shown = np.unique(teasers[number])
-            self.teaser_counts[shown] += 1
+            self.teaser_counts[int(is_new)][shown] += 1
             yield fingerprints(np.concatenate([np.flatnonzero(has[number]), shown + _FIXED, unique[number]])).tolist()
 
-    def true(self, needed: int) -> tuple[set[int], dict[int, int]]:
+    def true(self) -> tuple[set[int], dict[int, int]]:
         """Return the fingerprints of what is on enough pages, and all counts but those of unique blocks."""
-        counts = np.concatenate([self.fixed_counts, self.teaser_counts])
+        counts = np.concatenate([self.fixed_counts, self.teaser_counts], axis=1).sum(axis=0)
         keys = fingerprints(np.arange(len(counts)))
-        return set(keys[counts >= needed].tolist()), dict(zip(keys.tolist(), counts.tolist(), strict=True))
+        enough = counts >= POLICY.needed(self.pages)
+        return set(keys[enough].tolist()), dict(zip(keys.tolist(), counts.tolist(), strict=True))
+
+    def true_of_designs(self) -> set[int]:
+        """Return the fingerprints of what is on enough of the pages of one design."""
+        counts = np.concatenate([self.fixed_counts, self.teaser_counts], axis=1)
+        enough = (counts >= POLICY.needed(self.pages // 2)).any(axis=0)
+        return set(fingerprints(np.flatnonzero(enough)).tolist())
 
 
 def fingerprints(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -147,7 +155,7 @@ def _count(pages: int) -> Decisions:
     began = time.process_time()
     grown_mb = _grown_mb(domain, counts)
     seconds = time.process_time() - began
-    true, exact = domain.true(POLICY.needed(pages))
+    true, exact = domain.true()
     doubtful = counts.doubtful(POLICY)
     # The second look of `analyze`: the blocks in doubt alone are counted again.
     found = set(counts.boilerplate(POLICY, {key: exact[key] for key in doubtful}).counts)
@@ -165,22 +173,24 @@ def _warm(domain: MadeDomain) -> None:
 
 
 def _count_by_epochs(pages: int) -> dict[str, Any]:
-    """Return where a redesign was found, and whether the blocks that hold since then are those of the new design."""
+    """Return where a redesign was found, and whether what repeats on all pages or on one design's was."""
     domain = MadeDomain(pages)
     _warm(domain)
-    epochs = Epochs(POLICY, epoch_pages=max(1_000, pages // 100))
+    epochs = Epochs(POLICY, epoch_pages=min(EPOCH_PAGES, pages // 20))
     grown_mb = _grown_mb(domain, epochs)
-    today = epochs.today()
-    since = set(today.boilerplate(POLICY).counts)
     designs = fingerprints(np.arange(_TEMPLATE + _LATE, _FIXED)).tolist()
+    true, exact = domain.true()
+    doubtful = epochs.doubtful()
+    found = set(epochs.boilerplate({key: exact[key] for key in doubtful}).counts)
     return {
         "memory_mb": grown_mb,
         "redesigned_at": pages // 2,
         "found_at": epochs.redesigns,
-        "new_blocks_that_hold": sum(key in since for key in designs[_DESIGN:]),
-        "of": _DESIGN,
-        "old_blocks_that_hold": sum(key in since for key in designs[:_DESIGN]),
-        "doubtful": len(today.doubtful(POLICY)),
+        "blocks_of_both_designs_found": sum(key in found for key in designs),
+        "of": 2 * _DESIGN,
+        "boilerplate": len(found),
+        "doubtful": len(doubtful),
+        "wrong": len(found ^ (true | domain.true_of_designs())),
     }
 
 

@@ -84,13 +84,6 @@ class BoundedCounts:
             key for key, missed in self._missed.items() if self._counts[key] < needed <= self._counts[key] + missed
         )
 
-    def is_certain(self, policy: RepeatPolicy) -> bool:
-        """Say whether no block that was forgotten can be on enough pages.
-
-        It takes pages with tens of thousands of blocks each that come again and again to make it false.
-        """
-        return self.pages < policy.min_pages or self.floor < policy.needed(self.pages)
-
     def boilerplate(self, policy: RepeatPolicy, settled: Mapping[int, int] | None = None) -> Boilerplate[int]:
         """Return the blocks that are on enough pages for certain; none while there are fewer pages than are needed.
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from scrapy_dedup.core.domain_names import domain_name
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.analysis import PASSES, DomainDedupService
+from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.answers.analysis import analysis_answer
 from scrapy_dedup.service.answers.changes import change_answer, changes_head
 from scrapy_dedup.service.answers.domains import domain_answer
@@ -16,6 +16,7 @@ from scrapy_dedup.service.answers.explanation import explanation_answer
 from scrapy_dedup.service.answers.pages import search_answer
 from scrapy_dedup.service.answers.stats import stats_answer
 from scrapy_dedup.service.changes import Choice, PageChange, count_changes, iterate_changes, since
+from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.domains import DomainService, StoredDomain
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.overview import overview

@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from itertools import islice
 from typing import TypedDict, Unpack
 
-from sqlalchemy import Column, ColumnElement, Connection, CursorResult, and_, delete, func, select
+from sqlalchemy import Column, ColumnElement, Connection, CursorResult, Select, and_, delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store import contents, lookups, templates
@@ -83,8 +84,10 @@ class DomainBoilerplateRepository:
 class SourceRepository:
     """The stored pages of a project."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, *, keys_at_once: int = 20_000) -> None:
+        """Take how many keys are in memory at most while pages are read."""
         self._session = session
+        self._keys_at_once = keys_at_once
 
     def get_domains_for_project(
         self, project_id: uuid.UUID, source_groups: Collection[str] | None = None, *, bare: bool = False
@@ -107,11 +110,17 @@ class SourceRepository:
         return [(domain, pages) for domain, pages in self._session.execute(counted)]
 
     def iterate(
-        self, project_id: uuid.UUID, domain: str, source_groups: Collection[str] | None = None, *, bare: bool = False
+        self,
+        project_id: uuid.UUID,
+        domain: str,
+        source_groups: Collection[str] | None = None,
+        *,
+        bare: bool = False,
+        oldest_first: bool = False,
     ) -> Iterator[StoredSource]:
         """Iterate over the pages of a domain whose content is kept, in the order of their keys.
 
-        All keys and a hundred packed pages are in memory at a time. No cursor
+        Some thousand keys and a hundred packed pages are in memory at a time. No cursor
         stays open between them, so the session may write while it iterates.
 
         Args:
@@ -119,18 +128,32 @@ class SourceRepository:
             domain: of this domain.
             source_groups: only pages that were stored under one of these.
             bare: pages without items, too.
+            oldest_first: in the order in which they were fetched, and of their keys.
         """
         kept = _is_kept(bare=bare)
-        of_domain = select(Source.page_key).where(
+        of_domain = select(Source.fetched_at, Source.page_key).where(
             Source.project_id == project_id, Source.domain == column_text(domain), kept
         )
         if source_groups is not None:
             of_domain = of_domain.where(Source.source_group.in_(_texts(source_groups)))
-        keys = sorted(self._session.scalars(of_domain))
-        pages = lookups.sources(project_id).where(kept).order_by(Source.page_key)
-        for start in range(0, len(keys), _PAGES_AT_ONCE):
-            some = pages.where(Source.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
-            yield from map(read_source, self._session.execute(some).all())
+        order = ["fetched_at", "page_key"] if oldest_first else ["page_key"]
+        pages = lookups.sources(project_id).where(kept).order_by(*(getattr(Source, name) for name in order))
+        for keys in self._lots(of_domain, order):
+            for start in range(0, len(keys), _PAGES_AT_ONCE):
+                some = pages.where(Source.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
+                yield from map(read_source, self._session.execute(some).all())
+
+    def _lots(self, of_domain: Select[datetime, bytes], order: list[str]) -> Iterator[list[bytes]]:
+        """Yield page keys, some thousand at a time: all at once would be most of what a large domain takes."""
+        # Else SQLite walks an index that has the order, and with it all domains of the project.
+        keys = of_domain.cte("keys").prefix_with("MATERIALIZED").c
+        columns = [keys[name] for name in order]
+        lot = select(*columns).order_by(*columns).limit(self._keys_at_once)
+        rows = self._session.execute(lot).all()
+        while rows:
+            yield [row.page_key for row in rows]
+            is_last = len(rows) < self._keys_at_once
+            rows = [] if is_last else self._session.execute(lot.where(tuple_(*columns) > tuple_(*rows[-1]))).all()
 
     def http_statuses(self, project_id: uuid.UUID, page_keys: Collection[bytes]) -> dict[bytes, int]:
         """Return the status of each page's last fetch, of those that had one."""

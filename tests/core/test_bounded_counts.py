@@ -30,6 +30,11 @@ def plain(of: Pages) -> PageCounts[int]:
     return counts
 
 
+def is_certain(bounded: BoundedCounts, policy: RepeatPolicy) -> bool:
+    """Say whether no block that was forgotten can be on enough pages; else none of them is found, and text stays."""
+    return bounded.pages < policy.min_pages or bounded.floor < policy.needed(bounded.pages)
+
+
 @given(pages, policies)
 def test_while_there_is_room_counts_are_exact(of: Pages, policy: RepeatPolicy) -> None:
     bounded = counted(of, most_blocks=31)
@@ -54,7 +59,7 @@ def test_what_is_certain_is_true(of: Pages, policy: RepeatPolicy, most_blocks: i
     bounded, true = counted(of, most_blocks), plain(of).boilerplate(policy).counts
 
     assert set(bounded.boilerplate(policy).counts) <= set(true)
-    if bounded.is_certain(policy):
+    if is_certain(bounded, policy):
         assert set(true) <= set(bounded.boilerplate(policy).counts) | bounded.doubtful(policy)
 
 
@@ -65,7 +70,7 @@ def test_with_a_second_look_all_decisions_are_those_of_an_exact_count(
     bounded, true = counted(of, most_blocks), true_counts(of)
     settled = {key: true[key] for key in bounded.doubtful(policy)}
 
-    if bounded.is_certain(policy):
+    if is_certain(bounded, policy):
         found = bounded.boilerplate(policy, settled).counts
         assert list(found) == list(plain(of).boilerplate(policy).counts)
 
@@ -101,7 +106,7 @@ def test_what_is_on_most_pages_outlives_a_flood_of_other_blocks() -> None:
 
     assert found.counts == {-1: 2_000}
     assert found.blocks_total == 200_001
-    assert bounded.is_certain(RepeatPolicy())
+    assert is_certain(bounded, RepeatPolicy())
 
 
 def test_blocks_that_come_again_and_again_are_forgotten_in_few_passes() -> None:
@@ -111,7 +116,7 @@ def test_blocks_that_come_again_and_again_are_forgotten_in_few_passes() -> None:
 
     assert len(bounded) <= 50
     assert bounded.floor == 200
-    assert not bounded.is_certain(RepeatPolicy())
+    assert not is_certain(bounded, RepeatPolicy())
 
 
 @pytest.mark.parametrize("of", [pytest.param(3, id="too-few"), pytest.param(5, id="enough")])
@@ -119,6 +124,6 @@ def test_with_too_few_pages_nothing_is_in_doubt_or_found(of: int) -> None:
     bounded = counted([[1, 2, page + 10] for page in range(of)], most_blocks=2)
     policy = RepeatPolicy(0.7, 5)
 
-    assert bool(bounded.boilerplate(policy).counts or bounded.doubtful(policy) or not bounded.is_certain(policy)) is (
+    assert bool(bounded.boilerplate(policy).counts or bounded.doubtful(policy) or not is_certain(bounded, policy)) is (
         of >= policy.min_pages
     )

@@ -15,7 +15,8 @@ from scrapy_dedup.core.repeats import (
     strip_boilerplate,
 )
 from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.service.analysis import PASSES, DomainDedupService, Parameters
+from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.domain_analysis import PASSES, Parameters
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository
 from scrapy_dedup.store.store import Store
@@ -92,6 +93,20 @@ class TestOneDomain:
 
         assert bounded == exact
         assert [cleaned(project, name) for name in range(20)] == texts
+
+    def test_a_redesign_in_the_middle_leaves_nothing_of_either_design(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        """Of all pages each banner is on half: fewer than repeat."""
+        names = [f"{word}{number}" for word in ("old", "new") for number in range(10)]
+        banners = {name: BANNER if name.startswith("old") else FOOTER for name in names}
+        put(project, {a_url(name): text_page(name, banners[name]) for name in names}, field="content")
+
+        assert analyze(store, project).blocks_boilerplate == 0
+        result = analyze(store, project, epoch_pages=5)
+
+        assert (result.blocks_boilerplate, result.pages_cleaned) == (2, 20)
+        assert not [name for name in names if banners[name] in (cleaned(project, name) or "")]
 
     def test_html_loses_the_blocks_that_repeat_at_one_place(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(6), BANNER, "Menu")

@@ -40,7 +40,7 @@ def plans(database: Database) -> Iterator[list[str]]:
     found: list[str] = []
 
     def explain(connection: Connection, _cursor: object, statement: str, values: object, *_: object) -> None:
-        if re.match("SELECT|DELETE|UPDATE", statement) and not isinstance(values, list):
+        if re.match("SELECT|WITH|DELETE|UPDATE", statement) and not isinstance(values, list):
             raw = connection.connection.driver_connection
             assert raw is not None
             found.extend(row[3] for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", values))
@@ -95,9 +95,12 @@ def test_no_write_reads_a_whole_table(store: Store, project: ProjectStore) -> No
     assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
 
 
-def test_the_pages_of_a_domain_are_found_by_their_index(store: Store, project: ProjectStore) -> None:
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_the_pages_of_a_domain_are_found_by_their_index(
+    store: Store, project: ProjectStore, *, oldest_first: bool
+) -> None:
     with plans(project._database) as found, store.session(read_only=True) as session:
-        list(SourceRepository(session).iterate(project.id, DOMAIN))
+        list(SourceRepository(session).iterate(project.id, DOMAIN, oldest_first=oldest_first))
 
     assert any("ix_sources_project_id_domain (project_id=? AND domain=?)" in plan for plan in found)
 

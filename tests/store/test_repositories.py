@@ -151,6 +151,21 @@ class TestSources:
         assert [page.page_key for page in found] == sorted(a_key(number) for number in range(0, 301, 3))
         assert {page.content for page in found} == {a_source(number).content for number in range(0, 301, 3)}
 
+    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        project.write(a_source(number, fetched_at=a_time(number % 5)) for number in range(30))
+
+        with store.session(read_only=True) as session:
+            repository = SourceRepository(session, keys_at_once=7)
+            by_time = [
+                (page.fetched_at, page.page_key) for page in repository.iterate(project.id, DOMAIN, oldest_first=True)
+            ]
+            by_key = [page.page_key for page in repository.iterate(project.id, DOMAIN)]
+
+        assert by_time == sorted((a_time(number % 5), a_key(number)) for number in range(30))
+        assert by_key == sorted(map(a_key, range(30)))
+
     def test_pages_are_chosen_by_group(self, store: Store, pages: ProjectStore) -> None:
         with store.session(read_only=True) as session:
             repository = SourceRepository(session)

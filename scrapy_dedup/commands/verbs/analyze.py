@@ -19,8 +19,9 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
 from scrapy_dedup.core.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.analysis import PASSES, DomainDedupService, Progress, summed
+from scrapy_dedup.service.analysis import DomainDedupService, summed
 from scrapy_dedup.service.answers.analysis import analysis_answer
+from scrapy_dedup.service.domain_analysis import PASSES, Progress
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store

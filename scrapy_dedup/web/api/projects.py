@@ -5,11 +5,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
-from scrapy_dedup.service.analysis import PASSES, DomainDedupService
+from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.answers.analysis import analysis_answer
 from scrapy_dedup.service.answers.projects import deletion_answer, project_answer
 from scrapy_dedup.service.answers.report import report_answer
 from scrapy_dedup.service.answers.stats import stats_answer
+from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.service.overview import make_report, overview
 from scrapy_dedup.service.projects import delete_project, list_projects
