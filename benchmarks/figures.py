@@ -228,8 +228,8 @@ def _large_domain(results: Results) -> Lines:
     yield from table((f"{figures['pages']:,} pages of one domain", "all at once", "by epochs", "target"), rows)
     places = ", ".join(f"{page:,}" for page in epochs["found_at"])
     said = (
-        f"The redesign at page {epochs['redesigned_at']:,} is found at page {places}. A crawl's learner raises its alarm"
-        f" at page {crawl['alarm_at_page_of_new_design']} of a new design, and pages fit again from its page"
+        f"The redesign at page {epochs['redesigned_at']:,} is found at page {places}. A crawl's learner raises its"
+        f" alarm at page {crawl['alarm_at_page_of_new_design']} of a new design, and pages fit again from its page"
         f" {crawl['fits_again_from_page']}."
     )
     yield from ("", said)
