@@ -3,10 +3,10 @@
 import uuid
 from datetime import datetime
 
-from sqlalchemy import Float, ForeignKey, MetaData, Text, Uuid
+from sqlalchemy import Float, ForeignKey, MetaData, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from scrapy_dedup.store.columns import UtcDateTime
+from scrapy_dedup.store.columns import Number128, UtcDateTime
 
 NO_RUN = uuid.UUID(int=0)  # what was written outside of one
 
@@ -22,7 +22,7 @@ class Base(DeclarativeBase):
             "ix": "ix_%(table_name)s_%(column_0_N_name)s",
         },
     )
-    type_annotation_map = {uuid.UUID: Uuid(), datetime: UtcDateTime(), str: Text(), float: Float()}  # noqa: RUF012 (SQLAlchemy's own form)
+    type_annotation_map = {uuid.UUID: Number128(), datetime: UtcDateTime(), str: Text(), float: Float()}  # noqa: RUF012 (SQLAlchemy's own form)
 
 
 def of_project(*, primary_key: bool = False) -> Mapped[uuid.UUID]:

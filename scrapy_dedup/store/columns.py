@@ -1,12 +1,14 @@
 """Types of columns, and an order of texts, that mean the same on every database."""
 
+import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, DateTime, Dialect, Integer, LargeBinary, Text, TypeDecorator
+from sqlalchemy import CHAR, BigInteger, Boolean, DateTime, Dialect, Integer, LargeBinary, Text, TypeDecorator, Uuid
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeEngine
 
 Key = LargeBinary(16)
 # SQLite counts rows by itself only in an INTEGER key; an upsert on PostgreSQL uses up a number each time.
@@ -35,6 +37,25 @@ class UtcDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class Number128(TypeDecorator[uuid.UUID]):
+    """A UUID as 16 bytes, also in SQLite, where SQLAlchemy writes 32 digits: it is in each row and most indexes.
+
+    SQLite takes any value in any column; columns are declared as the first migration made them.
+    """
+
+    impl = Uuid
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:  # noqa: D102
+        return dialect.type_descriptor(CHAR(32) if dialect.name == "sqlite" else Uuid())
+
+    def process_bind_param(self, value: uuid.UUID | None, dialect: Dialect) -> Any:  # noqa: D102
+        return value.bytes if value is not None and dialect.name == "sqlite" else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> uuid.UUID | None:  # noqa: D102
+        return uuid.UUID(bytes=value) if value is not None and dialect.name == "sqlite" else value
 
 
 class by_code_point(FunctionElement[str]):  # noqa: N801 (a function of SQL, as those of `func` are)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Connection, Select, Uuid, bindparam, delete, func, literal_column, select, union_all
+from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, func, literal_column, select, union_all
 
 from scrapy_dedup.core.neardup import VERSION, Sketch
 from scrapy_dedup.store.codec import column_text
@@ -24,6 +24,7 @@ _BAND_BYTES: Final = 8
 _KEY = ("project_id", "page_key")
 _PAGES = table_of(PageSignature)
 _BANDS = table_of(NearDuplicate)
+_OF_PROJECT = _PAGES.c.project_id == bindparam("of_project", type_=_PAGES.c.project_id.type)
 _DELETE_BAND = delete(_BANDS).where(_BANDS.c.band == bindparam("of_band"), _BANDS.c.page == bindparam("of_page"))
 
 
@@ -140,7 +141,10 @@ def _question(number: int) -> Select[Any]:
         select(_PAGES.c.page_key, _PAGES.c.shingles, _PAGES.c.signature, hits.c.hits)
         .select_from(hits)
         .join(_PAGES, _PAGES.c.id == hits.c.page)
-        .where(_PAGES.c.project_id == bindparam("of_project", type_=Uuid), _PAGES.c.page_key != bindparam("but"))
+        .where(
+            _PAGES.c.project_id == bindparam("of_project", type_=_PAGES.c.project_id.type),
+            _PAGES.c.page_key != bindparam("but"),
+        )
         .order_by(hits.c.hits.desc(), _PAGES.c.id)
         .limit(bindparam("pages"))
     )

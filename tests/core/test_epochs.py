@@ -41,6 +41,12 @@ def test_a_redesign_is_found_where_it_begins_and_the_blocks_of_both_designs_repe
     assert epochs.boilerplate().counts == dict.fromkeys(OLD, 50) | dict.fromkeys(NEW, 100 - since)
 
 
+def test_a_redesign_that_keeps_two_thirds_of_the_blocks_is_found() -> None:
+    stays = list(range(200, 240))
+
+    assert fed([OLD + stays] * 50 + [NEW + stays] * 50).redesigns == [50]
+
+
 def test_without_one_the_latest_is_all_pages() -> None:
     epochs = fed([OLD] * 95)
 
