@@ -7,7 +7,8 @@ from scrapy_dedup.service.chunking import JudgedChunk, PageChunks
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ChunksRecord
 
-_SAMPLE_CHARS: Final = 120
+# What a line of a list shows; it is most of what a chunk takes up in the store.
+_SAMPLE_CHARS: Final = 80
 
 
 def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
