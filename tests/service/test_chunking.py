@@ -186,7 +186,7 @@ class TestLastVersion:
     def test_text_that_is_gone_is_told(self) -> None:
         found = self.versions([1, 2], [2])
 
-        assert [one.sample for one in found.gone] == [a_paragraph(1)[:120]]
+        assert [one.sample for one in found.gone] == [a_paragraph(1)[:80]]
         assert chunks_report(found)[-1] == {
             "id": found.gone[0].chunk_id,
             "hash": found.gone[0].content_hash.hex(),
