@@ -9,8 +9,8 @@ from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy
 EPOCH_PAGES: Final = 10_000
 # An epoch's counts hold its blocks that no other page has; of merged counts those that are on many pages are enough.
 _MERGED_SHARE: Final = 0.5
-# A third of each design's blocks that no other has makes it half. What is only a new section's costs nothing: its blocks
-# repeat on ten thousand pages.
+# Where a third of the blocks becomes others it is half. A new section that is taken for a design costs nothing: its
+# blocks repeat on ten thousand pages.
 _STAYS_SHARE: Final = 2 / 3
 """Of the blocks that repeat in one of two epochs or in both: fewer in both are two designs."""
 

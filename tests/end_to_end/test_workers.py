@@ -1,5 +1,6 @@
 """Several workers on one queue in Redis: nothing is fetched twice, nothing is lost, and all of them end."""
 
+import json
 import sqlite3
 import time
 from collections import Counter
@@ -88,6 +89,21 @@ def test_workers_fetch_each_page_once_and_end_when_all_is_done(
     again = projects[0].crawl("pages", "-a", start, DEDUP_UNCHANGED_ENABLED=False)
 
     assert stored(again) == dict.fromkeys(pages_of(server.site), 1)
+
+
+def test_workers_are_fed_from_redis_and_end_when_nobody_feeds_them(
+    worker: Callable[..., Project], server: WebServer, client: "redis.Redis"
+) -> None:
+    running = [worker(name, DOWNLOAD_DELAY=0.02).start("fed") for name in ("one", "other")]
+    for url in (f"{server.origins[0]}/hub", f"{server.origins[1]}/hub"):
+        client.rpush("fed:start_urls", json.dumps({"url": url}))
+
+    crawls = [one.finish() for one in running]
+
+    assert [crawl.errors for crawl in crawls] == [[], []]
+    assert [crawl.stats["finish_reason"] for crawl in crawls] == ["finished", "finished"]
+    assert stored(*crawls) == dict.fromkeys(pages_of(server.site), 1)
+    assert client.keys("*") == []
 
 
 def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
