@@ -63,7 +63,7 @@ class Guarded(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def guarded(lets_pass: Callable[[Asked], int], pages: int = 50) -> Iterator[tuple[str, list[Asked]]]:
+def guarded(lets_pass: Callable[[Asked], int], pages: int = 100) -> Iterator[tuple[str, list[Asked]]]:
     """Serve pages to some, twenty a second; gives the origin, and who asked."""
     asked: list[Asked] = []
     handler = type("Handler", (Guarded,), {"asked": asked, "lets_pass": staticmethod(lets_pass), "pages": pages})

@@ -13,7 +13,7 @@ from tests.sites import html_page
 
 pytestmark = pytest.mark.crawl
 
-AFTER_SECONDS = 1
+AFTER_SECONDS = 2
 STALLS = {
     "DEDUP_RESILIENCE_ENABLED": True,
     "DEDUP_STALL_AFTER": AFTER_SECONDS,
@@ -28,7 +28,7 @@ STALLS = {
 }
 SLOWLY: dict[str, Any] = {"DOWNLOAD_DELAY": 0.05, "RANDOMIZE_DOWNLOAD_DELAY": False}
 """Long enough a queue lasts longer than the stall."""
-MANY = 40
+MANY = 80
 MENU = 2
 """Pages that the menu links to."""
 CAPTCHA = html_page("Are you a person?", body='<form action="/check"><input name="captcha"></form>')
@@ -146,7 +146,7 @@ def test_crawl_without_a_monitor_goes_on(project: Project, server: WebServer) ->
     """The same crawl ends when somebody else ends it."""
     home = publish(server, Answer(COPY))
 
-    crawled = crawl(project, home, **SLOWLY, DEDUP_RESILIENCE_ENABLED=False, CLOSESPIDER_TIMEOUT=2)
+    crawled = crawl(project, home, **SLOWLY, DEDUP_RESILIENCE_ENABLED=False, CLOSESPIDER_TIMEOUT=2 * AFTER_SECONDS)
 
     assert crawled.stats["finish_reason"] == "closespider_timeout"
     assert crawled.sum("stall/") == 0
