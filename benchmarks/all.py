@@ -59,6 +59,7 @@ _BESIDE_PEERS: Final = (
     "benchmarks.beside_peers {folder}/corpus scrapy_dedup={work}/clean.jsonl --left-out {work}/left.jsonl "
     + " ".join(f"{name}={{work}}/{file}.jsonl" for name, file in _PEERS.items()),
 )
+_SPARK: Final = "benchmarks.spark --folder {folder}/corpus --folder {folder}/large"
 TASKS: Final = (
     Task(
         "crawl_overhead",
@@ -103,7 +104,8 @@ TASKS: Final = (
         needs="neardup",
     ),
     Task("near_duplicates_cost", ("benchmarks.near_duplicates {folder}/neardup --parts cost",), 240, needs="neardup"),
-    Task("spark", ("benchmarks.spark --folder {folder}/corpus --folder {folder}/large",), 240, needs="large"),
+    Task("spark", (f"{_SPARK} --even-only",), 240, needs="large"),
+    Task("spark_skew", (f"{_SPARK} --skew-only --pages 10000 --domains 50",), 60, needs="large"),
 )
 
 
