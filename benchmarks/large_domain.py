@@ -22,7 +22,7 @@ from benchmarks import results
 from benchmarks.made_pages import MadePage
 from benchmarks.million_pages import status_mb
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.bounded_counts import MOST_BLOCKS, BoundedCounts
+from scrapy_dedup.core.bounded_counts import BoundedCounts
 from scrapy_dedup.core.epochs import EPOCH_PAGES, Epochs
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.repeats import RepeatPolicy
@@ -37,6 +37,7 @@ _TEASERS, _TEASERS_A_PAGE, _UNIQUE = 2_000_000, 25, 45
 _TEMPLATE, _LATE, _DESIGN = 300, 20, 60
 _LATE_FROM = 0.25
 _FIXED = _TEMPLATE + _LATE + 2 * _DESIGN
+_MOST_BLOCKS = 80_000
 _WARM = 3
 _LEARNED, _WATCHED = 200, 100
 """Real pages of the old and the new design that a crawl's learner gets."""
@@ -122,7 +123,7 @@ def main() -> None:
     counted = _alone(_count, args.pages)
     epochs = _alone(_count_by_epochs, args.pages)
     crawl = _redesign_in_a_crawl()
-    print(f"{args.pages} pages of one domain, {MOST_BLOCKS} blocks held at most")
+    print(f"{args.pages} pages of one domain, {_MOST_BLOCKS} blocks held at most")
     print(
         f"memory {counted.memory_mb:.1f} MB (target 25), {counted.boilerplate} blocks repeat, {counted.doubtful} in"
         f" doubt, {counted.wrong} decisions wrong, a forgotten block was on {counted.floor} pages at most,"
@@ -150,7 +151,7 @@ def _grown_mb(domain: MadeDomain, count: BoundedCounts | Epochs) -> float:
 
 
 def _count(pages: int) -> Decisions:
-    domain, counts = MadeDomain(pages), BoundedCounts()
+    domain, counts = MadeDomain(pages), BoundedCounts(_MOST_BLOCKS)
     _warm(domain)
     began = time.process_time()
     grown_mb = _grown_mb(domain, counts)

@@ -33,10 +33,10 @@ LEFT_OUT: Final = "left_out"
 
 # A domain takes half a second to be learned: more tasks than cores, so that none is idle for long.
 _LEARNING_TASKS_A_CORE: Final = 4
-# What comes to the driver is in its memory for one task, and the next: 10 MB of what is known of domains, or 20 MB of
+# What comes to the driver is in its memory for one task, and the next: 10 MB of what is known of domains, or 5 MB of
 # pages that share something.
 _DOMAINS_A_TASK: Final = 100
-_PAGES_A_TASK: Final = 2_000
+_PAGES_A_TASK: Final = 500
 
 
 class Watcher(Protocol):

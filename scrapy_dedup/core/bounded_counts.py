@@ -4,9 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy
 
-# Measured with 64-bit fingerprints (benchmarks/large_domain.py): some 250 bytes each at most, 20 MB in all.
-MOST_BLOCKS = 80_000
-# So many go at least when there are too many: looking for them costs a look at all, which then is paid by 20,000 more.
+# So many go at least when there are too many: looking for them costs a look at all, which then is paid by as many more.
 _FREED_SHARE = 0.25
 
 
@@ -27,7 +25,8 @@ class BoundedCounts:
     memory instead of the error as in Metwally et al. 2005 (space saving).
     """
 
-    def __init__(self, most_blocks: int = MOST_BLOCKS) -> None:
+    def __init__(self, most_blocks: int) -> None:
+        """Take how many blocks are held at most; each takes up to 250 bytes."""
         self.most_blocks = most_blocks
         self.pages = 0
         self.floor = 0

@@ -132,6 +132,12 @@ class Boilerplate(Generic[Key]):
     """Fingerprint to the number of pages that have it."""
     blocks_total: int = 0
     """Different blocks that were seen, boilerplate or not."""
+    of_design: Mapping[Key, int] = field(default_factory=dict)
+    """Of blocks that repeat on the pages of one design alone: how many pages that has."""
+
+    def of_pages(self, key: Key) -> int:
+        """Return how many pages a block was counted on or not: all, or those of its design."""
+        return self.of_design.get(key, self.pages)
 
 
 class PageCounts(Generic[Key]):
@@ -193,9 +199,10 @@ def judge_blocks(fingerprints: Sequence[int], boilerplate: Boilerplate[int]) -> 
 
     A page that would be left empty is kept whole: copies of one page repeat in all their blocks.
     """
-    counts, pages = boilerplate.counts, boilerplate.pages
+    counts, of_pages = boilerplate.counts, boilerplate.of_pages
     verdicts = [
-        Removal(key, repeated(REPEATED_HTML, counts[key], pages)) if key in counts else None for key in fingerprints
+        Removal(key, repeated(REPEATED_HTML, counts[key], of_pages(key))) if key in counts else None
+        for key in fingerprints
     ]
     if all(verdicts):
         return [None] * len(verdicts)

@@ -91,7 +91,7 @@ class LeasedQueue:
         """Return the next request, lent to this worker; None where none waits."""
         if self._own:
             return heappop(self._own)[2]
-        if self._work.is_behind():
+        if self._work.rests():
             return None
         self._send()
         while not self._sleeps():

@@ -19,8 +19,6 @@ from scrapy_dedup.store.records import LeaseRecord
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.2
-# Of what is done and not written a killed worker's pages are fetched, and their items given, a second time.
-_MOST_UNWRITTEN = 32
 
 
 class LeasedWork:
@@ -45,7 +43,7 @@ class LeasedWork:
         self._waits = False
         """The spider is idle, and others are not."""
         self._rests = False
-        """No request is taken until more is written."""
+        """No request is taken until what waits is written."""
         self._loops: list[Any] = []
         self._connect()
 
@@ -107,23 +105,24 @@ class LeasedWork:
             if waiting and self.tried(lambda: self._server.hold(waiting)):
                 self._held.update(waiting)
         self._tell()
-        if self._rests and not self.is_behind():
+        if self._rests and self._runtime is not None and not self._runtime.writer.is_behind:
+            self._rests = False
             self._engine.look_again()
         if self._waits and self.tried(self._has_news):
             self._engine.look_again()
 
-    def is_behind(self) -> bool:
-        """Say whether to take no more requests until what is done is written.
+    def rests(self) -> bool:
+        """Take no request while a whole batch waits to be written; say whether that is so.
 
-        Several workers take turns to write: without a bound each would be the further ahead, the longer that takes.
-        Not while the store fails: then the crawl goes on, within the bounds of what may wait.
+        Several workers take turns to write. Without a bound each would be the further ahead, the longer that takes, and
+        what is done and not written comes twice when its worker is killed.
         """
         runtime = self._runtime
-        unwritten = len(self._scraped) - len(self._held)
-        self._rests = runtime is not None and unwritten >= _MOST_UNWRITTEN and not runtime.writer.is_failing
-        if self._rests and runtime is not None:
-            runtime.writer.begin()
-        return self._rests
+        if runtime is None or not runtime.writer.is_behind:
+            return False
+        self._rests = True
+        runtime.writer.begin()
+        return True
 
     def _settle(self, tokens: Iterable[str]) -> None:
         """Note requests that Scrapy has done with: what they left is to be written first, a page or a redirect."""

@@ -57,6 +57,8 @@ class WriteBehind:
         self._bounds = bounds
         self._writing: Deferred[None] | None = None
         self._failed: StoreError | None = None
+        self._under_way = 0
+        """Rows of the batch that is being written."""
         # Of the rows that wait, so many were weighed, and weigh so much; others append to them.
         self._weighed = 0
         self._weight = 0
@@ -66,9 +68,9 @@ class WriteBehind:
         """Told of requests of a shared queue, once the rows of their pages are written."""
 
     @property
-    def is_failing(self) -> bool:
-        """Whether the store could not be written when that was tried last."""
-        return self._failed is not None
+    def is_behind(self) -> bool:
+        """Whether a whole batch waits or is on its way; not while the store fails: then all waits, within bounds."""
+        return self._failed is None and len(self._crawl.rows) + self._under_way >= self._every_rows
 
     def if_due(self) -> None:
         """Begin to write where enough rows wait; while the store fails, see that not too many do."""
@@ -114,6 +116,7 @@ class WriteBehind:
                 noted -= len(rows)
         finally:
             self._writing = None
+            self._under_way = 0
 
     async def _write(self, rows: list[Record]) -> bool:
         """Write rows in one transaction; return False where the store failed, and they wait again."""
@@ -168,6 +171,7 @@ class WriteBehind:
     def _take(self) -> list[Record]:
         rows = self._crawl.rows[:ROWS_AT_ONCE]
         self._crawl.rows = self._crawl.rows[ROWS_AT_ONCE:]
+        self._under_way = len(rows)
         self._weighed = self._weight = 0
         return rows
 

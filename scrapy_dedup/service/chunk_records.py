@@ -7,7 +7,7 @@ from scrapy_dedup.service.chunking import JudgedChunk, PageChunks
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ChunksRecord
 
-# What a line of a list shows; it is most of what a chunk takes up in the store.
+# What a line of a list shows.
 _SAMPLE_CHARS: Final = 80
 
 

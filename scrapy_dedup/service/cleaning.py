@@ -228,7 +228,7 @@ def clean_text(
     for block in split_into_blocks(content, min_block_chars):
         key = from_hex(hash_block(block))
         if (count := boilerplate.counts.get(key)) is not None:
-            removed.append(Removed(Removal(key, repeated(REPEATED_TEXT, count, boilerplate.pages)), "", block))
+            removed.append(Removed(Removal(key, repeated(REPEATED_TEXT, count, boilerplate.of_pages(key))), "", block))
     if patterns is not None:
         removed = [one for one in removed if not patterns.stays(one.removal)]
     cleaned = content

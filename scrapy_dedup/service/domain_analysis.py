@@ -14,8 +14,7 @@ from typing import Literal, TypedDict
 
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.core.bounded_counts import MOST_BLOCKS
-from scrapy_dedup.core.epochs import EPOCH_PAGES, Epochs
+from scrapy_dedup.core.epochs import EPOCH_PAGES, MOST_BLOCKS, Epochs
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.repeats import Boilerplate, DomainAnalysisResult
@@ -49,7 +48,7 @@ class Parameters(TypedDict, total=False):
     source_groups: only pages stored under one of these.
     method: `template`, `html`, `text` or `auto`, as DEDUP_BOILERPLATE_METHOD.
     dry_run: find out, and write nothing.
-    most_blocks: different blocks that are counted in memory; with fewer, pages may be read once more.
+    most_blocks: different blocks of an epoch that are counted in memory; with fewer, pages may be read once more.
     epoch_pages: pages of a large domain after which it is looked whether a redesign began.
     """
 

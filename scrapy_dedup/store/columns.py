@@ -42,7 +42,8 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Number128(TypeDecorator[uuid.UUID]):
     """A UUID as 16 bytes, also in SQLite, where SQLAlchemy writes 32 digits: it is in each row and most indexes.
 
-    SQLite takes any value in any column; columns are declared as the first migration made them.
+    SQLite takes any value in any column; columns are declared as the first migration made them. A UUID that is compared
+    with anything but a column (in a tuple, in `coalesce`) has to be given this type, or is written as 32 digits there.
     """
 
     impl = Uuid

@@ -88,7 +88,9 @@ class Source(Base):
     __tablename__ = "sources"
     __table_args__ = (
         UniqueConstraint("project_id", "page_key"),
-        Index(None, "project_id", "domain"),
+        # Two orders in which the pages of a domain are read.
+        Index("ix_sources_domain_by_key", "project_id", "domain", "page_key"),
+        Index("ix_sources_domain_oldest", "project_id", "domain", "fetched_at", "page_key"),
         # What the size bound drops next; rows that were emptied are not in it.
         Index("ix_sources_oldest", "project_id", "fetched_at", "page_key", sqlite_where=text("content IS NOT NULL")),
     )

@@ -2,12 +2,11 @@
 
 import uuid
 from collections.abc import Collection, Iterable, Iterator
-from datetime import datetime
 from itertools import islice
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from sqlalchemy import Column, ColumnElement, Connection, CursorResult, Select, and_, delete, func, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from scrapy_dedup.store import contents, lookups, templates
 from scrapy_dedup.store.codec import Packer, column_text
@@ -131,29 +130,24 @@ class SourceRepository:
             oldest_first: in the order in which they were fetched, and of their keys.
         """
         kept = _is_kept(bare=bare)
-        of_domain = select(Source.fetched_at, Source.page_key).where(
-            Source.project_id == project_id, Source.domain == column_text(domain), kept
-        )
+        # Each has an index of its own, by which a domain's pages are walked in this order.
+        order = (Source.fetched_at, Source.page_key) if oldest_first else (Source.page_key,)
+        of_domain = select(*order).where(Source.project_id == project_id, Source.domain == column_text(domain), kept)
         if source_groups is not None:
             of_domain = of_domain.where(Source.source_group.in_(_texts(source_groups)))
-        order = ["fetched_at", "page_key"] if oldest_first else ["page_key"]
-        pages = lookups.sources(project_id).where(kept).order_by(*(getattr(Source, name) for name in order))
-        for keys in self._lots(of_domain, order):
+        pages = lookups.sources(project_id).where(kept).order_by(*order)
+        for keys in self._lots(of_domain.order_by(*order).limit(self._keys_at_once), order):
             for start in range(0, len(keys), _PAGES_AT_ONCE):
                 some = pages.where(Source.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
                 yield from map(read_source, self._session.execute(some).all())
 
-    def _lots(self, of_domain: Select[datetime, bytes], order: list[str]) -> Iterator[list[bytes]]:
-        """Yield page keys, some thousand at a time: all at once would be most of what a large domain takes."""
-        # Else SQLite walks an index that has the order, and with it all domains of the project.
-        keys = of_domain.cte("keys").prefix_with("MATERIALIZED").c
-        columns = [keys[name] for name in order]
-        lot = select(*columns).order_by(*columns).limit(self._keys_at_once)
+    def _lots(self, lot: Select[Any], order: tuple[InstrumentedAttribute[Any], ...]) -> Iterator[list[bytes]]:
+        """Yield page keys, the last of what is ordered by: all at once would be most of what a large domain takes."""
         rows = self._session.execute(lot).all()
         while rows:
-            yield [row.page_key for row in rows]
+            yield [row[-1] for row in rows]
             is_last = len(rows) < self._keys_at_once
-            rows = [] if is_last else self._session.execute(lot.where(tuple_(*columns) > tuple_(*rows[-1]))).all()
+            rows = [] if is_last else self._session.execute(lot.where(tuple_(*order) > tuple_(*rows[-1]))).all()
 
     def http_statuses(self, project_id: uuid.UUID, page_keys: Collection[bytes]) -> dict[bytes, int]:
         """Return the status of each page's last fetch, of those that had one."""

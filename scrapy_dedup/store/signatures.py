@@ -141,10 +141,7 @@ def _question(number: int) -> Select[Any]:
         select(_PAGES.c.page_key, _PAGES.c.shingles, _PAGES.c.signature, hits.c.hits)
         .select_from(hits)
         .join(_PAGES, _PAGES.c.id == hits.c.page)
-        .where(
-            _PAGES.c.project_id == bindparam("of_project", type_=_PAGES.c.project_id.type),
-            _PAGES.c.page_key != bindparam("but"),
-        )
+        .where(_OF_PROJECT, _PAGES.c.page_key != bindparam("but"))
         .order_by(hits.c.hits.desc(), _PAGES.c.id)
         .limit(bindparam("pages"))
     )

@@ -96,7 +96,7 @@ def _insert(target: Connection, table: Table, parts: Iterable[Sequence[Row[Any]]
 
 
 def _copy_in(target: Connection, table: Table, parts: Iterable[Sequence[Row[Any]]]) -> None:
-    """Insert rows by COPY: 40,000 rows of a store take 0.8 s, and 2.1 s by INSERT.
+    """Insert rows by COPY, which PostgreSQL does in less time than by INSERT.
 
     Source: docs of psycopg 3, "Using COPY TO and COPY FROM", row by row.
     """

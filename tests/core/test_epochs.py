@@ -19,7 +19,7 @@ def fed(pages: list[list[int]], *, epoch_pages: int = 10) -> Epochs:
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=6), max_size=60), st.integers(1, 12))
 def test_what_repeats_on_all_pages_is_found_whatever_the_epochs(pages: list[list[int]], epoch_pages: int) -> None:
-    plain = BoundedCounts()
+    plain = BoundedCounts(10_000)
     for number, page in enumerate(pages):
         plain.add([*page, 10_000 + number])
     epochs = fed(pages, epoch_pages=epoch_pages)
@@ -60,6 +60,18 @@ def test_each_of_two_redesigns_is_found() -> None:
 
     assert epochs.redesigns == [30, 60]
     assert list(epochs.latest().counts) == OLD
+
+
+@pytest.mark.parametrize(
+    ("new", "found"), [pytest.param(4, False, id="too-few"), pytest.param(5, True), pytest.param(10, True)]
+)
+@pytest.mark.parametrize("old", [10, 100])
+def test_a_redesign_is_found_before_its_first_epoch_is_over(old: int, new: int, *, found: bool) -> None:
+    epochs = fed([OLD] * old + [NEW] * new)
+
+    assert epochs.redesigns == [old] * found
+    assert list(epochs.boilerplate().counts) == (OLD + NEW if found else OLD)
+    assert epochs.boilerplate().of_design.items() >= dict.fromkeys(NEW * found, new).items()
 
 
 def test_the_last_page_of_an_epoch_ends_nothing() -> None:

@@ -128,7 +128,7 @@ def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
 def test_a_worker_takes_no_more_than_it_can_write(worker: Callable[..., Project], tmp_path: Path) -> None:
     """The store is locked, as by other workers: killed now, the worker would leave little to be done twice."""
     with serving(1, lambda origins: interleaved(origins, [MANY])) as server:
-        running = worker("one", DEDUP_STRICT_SHARED=False, CONCURRENT_REQUESTS=4).start(
+        running = worker("one", DEDUP_STRICT_SHARED=False, DEDUP_WRITE_EVERY=200, CONCURRENT_REQUESTS=4).start(
             "pages", "-a", f"start={server.origins[0]}/hub"
         )
         running.wait_for(lambda: len(server.requests) > 10)

@@ -17,6 +17,7 @@ from scrapy_dedup.core.repeats import (
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.domain_analysis import PASSES, Parameters
+from scrapy_dedup.service.removals import removals_in
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository
 from scrapy_dedup.store.store import Store
@@ -106,6 +107,8 @@ class TestOneDomain:
         result = analyze(store, project, epoch_pages=5)
 
         assert (result.blocks_boilerplate, result.pages_cleaned) == (2, 20)
+        (decision,) = project.decisions(page_key(a_url("new1"), UrlRules()))
+        assert [rule.evidence for rule in {one.rule for one in removals_in(decision).values()}] == ["on 10 of 10 pages"]
         assert not [name for name in names if banners[name] in (cleaned(project, name) or "")]
 
     def test_html_loses_the_blocks_that_repeat_at_one_place(self, store: Store, project: ProjectStore) -> None:
