@@ -105,6 +105,8 @@ class Seen:
     @property
     def overhang(self) -> int:
         """Pixels by which the document is wider than the window."""
+        # Where a form was sent, the new page's words may be there before its styles.
+        self.page.wait_for_load_state("load")
         return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
     @property
