@@ -93,9 +93,6 @@ def started(master: str | None, conf: Mapping[str, str]) -> Iterator["SparkSessi
 def _conf_local(folder: str) -> dict[str, str]:
     """Return the configuration of one machine."""
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # Of the JVM itself, which packs and unpacks in memory of the system.
-    os.environ.setdefault("MALLOC_ARENA_MAX", "2")
-    os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", "131072")
     logging = Path(folder) / "log4j2.properties"
     logging.write_text(_LOGGING)
     return _CONF_LOCAL | {"spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile=file:{logging}"}
