@@ -2,55 +2,30 @@
 
     python -m benchmarks.spark --folder SITES [--folder SITES] [--pages 100000] [--domains 250]
 
-The pages are those of real sites, under many domains; each time a page is used again, all words of what it alone says
-are others, by a rule, so that no two are alike, while what repeats on its site repeats on the new one.
+The pages are those of real sites, under many domains, see `benchmarks.spark_corpus`.
 """
 
 import argparse
 import json
 import os
-import random
-import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pyarrow.parquet as pq
 
 from benchmarks import results
-from benchmarks.corpus import pages, sites
+from benchmarks.corpus import sites
+from benchmarks.spark_corpus import SKEW, Site, even_sizes, read_site, skewed_sizes, write_corpus
 
-_SEGMENT = re.compile(r"(?is)(<(?:script|style)\b.*?</(?:script|style)\s*>|<!--.*?-->|<[^>]*>|&#?\w+;)")
-_ALPHABETS = (
-    "aeiou",
-    "bcdfghjklmnpqrstvwxz",
-    "аеиоуыэюя",
-    "бвгджзклмнпрстфхцчшщ",
-    "αεηιου",
-    "βγδζθκλμνξπρστφχψ",
-    "123456789",
-)
-_EVEN, _SKEWED = "even", "skewed"
-_SKEW = 0.9
 _LOOK_EVERY_SECONDS = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """Pages of one site, as (url, segments); segments that no other page has are to be varied."""
-
-    pages: Sequence[tuple[str, Sequence[str]]]
-    repeated: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +49,12 @@ class Cost:
 def main() -> None:
     """Make the corpora, run both, compare and print."""
     options = _options()
-    read = [_site(manifest, folder) for root in options.folder for manifest, folder in sites(root)]
+    read = [read_site(manifest, folder) for root in options.folder for manifest, folder in sites(root)]
     with tempfile.TemporaryDirectory(dir=options.temporary) as name:
         folder = Path(name)
         figures: dict[str, object] = {"pages": options.pages, "domains": options.domains}
-        even = _make(folder / "even.jsonl", read, _even(options.pages, options.domains))
-        figures[f"{_EVEN}_bytes"] = even.stat().st_size
+        even = write_corpus(folder / "even.jsonl", read, even_sizes(options.pages, options.domains))
+        figures["even_bytes"] = even.stat().st_size
         batch = _batch(folder, even, options)
         print(_line("batch, even", batch), flush=True)
         figures["batch"] = asdict(batch)
@@ -101,11 +76,11 @@ def _beside_clean(folder: Path, even: Path, batch: Cost, options: argparse.Names
 
 
 def _beside_skewed(folder: Path, read: Sequence[Site], batch: Cost, options: argparse.Namespace) -> dict[str, object]:
-    skewed = _make(folder / "skewed.jsonl", read, _skewed(options.pages, options.domains))
+    skewed = write_corpus(folder / "skewed.jsonl", read, skewed_sizes(options.pages, options.domains))
     cost = _batch(folder, skewed, options)
     ratio = _ratio(cost, batch)
     print(_line("batch, skewed", cost))
-    print(f"a corpus with {_SKEW:.0%} in one domain takes {ratio} of an even one's time")
+    print(f"a corpus with {SKEW:.0%} in one domain takes {ratio} of an even one's time")
     return {"batch_skewed": asdict(cost), "skewed_bytes": skewed.stat().st_size, "skew_ratio": ratio}
 
 
@@ -121,70 +96,6 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--temporary", type=Path, help="folder with room for corpus and outputs, 5 kB a page at least")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()
-
-
-def _site(manifest: dict[str, object], folder: Path) -> Site:
-    found = [(url, _SEGMENT.split(html)) for url, html in pages(manifest, folder)]
-    counts = Counter(text for _, segments in found for text in {one.strip() for one in segments[::2]} if text)
-    return Site(found, frozenset(text for text, number in counts.items() if number > 1))
-
-
-def _even(number: int, domains: int) -> list[int]:
-    """Return how many pages each domain has."""
-    return [number // domains + (domain < number % domains) for domain in range(domains)]
-
-
-def _skewed(number: int, domains: int) -> list[int]:
-    large = int(number * _SKEW)
-    return [large, *_even(number - large, max(1, domains - 1))]
-
-
-def _make(path: Path, read: Sequence[Site], sizes: Sequence[int]) -> Path:
-    """Write a corpus as JSON lines: the pages of all domains mixed, as crawls leave them."""
-    rows = [(number / size, domain, number) for domain, size in enumerate(sizes) for number in range(size)]
-    with path.open("w", encoding="utf-8", errors="surrogatepass") as file:
-        for _, domain, number in sorted(rows):
-            part, site, place = _source(read, sizes, domain, number)
-            url, segments = site.pages[place % len(site.pages)]
-            round_ = place // len(site.pages)
-            html = "".join(_varied(site, segments, domain, round_))
-            parts = urlsplit(url)
-            address = f"https://site-{domain:05}.example/{part}/{round_}{parts.path}"
-            file.write(json.dumps({"url": f"{address}?{parts.query}" if parts.query else address, "html": html}) + "\n")
-    return path
-
-
-def _source(read: Sequence[Site], sizes: Sequence[int], domain: int, number: int) -> tuple[int, Site, int]:
-    """Return the part of a domain that a page is in, and whose page it is.
-
-    A domain with most of the corpus has the pages of all sites, each in a part of its own: pages of different sites
-    take different times, and that is not the question of a skewed corpus.
-    """
-    if 2 * sizes[domain] > sum(sizes):
-        return number % len(read), read[number % len(read)], number // len(read)
-    return 0, read[domain % len(read)], number
-
-
-def _varied(site: Site, segments: Sequence[str], domain: int, round_: int) -> Iterator[str]:
-    of_site, of_page = _letters(domain, -1), _letters(domain, round_)
-    for place, one in enumerate(segments):
-        if place % 2:
-            yield one
-        else:
-            yield one.translate(of_site if one.strip() in site.repeated else of_page)
-
-
-@lru_cache(maxsize=10_000)
-def _letters(domain: int, round_: int) -> dict[int, int]:
-    """Return which letter stands for which: words stay words, and become others."""
-    order = random.Random(domain * 1_000_003 + round_)
-    table: dict[int, int] = {}
-    for letters in _ALPHABETS:
-        mixed = list(letters)
-        order.shuffle(mixed)
-        for one, other in zip(letters, mixed, strict=True):
-            table |= {ord(one): ord(other), ord(one.upper()): ord(other.upper())}
-    return table
 
 
 def _clean(folder: Path, corpus: Path, jobs: int) -> Cost:
