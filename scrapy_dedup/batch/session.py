@@ -30,8 +30,8 @@ _CONF: Final = {
     "spark.sql.files.maxPartitionBytes": "32m",
     # With a row group in memory for each file that is written.
     "spark.hadoop.parquet.block.size": str(16 << 20),
-    # What a task brings to the driver goes there at once: from Spark's block store, where it waits to be fetched, a
-    # result was lost after an hour.
+    # What a task brings to the driver goes there at once. From Spark's block store, where it waits to be fetched, one
+    # was lost in the one run of 100,000 pages.
     "spark.task.maxDirectResultSize": "64m",
     # Memory goes back to the system, which is kept otherwise for threads and batches that were.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -43,9 +43,8 @@ _CONF_LOCAL: Final = {
     "spark.driver.memory": "480m",
     "spark.sql.shuffle.partitions": "16",
 }
-# One thread is enough to collect what half a gigabyte holds, and the first compiler to translate what waits for Python
-# most of the time: with both, and small arenas, the JVM took 780 MB instead of 850, and no longer (benchmarks/spark.py,
-# 3,000 pages).
+# One thread is enough to collect what half a gigabyte holds, and the first of Java's compilers to translate what waits
+# for Python most of the time: its code and its own work are smaller.
 _JAVA: Final = (
     "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmn64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
     " -Dio.netty.allocator.numDirectArenas=1 -XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=64m"
