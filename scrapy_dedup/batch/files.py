@@ -1,7 +1,7 @@
 """Files and folders wherever Spark reads and writes them: local, HDFS, S3."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -50,27 +50,61 @@ class Files:
     def exists(self, name: str) -> bool:
         """Say whether there is such a file or folder."""
         path, system = self._opened(name)
-        return bool(system.exists(path))
+        return bool(_asked(f"{name} cannot be looked for", system.exists, path))
 
     def names_in(self, name: str) -> set[str]:
         """Return the names of what a folder has; of a file its own name."""
         path, system = self._opened(name)
-        return {str(one.getPath().getName()) for one in system.listStatus(path)}
+        return {str(one.getPath().getName()) for one in _asked(f"{name} cannot be read", system.listStatus, path)}
 
     def remove(self, name: str) -> None:
-        """Remove a file or folder, if there is one."""
-        path, system = self._opened(name)
-        system.delete(path, True)
-
-    def rename(self, name: str, to: str) -> None:
-        """Give a folder another name.
+        """Remove a file or folder, if there is one.
 
         Raises:
             BatchError: the file system does not.
         """
         path, system = self._opened(name)
-        if not system.rename(path, self._hadoop.Path(to)):
-            raise BatchError(f"{to}: the finished {name} cannot be given this name; move it there")
+        problem = f"{name} cannot be removed"
+        if not _asked(problem, system.delete, path, True) and self.exists(name):
+            raise BatchError(problem)
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a folder another name.
+
+        Raises:
+            BatchError: the name is taken, or the file system does not give it.
+        """
+        path, system = self._opened(name)
+        problem = f"{name} cannot be given the name {to}"
+        # Hadoop would move the one folder into the other.
+        if self.exists(to):
+            raise BatchError(f"{problem}: it is taken")
+        if not _asked(problem, system.rename, path, self._hadoop.Path(to)):
+            raise BatchError(problem)
+
+    def replace(self, name: str, new: str, aside: str) -> None:
+        """Give a new folder the name of one that is there, which has another name then.
+
+        Nothing is put back where this is interrupted: Java goes on, and an object store copies file by file.
+
+        Args:
+            name: of the folder that is replaced.
+            new: name of the one that takes its place.
+            aside: what the one that is replaced is called from then on.
+
+        Raises:
+            BatchError: the file system does not; the folder that was to be replaced is as before, unless the message
+                says where it is.
+        """
+        self.rename(name, aside)
+        try:
+            self.rename(new, name)
+        except BatchError as error:
+            try:
+                self.rename(aside, name)
+            except BatchError as second:
+                raise BatchError(f"{error}; {second}") from error
+            raise
 
     def find(self, names: Sequence[str]) -> list[InputFile]:
         """Return all files behind names (files, folders, patterns), in the order of the names, then of their paths.
@@ -128,10 +162,21 @@ class Files:
 
     def _opened(self, name: str) -> tuple[Any, Any]:
         path = self._hadoop.Path(name)
-        try:
-            return path, path.getFileSystem(self._conf)
-        except Exception as error:
-            raise BatchError(f"{name}: Spark does not know such a path: {str(error).splitlines()[0][:300]}") from error
+        return path, _asked(f"{name}: Spark does not know such a path", path.getFileSystem, self._conf)
+
+
+def _asked(problem: str, call: Callable[..., Any], *given: Any) -> Any:
+    """Return what a function of Java does; a problem that it has is told by these words and its own."""
+    try:
+        return call(*given)
+    except Exception as error:
+        raise BatchError(f"{problem}: {_words_of(error)}") from error
+
+
+def _words_of(error: Exception) -> str:
+    """Return what Java says; the first of more lines is that it says something."""
+    first, *more = str(error).splitlines() or [type(error).__name__]
+    return (more or [first])[0].lstrip(": ")[:300]
 
 
 def _unpacked(head: bytes) -> bytes:

@@ -99,36 +99,45 @@ def _lines(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
 
 
 def _answers(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
-    for first, whole in _joined(pieces):
+    for first, raw in _joined(pieces, most_line_bytes(source.settings)):
         file, name = source.files[path_of(first.file)]
-        where = first.where(name, "record")
-        found = read_answer(whole + _END, where, source.settings) if whole.strip() else None
+        found = read_answer(raw, first.where(name, "record"), source.settings)
         if found is not None:
             yield place_of(file, first.start, first.number), found
 
 
-def _joined(pieces: Iterable[_Piece]) -> Iterator[tuple[_Piece, bytes]]:
+def _joined(pieces: Iterable[_Piece], most: int) -> Iterator[tuple[_Piece, bytes]]:
     """Yield records of a WARC file; one in whose body a break stands is put together again.
 
     Where it is cut off at the end of a task's part of the file, what there is comes, which is then told as cut off.
+
+    Args:
+        pieces: in their order.
+        most: so many bytes of a body are kept, and those of the piece that goes beyond; a reader refuses the record by
+            its length, before it comes to the end of them.
     """
-    held: tuple[_Piece, bytes] | None = None
-    missing = 0
+    first: _Piece | None = None
+    record, enough, missing = bytearray(), 0, 0
     for piece in pieces:
-        if held is not None and missing > 0 and (piece.file, piece.start) == (held[0].file, held[0].start):
-            more = _BREAK + piece.value
-            held, missing = (held[0], held[1] + more), missing - len(more)
+        if first is not None and missing > 0 and (piece.file, piece.start) == (first.file, first.start):
+            # In place: any server can send a page with a break in every eleven bytes.
+            if len(record) < enough:
+                record += _BREAK
+                record += piece.value
+            missing -= len(_BREAK) + len(piece.value)
             continue
-        if held is not None:
-            yield held
+        if first is not None:
+            record += _END
+            yield first, bytes(record)
         is_whole = piece.value.startswith(_BEGINNING) and piece.start == 0 and piece.number == 1
-        held = (piece, piece.value if is_whole else _BEGINNING + piece.value)
-        missing = _missing(held[1])
-    if held is not None:
-        yield held
+        first, record = piece, bytearray(b"" if is_whole else _BEGINNING) + piece.value
+        enough, missing = len(record) + most, _missing(record)
+    if first is not None:
+        record += _END
+        yield first, bytes(record)
 
 
-def _missing(record: bytes) -> int:
+def _missing(record: bytearray) -> int:
     """Return how many bytes of a record's body are not there."""
     head, _, body = record.partition(_END)
     said = _LENGTH.search(head)

@@ -25,14 +25,20 @@ _CONF: Final = {
     "spark.log.level": "ERROR",
     "spark.sql.execution.arrow.maxRecordsPerBatch": _PAGES_AT_ONCE,
     "spark.sql.execution.arrow.maxBytesPerBatch": "4m",
-    "spark.sql.parquet.columnarReaderBatchSize": "256",
+    # Rows go to Python one by one: columns of many pages at once would only be in memory.
+    "spark.sql.parquet.enableVectorizedReader": "false",
     # Tasks of a few minutes: the last ones leave no core idle for long.
     "spark.sql.files.maxPartitionBytes": "32m",
-    # With a row group in memory for each file that is written.
-    "spark.hadoop.parquet.block.size": str(16 << 20),
+    # A row group is in memory, packed and unpacked, for each file that is read or written.
+    "spark.hadoop.parquet.block.size": str(4 << 20),
+    "spark.hadoop.parquet.page.size": str(256 << 10),
     # What a task brings to the driver goes there at once. From Spark's block store, where it waits to be fetched, one
     # was lost in the one run of 100,000 pages.
     "spark.task.maxDirectResultSize": "64m",
+    # Workers begin as its copies, with all they need in memory that they share.
+    "spark.python.daemon.module": "scrapy_dedup.batch.daemon",
+    # Each task has a new one: what the last one left in memory, such as that of learning, goes with it.
+    "spark.python.worker.reuse": "false",
     # Memory goes back to the system, which is kept otherwise for threads and batches that were.
     "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.executorEnv.MALLOC_ARENA_MAX": "2",
@@ -41,12 +47,15 @@ _CONF_LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.memory": "480m",
+    # The heap grows before Java looks for garbage in the whole of it.
+    "spark.cleaner.periodicGC.interval": "30s",
     "spark.sql.shuffle.partitions": "16",
 }
 # One thread is enough to collect what half a gigabyte holds, and the first of Java's compilers to translate what waits
 # for Python most of the time: its code and its own work are smaller.
 _JAVA: Final = (
-    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmn64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+    "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xms96m -Xmn64m -XX:MinHeapFreeRatio=10 -XX:MaxHeapFreeRatio=30"
+    " -XX:+IgnoreUnrecognizedVMOptions -XX:TrimNativeHeapInterval=3000"
     " -Dio.netty.allocator.numDirectArenas=1 -XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=64m"
 )
 # Without a file of its own Spark tells at each start which one it takes.

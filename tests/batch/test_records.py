@@ -1,7 +1,10 @@
 """From what Spark reads of files to records."""
 
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,26 +12,45 @@ from hypothesis import strategies as st
 from scrapy_dedup.batch.columns import batch_of, json_of, place_of, raw, schema_of, text_of, unraw
 from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, Source, path_of, records
-from scrapy_dedup.service.inputs_records import BadRecord, InputPage
+from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage
+from scrapy_dedup.service.inputs_warc import read_warc
+from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import a_record, an_answer
 
 FILE = "file:///data/input"
 SETTINGS = Settings(max_page_bytes=2_000)
+MOST = most_line_bytes(SETTINGS)
+BREAK = WARC_BREAK.encode()
 
 
 def read(kind: Kind, *pieces: tuple[int, bytes]) -> list[Placed]:
     source = Source(kind, {"file:/data/input": (3, "in put")}, SETTINGS)
+    return list(records([a_batch(*pieces)], source))
+
+
+def a_batch(*pieces: tuple[int, bytes]) -> pa.RecordBatch:
     rows = [(FILE, start, piece) for start, piece in pieces]
-    return list(records([batch_of(rows, schema_of("file string, start bigint, value binary"))], source))
+    return batch_of(rows, schema_of("file string, start bigint, value binary"))
 
 
 def cut(file: bytes) -> list[tuple[int, bytes]]:
-    return [(0, piece) for piece in file.split(WARC_BREAK.encode())]
+    return [(0, piece) for piece in file.split(BREAK)]
 
 
 def urls(found: Sequence[Placed]) -> list[str | None]:
     return [record.url(SETTINGS) for _, record in found if not isinstance(record, BadRecord)]  # type: ignore[union-attr]
+
+
+def bodies(found: Sequence[Found]) -> list[str]:
+    """Return the body of each record; of a bad one why it is that."""
+    pages = [one if isinstance(one, BadRecord) else one.page(SETTINGS) for one in found]  # type: ignore[union-attr]
+    return [one.html if isinstance(one, InputPage) else one.reason for one in pages]
+
+
+def read_by_clean(file: bytes, folder: Path) -> list[Found]:
+    (folder / "in.warc").write_bytes(file)
+    return list(read_warc(folder / "in.warc", "in put", SETTINGS, lambda _: None))
 
 
 class TestLines:
@@ -61,18 +83,67 @@ class TestWarc:
 
         assert urls(read("warc", *cut(file))) == ["https://a.example/b"]
 
-    @pytest.mark.parametrize("times", [1, 3])
+    # If each break had the record copied that it stands in, the last case would take minutes.
+    @pytest.mark.parametrize("times", [1, 3, 200_000])
     def test_a_break_within_a_body_is_part_of_it(self, times: int) -> None:
-        body = b"<p>" + (WARC_BREAK.encode() + b"0 tea ") * times
+        body = b"<p>" + (BREAK + b"0 tea ") * times
 
         found = read("warc", *cut(an_answer("https://a.example/a", body) + an_answer("https://a.example/b")))
 
-        first = found[0][1]
         assert urls(found) == ["https://a.example/a", "https://a.example/b"]
-        assert not isinstance(first, BadRecord)
-        page = first.page(SETTINGS)  # type: ignore[union-attr]
-        assert isinstance(page, InputPage)
-        assert page.html.encode() == body
+        assert bodies([record for _, record in found]) == [body.decode(), "<p>tea"]
+
+    def test_a_body_may_begin_and_end_with_a_break(self, tmp_path: Path) -> None:
+        file = an_answer("https://a.example/a", BREAK * 3) + an_answer("https://a.example/b", b"\r\n\r\n")
+
+        found = [record for _, record in read("warc", *cut(file))]
+
+        assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == [BREAK.decode() * 3, "\r\n\r\n"]
+
+    @pytest.mark.parametrize("surplus", [-1, 0, 1, 30, 1_000_000])
+    def test_a_record_of_many_pieces_is_too_large_where_it_is_for_clean(self, tmp_path: Path, surplus: int) -> None:
+        head = len(b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n")
+        body = (b"<p>tea " + BREAK).ljust(MOST + surplus - head - 700, b"x") + (BREAK + b"tea") * 50
+        file = an_answer("https://a.example/a", body) + an_answer("https://a.example/b")
+
+        found = [record for _, record in read("warc", *cut(file))]
+
+        assert bodies(found) == bodies(read_by_clean(file, tmp_path))
+        assert ("is larger than" in bodies(found)[0]) is (surplus > 0)
+        assert bodies(found)[1] == "<p>tea"
+
+    def test_a_large_record_of_another_kind_is_passed_over(self, tmp_path: Path) -> None:
+        block = (BREAK + b"tea").ljust(MOST, b"x") + (BREAK + b"tea") * 50
+        file = a_record("https://a.example/a", block, b"resource") + an_answer("https://a.example/b")
+
+        found = [record for _, record in read("warc", *cut(file))]
+
+        assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == ["<p>tea"]
+
+    def test_a_record_that_is_cut_off_among_its_pieces_is_told_as_that(self, tmp_path: Path) -> None:
+        file = an_answer("https://a.example/a", (BREAK + b"0 tea ") * 9)[:-40]
+
+        found = [record for _, record in read("warc", *cut(file))]
+
+        assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == ["the file is cut off in this record"]
+
+    def test_what_is_behind_the_bound_is_not_kept(self) -> None:
+        """A damaged length may span all that follows in the file."""
+        megabyte = b"".ljust(1_000_000, b"x")
+        head = an_answer("https://a.example/a").replace(b"Content-Length: ", b"Content-Length: 999999")
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield a_batch((0, head))
+            yield from (a_batch((0, megabyte)) for _ in range(50))
+
+        tracemalloc.start()
+        found = list(records(batches(), Source("warc", {"file:/data/input": (3, "in put")}, SETTINGS)))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+        assert "is larger than" in bodies([record for _, record in found])[0]
+        assert len(found) == 1
+        assert peak < 5 * MOST
 
     def test_a_part_of_a_file_begins_behind_a_break(self) -> None:
         (_, piece) = cut(an_answer("https://a.example/a") + an_answer("https://a.example/b"))

@@ -11,8 +11,8 @@ The exit code is 1 where no page came out, or --strict met a bad record.
 """
 
 import argparse
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
@@ -20,12 +20,17 @@ from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.commands.verbs.batch_watcher import watching
 from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowledge
 from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
+from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
     from scrapy_dedup.batch.files import Files
     from scrapy_dedup.batch.run import BatchRun
 
+# Behind OUT. A plan leaves alone what a batch writes at the same time.
 _PART: Final = ".part"
+_PLANNING: Final = ".planning"
+_REPLACED: Final = ".replaced"
+_WORK: Final = "work"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -73,36 +78,58 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
 
     options = call.options
     files = Files(spark)
+    out = options.out.rstrip("/") or "/"
+    part = out + (_PLANNING if options.plan else _PART)
+    _check_part(files, part)
     if not options.plan:
-        _check_out(files, options.out, overwrite=options.overwrite)
+        _check_out(files, out, overwrite=options.overwrite)
     inputs = files.find(options.inputs)
-    part = options.out.rstrip("/") + _PART
     outcome = Outcome(options.plan, settings=call.settings)
-    with _removed_at_end(files, part), opened_knowledge(call, remember=_remembers(options)) as knowledge:
-        work = f"{part}/work"
-        with BatchRun(spark, inputs, call.settings, watcher, work, strict=options.strict) as batch:
+    with ExitStack() as end, opened_knowledge(call, remember=_remembers(options)) as knowledge:
+        files.remove(part)
+        end.callback(files.remove, part)
+        with BatchRun(spark, inputs, call.settings, watcher, f"{part}/{_WORK}", strict=options.strict) as batch:
             outcome.plan = batch.survey(knowledge.of)
             if options.plan:
                 watcher.close()
                 _tell_plan(outcome, len(inputs), batch.partitions, as_json=options.json)
                 return DONE if outcome.plan.pages else NOT_DONE
             _clean(batch, outcome, part)
+            # What is whole is not removed, whatever happens to it.
+            end.pop_all()
+            _place(files, part, out, overwrite=options.overwrite)
             if options.remember:
                 _remember(batch, outcome, knowledge)
-        files.remove(work)
-        files.remove(options.out)
-        files.rename(part, options.out)
     watcher.close()
     tell(outcome, as_json=options.json, to_stderr=False)
     return DONE if outcome.tally.pages else NOT_DONE
+
+
+def _check_part(files: "Files", part: str) -> None:
+    """Refuse to write into a folder that holds more than a killed batch left.
+
+    Raises:
+        WrongCallError: it may hold pages that are whole: a batch could not give them their name.
+    """
+    if files.exists(part) and _WORK not in files.names_in(part):
+        raise WrongCallError(
+            f"{part}: is there already, and no batch is at work in it: it may hold finished pages;"
+            " move it, or remove it yourself"
+        )
 
 
 def _check_out(files: "Files", out: str, *, overwrite: bool) -> None:
     """Refuse an OUT that must not be replaced.
 
     Raises:
-        WrongCallError: it is there, and the user did not say so, or it is nothing that a batch wrote.
+        WrongCallError: it is there, and the user did not say so, or it is nothing that a batch wrote; or what an
+            earlier batch replaced is still there.
     """
+    if overwrite and files.exists(out + _REPLACED):
+        raise WrongCallError(
+            f"{out}{_REPLACED}: is there already, which a batch left that was to replace {out};"
+            " move it, or remove it yourself"
+        )
     if not files.exists(out):
         return
     if not overwrite:
@@ -129,13 +156,34 @@ def _remember(batch: "BatchRun", outcome: Outcome, knowledge: Knowledge) -> None
     knowledge.remember(found for one in outcome.learned if (found := batch.knowledge(one.domain)))
 
 
-@contextmanager
-def _removed_at_end(files: "Files", part: str) -> Iterator[None]:
-    files.remove(part)
+def _place(files: "Files", part: str, out: str, *, overwrite: bool) -> None:
+    """Give what is whole its name; what had it before is there until then.
+
+    Raises:
+        BatchError: it cannot have the name, and the message says where it is; or what had it cannot be removed.
+    """
+    from scrapy_dedup.batch.errors import BatchError  # noqa: PLC0415
+
+    is_replaced = False
     try:
-        yield
-    finally:
-        files.remove(part)
+        files.remove(f"{part}/{_WORK}")
+        if overwrite:
+            _check_out(files, out, overwrite=True)  # hours may have passed
+            is_replaced = files.exists(out)
+        if is_replaced:
+            files.replace(out, part, out + _REPLACED)
+        else:
+            files.rename(part, out)
+    except DedupError as error:
+        raise BatchError(f"{error}; the finished pages are in {part}: move them to {out}") from error
+    except KeyboardInterrupt:
+        sys.stderr.write(
+            f"scrapy dedup: the finished pages are in {part}, or in {out} already;"
+            f" what was there before may be in {out}{_REPLACED}\n"
+        )
+        raise
+    if is_replaced:
+        files.remove(out + _REPLACED)
 
 
 def _tell_plan(outcome: Outcome, files: int, partitions: int, *, as_json: bool) -> None:

@@ -4,6 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -23,18 +26,51 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+BATCH = [sys.executable, "-m", "scrapy", "dedup", "batch"]
+
+
 def batch(folder: Path, *arguments: str, **environment: str) -> Outcome:
-    command = [sys.executable, "-m", "scrapy", "dedup", "batch", *arguments]
+    command = [*BATCH, *arguments]
     done = subprocess.run(
         command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=SECONDS, check=False
     )
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
+@contextmanager
+def batch_at_work(folder: Path, *arguments: str) -> Iterator[list[Outcome]]:
+    """Give control while a batch writes; how it ended is in the list behind the context."""
+    ended: list[Outcome] = []
+    process = subprocess.Popen(
+        [*BATCH, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        while process.poll() is None and not (folder / "out.part").exists():
+            time.sleep(0.01)
+        yield ended
+        out, err = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    ended.append(Outcome(process.returncode, out, err))
+
+
+def write(*files: Path) -> None:
+    for file in files:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+
+
+def names(folder: Path) -> list[str]:
+    """Return what is called out, or like it."""
+    return sorted(one.name for one in folder.glob("out*"))
+
+
 def test_what_a_batch_learned_is_known_to_later_calls(folder: Path) -> None:
     store = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", f"DEDUP_DATABASE_URL=sqlite:///{folder}/dedup.db"]
 
-    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--remember", *store)
+    write(folder / "out" / "pages" / "former", folder / "out.part" / "work" / "of-a-killed-batch")
+
+    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--remember", "--overwrite", *store)
     later = scrapy("dedup", "clean", "in.jsonl", "-O", "again.jsonl", "--json", *store, folder=folder)
 
     rows = sorted(pq.read_table(folder / "out" / "pages").to_pylist(), key=lambda row: row["place"])
@@ -45,12 +81,14 @@ def test_what_a_batch_learned_is_known_to_later_calls(folder: Path) -> None:
     assert [row["url"] for row in rows] == [f"{SITE}{number}" for number in range(8)]
     assert [row["cleaned_content"] for row in rows] == [row["cleaned_content"] for row in again]
     assert [one["status"] for one in later.json["domains"]] == ["known"]
-    assert not list(folder.glob("*.part"))
+    assert names(folder) == ["out"]
+    assert not (folder / "out" / "pages" / "former").exists()
 
 
-def test_a_plan_uses_what_a_crawl_learned_and_writes_nothing(folder: Path) -> None:
+def test_a_plan_uses_what_a_crawl_learned_and_leaves_a_batch_at_work_alone(folder: Path) -> None:
     store = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", f"DEDUP_DATABASE_URL=sqlite:///{folder}/dedup.db"]
     scrapy("dedup", "clean", "in.jsonl", "-O", "clean.jsonl", "--remember", *store, folder=folder)
+    write(folder / "out.part" / "work" / "survey")
 
     told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--plan", "--json", *store)
 
@@ -58,7 +96,8 @@ def test_a_plan_uses_what_a_crawl_learned_and_writes_nothing(folder: Path) -> No
     assert told.json["pages"] == 8
     assert (told.json["files"], told.json["partitions"]) == (1, 1)
     assert [(one["domain"], one["status"]) for one in told.json["domains"]] == [("shop.example", "known")]
-    assert not list(folder.glob("out*"))
+    assert names(folder) == ["out.part"]
+    assert (folder / "out.part" / "work" / "survey").exists()
 
 
 def test_what_is_missing_is_told(folder: Path) -> None:
@@ -86,18 +125,32 @@ def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: li
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("there", "options", "message"),
     [
-        pytest.param([], "out: is there already; --overwrite replaces it", id="not-said"),
-        pytest.param(["--overwrite"], "out: has 'mine', which no batch wrote", id="somebody-else's"),
+        pytest.param("out/mine", [], "out: is there already; --overwrite replaces it", id="not-said"),
+        pytest.param("out/mine", ["--overwrite"], "out: has 'mine', which no batch wrote", id="somebody-else's"),
+        pytest.param("out.part/pages/1", [], "out.part: is there already", id="finished-before"),
+        pytest.param("out.replaced/pages/1", ["--overwrite"], "out.replaced: is there already", id="replaced-before"),
     ],
 )
-def test_out_that_is_there_is_left_alone(folder: Path, options: list[str], message: str) -> None:
-    (folder / "out").mkdir()
-    (folder / "out" / "mine").touch()
+def test_what_is_there_is_left_alone(folder: Path, there: str, options: list[str], message: str) -> None:
+    write(folder / there)
 
     told = batch(folder, "--master", "local[1]", "in.jsonl", "out", *options)
 
     assert told.code == 2
     assert message in told.err
+    assert (folder / there).exists()
+
+
+def test_finished_pages_are_kept_where_their_name_is_taken_meanwhile(folder: Path) -> None:
+    with batch_at_work(folder, "--master", "local[1]", "in.jsonl", "out") as ended:
+        write(folder / "out" / "mine")
+
+    (told,) = ended
+    assert told.code == 1
+    assert "out.part cannot be given the name out: it is taken" in told.err
+    assert "the finished pages are in out.part" in told.err
+    assert pq.read_table(folder / "out.part" / "pages").num_rows == 8
     assert (folder / "out" / "mine").exists()
+    assert names(folder) == ["out", "out.part"]
