@@ -39,8 +39,7 @@ _HOLDERS = (
         DocumentChunk.page_key != bindparam("but"),
         visible(),
     )
-    .order_by(DocumentChunk.content_hash, DocumentChunk.page_key)
-    .distinct()
+    # Not ordered, and not distinct, here: for one text SQLite would walk through all documents in that order.
 )
 _OF_PAGE = (
     select(*(getattr(DocumentChunk, name) for name in StoredChunk.__dataclass_fields__))
@@ -72,12 +71,12 @@ def holders(
     page_key: bytes,
 ) -> dict[bytes, list[bytes]]:
     """Return which other pages hold each of some texts, in the order of their keys; by one query for 500 texts."""
-    found: dict[bytes, list[bytes]] = {}
+    found: dict[bytes, set[bytes]] = {}
     values = {"of_project": project_id, "of_run": run_id, "but": page_key}
     for some in chunks(set(hashes)):
         for content_hash, key in connection.execute(_HOLDERS, values | {"hashes": some}):
-            found.setdefault(content_hash, []).append(key)
-    return found
+            found.setdefault(content_hash, set()).add(key)
+    return {content_hash: sorted(keys) for content_hash, keys in found.items()}
 
 
 def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredChunk]:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, event
 
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.known_pages import Question
 from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.page_lists import PageLists, Place
 from scrapy_dedup.store.repositories import SourceRepository
@@ -124,6 +125,24 @@ def test_a_state_is_found_by_key_alone(project: ProjectStore) -> None:
     assert len(found) == 3
     assert all("(project_id=? AND page_key=?)" in plan for plan in found)
     assert "COVERING INDEX ix_extractions_project_id_page_key_memo_key" in found[-1]
+
+
+@pytest.mark.parametrize("texts", [1, 2, 40])
+def test_what_pages_have_in_common_is_found_by_indexes(project: ProjectStore, texts: int) -> None:
+    question = Question(
+        a_key(1),
+        DOMAIN,
+        title_key=a_key(2),
+        text_hash=a_key(3),
+        bands=tuple(range(16)),
+        hashes=frozenset(map(a_key, range(texts))),
+    )
+    with plans(project._database) as found:
+        project.others(question)
+        project.texts_of([a_key(number) for number in range(texts)])
+
+    assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
+    assert not any(plan.endswith("(project_id=?)") for plan in found), found
 
 
 def test_missing_pages_are_found_by_domain(project: ProjectStore) -> None:
