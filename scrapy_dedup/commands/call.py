@@ -11,7 +11,7 @@ from typing import Any
 
 from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.service.explain import UrlError
 from scrapy_dedup.service.projects import find_project
 from scrapy_dedup.service.store_policies import keep_policy

@@ -2,9 +2,9 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from pathlib import Path
+from itertools import islice
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,7 +13,6 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.utils.asyncio import create_looping_call
-from scrapy.utils.project import data_path
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
@@ -35,17 +34,17 @@ from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sharing import SharedWork
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
+from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.unmet import Unmet
 from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.plugin.write_behind import WRITE_SECONDS
+from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
 from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.store import Store
 
 TICK_SECONDS = 0.1
@@ -92,7 +91,7 @@ class Runtime:
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self.resilience: Resilience | None = None
         """What watches over the way through the sites, where that is switched on."""
-        self.at_end: Callable[[], None] = lambda: None
+        self.at_end: Callable[[], Awaitable[int]] = _nothing_left
         """Called when all that could be written is."""
         self._engine = EngineState(crawler)
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
@@ -179,12 +178,12 @@ class Runtime:
         self.teaching.begin()
         if self.shared is not None:
             self.shared.claims.tick()
-        # At the end there may be a whole crawl's.
-        if self.safety.released and not self._ended and len(self.crawl.rows) < self.settings.write_every:
-            self.crawl.rows += self.safety.released.popleft().take()
+        # Beyond a batch they wait where they are.
+        if not self._ended and len(self.crawl.rows) < self.settings.write_every:
+            self.crawl.rows += islice(self.safety.released(), ROWS_AT_ONCE)
         if len(self.lot):
-            state = self._engine
-            self.lot.tick(time.monotonic(), closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
+            at, state = time.monotonic(), self._engine
+            self.lot.tick(at, closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
 
     def _released(self, learner: Learner, why: Release, pages: int) -> None:
         self.count(f"release/{why}", pages)
@@ -252,9 +251,9 @@ class Runtime:
         await self.teaching.end()
         parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.stale)
         try:
-            await RunEnd(*parts, self.departures, self.registry).come()
+            await RunEnd(*parts, self.departures, self.registry, self.at_end).come()
         finally:
-            self.at_end()
+            await self.at_end()
             self.store.close()
 
 
@@ -275,26 +274,11 @@ def on_acknowledged(crawler: Crawler, hear: Callable[[Any], None]) -> None:
     _hearing[crawler] = hear
 
 
+async def _nothing_left() -> int:
+    return 0
+
+
 def _is_our_fingerprinter(given: Any) -> bool:
     """Say so without an import: our fingerprinter imports this module."""
     path = given if isinstance(given, str) else f"{given.__module__}.{given.__qualname__}"
     return path in ("scrapy_dedup.Fingerprinter", "scrapy_dedup.plugin.fingerprinter.Fingerprinter")
-
-
-def database_url(settings: Settings) -> str:
-    """Return where the store is.
-
-    Raises:
-        StoreError: nobody says where, and there is no project whose folder it could be in, as under Scrapyd.
-    """
-    if settings.database_url:
-        return settings.database_url
-    try:
-        folder = data_path("")
-    except NotConfigured as error:
-        # As it is, it would only switch the plugin off.
-        raise StoreError(
-            "DEDUP_DATABASE_URL='': needs the store's address, such as sqlite:////var/lib/crawls/dedup.db,"
-            f" where there is no project folder ({error})"
-        ) from error
-    return f"sqlite:///{Path(folder) / 'dedup.db'}"

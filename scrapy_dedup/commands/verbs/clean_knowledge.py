@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from scrapy_dedup.commands.call import Call
-from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_records import site_of, template_record
 from scrapy_dedup.service.store_policies import keep_policy

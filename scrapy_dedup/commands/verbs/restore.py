@@ -13,7 +13,7 @@ from pathlib import Path
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
 from scrapy_dedup.commands.verbs.restore_progress import steps
-from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.store_upkeep_backup import Manifest, read_manifest
 from scrapy_dedup.service.store_upkeep_restore import Restored, Standing, restore, standing

@@ -28,7 +28,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.terminal import errors, one_line, output, shown
-from scrapy_dedup.plugin.runtime import database_url
+from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.seeding import Outcome, Seeding
 from scrapy_dedup.service.seeding_deltafetch import Database
