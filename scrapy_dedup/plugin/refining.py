@@ -221,9 +221,8 @@ class Emission:
         safe, self._safe = self._safe, []
         for some in by_pages(safe):
             await run_in_thread(self._keeper.write, some)
-        while self._safety.released:
-            for some in by_pages(self._safety.released.popleft().take()):
-                await run_in_thread(self._keeper.write, some)
+        for some in by_pages(self._safety.released()):
+            await run_in_thread(self._keeper.write, some)
 
     def _closed(self, reason: str) -> None:
         self._emitted.reason = reason

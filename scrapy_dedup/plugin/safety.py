@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Container, Iterable
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
@@ -60,8 +60,10 @@ class Safety:
         self._signals: Counter[str] = Counter()
         self._failures: Counter[str] = Counter()
         self._feeds: dict[str, _Feed] = {}
-        self.released: deque[Spool] = deque()
+        self._released: deque[Spool] = deque()
         """What may be written now."""
+        self._taking: Iterator[Record] = iter(())
+        """What is left of the one that was released first."""
         if follows_feeds:
             connect: Callable[..., None] = crawler.signals.connect
             connect(self._opened, signals.spider_opened)
@@ -118,6 +120,16 @@ class Safety:
             return False
         return True
 
+    def released(self) -> Iterator[Record]:
+        """Iterate over the records that may be written now: of a whole crawl, perhaps; what is not taken waits."""
+        while True:
+            # Not by `yield from`: who stops half way would end what is left.
+            while (record := next(self._taking, None)) is not None:
+                yield record
+            if not self._released:
+                return
+            self._taking = self._released.popleft().take()
+
     def end(self) -> None:
         """Give up what still waits: its items are in no stored feed."""
         for spool in self._held.values():
@@ -145,13 +157,13 @@ class Safety:
                 self._held.pop(slots).close()
                 self._count("ack/not_stored", 1)
             elif all(one in self._closed for one in slots):
-                self.released.append(self._held.pop(slots))
+                self._released.append(self._held.pop(slots))
 
     def _exporter_closed(self) -> None:
         """Release what waits for a last batch that stayed empty: that is not stored, and nobody is told of its end."""
         for slots in list(self._held):
             if all(one in self._closed or not one.itemcount for one in slots):
-                self.released.append(self._held.pop(slots))
+                self._released.append(self._held.pop(slots))
 
     def _has_failed(self, kind: str) -> bool:
         """Say whether the feed that was closed now may be one that failed.

@@ -147,8 +147,7 @@ class StalePages:
         Raises:
             StoreError: the store failed.
         """
-        while self._safety.released:
-            self._safe += self._safety.released.popleft().take()
+        self._safe += self._safety.released()
         self._safety.end()
         self._write_safe()
 

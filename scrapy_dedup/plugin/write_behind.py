@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
 from scrapy.utils.asyncio import run_in_thread
@@ -11,7 +11,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.waiting_rows import RowBounds, give_up, size_of
-from scrapy_dedup.store.errors import AwayStoreError, FullStoreError, StoreError
+from scrapy_dedup.store.errors import AwayStoreError, BusyStoreError, FullStoreError, RefusedStoreError, StoreError
 from scrapy_dedup.store.records import LeaseRecord, Record
 
 logger = logging.getLogger(__name__)
@@ -21,6 +21,8 @@ WRITE_SECONDS = 1.0
 ROWS_AT_ONCE = 2_000
 _PAUSE_SECONDS = 0.5
 _NO_PATIENCE = timedelta(0)
+# Others' locks are waited for by the store itself: so many times of that are enough.
+MOST_BUSY = 3
 
 
 class WriteBehind:
@@ -46,7 +48,7 @@ class WriteBehind:
             every_rows: a batch; fewer wait for `begin`.
             count: adds to a stat.
             on_full: told once, until there is room again, that there is none, and how many rows wait; None: a warning.
-            patience: how long the end waits for a server that cannot be reached; it may be back soon.
+            patience: how long the end waits for a server that cannot be reached, or for others' locks.
             bounds: how much may wait.
         """
         self._crawl = crawl
@@ -66,6 +68,8 @@ class WriteBehind:
         """Whether rows were lost: then the store does not know all that the run has seen."""
         self.give_back: Callable[[list[str]], None] | None = None
         """Told of requests of a shared queue, once the rows of their pages are written."""
+        self.gave_up: Callable[[list[str]], None] | None = None
+        """Told of those whose rows are lost."""
 
     @property
     def is_behind(self) -> bool:
@@ -98,14 +102,20 @@ class WriteBehind:
 
     async def end(self) -> None:
         """Write everything that waits; errors are told, and what could not be written is counted."""
-        until = time.monotonic() + self._patience.total_seconds()
+        until, busy = time.monotonic() + self._patience.total_seconds(), 0
         await self.catch_up()
-        while self._crawl.rows and isinstance(self._failed, AwayStoreError) and time.monotonic() < until:
+        while self._crawl.rows and self._may_pass(busy) and time.monotonic() < until:
+            busy += isinstance(self._failed, BusyStoreError)
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
             await self.catch_up()
         if self._crawl.rows:
-            self._lose(len(self._crawl.rows))
+            self._lose(self._crawl.rows)
             logger.error("%d rows could not be written; their pages come again", len(self._crawl.rows))
+
+    def _may_pass(self, busy: int) -> bool:
+        """Say whether trying again may help, after so many tries while others held what is needed."""
+        is_busy = isinstance(self._failed, BusyStoreError) and busy + 1 < MOST_BUSY
+        return is_busy or isinstance(self._failed, AwayStoreError)
 
     async def _write_parts(self, rows: list[Record], noted: int) -> None:
         """Write rows and so many more, and go on while there is enough for a batch."""
@@ -122,6 +132,8 @@ class WriteBehind:
         """Write rows in one transaction; return False where the store failed, and they wait again."""
         try:
             await run_in_thread(self._crawl.store.write, rows)
+        except RefusedStoreError as error:
+            return await self._write_singly(rows, error)
         except StoreError as error:
             self._not_written(rows, error)
             return False
@@ -136,11 +148,13 @@ class WriteBehind:
         for place, row in enumerate(rows):
             try:
                 await run_in_thread(self._crawl.store.write, [row])
+            except RefusedStoreError:
+                self._lose([row])
             except StoreError as later:
                 self._not_written(rows[place:], later)
                 return False
             except Exception:  # noqa: BLE001 - the first one was told
-                self._lose(1)
+                self._lose([row])
             else:
                 self._written([row])
         return True
@@ -148,7 +162,7 @@ class WriteBehind:
     def _written(self, rows: list[Record]) -> None:
         self._count("store/rows", len(rows))
         if self.give_back is not None:
-            self.give_back([row.token for row in rows if isinstance(row, LeaseRecord)])
+            self.give_back(_tokens(rows))
         if self._failed is not None:
             self._failed = None
             logger.info("The store can be written again; %d rows wait", len(self._crawl.rows))
@@ -194,7 +208,14 @@ class WriteBehind:
         self._count("store/originals_given_up", held.originals)
         self._lose(held.given_up)
 
-    def _lose(self, rows: int) -> None:
-        if rows:
-            self._count("store/rows_given_up", rows)
-            self.has_given_up = True
+    def _lose(self, rows: Sequence[Record]) -> None:
+        if not rows:
+            return
+        self._count("store/rows_given_up", len(rows))
+        self.has_given_up = True
+        if self.gave_up is not None:
+            self.gave_up(_tokens(rows))
+
+
+def _tokens(rows: Iterable[Record]) -> list[str]:
+    return [row.token for row in rows if isinstance(row, LeaseRecord)]

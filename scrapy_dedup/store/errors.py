@@ -1,3 +1,5 @@
+"""What can go wrong with the store, told in words that say what to do."""
+
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -5,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from sqlalchemy import URL
-from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError, SQLAlchemyError, StatementError
 
 from scrapy_dedup.core.errors import DedupError
 
@@ -20,6 +22,8 @@ _IO_ERROR: Final = "disk i/o error"
 _NEXT_TO_NOTHING: Final = 65_536
 # PostgreSQL's codes for a connection that failed, a server that stops, starts, or has too many connections.
 _NO_CONNECTION: Final = ("08", "57P01", "57P02", "57P03", "53300")
+# Words of a driver's message that says that others are at it.
+_BUSY: Final = ("locked", "lock timeout", "deadlock")
 # Words of a driver's message -> the way out; the first that occurs wins.
 _LOCKED = "Another process held the database longer than the timeout: end it, or allow a longer timeout."
 _ADVICE = (
@@ -40,6 +44,7 @@ _ADVICE = (
     ('database "', "Create the database, with `createdb NAME`, or name another in DEDUP_DATABASE_URL."),
     ("refused", "Start the server, or name another in DEDUP_DATABASE_URL."),
 )
+_REFUSED = "The database can be reached, and refuses a value: nothing of this was written; please report the message."
 _OTHER_ADVICE = "Check DEDUP_DATABASE_URL and that the database can be reached."
 
 
@@ -65,6 +70,14 @@ class FullStoreError(StoreError):
 
 class AwayStoreError(StoreError):
     """The store's server cannot be reached; it is tried once a second."""
+
+
+class BusyStoreError(StoreError):
+    """Others hold what is needed; trying again may help."""
+
+
+class RefusedStoreError(StoreError):
+    """The database refuses a value; what else was to be written with it can be, without it."""
 
 
 class DamagedStoreError(StoreError):
@@ -96,8 +109,9 @@ def translated(url: URL) -> Iterator[None]:
         path = _file_of(url)
         if is_full(cause, path) or getattr(getattr(error, "orig", None), "sqlstate", None) == _DISK_FULL:
             raise FullStoreError(f"store {shown(url)}: {first_line}. {FREE_SPACE}", free_bytes(path)) from error
-        kind = AwayStoreError if _is_away(error, url) else StoreError
-        raise kind(f"store {shown(url)}: {first_line}. {advice(cause)}") from error
+        kind = _kind_of(error, url, cause)
+        way_out = _REFUSED if kind is RefusedStoreError else advice(cause)
+        raise kind(f"store {shown(url)}: {first_line}. {way_out}") from error
 
 
 def free_bytes(path: Path | None) -> int | None:
@@ -120,6 +134,15 @@ def is_full(cause: str, path: Path | None) -> bool:
 def _file_of(url: URL) -> Path | None:
     in_file = url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:")
     return Path(str(url.database)).absolute() if in_file else None
+
+
+def _kind_of(error: SQLAlchemyError, url: URL, cause: str) -> type[StoreError]:
+    if _is_away(error, url):
+        return AwayStoreError
+    # Beside those of drivers there are SQLAlchemy's own, of values that it cannot give to a driver.
+    if isinstance(error, DataError | IntegrityError) or type(error) is StatementError:
+        return RefusedStoreError
+    return BusyStoreError if any(words in cause.lower() for words in _BUSY) else StoreError
 
 
 def _is_away(error: SQLAlchemyError, url: URL) -> bool:

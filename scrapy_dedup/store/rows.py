@@ -26,6 +26,7 @@ from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.upserts import Row
 
 VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
+_LARGEST_STATUS = 999
 
 
 def source_row(record: SourceRecord, project_id: uuid.UUID, packer: Packer) -> Row:
@@ -117,7 +118,7 @@ def visit_row(record: VisitRecord, project_id: uuid.UUID, run_id: uuid.UUID | No
         "run_id": run_id or NO_RUN,
         "page_key": record.page_key,
         "at": record.at,
-        "http_status": record.http_status,
+        "http_status": _status(record.http_status),
         "verdict": record.verdict,
         "change_class": record.change_class,
         "reason": column_text(record.reason),
@@ -160,7 +161,7 @@ def url_row(record: CrawledUrlRecord, project_id: uuid.UUID, run_id: uuid.UUID |
         "url": column_text(record.url),
         "domain": column_text(record.domain),
         "status": record.status,
-        "http_status": record.http_status,
+        "http_status": _status(record.http_status),
         "last_crawled_at": record.last_crawled_at,
         "run_id": run_id,
         "document_key": record.document_key,
@@ -244,3 +245,8 @@ def read_evidence(packed: bytes | None) -> Mapping[str, Evidence] | None:
     if packed is None:
         return None
     return {fingerprint: Evidence(*parts) for fingerprint, parts in unpack_json(packed).items()}
+
+
+def _status(given: int | None) -> int | None:
+    """Return an HTTP status; None for what is none: a server may send any number of digits."""
+    return given if given is not None and 0 <= given <= _LARGEST_STATUS else None

@@ -64,8 +64,7 @@ class Feeds:
 
     @property
     def released(self) -> list[Record]:
-        while self.safety.released:
-            self.written += self.safety.released.popleft().take()
+        self.written += self.safety.released()
         return self.written
 
 

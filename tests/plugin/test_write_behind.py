@@ -1,8 +1,8 @@
 import asyncio
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,9 +13,12 @@ from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.waiting_rows import RowBounds
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import AwayStoreError, FullStoreError
-from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.records import LeaseRecord, Record
 from scrapy_dedup.store.store import Store
+from tests.databases import Server, postgresql
 from tests.store.builders import NOON, a_document, document_of
+
+__all__ = ["postgresql"]
 
 
 @pytest.fixture
@@ -37,8 +40,21 @@ def documents(path: Path) -> int:
     return count
 
 
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Hold the lock of those who write."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
 def a_writer(crawl: Crawl, counts: Counter[str], every_rows: int = 10) -> WriteBehind:
     return WriteBehind(crawl, every_rows, lambda what, n: counts.update({what: n}))
+
+
+async def until(happens: Callable[[], object]) -> None:
+    while not happens():  # noqa: ASYNC110 (no event tells it)
+        await asyncio.sleep(0.05)
 
 
 def test_rows_are_written_when_there_are_enough(crawl: Crawl, path: Path) -> None:
@@ -92,8 +108,7 @@ def test_rows_wait_while_the_store_is_locked(crawl: Crawl, path: Path, caplog: p
 
     async def work() -> None:
         writer = a_writer(crawl, counts, every_rows=1)
-        with closing(sqlite3.connect(path)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(path):
             for n in range(3):
                 crawl.rows.append(a_document(n))
                 await writer.catch_up()
@@ -111,8 +126,7 @@ def test_rows_that_cannot_be_written_at_the_end_are_counted(crawl: Crawl, path: 
     counts: Counter[str] = Counter()
 
     async def work() -> None:
-        with closing(sqlite3.connect(path)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(path):
             crawl.rows += [a_document(n) for n in range(3)]
             await a_writer(crawl, counts).end()
 
@@ -132,6 +146,59 @@ def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: P
 
     assert documents(path) == 2
     assert counts == {"store/rows": 2, "store/rows_given_up": 1}
+
+
+def test_row_that_a_server_refuses_keeps_no_other_back(postgresql: Server) -> None:
+    counts: Counter[str] = Counter()
+    lost: list[str] = []
+
+    async def work(crawl: Crawl) -> None:
+        writer = a_writer(crawl, counts)
+        writer.gave_up = lost.extend
+        crawl.rows += [a_document(1), a_document(3, chars_in=2**40), a_document(2), LeaseRecord("7")]
+        await writer.end()
+
+    with postgresql.new_store() as url, Store.open(url) as store:
+        project = store.project("shop")
+        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
+        asyncio.run(work(Crawl(project, run, Settings(), lambda _what, _n: None)))
+        assert [document_of(project, number).chars_in for number in (1, 2)] == [a_document().chars_in] * 2
+
+    assert counts == {"store/rows": 3, "store/rows_given_up": 1}
+    assert lost == []
+
+
+def test_requests_whose_rows_are_lost_are_named(crawl: Crawl, path: Path) -> None:
+    lost: list[str] = []
+    writer = WriteBehind(crawl, 1, lambda _what, _n: None, bounds=RowBounds(rows=5))
+    writer.gave_up = lost.extend
+
+    async def work() -> None:
+        with locked(path):
+            crawl.rows += [*(LeaseRecord(str(n)) for n in range(9)), a_document()]
+            await writer.catch_up()
+
+    asyncio.run(work())
+
+    assert lost == [str(n) for n in range(6)]
+
+
+def test_the_end_waits_for_locks_of_others(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        with locked(path) as other:
+            crawl.rows += [a_document(n) for n in range(3)]
+            writer = WriteBehind(crawl, 10, lambda what, n: counts.update({what: n}), patience=timedelta(seconds=20))
+            ending = asyncio.create_task(writer.end())
+            await until(lambda: counts["store/errors"])
+            other.rollback()
+            await ending
+
+    asyncio.run(work())
+
+    assert counts["store/rows"] == 3
+    assert not counts["store/rows_given_up"]
 
 
 def test_what_waits_is_written_in_order_and_in_parts(crawl: Crawl) -> None:
@@ -155,8 +222,7 @@ def test_while_the_store_fails_only_begin_tries_again(crawl: Crawl, path: Path) 
 
     async def work() -> None:
         writer = a_writer(crawl, counts, every_rows=1)
-        with closing(sqlite3.connect(path)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(path):
             crawl.rows.append(a_document(0))
             await writer.catch_up()
             for n in range(1, 50):
@@ -178,8 +244,7 @@ def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, pat
     async def work() -> None:
         bounds = RowBounds(rows=20)
         writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
-        with closing(sqlite3.connect(path)) as other:
-            other.execute("BEGIN IMMEDIATE")
+        with locked(path):
             crawl.rows.append(a_document(0))
             await writer.catch_up()
             for n in range(1, 100):

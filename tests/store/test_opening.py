@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import URL, create_engine, text
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.errors import RefusedStoreError, StoreError, translated
 from scrapy_dedup.store.store import Store
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
 
@@ -324,3 +324,12 @@ def test_the_schema_serves_plain_sql(path: Path) -> None:
     engine.dispose()
 
     assert row == (a_key(1), NOON.strftime("%Y-%m-%d %H:%M:%S.%f"))
+
+
+def test_a_refused_value_is_not_blamed_on_the_address(url: URL) -> None:
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE numbers (number INTEGER NOT NULL)"))
+    with pytest.raises(RefusedStoreError, match="refuses a value"), translated(url), engine.connect() as connection:
+        connection.execute(text("INSERT INTO numbers VALUES (NULL)"))
+    engine.dispose()
