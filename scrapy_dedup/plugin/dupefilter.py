@@ -14,7 +14,8 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.core.seen import key_of
 from scrapy_dedup.plugin.jobs import job_of
 from scrapy_dedup.plugin.overrides import settings_of, told
-from scrapy_dedup.plugin.runtime import Runtime, database_url
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.service.seen_urls import SeenUrls, make_filter
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, scope_name

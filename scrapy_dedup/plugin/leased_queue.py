@@ -5,9 +5,7 @@ forgotten when its page's items are safe, and comes back when its worker dies.
 """
 
 import logging
-import time
 import uuid
-from collections import deque
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -18,7 +16,7 @@ from scrapy.crawler import Crawler
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.leased_requests import LeasedRequests
-from scrapy_dedup.plugin.leased_server import LeasedServer, Wanted
+from scrapy_dedup.plugin.leased_server import LeasedServer
 from scrapy_dedup.plugin.leased_warnings import warn_of_losses
 from scrapy_dedup.plugin.leased_work import LeasedWork
 from scrapy_dedup.plugin.marks import LEASE, is_known_component
@@ -26,9 +24,6 @@ from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.runtime import Runtime
 
 logger = logging.getLogger(__name__)
-
-_PAUSE_SECONDS = 1.0
-"""Between two tries of a server that is away: each of them holds the crawl up."""
 
 _queues: WeakKeyDictionary[Crawler, "LeasedQueue"] = WeakKeyDictionary()
 
@@ -39,6 +34,9 @@ class LeasedQueue:
     Named after the run where DEDUP_SHARED_JOB is set: a job that begins anew begins with an empty queue, and one that
     goes on, with what is left in it.
     """
+
+    brings_back = True
+    """What a dead worker had comes out of it again: nobody else need ask for it."""
 
     def __init__(self, server: Any, spider: Spider, key: str, serializer: Any = None) -> None:
         """Take what scrapy-redis gives a queue; *serializer* is ours where SCHEDULER_SERIALIZER is not set."""
@@ -55,9 +53,6 @@ class LeasedQueue:
         """Requests that no other worker could read."""
         self._own_seen: set[bytes] = set()
         self._numbers = count()
-        self._unsent: deque[Wanted] = deque()
-        """What the server, which is away, is to get."""
-        self._asleep_until = 0.0
         self._told = False
         self.filters = False
         """Our filter is in use, which leaves it to the queue to note what is seen."""
@@ -71,11 +66,8 @@ class LeasedQueue:
 
     def __len__(self) -> int:
         """Return how many requests wait; one at least while the server is away: nobody knows."""
-        here = len(self._own) + len(self._unsent)
-        waiting = None if self._sleeps() else self._work.tried(lambda: len(self._server))
-        if waiting is None:
-            self._pause()
-        return here + (1 if waiting is None else waiting)
+        waiting = self._work.tried(lambda: len(self._server))
+        return len(self._own) + self._work.unsent + (1 if waiting is None else waiting)
 
     def push(self, request: Request) -> None:
         """Queue a request; one that cannot be written stays with this worker."""
@@ -83,9 +75,8 @@ class LeasedQueue:
             wanted = self._requests.wanted(request, filters=self.filters)
         except ValueError as error:
             self._keep(request, error)
-            return
-        self._unsent.append(wanted)
-        self._send()
+        else:
+            self._work.send(wanted)
 
     def pop(self, timeout: float = 0) -> Request | None:  # noqa: ARG002 - part of scrapy-redis' form; waiting would hold up the crawl
         """Return the next request, lent to this worker; None where none waits."""
@@ -93,13 +84,8 @@ class LeasedQueue:
             return heappop(self._own)[2]
         if self._work.rests():
             return None
-        self._send()
-        while not self._sleeps():
-            found = self._work.tried(self._server.pop)
-            if found is None:
-                if self._work.is_away:
-                    self._pause()
-                return None
+        self._work.send_rest()
+        while (found := self._work.tried(self._server.pop)) is not None:
             token, body = found
             try:
                 request = self._requests.read(body)
@@ -122,23 +108,12 @@ class LeasedQueue:
 
     def is_seen(self, request: Request) -> bool:
         """Say whether a request was queued before; False while the server is away: the queue itself will say it."""
-        if self._sleeps():
-            return False
         fingerprint = self._requests.fingerprint(request)
         return fingerprint in self._own_seen or bool(self._work.tried(lambda: self._server.is_seen(fingerprint)))
 
     def fingerprint(self, request: Request) -> bytes:
         """Return by what requests are compared."""
         return self._requests.fingerprint(request)
-
-    def _send(self) -> None:
-        """Send what waits to be sent."""
-        while self._unsent and not self._sleeps():
-            sent = self._work.tried(lambda: self._server.push(self._unsent[0]))
-            if sent is None:
-                self._pause()
-                return
-            self._unsent.popleft()
 
     def _keep(self, request: Request, error: ValueError) -> None:
         """Keep a request that only this worker can do: its callback is a function, or it carries an object."""
@@ -153,12 +128,6 @@ class LeasedQueue:
         if LEASE in request.meta:
             request = request.replace(meta={key: value for key, value in request.meta.items() if key != LEASE})
         heappush(self._own, (-request.priority, next(self._numbers), request))
-
-    def _sleeps(self) -> bool:
-        return time.monotonic() < self._asleep_until
-
-    def _pause(self) -> None:
-        self._asleep_until = time.monotonic() + _PAUSE_SECONDS
 
     def _count(self, what: str) -> None:
         self._crawler.stats.inc_value(f"dedup/queue/{what}")

@@ -24,6 +24,7 @@ end
 
 # ARGV: score, body, fingerprint or '' (not filtered), mark of a first request's page or '', identity of a first
 # request or ''. Seen and queued in one step: a worker killed in between would leave a URL that nobody asks for.
+# Ids of a queue that begins anew are others: a worker of the last one may still name its own.
 PUSH = (
     _KEYS
     + """
@@ -34,19 +35,26 @@ if ARGV[3] ~= '' then
 elseif ARGV[4] ~= '' then
   redis.call('SADD', seen, ARGV[4])
 end
-local id = string.format('%015d', redis.call('INCR', name .. ':serial'))
+local serial = name .. ':serial'
+if redis.call('EXISTS', serial) == 0 then redis.call('SET', serial, string.format('%.0f', now * 1000)) end
+local id = string.format('%015d', redis.call('INCR', serial))
 redis.call('HSET', bodies, id, ARGV[2])
 redis.call('ZADD', queue, ARGV[1], id)
 return 1
 """
 )
 
-# ARGV: worker, seconds of its lease. The smallest id of the best priority: those that came first.
+# ARGV: worker, seconds of its lease, of how many deaths a request is suspect. The smallest id of the best priority:
+# those that came first. One that is suspect is lent to a worker that has nothing else: with others in its hands, these
+# would come back with it, and be given up with it.
 POP = (
     _KEYS
     + """
+local function is_suspect(id) return tonumber(redis.call('HGET', name .. ':deaths', id) or 0) >= tonumber(ARGV[3]) end
+local first, mine = redis.call('ZRANGE', queue, 0, 0), redis.call('ZRANGE', flight(ARGV[1]), 0, 1)
+if #first == 0 then return false end
+if #mine > 0 and (is_suspect(first[1]) or (#mine == 1 and is_suspect(mine[1]))) then return false end
 local found = redis.call('ZPOPMIN', queue)
-if #found == 0 then return false end
 if not redis.call('ZSCORE', workers, ARGV[1]) then redis.call('ZADD', workers, now + ARGV[2], ARGV[1]) end
 redis.call('ZADD', flight(ARGV[1]), found[2], found[1])
 return {found[1], redis.call('HGET', bodies, found[1])}
@@ -82,6 +90,24 @@ for n = 2, #ARGV do
   end
 end
 return #ARGV - 1
+"""
+)
+
+# ARGV: worker, ids that it knows of. What else it has was lent to it by an answer that got lost, and goes back.
+RECOVER = (
+    _KEYS
+    + """
+local known, back = {}, 0
+for n = 2, #ARGV do known[ARGV[n]] = true end
+local ids = redis.call('ZRANGE', flight(ARGV[1]), 0, -1, 'WITHSCORES')
+for n = 1, #ids, 2 do
+  if not known[ids[n]] then
+    redis.call('ZADD', queue, ids[n + 1], ids[n])
+    redis.call('ZREM', flight(ARGV[1]), ids[n])
+    back = back + 1
+  end
+end
+return back
 """
 )
 

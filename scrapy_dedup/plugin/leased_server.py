@@ -1,15 +1,20 @@
 """One queue in Redis that several workers share: what one has in its hands comes back when it dies."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from scrapy_dedup.plugin import leased_scripts as scripts
 
 # Of a worker that is gone, at once: a server does nothing else meanwhile.
 _RECLAIMED_AT_ONCE = 500
-# A request that was in the hands of so many workers that died is what they die of.
+# A request that was in the hands of so many workers that died may be what they die of: it is lent alone.
+_FEW_DEATHS = 2
+# After so many it is.
 _MOST_DEATHS = 5
 # A stopped crawl can be resumed so long; then its keys are forgotten.
 _KEPT_SECONDS = 30 * 86_400
@@ -49,6 +54,8 @@ class LeasedServer:
 
     def __init__(self, client: Any, name: str, worker: str, lease: timedelta) -> None:
         self._client = client
+        # The client's own ten tries would hold up the crawl for ten times as long, and pop again what was lent.
+        client.set_retry(Retry(NoBackoff(), 0))
         self.name = "{" + name + "}"
         self._worker = worker
         # A third longer than in the store, so that this one knows first that a worker is dead: then its pages are free
@@ -58,6 +65,7 @@ class LeasedServer:
         self._pop = client.register_script(scripts.POP)
         self._done = client.register_script(scripts.DONE)
         self._hold = client.register_script(scripts.HOLD)
+        self._recover = client.register_script(scripts.RECOVER)
         self._renew = client.register_script(scripts.RENEW)
         self._reclaim = client.register_script(scripts.RECLAIM)
         self._state = client.register_script(scripts.STATE)
@@ -78,8 +86,12 @@ class LeasedServer:
         return bool(self._run(self._push, args))
 
     def pop(self) -> tuple[str, bytes] | None:
-        """Return the next request and the token by which it is given back; None where none waits."""
-        found = self._run(self._pop, [self._worker, self._lease_seconds])
+        """Return the next request and the token by which it is given back; None where none waits.
+
+        None, too, while this worker has something else in its hands, and workers died of the next one, or of what this
+        one has.
+        """
+        found = self._run(self._pop, [self._worker, self._lease_seconds, _FEW_DEATHS])
         if not found:
             return None
         token, body = found
@@ -95,6 +107,10 @@ class LeasedServer:
         Return how many were named.
         """
         return int(self._run(self._hold, [self._worker, *tokens]))
+
+    def recover(self, known: Collection[str]) -> int:
+        """Put back what this worker was lent and does not know of: an answer got lost. Return how many requests."""
+        return int(self._run(self._recover, [self._worker, *known]))
 
     def renew(self) -> bool:
         """Say that this worker lives; False where it was not known, or was thought dead."""

@@ -1,6 +1,8 @@
 """What a worker has taken from a shared queue: said to live while it is at work, given back when it is done."""
 
 import logging
+import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
@@ -9,16 +11,18 @@ from redis.exceptions import RedisError
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import create_looping_call, run_in_thread
 
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.leased_server import LeasedServer
+from scrapy_dedup.plugin.leased_server import LeasedServer, Wanted
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.store.records import LeaseRecord
 
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.2
+_PAUSE_SECONDS = 1.0
+"""Between two tries of a server that is away: each of them holds the crawl up."""
 
 
 class LeasedWork:
@@ -37,8 +41,14 @@ class LeasedWork:
         self._held: set[str] = set()
         """Of these, those that wait for a feed, or for the user's word."""
         self._done: list[str] = []
+        self._lost: set[str] = set()
+        """Of those that Scrapy has done with, what says so could not be written, ever."""
+        self._unsent: deque[Wanted] = deque()
+        """What the server, which is away, is to get."""
         self._reason = "shutdown"
         self._is_away = False
+        self._asleep_until = 0.0
+        self._has_ended = False
         self._has_renewed = False
         self._waits = False
         """The spider is idle, and others are not."""
@@ -56,6 +66,7 @@ class LeasedWork:
             connect(self.end, signals.engine_stopped)
         else:
             self._runtime.writer.give_back = self._written
+            self._runtime.writer.gave_up = self._lost.update
             self._runtime.at_end = self.end
 
     def took(self, token: str, request: Request) -> None:
@@ -64,10 +75,13 @@ class LeasedWork:
         self._waits = False
 
     def tried(self, call: Callable[[], Any]) -> Any:
-        """Return what the server answers; None where it is away, which is told once."""
+        """Return what the server answers; None where it is away, which is told once, or was a moment ago."""
+        if time.monotonic() < self._asleep_until:
+            return None
         try:
             answer = call()
         except RedisError as error:
+            self._asleep_until = time.monotonic() + _PAUSE_SECONDS
             self._count("errors")
             if not self._is_away:
                 logger.warning("The queue's server fails; the crawl waits for it and loses nothing: %s", error)
@@ -78,10 +92,22 @@ class LeasedWork:
             self._is_away = False
         return answer
 
+    # What is to be queued.
+
     @property
-    def is_away(self) -> bool:
-        """Whether the server did not answer when it was asked last."""
-        return self._is_away
+    def unsent(self) -> int:
+        """How many requests wait here for a server that is away."""
+        return len(self._unsent)
+
+    def send(self, wanted: Wanted) -> None:
+        """Queue a request, behind those that wait."""
+        self._unsent.append(wanted)
+        self.send_rest()
+
+    def send_rest(self) -> None:
+        """Queue what waits, as far as the server answers."""
+        while self._unsent and self.tried(lambda: self._server.push(self._unsent[0])) is not None:
+            self._unsent.popleft()
 
     # While it crawls.
 
@@ -94,22 +120,29 @@ class LeasedWork:
 
     def look(self) -> None:
         """Give back what is done since the last look."""
+        self.send_rest()
         in_progress = self._engine.in_progress()
-        if in_progress is not None:
+        # What a page led to is to be queued before the page is done.
+        if in_progress is not None and not self._unsent:
             ended = [token for token, request in self._taken.items() if request not in in_progress]
             for token in ended:
                 del self._taken[token]
             self._settle(ended)
-        if self._runtime is not None:
-            waiting = [token for token in self._scraped - self._held if self._runtime.done.lending.waits(token)]
-            if waiting and self.tried(lambda: self._server.hold(waiting)):
-                self._held.update(waiting)
+        waiting = [token for token in self._scraped - self._held if self._is_held(token)]
+        if waiting and self.tried(lambda: self._server.hold(waiting)):
+            self._held.update(waiting)
         self._tell()
         if self._rests and self._runtime is not None and not self._runtime.writer.is_behind:
             self._rests = False
             self._engine.look_again()
-        if self._waits and self.tried(self._has_news):
+        # Something may wait that is lent only to a worker with empty hands.
+        may_get = self.tried(self._has_news) if self._waits else not self._taken
+        if may_get:
             self._engine.look_again()
+
+    def _is_held(self, token: str) -> bool:
+        """Say whether nobody need wait for a page: it waits until it is safe, or comes back when this worker ends."""
+        return token in self._lost or (self._runtime is not None and self._runtime.done.lending.waits(token))
 
     def rests(self) -> bool:
         """Take no request while a whole batch waits to be written; say whether that is so.
@@ -140,6 +173,7 @@ class LeasedWork:
             self._taken.pop(token, None)
             self._scraped.discard(token)
             self._held.discard(token)
+            self._lost.discard(token)
         if self._runtime is not None:
             self._runtime.done.lending.forget(tokens)
         self._done += tokens
@@ -162,6 +196,7 @@ class LeasedWork:
             )
         self._has_renewed = self._has_renewed or known is not None
         self.reclaim()
+        self._recover()
 
     def reclaim(self) -> None:
         """Put back what dead workers had in their hands."""
@@ -176,6 +211,13 @@ class LeasedWork:
             self._count("given_up")
             logger.error("A request is given up: every worker that had it died: %.500r", body)
 
+    def _recover(self) -> None:
+        """Put back what was lent by answers that got lost: nobody would ever say that it is done."""
+        known = {*self._taken, *self._scraped, *self._done}
+        if back := self.tried(lambda: self._server.recover(known)):
+            self._count("recovered", back)
+            logger.warning("%d requests were lent by answers that got lost, and are in the queue again", back)
+
     def _has_news(self) -> bool:
         state = self._server.state()
         return bool(state.waiting) or state.is_over
@@ -183,6 +225,7 @@ class LeasedWork:
     def _idle(self) -> None:
         """Wait for the others: what they fetch brings links, and what they leave comes back."""
         self.reclaim()
+        self._recover()
         state = self.tried(self._server.state)
         self._waits = state is None or not state.is_over
         if self._waits:
@@ -195,13 +238,26 @@ class LeasedWork:
         # Before all that is noted is written for the last time.
         self.look()
 
-    def end(self) -> None:
-        """Give back what is done, and put back what is not; called when all that could be written is."""
+    async def end(self) -> int:
+        """Give back what is done, put back what is not, and return how much that is.
+
+        Called when all that could be written is; a server that is away is waited for, as long as a worker may be
+        silent.
+        """
+        if self._has_ended:
+            return 0
+        self._has_ended = True
         for loop in self._loops:
             if loop.running:
                 loop.stop()
-        self.look()
-        back = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
+        until = time.monotonic() + self._lease.total_seconds()
+        while (back := self._left()) is None and time.monotonic() < until:
+            await run_in_thread(time.sleep, _PAUSE_SECONDS)
+        if back is None:
+            logger.error("The queue's server is away: what this worker had comes back when its lease is over")
+        if self._unsent:
+            self._count("unsent", len(self._unsent))
+            logger.error("%d requests could not be queued; their pages are asked for again", len(self._unsent))
         if back:
             self._count("put_back", back)
             logger.warning(
@@ -209,8 +265,15 @@ class LeasedWork:
                 " of this job, ask for them again",
                 back,
             )
-        if back is None:
-            logger.error("The queue's server is away: what this worker had comes back when its lease is over")
+        return back or len(self._unsent)
+
+    def _left(self) -> int | None:
+        """Leave the queue; None while the server is away."""
+        self.look()
+        if self._unsent:
+            return None
+        back: int | None = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
+        return back
 
     def _count(self, what: str, n: int = 1) -> None:
         self._crawler.stats.inc_value(f"dedup/queue/{what}", n)

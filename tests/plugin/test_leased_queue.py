@@ -206,6 +206,41 @@ def test_a_worker_that_leaves_puts_back_what_is_not_done(worker: Worker) -> None
     assert emptied(other) == [b"1", b"2"]
 
 
+def test_what_a_lost_answer_lent_is_put_back(worker: Worker) -> None:
+    queue = worker("a")
+    filled(queue, b"1", b"2", b"3")
+    known, _lost = popped(queue), popped(queue)
+
+    assert queue.recover([known]) == 1
+    assert emptied(queue) == [b"2", b"3"]
+
+
+def test_workers_with_nothing_but_lost_answers_do_not_wait_for_each_other(worker: Worker) -> None:
+    one, other = worker("one"), worker("other")
+    filled(one, b"1", b"2")
+    one.pop()
+    other.pop()
+    one.recover([])
+    other.recover([])
+    one.done([popped(one), popped(one)])
+
+    assert one.state().is_over
+    assert other.state().is_over
+
+
+def test_an_old_token_does_not_end_a_request_of_a_later_crawl(worker: Worker) -> None:
+    stale = worker("stale")
+    filled(stale, b"old")
+    token = popped(stale)
+    worker("other").clear()
+    stale.done([token])
+    stale.leave(finished=True)
+    filled(worker("other"), b"new")
+    stale.done([token])
+
+    assert emptied(worker("other")) == [b"new"]
+
+
 def test_a_request_of_which_five_workers_died_is_given_up(worker: Worker) -> None:
     other = worker("other")
     filled(other, b"deadly")
@@ -216,6 +251,27 @@ def test_a_request_of_which_five_workers_died_is_given_up(worker: Worker) -> Non
 
     assert outcomes == [(1, [])] * 4 + [(1, [b"deadly"])]
     assert other.pop() is None
+
+
+def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: Worker) -> None:
+    living = worker("living")
+    filled(living, *(str(number).encode() for number in range(16)))
+    given_up: list[bytes] = []
+    for death in range(40):
+        victim, has = worker(f"victim-{death}", OVER), []
+        while (found := victim.pop()) is not None:
+            has.append(found)
+            if death < 2:
+                continue
+            if found[1] == b"7":
+                break
+            victim.done([found[0]])
+        given_up += living.reclaim()[1]
+        if not has:
+            break
+
+    assert given_up == [b"7"]
+    assert living.state().is_over
 
 
 def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker: Worker, client: "redis.Redis") -> None:
