@@ -15,6 +15,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.claimed_requests import ClaimedRequests
 from scrapy_dedup.plugin.claiming import Claims
 from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.service.claims import release_left
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.store.claim_records import Claimant, ClaimReleasedRecord, LeftPage
 from scrapy_dedup.store.errors import StoreError
@@ -22,6 +23,8 @@ from scrapy_dedup.store.errors import StoreError
 logger = logging.getLogger(__name__)
 
 _PAGES_AT_ONCE: Final = 100
+# A page that was in the hands of so many workers that died is what they die of; as of a request in Redis.
+_MOST_DEATHS: Final = 5
 # Ticks between two looks, a second: nobody waits long at the end, and the store is asked little.
 _TICKS: Final = 10
 
@@ -46,8 +49,12 @@ class LeftPages:
         self._looking: Deferred[None] | None = None
         self._is_over = False
         self._silent_since: float | None = None
-        self.lost_some = False
-        """Whether a page of a dead worker could not be asked for."""
+        self._lost_some = False
+
+    @property
+    def lost_some(self) -> bool:
+        """Whether a page of a dead worker was not asked for any more."""
+        return self._lost_some or bool(self._crawler.stats.get_value("dedup/queue/given_up"))
 
     def watch(self, written: Callable[[], Awaitable[object]]) -> None:
         """Begin to wait for idle moments.
@@ -95,8 +102,14 @@ class LeftPages:
         return bool(left) or self._claims.asked_since_idle
 
     def _take_over(self) -> list[LeftPage]:
+        """Return the pages of the dead that are to be sent; they are ours, unless others may be faster."""
         store = self._crawl.store
         store.rest_claims(self._claimant)
+        queue = getattr(EngineState(self._crawler).scheduler(), "queue", None)
+        if getattr(queue, "brings_back", False):
+            # It does so by itself, and counts who died of each.
+            release_left(store, self._claimant)
+            return []
         left = store.left_by_the_dead(self._claimant, _PAGES_AT_ONCE)
         if left and not self._requests.has_own_queue():
             # Whichever worker takes them out of the queue claims them.
@@ -106,15 +119,22 @@ class LeftPages:
     def _send(self, left: LeftPage) -> None:
         request, engine = self._requests.again(left), self._crawler.engine
         if request is None or engine is None:
-            self.lost_some = True
-            self._crawl.count("claims/unusable", 1)
-            self._requests.given_up(left)
+            self._give_up(left, "unusable")
+            return
+        if left.deaths >= _MOST_DEATHS:
+            logger.error("A page is given up: five workers that had it died: %.500s", request.url)
+            self._give_up(left, "deadly")
             return
         if EngineState(self._crawler).closing():
             # It stays pending, for others.
             return
         self._crawl.count("claims/taken_over", 1)
         engine.crawl(request)
+
+    def _give_up(self, left: LeftPage, why: str) -> None:
+        self._lost_some = True
+        self._crawl.count(f"claims/{why}", 1)
+        self._requests.given_up(left)
 
     async def _waits(self) -> bool:
         """Wait for a moment where others have pages under way, which may become ours; say whether they have."""

@@ -11,7 +11,9 @@ from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store import claims
 from scrapy_dedup.store.claim_records import (
+    Claimant,
     ClaimChange,
     ClaimDoneRecord,
     ClaimKey,
@@ -22,8 +24,10 @@ from scrapy_dedup.store.claim_records import (
     Wanted,
 )
 from scrapy_dedup.store.page_records import HOLDING, Twin
+from scrapy_dedup.store.writer import ProjectStore
 
 _KEY_BYTES: Final = 16
+_RELEASED_AT_ONCE: Final = 5_000
 Lost = Mapping[ClaimKey, Holder]
 """Who has what this worker wanted."""
 
@@ -164,3 +168,17 @@ def not_needed(held: Iterable[ClaimKey], comparison: Comparison) -> list[ClaimKe
     given = {one.key for one in comparison.chunks.chunks if one.state in HOLDING}
     unused = (Kind.TITLE, Kind.TEXT) if comparison.dropped else ()
     return [key for key in held if key.kind in unused or (key.kind is Kind.CHUNK and key.key not in given)]
+
+
+def release_left(store: ProjectStore, claimant: Claimant) -> int:
+    """Let go of pages that dead workers did not complete, in parts; return how many they were.
+
+    Whoever gets their requests by another way claims them anew.
+    """
+    released = 0
+    while True:
+        with store.transaction(write=True) as connection:
+            some = claims.release_left(connection, claimant, _RELEASED_AT_ONCE)
+        released += some
+        if some < _RELEASED_AT_ONCE:
+            return released

@@ -41,7 +41,7 @@ class Held:
     rows: list[Record]
     size: int
     originals: int = 0
-    given_up: int = 0
+    given_up: Sequence[Record] = ()
 
 
 def size_of(row: Record) -> int:
@@ -61,7 +61,8 @@ def give_up(rows: Sequence[Record], bounds: RowBounds) -> Held:
     """
     sizes = [size_of(row) for row in rows]
     total, kept = sum(sizes), [True] * len(rows)
-    originals = given_up = 0
+    originals = 0
+    given_up: list[Record] = []
     if total > bounds.size:
         for place, row in enumerate(rows):
             if total <= bounds.size * _ROOM:
@@ -74,7 +75,8 @@ def give_up(rows: Sequence[Record], bounds: RowBounds) -> Held:
             if left <= bounds.rows * _ROOM and total <= bounds.size:
                 break
             if kept[place] and not is_knowledge(row):
-                kept[place], total, left, given_up = False, total - sizes[place], left - 1, given_up + 1
+                kept[place], total, left = False, total - sizes[place], left - 1
+                given_up.append(row)
     return Held([row for row, stays in zip(rows, kept, strict=True) if stays], total, originals, given_up)
 
 

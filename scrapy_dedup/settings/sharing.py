@@ -21,8 +21,9 @@ class SharingSettings(ServingSettings):
     strict_shared: bool = setting(
         False,
         boolean,
-        "Workers ask the store before they fetch or emit, and wait for its answer; else two that meet the same page"
-        " within one write (DEDUP_WRITE_EVERY) may both give it.",
+        "Workers claim pages, titles, texts and chunks before they fetch or emit, and wait until the store has written"
+        " it; else they wait only to read who has a page, and two that meet the same page within one write"
+        " (DEDUP_WRITE_EVERY) may both give it.",
         allowed=SWITCH,
     )
     shared_lease: timedelta = setting(

@@ -87,6 +87,8 @@ class LeftPage:
     claim: ClaimKey
     owner: bytes
     request: bytes | None
+    deaths: int = 0
+    """How many workers died with it in their hands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, or_, select, tuple_, update
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from scrapy_dedup.store.claim_records import (
     Claimant,
@@ -29,6 +42,8 @@ from scrapy_dedup.store.workers import living
 
 # Who ended by themselves had nothing under way; what rests there was dropped without a word, or its feed failed.
 _ENDED: Final = ("finished", "stopped")
+# Of those that do not live.
+_KILLED: Final = ("running", "lost")
 
 
 def claim(connection: Connection, claimant: Claimant, wanted: Collection[Wanted]) -> dict[ClaimKey, Holder]:
@@ -45,7 +60,7 @@ def claim(connection: Connection, claimant: Claimant, wanted: Collection[Wanted]
     found = _find(connection, claimant, by_key)
     free = _free(connection, claimant, found)
     if free:
-        _take_over(connection, claimant, [(by_key[key], found[key].worker_id) for key in free])
+        _take_over(connection, claimant, [(by_key[key], found[key].worker_id, died) for key, died in free.items()])
         for key, holder in _find(connection, claimant, free).items():
             found[key] = _taken_over(holder) if holder.ours else holder
     return found
@@ -58,7 +73,7 @@ def _taken_over(holder: Holder) -> Holder:
 def holders(connection: Connection, claimant: Claimant, keys: Collection[ClaimKey]) -> dict[ClaimKey, Holder]:
     """Return who has each of some things; what a dead worker did not complete nobody has."""
     found = _find(connection, claimant, keys)
-    free = set(_free(connection, claimant, found))
+    free = _free(connection, claimant, found)
     return {key: holder for key, holder in found.items() if key not in free}
 
 
@@ -92,24 +107,41 @@ def _find(connection: Connection, claimant: Claimant, keys: Iterable[ClaimKey]) 
     return found
 
 
-def _free(connection: Connection, claimant: Claimant, found: dict[ClaimKey, Holder]) -> list[ClaimKey]:
-    """Return what of the things that others have and did not complete no living worker has, in order."""
+def _free(connection: Connection, claimant: Claimant, found: dict[ClaimKey, Holder]) -> dict[ClaimKey, bool]:
+    """Return what of the things that others have and did not complete anybody may have, and if somebody died of it.
+
+    That is what no living worker has, but for pages that were handed out since somebody died of them: these come alone.
+    """
     open_ones = {key: one for key, one in found.items() if not one.ours and one.state != ClaimState.DONE}
     if not open_ones:
-        return []
+        return {}
     alive = set(connection.scalars(living(claimant.run_id)))
-    return sorted(key for key, one in open_ones.items() if one.worker_id not in alive)
+    dead = sorted(key for key, one in open_ones.items() if one.worker_id not in alive)
+    rows = select(Claim.key, Claim.handed_out, _was_in_hands(claimant)).where(
+        Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE)
+    )
+    free = dict.fromkeys(dead, False)
+    for some in chunks([key.key for key in dead if key.kind is Kind.PAGE]):
+        for key, handed_out, has_died in connection.execute(rows.where(Claim.key.in_(some))):
+            free[ClaimKey(Kind.PAGE, key)] = bool(has_died)
+            if handed_out:
+                del free[ClaimKey(Kind.PAGE, key)]
+    return free
 
 
-def _take_over(connection: Connection, claimant: Claimant, free: Sequence[tuple[Wanted, uuid.UUID]]) -> None:
+def _take_over(connection: Connection, claimant: Claimant, free: Sequence[tuple[Wanted, uuid.UUID, bool]]) -> None:
     """Take what dead workers have, unless another one was faster."""
     claims = table_of(Claim)
+    mine = {"worker_id": claimant.worker_id, "owner": bindparam("by"), "state": int(ClaimState.PENDING)}
     taken = (
         update(claims)
         .where(*_is_named(claimant), claims.c.worker_id == bindparam("dead"), claims.c.state != int(ClaimState.DONE))
-        .values(worker_id=claimant.worker_id, owner=bindparam("by"), state=int(ClaimState.PENDING))
+        .values(**mine, deaths=claims.c.deaths + bindparam("died"))
     )
-    named = [{"of_kind": int(one.kind), "of_key": one.key, "dead": dead, "by": one.owner} for one, dead in free]
+    named = [
+        {"of_kind": int(one.kind), "of_key": one.key, "dead": dead, "by": one.owner, "died": int(has_died)}
+        for one, dead, has_died in free
+    ]
     connection.execute(taken, named)
 
 
@@ -142,48 +174,114 @@ def _release(connection: Connection, claimant: Claimant, keys: Iterable[ClaimKey
 
 def write(connection: Connection, claimant: Claimant | None, changes: Mapping[ClaimKey, ClaimChange]) -> None:
     """Write what was noted; without a shared run there is nothing to claim."""
+    if claimant is None:
+        return
     ordered = [changes[key] for key in sorted(changes)]
-    noted = [one for one in ordered if not isinstance(one, ClaimReleasedRecord)]
     released = [ClaimKey(one.kind, one.key) for one in ordered if isinstance(one, ClaimReleasedRecord)]
-    if claimant is not None and noted:
-        _note(connection, claimant, noted)
-    # Last: nobody else writes rows of ours, so that this waits for nobody.
-    if claimant is not None and released:
+    if len(released) < len(ordered):
+        # With what is released: an upsert locks each row that it meets, so that the deletion locks none out of turn.
+        _note(connection, claimant, [_noted(one) for one in ordered])
+    if released:
         _release(connection, claimant, released)
+
+
+def _noted(one: ClaimChange) -> ClaimRecord | ClaimDoneRecord:
+    """Return what is noted of a claim; one that is released is deleted right after, whosever it was said to be."""
+    return ClaimRecord(one.kind, one.key, owner=one.key) if isinstance(one, ClaimReleasedRecord) else one
 
 
 def rest(connection: Connection, claimant: Claimant) -> None:
     """Note that a worker has nothing under way: what it did not complete was dropped on its way, or is not safe yet."""
-    ours = (Claim.run_id == claimant.run_id, Claim.worker_id == claimant.worker_id, Claim.state == 0)
-    connection.execute(update(Claim).where(*ours, Claim.kind == int(Kind.PAGE)).values(state=int(ClaimState.RESTING)))
+    pages = (Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE))
+    ours = select(Claim.key).where(*pages, Claim.worker_id == claimant.worker_id, Claim.state == 0)
+    these = Claim.key.in_(_locked(connection, ours))
+    connection.execute(update(Claim).where(*pages, these).values(state=int(ClaimState.RESTING)))
+
+
+def _locked(connection: Connection, some: Any) -> Select[Any]:
+    """Return the same question for claims, with their rows locked in order before any of them is changed.
+
+    An UPDATE or a DELETE by itself locks its rows in whatever order it finds them.
+    """
+    # SQLite lets one write at a time; asked for an order, it would read all claims of the run for it.
+    if connection.dialect.name == "postgresql":
+        some = some.order_by(Claim.kind, Claim.key).with_for_update()
+    # A part of the other statement could be asked again for each of its rows; this is asked once.
+    return select(some.cte("locked", nesting=True))
 
 
 def left_by_the_dead(connection: Connection, claimant: Claimant, limit: int) -> list[LeftPage]:
     """Take over pages that dead workers did not complete, in the order of their keys; return them.
 
-    Of workers that were killed also those that rested: their items may not have been safe.
+    One that a worker died of when it had been taken over comes alone, when there are no others: so that it is known
+    what the next one dies of.
     """
-    pending = Claim.state == int(ClaimState.PENDING)
-    unsafe = and_(Claim.state == int(ClaimState.RESTING), Claim.worker_id.not_in(_ended(claimant.run_id)))
     left = (
-        select(Claim.key, Claim.owner, Claim.request)
-        .where(Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE), or_(pending, unsafe))
-        .where(Claim.worker_id.not_in(living(claimant.run_id)), Claim.worker_id != claimant.worker_id)
+        select(Claim.key, Claim.owner, Claim.request, Claim.deaths, _was_in_hands(claimant))
+        .where(*_is_left(claimant))
         .order_by(Claim.key)
         .limit(limit)
         # Workers that do the same share what there is; nobody waits.
         .with_for_update(of=Claim, skip_locked=True)
     )
-    found = [LeftPage(ClaimKey(Kind.PAGE, key), owner, request) for key, owner, request in connection.execute(left)]
+    found = connection.execute(left).all()
+    chosen = [row for row in found if not row.deaths] or found[:1]
+    if chosen:
+        _hand_out(connection, claimant, [(key, bool(has_died)) for key, *_, has_died in chosen])
+    return [
+        LeftPage(ClaimKey(Kind.PAGE, key), owner, request, deaths + bool(has_died))
+        for key, owner, request, deaths, has_died in chosen
+    ]
+
+
+def _hand_out(connection: Connection, claimant: Claimant, pages: Sequence[tuple[bytes, bool]]) -> None:
+    """Give pages of dead workers to one, each with whether somebody died of it."""
     claims = table_of(Claim)
-    taken = update(claims).where(*_is_named(claimant)).values(worker_id=claimant.worker_id, state=0)
-    if found:
-        connection.execute(taken, [{"of_kind": int(one.claim.kind), "of_key": one.claim.key} for one in found])
-    return found
+    ours = (
+        update(claims)
+        .where(*_is_named(claimant))
+        .values(
+            worker_id=claimant.worker_id,
+            state=int(ClaimState.PENDING),
+            deaths=claims.c.deaths + bindparam("died"),
+            handed_out=or_(claims.c.handed_out, bindparam("has_died", type_=Boolean)),
+        )
+    )
+    named = [
+        {"of_kind": int(Kind.PAGE), "of_key": key, "died": int(has_died), "has_died": has_died}
+        for key, has_died in pages
+    ]
+    connection.execute(ours, named)
+
+
+def release_left(connection: Connection, claimant: Claimant, limit: int) -> int:
+    """Delete claims of pages that dead workers did not complete, so many at most; return how many."""
+    pages = (Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE))
+    some = _locked(connection, select(Claim.key).where(*_is_left(claimant)).limit(limit))
+    return connection.execute(delete(Claim).where(*pages, Claim.key.in_(some))).rowcount
+
+
+def _is_left(claimant: Claimant) -> tuple[ColumnElement[bool], ...]:
+    """Say in SQL whether dead workers had a page and did not complete it.
+
+    Of workers that were killed also those that rested: their items may not have been safe.
+    """
+    pending = Claim.state == int(ClaimState.PENDING)
+    unsafe = and_(Claim.state == int(ClaimState.RESTING), Claim.worker_id.not_in(_ended(claimant.run_id)))
+    dead = (Claim.worker_id.not_in(living(claimant.run_id)), Claim.worker_id != claimant.worker_id)
+    return Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE), or_(pending, unsafe), *dead
 
 
 def _ended(run_id: uuid.UUID) -> Any:
     return select(RunWorker.id).where(RunWorker.run_id == run_id, RunWorker.status.in_(_ENDED))
+
+
+def _was_in_hands(claimant: Claimant) -> ColumnElement[bool]:
+    """Say in SQL whether a page that a dead worker has was under way when that was killed."""
+    was_lost = and_(RunWorker.status == "resumed", RunWorker.reason == "lost")
+    killed = or_(RunWorker.status.in_(_KILLED), was_lost)
+    workers = select(RunWorker.id).where(RunWorker.run_id == claimant.run_id, killed)
+    return and_(Claim.state == int(ClaimState.PENDING), Claim.worker_id.in_(workers))
 
 
 def others_at_work(connection: Connection, claimant: Claimant) -> bool:
@@ -195,7 +293,6 @@ def others_at_work(connection: Connection, claimant: Claimant) -> bool:
 
 def forget(connection: Connection, run_id: uuid.UUID, limit: int) -> int:
     """Delete claims of a run, so many at most; return how many."""
-    some = select(Claim.kind, Claim.key).where(Claim.run_id == run_id).order_by(Claim.kind, Claim.key).limit(limit)
-    these = tuple_(Claim.kind, Claim.key).in_(some)
-    result = connection.execute(delete(Claim).where(Claim.run_id == run_id, these))
-    return result.rowcount
+    of_run = Claim.run_id == run_id
+    some = _locked(connection, select(Claim.kind, Claim.key).where(of_run).limit(limit))
+    return connection.execute(delete(Claim).where(of_run, tuple_(Claim.kind, Claim.key).in_(some))).rowcount

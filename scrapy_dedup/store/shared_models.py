@@ -4,7 +4,7 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, SmallInteger, String, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, SmallInteger, String, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from scrapy_dedup.store.base import Base, of_project
@@ -55,6 +55,10 @@ class Claim(Base):
     state: Mapped[int] = mapped_column(SmallInteger, default=0)
     # Packed JSON: what another worker has to ask for, should this one die.
     request: Mapped[bytes | None] = mapped_column(LargeBinary)
+    # How many workers died with it in their hands.
+    deaths: Mapped[int] = mapped_column(SmallInteger, default=0, server_default="0")
+    # It was given to a worker because another had died of it.
+    handed_out: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class SeenScope(Base):

@@ -32,3 +32,18 @@ def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID, *, abandoned: b
         # The next crawl begins a new run all the same: of that queue nothing is left to go on with.
         return Ending(is_last=True, status="finished", doubt=f"a worker with a queue of its own was {what}")
     return Ending(is_last=True, status="finished")
+
+
+def last_to_finish(workers: Sequence[StoredWorker], *, abandoned: bool) -> StoredWorker | None:
+    """Return the worker with whose end a run was over that nobody ended; None: there is something to go on with.
+
+    Args:
+        workers: of a run of which nobody is left.
+        abandoned: a dead worker's claim is still pending.
+    """
+    ends = [each.finished_at for each in workers if each.status in ("finished", "stopped") and each.finished_at]
+    at = max(ends, default=None)
+    # What became of the first requests of one that began later, nobody knows.
+    if at is None or abandoned or any(each.started_at > at for each in workers):
+        return None
+    return next((each for each in workers if each.status == "finished" and each.finished_at == at), None)

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, not_, or_, select, update
 
 from scrapy_dedup.core.run_totals import Part, total
+from scrapy_dedup.store import runs
 from scrapy_dedup.store.claim_records import ClaimState, Kind
 from scrapy_dedup.store.codec import column_text, optional_text
 from scrapy_dedup.store.columns import clock, restarted
@@ -16,6 +17,7 @@ from scrapy_dedup.store.lookups import columns_of
 from scrapy_dedup.store.models import CrawlRun
 from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.shared_models import Claim, RunWorker
+from scrapy_dedup.store.shared_runs import last_to_finish
 from scrapy_dedup.store.stored import StoredWorker
 
 WorkerStatus = Literal["running", "finished", "stopped", "lost", "resumed"]
@@ -78,12 +80,33 @@ def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> J
         .limit(1)
     )
     found = connection.execute(last).first()
-    if found is None or found.status == "finished":
-        run_id = _begin(connection, project_id, spider, job, newcomer.started_at)
-        worker_id = _add(connection, project_id, run_id, newcomer)
-        return Joined(run_id, worker_id, newcomer.started_at, is_new=True)
-    lost = bury(connection, found.id)
-    others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
+    if found is not None and found.status != "finished":
+        lost = bury(connection, found.id)
+        others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
+        if others or found.status != "running" or not _end_if_over(connection, project_id, found.id):
+            return _go_on(connection, project_id, found, newcomer, others=others, lost=lost)
+    run_id = _begin(connection, project_id, spider, job, newcomer.started_at)
+    worker_id = _add(connection, project_id, run_id, newcomer)
+    return Joined(run_id, worker_id, newcomer.started_at, is_new=True)
+
+
+def _end_if_over(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> bool:
+    """End a run of which nobody is left, if all was done when a worker finished that took a dead one for living.
+
+    Who went on with it would find its first pages done, and fetch nothing.
+    """
+    those = of_runs(connection, project_id, [run_id])
+    last = last_to_finish(those, abandoned=is_abandoned(connection, run_id))
+    if last is None or last.finished_at is None:
+        return False
+    stats = stats_of(those)
+    runs.end(connection, run_id, status="finished", reason=last.reason, stats=stats, finished_at=last.finished_at)
+    return True
+
+
+def _go_on(
+    connection: Connection, project_id: uuid.UUID, found: Any, newcomer: Newcomer, *, others: int, lost: int
+) -> Joined:
     # Without anybody who ended in time, a run that is said to be running was killed as a whole.
     killed = found.status == "killed" or (found.status == "running" and not others)
     if not others:
@@ -171,10 +194,10 @@ def leave(
     connection.execute(update(RunWorker).where(RunWorker.id == worker_id).values(ended))
 
 
-def of_runs(connection: Connection, project_id: uuid.UUID, runs: Collection[uuid.UUID]) -> list[StoredWorker]:
+def of_runs(connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]) -> list[StoredWorker]:
     """Return the workers of some runs, in the order in which they began."""
     some = select(*columns_of(RunWorker, StoredWorker)).where(
-        RunWorker.project_id == project_id, RunWorker.run_id.in_(sorted(runs))
+        RunWorker.project_id == project_id, RunWorker.run_id.in_(sorted(run_ids))
     )
     return [StoredWorker(*row) for row in connection.execute(some.order_by(RunWorker.started_at, RunWorker.id))]
 

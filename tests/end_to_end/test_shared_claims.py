@@ -15,7 +15,7 @@ from tests.alias_site import alias_site
 from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.test_aliases import stored_titles, titles_of
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
 
 pytestmark = pytest.mark.crawl
@@ -90,6 +90,32 @@ def test_pages_of_a_killed_worker_come_by_the_other(
     assert len(after.stored) <= len(pages_of(server.site)) - 4
     assert after.count("claims/taken_over") > 0
     assert after.stats["finish_reason"] == "finished"
+
+
+def star(origins: list[str]) -> Site:
+    """Return a hub and pages without links."""
+    pages = {f"{origins[0]}/p{n}": Answer(html_page(n)) for n in range(12)}
+    return {f"{origins[0]}/hub": Answer(html_page("hub", links=list(pages))), **pages}
+
+
+def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(
+    make_project: Callable[..., Project], tmp_path: Path
+) -> None:
+    """And no page that was in the same hands."""
+    settings = STRICT | {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}", "DEDUP_SHARED_LEASE": 3}
+    with serving(1, star) as server:
+        start, deadly = f"start={server.origins[0]}/hub", f"{server.origins[0]}/p5"
+        killing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.deadly.Deadly": 100}, "DEADLY": deadly}
+        running = [make_project(f"worker-{n}", **settings, **killing).start("pages", "-a", start) for n in range(6)]
+        crawls = [one.finish() for one in running]
+
+    assert server.requests.count(deadly) == 5
+    (survivor,) = [crawl for crawl in crawls if crawl.exit_code == 0]
+    assert survivor.stats["finish_reason"] == "finished"
+    assert stored(*crawls).keys() == pages_of(server.site) - {deadly}
+    assert survivor.count("claims/deadly") == 1
+    assert f"given up: five workers that had it died: {deadly}" in survivor.errors[0]
+    assert survivor.count("removed/not_known") == 1
 
 
 def completed_pages(database: str) -> int:

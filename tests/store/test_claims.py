@@ -2,15 +2,20 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import URL, text, update
+from sqlalchemy import URL, Connection, text, update
 
+from scrapy_dedup.service.claims import release_left
+from scrapy_dedup.store import claims
 from scrapy_dedup.store.claim_records import (
     Claimant,
     ClaimDoneRecord,
+    ClaimKey,
     ClaimRecord,
     ClaimReleasedRecord,
     ClaimState,
@@ -48,11 +53,11 @@ def claimed(project: ProjectStore, *wanted: Wanted) -> list[bool]:
     return [found[one.claim_key].ours for one in wanted]
 
 
-def die(project: ProjectStore, status: str = "running") -> None:
+def die(project: ProjectStore, status: str = "running", *, reason: str | None = None) -> None:
     """Let a worker not be heard any more, or end by itself."""
     with project.transaction(write=True) as connection:
         gone = update(RunWorker).where(RunWorker.id == who(project).worker_id)
-        connection.execute(gone.values(lease_until=a_time(), status=status))
+        connection.execute(gone.values(lease_until=a_time(), status=status, reason=reason))
 
 
 def left(project: ProjectStore, limit: int = 10) -> list[LeftPage]:
@@ -107,14 +112,14 @@ def test_what_a_dead_worker_completed_stays_done(store: Store) -> None:
 
 def test_pages_of_the_dead_are_handed_out_once_with_their_requests(store: Store) -> None:
     dead, second, third = (a_worker(store) for _ in range(3))
-    claimed(dead, a_page(1, b"one"), a_page(2, b"two"), a_page(3, b"three"))
+    claimed(dead, a_page(1, b"one"), a_page(2, b"two"), a_page(3, b"six"))
     assert left(second) == []
     die(dead)
 
     some, rest = left(second, limit=2), left(third)
 
     assert len(some) == 2
-    assert sorted(str(one.request) for one in [*some, *rest]) == ["b'one'", "b'three'", "b'two'"]
+    assert sorted((one.request or b"")[:3] for one in [*some, *rest]) == [b"one", b"six", b"two"]
     assert left(second) == left(third) == []
 
 
@@ -137,6 +142,87 @@ def test_pages_that_rest_are_done_again_only_if_their_worker_was_killed(
     die(dead, status)
 
     assert bool(left(second)) is is_left
+
+
+def test_pages_say_how_many_workers_died_of_them(store: Store) -> None:
+    dead = a_worker(store)
+    claimed(dead, a_page(1))
+
+    for number in (1, 2, 3):
+        die(dead)
+        dead = a_worker(store)
+        [one] = left(dead)
+        assert one.deaths == number
+
+
+@pytest.mark.parametrize("end", ["stopped", "finished", "resumed", "rested"])
+def test_nobody_dies_of_a_page_that_was_not_in_its_hands_or_of_an_end_of_its_own(store: Store, end: str) -> None:
+    ended, second = a_worker(store), a_worker(store)
+    claimed(ended, a_page())
+    if end == "rested":
+        ended.rest_claims(who(ended))
+    die(ended, "running" if end == "rested" else end, reason="shutdown")
+
+    [one] = left(second)
+
+    assert one.deaths == 0
+
+
+def test_a_page_that_somebody_died_of_again_is_handed_out_alone(store: Store) -> None:
+    """After all others: whoever dies then has nothing else in its hands."""
+    dead = a_worker(store)
+    claimed(dead, a_page(1), a_page(2))
+    die(dead)
+    dead, second = a_worker(store), a_worker(store)
+    assert len(left(dead)) == 2
+    claimed(dead, a_page(3))
+    die(dead)
+
+    assert [[one.deaths for one in left(second)] for _ in range(4)] == [[1], [2], [2], []]
+
+
+def test_whoever_claims_what_a_dead_worker_had_counts_its_death(store: Store) -> None:
+    """And may have it, until it was handed out: a leased queue hands out by itself."""
+    dead = a_worker(store)
+    claimed(dead, a_page())
+    for _ in range(6):
+        die(dead)
+        dead = a_worker(store)
+        assert claimed(dead, a_page()) == [True]
+    die(dead)
+
+    [one] = left(a_worker(store))
+
+    assert one.deaths == 7
+
+
+def test_a_page_that_was_handed_out_and_that_somebody_died_of_is_free_for_nobody_else(store: Store) -> None:
+    dead, second, third = (a_worker(store) for _ in range(3))
+    claimed(dead, a_page(1), a_page(2))
+    die(dead)
+    assert len(left(second)) == 2
+    claimed(second, a_page(3))
+    die(second)
+
+    assert claimed(third, a_page(1), a_page(2), a_page(3)) == [False, False, True]
+    keys = [a_page(name).claim_key for name in (1, 2)]
+    assert third.holders(who(third), keys).keys() == set(keys)
+
+
+def test_pages_of_the_dead_are_let_go_where_their_requests_come_by_another_way(store: Store) -> None:
+    dead, living, second = (a_worker(store) for _ in range(3))
+    claimed(dead, a_page(1), a_page(2), a_page(3), Wanted(Kind.TEXT, a_key(), a_key()))
+    dead.write([ClaimDoneRecord(Kind.PAGE, a_key(3), a_key(3))])
+    claimed(living, a_page(4))
+    claimed(second, a_page(5))
+    assert release_left(second, who(second)) == 0
+    die(dead)
+
+    assert release_left(second, who(second)) == 2
+
+    keys = [a_page(name).claim_key for name in range(1, 6)]
+    assert second.holders(who(second), keys).keys() == set(keys[2:])
+    assert claimed(living, a_page(1), a_page(2)) == [True, True]
 
 
 def test_a_worker_waits_for_pages_under_way_and_for_nothing_else(store: Store) -> None:
@@ -203,6 +289,53 @@ def test_claims_of_a_run_are_forgotten_whole(store: Store) -> None:
 
     assert project.forget_claims(who(project).run_id) == 5_003
     assert rows_of(store) == 1
+
+
+def a_holder_of_many(store: Store) -> ProjectStore:
+    """Return a worker with pages whose rows lie on the disk against the order of their keys."""
+    project = a_worker(store)
+    for key in sorted((a_key(name) for name in range(20)), reverse=True):
+        project.write([ClaimRecord(Kind.PAGE, key, key)])
+    return project
+
+
+def let_go(project: ProjectStore) -> None:
+    """Release the first page, and note that the last one is done, in one write."""
+    keys = sorted(a_key(name) for name in range(20))
+    project.write([ClaimDoneRecord(Kind.PAGE, keys[-1], keys[-1]), ClaimReleasedRecord(Kind.PAGE, keys[0])])
+
+
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "touch",
+    [
+        pytest.param(lambda project: project.rest_claims(who(project)), id="rest"),
+        pytest.param(let_go, id="write"),
+        pytest.param(lambda project: project.forget_claims(who(project).run_id), id="forget"),
+    ],
+)
+def test_many_claims_are_locked_in_the_order_of_their_keys(store: Store, touch: Callable[[ProjectStore], None]) -> None:
+    """Another worker has locked the first one, since it found it, too, and goes on to the last one."""
+    worker, other = a_holder_of_many(store), a_worker(store)
+    first, *_, last = sorted(a_key(name) for name in range(20))
+
+    def meet(connection: Connection, key: bytes) -> None:
+        record = ClaimRecord(Kind.PAGE, key, key)
+        claims.write(connection, who(other), {ClaimKey(Kind.PAGE, key): record})
+
+    with ThreadPoolExecutor(1) as pool:
+        with other.transaction(write=True) as connection:
+            meet(connection, first)
+            touching = pool.submit(touch, worker)
+            while not is_somebody_waiting(store):
+                assert not touching.done()
+            meet(connection, last)
+        touching.result()
+
+
+def is_somebody_waiting(store: Store) -> bool:
+    with store.session(read_only=True) as session:
+        return bool(session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
 
 
 def rows_of(store: Store) -> int:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import URL
+from sqlalchemy import URL, update
 
 from scrapy_dedup.service.departures import INCOMPLETE, incomplete_domains, seen_by_all
 from scrapy_dedup.store.claim_records import Kind, Wanted
 from scrapy_dedup.store.records import RunStatus
+from scrapy_dedup.store.shared_models import RunWorker
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Ending, Run
 from scrapy_dedup.store.writer import ProjectStore
@@ -54,10 +55,10 @@ def run_of(worker: ProjectStore) -> Run:
 def leave(worker: ProjectStore, status: RunStatus = "finished", **given: Any) -> Ending:
     """End a worker, and its run with it if it is the last one."""
     run_id, reason = run_of(worker).id, "finished" if status == "finished" else "shutdown"
-    stats = given.pop("stats", {})
-    ending = worker.leave_run(run_id, status=status, reason=reason, stats=stats, finished_at=a_time(2), **given)
+    stats, at = given.pop("stats", {}), given.pop("finished_at", a_time(2))
+    ending = worker.leave_run(run_id, status=status, reason=reason, stats=stats, finished_at=at, **given)
     if ending.is_last:
-        worker.end_run(run_id, status=ending.status, reason=reason, stats=stats, finished_at=a_time(2))
+        worker.end_run(run_id, status=ending.status, reason=reason, stats=stats, finished_at=at)
     return ending
 
 
@@ -134,6 +135,73 @@ def test_a_run_that_nobody_is_left_of_goes_on(begin: Begin, lease: timedelta, ki
     assert (run_of(second).id, run_of(second).resumed, run_of(second).killed) == (run_of(first).id, True, killed)
     assert statuses(second) == ["resumed", "running"]
     assert leave(second) == Ending(is_last=True, status="finished")
+
+
+def forget_to_be_heard(worker: ProjectStore) -> None:
+    with worker.transaction(write=True) as connection:
+        lease = update(RunWorker).where(RunWorker.id == run_of(worker).worker)
+        connection.execute(lease.values(lease_until=NOW - timedelta(minutes=1)))
+
+
+def leave_a_ghost(begin: Begin, pages: int = 0) -> ProjectStore:
+    """Let a worker finish while one that was killed, with so many pages in its hands, counts as living; return it."""
+    first, ghost = begin(), begin(hours=0.5)
+    assert ghost.claimant is not None
+    ghost.claim(ghost.claimant, [Wanted(Kind.PAGE, a_key(n), a_key(n)) for n in range(pages)])
+    ghost.report_run(run_of(ghost).id, {"dedup/items/in": 4}, a_time(1))
+    assert not leave(first, stats={"dedup/items/in": 3}).is_last
+    forget_to_be_heard(ghost)
+    return first
+
+
+def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Begin) -> None:
+    """Its first pages are done: whoever went on with it would fetch nothing."""
+    first = leave_a_ghost(begin)
+
+    second = begin(hours=24)
+
+    assert run_of(second).id != run_of(first).id
+    assert not run_of(second).resumed
+    new, old = first.last_runs()
+    assert (new.status, new.stats) == ("running", {})
+    assert (old.status, old.reason, old.finished_at) == ("finished", "finished", a_time(2))
+    assert old.stats == {"dedup/items/in": 7}
+    assert statuses(first) == ["finished", "lost"]
+    assert leave(second) == Ending(is_last=True, status="finished")
+
+
+def test_a_run_whose_last_worker_was_killed_at_work_goes_on(begin: Begin) -> None:
+    first = leave_a_ghost(begin, pages=1)
+
+    second = begin(hours=24)
+
+    assert (run_of(second).id, run_of(second).resumed, run_of(second).killed) == (run_of(first).id, True, True)
+    assert statuses(first) == ["finished", "resumed", "running"]
+    assert second.claimant is not None
+    assert len(second.left_by_the_dead(second.claimant, 10)) == 1
+
+
+@pytest.mark.parametrize(
+    ("last", "began"),
+    [
+        pytest.param("stopped", 0, id="another-was-stopped-later"),
+        pytest.param("finished", 5, id="it-began-after-the-others-end"),
+    ],
+)
+def test_a_run_goes_on_if_nobody_knows_that_its_queue_was_empty(begin: Begin, last: RunStatus, began: int) -> None:
+    first, second, ghost = begin(), begin(), begin(hours=began)
+    leave(first)
+    leave(second, last, finished_at=a_time(3))
+    forget_to_be_heard(ghost)
+
+    assert run_of(begin(hours=24)).id == run_of(ghost).id
+
+
+def test_a_worker_that_joins_while_another_lives_shares_its_run(begin: Begin) -> None:
+    first, _ = begin(), begin(hours=1)
+    leave(first)
+
+    assert run_of(begin(hours=24)).id == run_of(first).id
 
 
 def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(begin: Begin) -> None:
