@@ -1,7 +1,7 @@
 """Several workers on one Redis and one PostgreSQL, from Debian's packages and without containers.
 
     apt-get install redis-server postgresql
-    pip install 'scrapy_dedup[postgresql,redis,server]'
+    pip install '.[postgresql,redis,server]'        # in a checkout
     python docs/deploy/start.py --workers 2 --start https://example.com/
 
 Starts servers of its own on free ports, with their files in one folder; needs no root. Ctrl+C ends the workers, which
