@@ -33,11 +33,18 @@ Lines = list[dict[str, Any]]
 
 
 def lines_of(path: Path) -> Lines:
-    """Return what a ledger holds; the last line of a killed crawl may be broken."""
+    """Return what a ledger holds; one that is being written may end in half a line."""
     if not path.exists():
         return []
     whole = [line for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
     return [json.loads(line) for line in whole]
+
+
+def cut_half_line(path: Path) -> None:
+    """Cut off what a killed crawl had begun to write, or the next crawl's first line would be joined to it."""
+    if path.exists():
+        written = path.read_bytes()
+        os.truncate(path, written.rfind(b"\n") + 1)
 
 
 @dataclass
@@ -122,6 +129,8 @@ class Project:
         (self.folder / "stats.json").unlink(missing_ok=True)
         # Settings change faster than the clock of a file system, by which Python knows that byte code is old.
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+        for name in _LEDGERS:
+            cut_half_line(self.folder / f"{name}.jsonl")
         before = {name: len(lines_of(self.folder / f"{name}.jsonl")) for name in _LEDGERS}
         log = self.folder / "log.txt"
         log.unlink(missing_ok=True)
