@@ -191,7 +191,9 @@ class BatchRun:
 
     def _rows(self, frame: DataFrame, step: Callable[[Any], Any] | None = None) -> Iterator[tuple[Any, ...]]:
         """Iterate over rows, or what a step makes of them, a few in memory at a time, as Arrow has them."""
-        for row in frame.mapInArrow(Packing(step), columns.BLOB).toLocalIterator(prefetchPartitions=True):
+        # By its RDD: what a frame's own toLocalIterator has given stays in memory until Spark ends, since its
+        # scheduler notes the jobs for a query that is over by then (`DAGScheduler.activeQueryToJobs` of Spark 4.3).
+        for row in frame.mapInArrow(Packing(step), columns.BLOB).rdd.toLocalIterator(prefetchPartitions=True):
             with pa.ipc.open_stream(bytes(row.blob)) as stream:
                 for batch in stream:
                     yield from zip(*(one.to_pylist() for one in batch.columns), strict=True)

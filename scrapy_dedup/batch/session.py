@@ -32,6 +32,9 @@ _CONF: Final = {
     # A row group is in memory, packed and unpacked, for each file that is read or written.
     "spark.hadoop.parquet.block.size": str(4 << 20),
     "spark.hadoop.parquet.page.size": str(256 << 10),
+    # Parquet looks after so many rows how much it holds; with its 100 that may be hundreds of megabytes.
+    "spark.hadoop.parquet.block.size.row.check.min": "10",
+    "spark.hadoop.parquet.page.size.row.check.min": "10",
     # What a task brings to the driver goes there at once. From Spark's block store, where it waits to be fetched, one
     # was lost in the one run of 100,000 pages.
     "spark.task.maxDirectResultSize": "64m",

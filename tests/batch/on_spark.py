@@ -1,6 +1,7 @@
 """One batch on Spark, in a process of its own: `python -m tests.batch.on_spark OUT IN...` prints what came of it."""
 
 import json
+import random
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
@@ -42,6 +43,15 @@ def modules(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield batch_of([(name,) for name in sorted(sys.modules)], schema_of("name string"))
 
 
+def large(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield a text of 200 kB for each row, in which nothing repeats."""
+    for batch in batches:
+        yield batch_of(
+            [(random.Random(number).randbytes(100_000).hex(),) for number in batch["id"].to_pylist()],
+            schema_of("text string"),
+        )
+
+
 def main(out: str, *names: str) -> dict[str, Any]:
     """Return what came of a batch."""
     notes = Notes()
@@ -54,10 +64,14 @@ def main(out: str, *names: str) -> dict[str, Any]:
             tally = batch.judge()
             batch.write(out)
             parts = batch.partitions
+            # Its jobs hold what they gave.
+            kept = spark.sparkContext._jsc.sc().dagScheduler().activeQueryToJobs().size()
+        spark.range(0, 60, 1, 1).mapInArrow(large, "text string").write.parquet(f"{out}/large")
         imported = [row.name for row in spark.range(0, 1, 1, 1).mapInArrow(modules, "name string").collect()]
     return {
         "kinds": [one.kind for one in inputs],
         "parts": parts,
+        "queries_kept": kept,
         "plan": asdict(plan),
         "pages": tally.pages,
         "counts": dict(tally.counts),

@@ -111,3 +111,15 @@ def test_bad_records_are_told(batch: dict[str, Any], clean: dict[str, Any]) -> N
 def test_executors_import_neither_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
     assert {"scrapy_dedup.batch.steps_pages", "scrapy_dedup.batch.steps_sites"} <= set(batch["modules"])
     assert not UNWANTED & set(batch["modules"])
+
+
+def test_what_came_to_the_driver_is_not_kept(batch: dict[str, Any]) -> None:
+    assert batch["queries_kept"] == 0
+
+
+def test_what_is_written_at_once_is_bounded_where_pages_are_large(folder: Path, batch: dict[str, Any]) -> None:
+    assert batch["pages"]
+    [file] = (folder / "out" / "large").glob("*.parquet")
+    written = pq.ParquetFile(file).metadata
+    assert written.num_rows == 60
+    assert all(written.row_group(number).num_rows <= 30 for number in range(written.num_row_groups))
