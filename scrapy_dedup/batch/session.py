@@ -61,6 +61,8 @@ _JAVA: Final = (
     " -XX:+IgnoreUnrecognizedVMOptions -XX:TrimNativeHeapInterval=3000"
     " -Dio.netty.allocator.numDirectArenas=1 -XX:MaxMetaspaceSize=192m -XX:ReservedCodeCacheSize=64m"
 )
+# What Java has outside of its heap: of that glibc would keep some 100 MB more, for each of many threads.
+_ALLOCATOR: Final = {"MALLOC_ARENA_MAX": "1", "MALLOC_TRIM_THRESHOLD_": str(128 << 10)}
 # Without a file of its own Spark tells at each start which one it takes.
 _LOGGING: Final = """\
 rootLogger.level = error
@@ -103,7 +105,8 @@ def started(master: str | None, conf: Mapping[str, str]) -> Iterator["SparkSessi
 
 def _conf_local(folder: str) -> dict[str, str]:
     """Return the configuration of one machine."""
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    for name, value in (_ALLOCATOR | {"SPARK_LOCAL_IP": "127.0.0.1"}).items():
+        os.environ.setdefault(name, value)
     logging = Path(folder) / "log4j2.properties"
     logging.write_text(_LOGGING)
     return _CONF_LOCAL | {"spark.driver.extraJavaOptions": f"{_JAVA} -Dlog4j2.configurationFile=file:{logging}"}
