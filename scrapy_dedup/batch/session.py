@@ -36,7 +36,7 @@ _CONF: Final = {
     "spark.hadoop.parquet.block.size.row.check.min": "10",
     "spark.hadoop.parquet.page.size.row.check.min": "10",
     # What a task brings to the driver goes there at once. From Spark's block store, where it waits to be fetched, one
-    # was lost in the one run of 100,000 pages.
+    # was lost in a run of 100,000 pages.
     "spark.task.maxDirectResultSize": "64m",
     # Workers begin as its copies, with all they need in memory that they share.
     "spark.python.daemon.module": "scrapy_dedup.batch.daemon",
