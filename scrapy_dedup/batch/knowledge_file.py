@@ -1,16 +1,10 @@
 """What is known of each domain, as executors find it."""
 
-import json
-from functools import lru_cache
-from typing import Final
-
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.batch.lookups import look_up
 from scrapy_dedup.core.patterns_config import SiteConfig
+from scrapy_dedup.service.recent_knowledge import RecentKnowledge
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
-
-# Some 100 kB each. Pages of one domain mostly stand together.
-_DOMAINS_IN_MEMORY: Final = 128
 
 
 class KnowledgeFile:
@@ -19,6 +13,7 @@ class KnowledgeFile:
     def __init__(self, path: str) -> None:
         """Take the file's path on this machine."""
         self._path = path
+        self._recent = RecentKnowledge()
 
     def put(self, knowledge: SiteKnowledge) -> None:
         """Refuse: the driver alone writes."""
@@ -26,14 +21,11 @@ class KnowledgeFile:
 
     def get(self, domain: str) -> SiteKnowledge | None:
         """Return what is known of a domain."""
-        return _read(self._path, domain)
+        return self._recent.get(domain, lambda: self._text(domain))
 
     def config(self, domain: str) -> SiteConfig | None:  # noqa: ARG002 (as Shelf)
         """Return None: nobody decided anything about a domain of files."""
         return None
 
-
-@lru_cache(maxsize=_DOMAINS_IN_MEMORY)
-def _read(path: str, domain: str) -> SiteKnowledge | None:
-    found = look_up(path, [raw(domain)])
-    return next((SiteKnowledge.from_json(json.loads(text)) for text in found.values()), None)
+    def _text(self, domain: str) -> str | None:
+        return next(iter(look_up(self._path, [raw(domain)]).values()), None)

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from scrapy_dedup.core.patterns_config import SiteConfig
+from scrapy_dedup.service.recent_knowledge import RecentKnowledge
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 
-# Some 100 kB each. Pages of one domain mostly stand together.
-_DOMAINS_IN_MEMORY: Final = 128
+_CONFIGS_IN_MEMORY: Final = 128
+# Of the process, since a shelf comes anew with each task.
+_recent: Final = RecentKnowledge()
 
 
 class Known(Protocol):
@@ -46,7 +48,9 @@ class Shelf:
         """Return what is known of a domain."""
         path = self._path(domain)
         # Not remembered: of domains that nothing is known of there may be very many.
-        return _read(path) if os.path.exists(path) else None  # noqa: PTH110 (many times faster than a Path)
+        if not os.path.exists(path):  # noqa: PTH110 (many times faster than a Path)
+            return None
+        return _recent.get(path, lambda: Path(path).read_text(encoding="utf-8"))
 
     def put_config(self, domain: str, config: SiteConfig) -> None:
         """Keep what people decided about a domain."""
@@ -62,11 +66,6 @@ class Shelf:
         return f"{self._folder}/{sha256(domain.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.{kind}"
 
 
-@lru_cache(maxsize=_DOMAINS_IN_MEMORY)
-def _read(path: str) -> SiteKnowledge:
-    return SiteKnowledge.from_json(json.loads(Path(path).read_text(encoding="utf-8")))
-
-
-@lru_cache(maxsize=_DOMAINS_IN_MEMORY)
+@lru_cache(maxsize=_CONFIGS_IN_MEMORY)
 def _read_config(path: str) -> SiteConfig:
     return SiteConfig.from_json(json.loads(Path(path).read_text(encoding="utf-8")))

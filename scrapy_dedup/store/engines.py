@@ -16,6 +16,11 @@ from scrapy_dedup.store.errors import StoreError, shown, translated
 
 # An engine with this option opens its transactions for writing.
 WRITES = "scrapy_dedup_writes"
+# Of what SQLite keeps of a file in memory, in KiB, for each connection. Keys are random: a batch touches pages all over
+# the indexes. Whoever reads needs the upper levels of their trees, and has nothing left of it once somebody writes.
+_CACHE_WRITING = 16_000
+_CACHE_READING = 4_000
+_CACHE = "scrapy_dedup_cache"
 # For a try whether a server is there; libpq takes no less.
 _TRIAL = timedelta(seconds=2)
 
@@ -127,15 +132,21 @@ def _prepare_sqlite(engine: Engine) -> None:
         connection.execute("PRAGMA foreign_keys = ON")
         # With a WAL, NORMAL can lose the last commits when the power fails, never the database.
         connection.execute("PRAGMA synchronous = NORMAL")
-        # Keys are random: a batch touches pages all over the indexes. Of the pages that two batches both wrote,
-        # a log of 16 MB moves one into the file.
-        connection.execute("PRAGMA cache_size = -16000")
+        # Of the pages that two batches both wrote, a log of 16 MB moves one into the file.
         connection.execute("PRAGMA wal_autocheckpoint = 4000")
 
     def on_begin(connection: Connection) -> None:
         # A transaction that reads first and writes later fails at once when another process wrote in between.
         writes = connection.get_execution_options().get(WRITES, False)
+        _set_cache(connection, _CACHE_WRITING if writes else _CACHE_READING)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     event.listen(engine, "connect", on_connect)
     event.listen(engine, "begin", on_begin)
+
+
+def _set_cache(connection: Connection, kibibytes: int) -> None:
+    """Bound what a connection keeps in memory; as the pool gives one to readers and writers alike, at each begin."""
+    if connection.info.get(_CACHE) != kibibytes:
+        connection.exec_driver_sql(f"PRAGMA cache_size = -{kibibytes}")
+        connection.info[_CACHE] = kibibytes

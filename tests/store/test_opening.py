@@ -4,7 +4,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -85,6 +85,21 @@ def test_a_store_is_readable_while_another_connection_writes(path: Path) -> None
         assert project.page(a_key(1)) is None
 
         other.rollback()
+
+
+def test_of_many_connections_only_the_one_that_writes_has_a_large_cache(path: Path) -> None:
+    cache = text("PRAGMA cache_size")
+    with Store.open(address(path)) as store:
+        project = store.project("shop")
+        with project.transaction(write=True) as writer, project.transaction() as reader:
+            assert (writer.scalar(cache), reader.scalar(cache)) == (-16_000, -4_000)
+            wrote = writer.connection.dbapi_connection
+
+        # The pool gives them to readers as well, each once.
+        with ExitStack() as stack:
+            readers = [stack.enter_context(project.transaction()) for _ in range(2)]
+            assert wrote in {one.connection.dbapi_connection for one in readers}
+            assert {one.scalar(cache) for one in readers} == {-4_000}
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])

@@ -1,0 +1,78 @@
+import json
+
+import pytest
+
+from scrapy_dedup.service.recent_knowledge import RecentKnowledge
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
+
+ONE = json.dumps(SiteKnowledge("a.example", 7).to_json())
+"""What is known of one domain, as text."""
+
+
+class Place:
+    """Counts how often it is read."""
+
+    def __init__(self, text: str | None = ONE) -> None:
+        self.reads = 0
+        self._text = text
+
+    def __call__(self) -> str | None:
+        self.reads += 1
+        return self._text
+
+
+def test_what_is_known_is_read_once() -> None:
+    recent, place = RecentKnowledge(), Place()
+
+    found = [recent.get("a", place) for _ in range(3)]
+
+    assert found[0] is not None
+    assert found[0].pages == 7
+    assert found == found[:1] * 3
+    assert place.reads == 1
+
+
+def test_that_nothing_is_known_is_read_once() -> None:
+    recent, place = RecentKnowledge(), Place(None)
+
+    assert [recent.get("a", place) for _ in range(3)] == [None] * 3
+    assert place.reads == 1
+
+
+# Of places with so much room, these are asked for in this order; so often each is read.
+CASES = [
+    ("all that fits is held", 2, "abab", {"a": 1, "b": 1}),
+    ("who was asked for longest ago goes first", 2, "abcbca", {"a": 2, "b": 1, "c": 1}),
+    ("asking counts, not reading", 2, "abacab", {"a": 1, "b": 2, "c": 1}),
+    ("the last one is held, however large", 0, "aabba", {"a": 2, "b": 1}),
+]
+
+
+@pytest.mark.parametrize(("room", "asked", "reads"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_so_much_is_held(room: int, asked: str, reads: dict[str, int]) -> None:
+    recent = RecentKnowledge(room * (len(ONE) + 1))
+    places = {name: Place() for name in reads}
+
+    for name in asked:
+        recent.get(name, places[name])
+
+    assert {name: place.reads for name, place in places.items()} == reads
+
+
+def test_domains_that_nothing_is_known_of_take_room_too() -> None:
+    recent, place = RecentKnowledge(1_000), Place(None)
+
+    for number in range(100):
+        recent.get(str(number), Place(None))
+    recent.get("0", place)
+
+    assert place.reads == 1
+
+
+def test_what_cannot_be_read_is_not_held() -> None:
+    recent, place = RecentKnowledge(), Place("{")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="Expecting"):
+            recent.get("a", place)
+    assert place.reads == 2
