@@ -15,6 +15,7 @@ from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.schema import Refused, Schema
 from scrapy_dedup.store.sqlite_file import inspect_file
+from scrapy_dedup.store.sqlite_log import log_of
 from scrapy_dedup.store.store import Store
 
 _KILOBYTE: Final = 1_000
@@ -56,7 +57,7 @@ def _inspect(url: URL, timeout: timedelta) -> Schema | Refused:
 def _size(url: URL, path: Path | None, timeout: timedelta) -> str:
     """Return how large a store is, as it is told."""
     if path is not None:
-        files = (path, path.with_name(f"{path.name}-wal"))
+        files = (path, log_of(path))
         return _bytes(sum(file.stat().st_size for file in files if file.exists()))
     engine = make_engine(url, timeout)
     try:

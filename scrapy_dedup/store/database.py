@@ -1,6 +1,6 @@
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine
@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.circuit import Circuit
 from scrapy_dedup.store.engines import WRITES, file_of
-from scrapy_dedup.store.errors import AwayStoreError, shown, translated
+from scrapy_dedup.store.errors import AwayStoreError, StoreError, shown, translated
+from scrapy_dedup.store.sqlite_log import empty_log, is_long
 
 
 class Database:
@@ -26,7 +27,8 @@ class Database:
         self._circuit = circuit
         self._engine = engine
         self._writing_engine = engine.execution_options(**{WRITES: True})
-        in_memory = engine.dialect.name == "sqlite" and file_of(url) is None
+        self._file = file_of(url)
+        in_memory = engine.dialect.name == "sqlite" and self._file is None
         self._turn: AbstractContextManager[object] = threading.RLock() if in_memory else nullcontext()
 
     def __repr__(self) -> str:
@@ -52,6 +54,8 @@ class Database:
         engine = self._engine if read_only else self._writing_engine
         with self._there(), self._turn, translated(self.url), Session(engine, expire_on_commit=False) as session:
             yield session
+        if not read_only:
+            self._hold_log()
 
     @contextmanager
     def transaction(self, *, write: bool = False) -> Iterator[Connection]:
@@ -63,6 +67,14 @@ class Database:
         engine = self._writing_engine if write else self._engine
         with self._there(), self._turn, translated(self.url), engine.begin() as connection:
             yield connection
+        if write:
+            self._hold_log()
+
+    def _hold_log(self) -> None:
+        """Keep SQLite's log short; what was written is safe, whatever comes of it."""
+        if self._file is not None and is_long(self._file):
+            with suppress(StoreError), self.raw() as connection:
+                empty_log(connection)
 
     @contextmanager
     def _there(self) -> Iterator[None]:

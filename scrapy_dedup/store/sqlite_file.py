@@ -15,6 +15,7 @@ from pathlib import Path
 
 from scrapy_dedup.store.errors import FREE_SPACE, advice, is_full
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
+from scrapy_dedup.store.sqlite_log import log_of
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
@@ -28,9 +29,9 @@ def inspect_file(path: Path, timeout: timedelta, expected: Collection[str]) -> S
         refused = _refused_by_rights(path)
         if refused or not path.exists():
             return refused or Schema.EMPTY
-        had_log = _log(path).exists()
+        had_log = log_of(path).exists()
         found = _inspect_bytes(path, timeout, expected)
-        if isinstance(found, Refused) and not had_log and _log(path).exists():
+        if isinstance(found, Refused) and not had_log and log_of(path).exists():
             # Another process began to write while the file was read as immutable.
             return _inspect_bytes(path, timeout, expected)
     except OSError as error:
@@ -124,11 +125,7 @@ def _refused_by(error: sqlite3.DatabaseError, path: Path, timeout: timedelta) ->
 
 @contextmanager
 def _reading(path: Path, timeout: timedelta) -> Iterator[sqlite3.Connection]:
-    mode = "mode=ro" if _log(path).exists() else "immutable=1"
+    mode = "mode=ro" if log_of(path).exists() else "immutable=1"
     uri = f"{path.absolute().as_uri()}?{mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=timeout.total_seconds())) as connection:
         yield connection
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}-wal")
