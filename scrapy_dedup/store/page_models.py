@@ -63,8 +63,9 @@ class DocumentChunk(Base):
     """A chunk of a page's text, given or left out."""
 
     __tablename__ = "document_chunks"
-    # Who holds a text, and who waits for it: the first of thousands is found at once.
-    __table_args__ = (Index("ix_document_chunks_content", "project_id", "content_hash", "state", "page_key"),)
+    # Who holds a text, and who waits for it: the first of thousands is found at once. The text comes first: SQLite
+    # takes a project for few rows, and looked for the chunks of some pages in all that an index had of it.
+    __table_args__ = (Index("ix_document_chunks_content", "content_hash", "project_id", "state", "page_key"),)
 
     project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
