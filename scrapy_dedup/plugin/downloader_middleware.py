@@ -61,6 +61,7 @@ class DedupDownloaderMiddleware:
         settings = self._settings(request)
         if settings is None:
             return None
+        await self._runtime.writer.room()
         if self._runtime.resilience is not None:
             await self._runtime.resilience.before(request)
         if settings.url_enabled and not is_unfiltered(request):

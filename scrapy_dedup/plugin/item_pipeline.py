@@ -76,6 +76,7 @@ class DedupPipeline:
             self._runtime.count("items/renewed")
             return item
         self._runtime.count("items/in")
+        await self._runtime.writer.room()
         try:
             if ItemAdapter.is_item(item):
                 await self._process(item, ItemAdapter(item))

@@ -178,8 +178,7 @@ class Runtime:
         self.teaching.begin()
         if self.shared is not None:
             self.shared.claims.tick()
-        # Beyond a batch they wait where they are.
-        if not self._ended and len(self.crawl.rows) < self.settings.write_every:
+        if not self._ended and self.writer.takes_more:
             self.crawl.rows += islice(self.safety.released(), ROWS_AT_ONCE)
         if len(self.lot):
             at, state = time.monotonic(), self._engine

@@ -21,6 +21,10 @@ WRITE_SECONDS = 1.0
 ROWS_AT_ONCE = 2_000
 _PAUSE_SECONDS = 0.5
 _NO_PATIENCE = timedelta(0)
+# Beyond so many batches that wait a crawl waits, too.
+_BATCHES_WAITING = 8
+# Or so much of the bytes that may wait at all.
+_SHARE_WAITING = 4
 # Others' locks are waited for by the store itself: so many times of that are enough.
 MOST_BUSY = 3
 
@@ -49,7 +53,7 @@ class WriteBehind:
             count: adds to a stat.
             on_full: told once, until there is room again, that there is none, and how many rows wait; None: a warning.
             patience: how long the end waits for a server that cannot be reached, or for others' locks.
-            bounds: how much may wait.
+            bounds: how much may wait; more than eight batches.
         """
         self._crawl = crawl
         self._every_rows = every_rows
@@ -64,6 +68,8 @@ class WriteBehind:
         # Of the rows that wait, so many were weighed, and weigh so much; others append to them.
         self._weighed = 0
         self._weight = 0
+        self._turns: list[Deferred[None]] = []
+        """Of those who wait for room."""
         self.has_given_up = False
         """Whether rows were lost: then the store does not know all that the run has seen."""
         self.give_back: Callable[[list[str]], None] | None = None
@@ -75,6 +81,30 @@ class WriteBehind:
     def is_behind(self) -> bool:
         """Whether a whole batch waits or is on its way; not while the store fails: then all waits, within bounds."""
         return self._failed is None and len(self._crawl.rows) + self._under_way >= self._every_rows
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the store, though it can be written, is written more slowly than the crawl notes rows."""
+        if self._failed is not None:
+            return False
+        is_long = len(self._crawl.rows) >= _BATCHES_WAITING * self._every_rows
+        return is_long or self._weight >= self._bounds.size // _SHARE_WAITING
+
+    @property
+    def takes_more(self) -> bool:
+        """Whether rows may come that can wait where they are: while the store fails no more than a batch."""
+        return len(self._crawl.rows) < self._every_rows or (self._failed is None and not self.is_full)
+
+    async def room(self) -> None:
+        """Wait while it is full: a crawl is not ahead of its store by more than moments.
+
+        It ends with a write that failed, too: while the store fails all waits, within bounds, and the crawl goes on.
+        """
+        while self.is_full and self._crawl.rows:
+            self.begin()
+            turn: Deferred[None] = Deferred()
+            self._turns.append(turn)
+            await maybe_deferred_to_future(turn)
 
     def if_due(self) -> None:
         """Begin to write where enough rows wait; while the store fails, see that not too many do."""
@@ -124,9 +154,16 @@ class WriteBehind:
                 enough = noted > 0 or len(self._crawl.rows) >= self._every_rows
                 rows = self._take() if enough else []
                 noted -= len(rows)
+                self._give_turns()
         finally:
             self._writing = None
             self._under_way = 0
+            self._give_turns()
+
+    def _give_turns(self) -> None:
+        turns, self._turns = self._turns, []
+        for turn in turns:
+            turn.callback(None)
 
     async def _write(self, rows: list[Record]) -> bool:
         """Write rows in one transaction; return False where the store failed, and they wait again."""
@@ -212,6 +249,8 @@ class WriteBehind:
         if not rows:
             return
         self._count("store/rows_given_up", len(rows))
+        if not self.has_given_up:
+            logger.warning("More waits for the store than is held: the oldest rows go, and their pages come again")
         self.has_given_up = True
         if self.gave_up is not None:
             self.gave_up(_tokens(rows))

@@ -52,9 +52,9 @@ class KeepingSettings(ContentSettings):
     )
     write_every: int = setting(
         500,
-        integer(1, 100_000),
-        "Rows after which the store is written, or after a second.",
-        allowed="1 to 100000 rows",
+        integer(1, 2_000),
+        "Rows after which the store is written, or after a second. Where eight times as many wait, the crawl waits.",
+        allowed="1 to 2000 rows",
     )
     fallback_request_fingerprinter_class: Any = setting(
         "scrapy.utils.request.RequestFingerprinter",

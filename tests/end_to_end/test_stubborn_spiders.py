@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Crawled, Project, all_accounted_for, lines_of
+from scrapy_dedup.store.store import Store
+from tests.end_to_end.crawling import BASE, Crawled, Project, all_accounted_for, lines_of
+from tests.end_to_end.waiting_rows import STAT
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import SMALL, html_page, interleaved, pages_of
 
@@ -165,6 +167,9 @@ def test_jobdir_that_was_moved_goes_on_with_its_crawl(project: Project, server: 
 
 # The store.
 
+# Some hundredths of a second.
+SLOW = "SELECT (WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 200000) SELECT max(x) FROM n)"
+
 
 def test_store_that_is_locked_for_a_while_loses_nothing(project: Project, server: WebServer) -> None:
     settings = {"DOWNLOAD_DELAY": 0.05, "DEDUP_DATABASE_TIMEOUT": 0.2, "CONCURRENT_REQUESTS": 4}
@@ -196,3 +201,22 @@ def test_store_that_stays_locked_keeps_no_item_back(project: Project, server: We
     assert Counter(crawled.stored_ids) == Counter(pages(server))
     assert crawled.count("store/rows_given_up") > 0
     assert "rows could not be written; their pages come again" in crawled.log
+
+
+def test_store_that_is_slower_than_the_crawl_holds_it_back(project: Project, server: WebServer) -> None:
+    path = project.folder / ".scrapy" / "dedup.db"
+    with Store.open(f"sqlite:///{path}"):
+        pass
+    with closing(sqlite3.connect(path)) as store:
+        store.execute(f"CREATE TRIGGER slow AFTER INSERT ON documents BEGIN {SLOW}; END")
+    extensions = BASE["EXTENSIONS"] | {"tests.end_to_end.waiting_rows.MostRows": 0}
+    settings = {"DEDUP_WRITE_EVERY": 2, "CONCURRENT_REQUESTS": 2, "EXTENSIONS": extensions}
+    # Pages of a domain that is learned would go on together.
+    settings |= {"DEDUP_BOILERPLATE_ENABLED": False}
+    crawled = project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
+
+    assert Counter(crawled.stored_ids) == Counter(pages(server))
+    # Eight batches of two, and what the pages note that were on their way; of some 600 in all.
+    assert crawled.stats[STAT] < 100
+    assert crawled.count("store/rows") > 400
+    assert crawled.count("store/rows_given_up") == 0

@@ -16,7 +16,7 @@ from scrapy_dedup.store.errors import AwayStoreError, FullStoreError
 from scrapy_dedup.store.records import LeaseRecord, Record
 from scrapy_dedup.store.store import Store
 from tests.databases import Server, postgresql
-from tests.store.builders import NOON, a_document, document_of
+from tests.store.builders import NOON, a_document, a_source, document_of
 
 __all__ = ["postgresql"]
 
@@ -260,6 +260,68 @@ def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, pat
     with closing(sqlite3.connect(path)) as store:
         left = [url for (url,) in store.execute("SELECT url FROM documents")]
     assert set(left) == {a_document(n).url for n in range(100 - len(left), 100)}
+
+
+def test_crawl_waits_for_a_store_that_is_slower_and_nothing_is_given_up(crawl: Crawl, path: Path) -> None:
+    """Other than where it fails, of which the test above tells."""
+    counts: Counter[str] = Counter()
+    most = 0
+
+    async def note(writer: WriteBehind, names: range) -> None:
+        nonlocal most
+        for n in names:
+            await writer.room()
+            crawl.rows.append(a_document(n))
+            writer.if_due()
+            most = max(most, len(crawl.rows))
+
+    async def work() -> None:
+        writer = WriteBehind(crawl, 2, lambda what, n: counts.update({what: n}), bounds=RowBounds(rows=21))
+        await asyncio.gather(*(note(writer, range(start, start + 100)) for start in range(0, 500, 100)))
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert documents(path) == 500
+    assert counts == {"store/rows": 500}
+    # Eight batches of two, not all twenty that may wait: beyond them each of five may have gone on.
+    assert most < 8 * 2 + 5
+
+
+def test_who_waits_for_room_goes_on_when_the_store_fails(crawl: Crawl, path: Path) -> None:
+    async def work() -> None:
+        writer = WriteBehind(crawl, 2, lambda _what, _n: None, bounds=RowBounds(rows=20))
+        with locked(path):
+            crawl.rows += [a_document(n) for n in range(18)]
+            await asyncio.wait_for(asyncio.gather(*(writer.room() for _ in range(3))), 30)
+            assert len(crawl.rows) == 18
+            assert not writer.is_full
+            # What can wait on the disk stays there; of what is in memory some may have to be given up.
+            assert not writer.takes_more
+        await writer.catch_up()
+        assert crawl.rows == []
+        assert writer.takes_more
+
+    asyncio.run(work())
+
+
+def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl: Crawl) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        bounds = RowBounds(size=1_000_000)
+        writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
+        for n in range(60):
+            await writer.room()
+            crawl.rows.append(a_source(n, content="x" * 100_000))
+            writer.if_due()
+            await asyncio.sleep(0)
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert counts["store/rows"] == 60
+    assert not counts["store/originals_given_up"]
 
 
 def test_server_that_is_away_at_the_end_is_waited_for(crawl: Crawl, path: Path) -> None:
