@@ -9,7 +9,8 @@ _KEYS = """
 local name = KEYS[1]
 local queue, bodies, workers = name .. ':queue', name .. ':bodies', name .. ':workers'
 local time = redis.call('TIME')
-local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+local microseconds = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local now = microseconds / 1000000
 local function flight(worker) return name .. ':flight:' .. worker end
 local function held(worker) return name .. ':held:' .. worker end
 local function put_back(from, most)
@@ -24,7 +25,8 @@ end
 
 # ARGV: score, body, fingerprint or '' (not filtered), mark of a first request's page or '', identity of a first
 # request or ''. Seen and queued in one step: a worker killed in between would leave a URL that nobody asks for.
-# Ids of a queue that begins anew are others: a worker of the last one may still name its own.
+# Ids of a queue that begins anew are others, since no server pushes one each microsecond: a worker of the last one may
+# still name its own.
 PUSH = (
     _KEYS
     + """
@@ -36,8 +38,8 @@ elseif ARGV[4] ~= '' then
   redis.call('SADD', seen, ARGV[4])
 end
 local serial = name .. ':serial'
-if redis.call('EXISTS', serial) == 0 then redis.call('SET', serial, string.format('%.0f', now * 1000)) end
-local id = string.format('%015d', redis.call('INCR', serial))
+if redis.call('EXISTS', serial) == 0 then redis.call('SET', serial, string.format('%.0f', microseconds)) end
+local id = string.format('%016.0f', redis.call('INCR', serial))
 redis.call('HSET', bodies, id, ARGV[2])
 redis.call('ZADD', queue, ARGV[1], id)
 return 1
