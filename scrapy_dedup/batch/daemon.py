@@ -4,7 +4,12 @@ Spark starts it by its name, see `spark.python.daemon.module` in `scrapy_dedup.b
 """
 
 import gc
+import sys
+from collections.abc import Sequence
 from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Final
 
 from pyspark.daemon import manager
@@ -13,18 +18,31 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.fallback import fall_back
 
 _NEEDED: Final = (
-    # Arrow's Python looks for it at its first array.
-    "pandas",
     "pyspark.worker",
     "scrapy_dedup.batch.steps_pages",
     "scrapy_dedup.batch.steps_sites",
 )
+# Arrow's Python loads it at its first array, if it is there: 70 MB would be 113, and nothing here uses it.
+_NOT_NEEDED: Final = "pandas"
 # Too short for an article, so that the extractor loads all that it has.
 _PAGE: Final = "<html><body><h1>One</h1><p>Two words.</p></body></html>"
 
 
+class _Without(MetaPathFinder):
+    """Says of a module that is there that it is not."""
+
+    def find_spec(
+        self, fullname: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Refuse the one, and leave all others to the next finder."""
+        if fullname == _NOT_NEEDED:
+            raise ModuleNotFoundError(f"workers of scrapy_dedup do without {fullname}", name=fullname)
+        return None
+
+
 def load() -> None:
     """Load what workers run."""
+    sys.meta_path.insert(0, _Without())
     for name in _NEEDED:
         import_module(name)
     page = parse_page(_PAGE)

@@ -26,7 +26,7 @@ from tests.service.warc_files import a_record, an_answer
 # A machine that does much else takes minutes to start Java.
 SECONDS = 900
 ROOT = Path(__file__).parents[2]
-UNWANTED = {"scrapy", "twisted", "sqlalchemy", "alembic", "scrapy_dedup.store", "scrapy_dedup.plugin"}
+UNWANTED = {"pandas", "scrapy", "twisted", "sqlalchemy", "alembic", "scrapy_dedup.store", "scrapy_dedup.plugin"}
 
 
 def lines(rows: Sequence[Any]) -> bytes:
@@ -108,7 +108,7 @@ def test_bad_records_are_told(batch: dict[str, Any], clean: dict[str, Any]) -> N
     assert [told.partition(": ")[2] for told in batch["bad"]] == [one.reason for one in clean["bad"]]
 
 
-def test_executors_import_neither_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
+def test_executors_import_neither_pandas_nor_scrapy_nor_a_database(batch: dict[str, Any]) -> None:
     assert {"scrapy_dedup.batch.steps_pages", "scrapy_dedup.batch.steps_sites"} <= set(batch["modules"])
     assert not UNWANTED & set(batch["modules"])
 
