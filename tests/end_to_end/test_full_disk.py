@@ -5,6 +5,7 @@ import random
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -219,9 +220,13 @@ def test_server_whose_disk_is_full_takes_the_rows_later(
         postgresql.execute(f"ALTER DATABASE {url.database} SET TABLESPACE small")
         project = make_project("project", **ADDON, DEDUP_DATABASE_URL=url.render_as_string(hide_password=False))
         site.when(5, disk.fill)
+        # So that the crawl does not end before there is room again: whatever its order, the others come without it.
+        is_clear = threading.Event()
+        site.server.site[f"{site.origin}/p0"] = Answer(page(0), until=is_clear)
         running = project.start("pages", "-a", f"start={site.origin}/hub", DOWNLOAD_DELAY=0.05, DEDUP_WRITE_EVERY=20)
         running.wait_for(lambda: is_told(project))
         disk.clear()
+        is_clear.set()
         crawled = running.finish()
 
         assert ids_of(crawled) == site.urls

@@ -60,7 +60,7 @@ def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
     with seen(browser, own_dashboard, config_path(own_dashboard, page), with_script=False) as shown:
         shown.page.locator(f"#{SELECTORS}").fill("main > h1\n\n.never-there")
         shown.page.get_by_role("button", name="Preview").click()
-        assert shown.page.locator("#preview .by-patterns").count() == 1
+        expect(shown.page.locator("#preview .by-patterns")).to_have_count(1)
         assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
         shown.page.get_by_role("button", name="Try on all stored pages").click()
         told = own_dashboard.json("config", "set", HARBOUR, SELECTORS, "main > h1", ".never-there", "--dry-run")

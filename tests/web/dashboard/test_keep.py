@@ -52,12 +52,12 @@ def test_what_is_kept_is_taken_back_on_the_page_of_the_domain(browser: Browser, 
         shown.page.get_by_role("button", name="Keep it").click()
         assert _kept(own_dashboard) == 1
         kept = shown.page.locator("#kept li")
-        assert kept.count() == 1
+        expect(kept).to_have_count(1)
         kept.get_by_role("link").click()
         shown.page.get_by_role("button", name="Take back").click()
 
         assert _kept(own_dashboard) == 0
-        assert shown.page.locator("#kept").count() == 0
+        expect(shown.page.locator("#kept")).to_have_count(0)
 
 
 def test_undo_in_the_message_takes_it_back(browser: Browser, own_dashboard: Dashboard) -> None:

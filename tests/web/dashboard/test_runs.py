@@ -56,7 +56,7 @@ def test_verdicts_are_links(browser: Browser, dashboard: Dashboard) -> None:
     with seen(browser, dashboard, dashboard.path("runs", run["id"])) as shown:
         shown.page.get_by_role("link", name="changed").click()
 
-        assert shown.page.locator(".changes a").count() == run["verdicts"]["changed"]
+        expect(shown.page.locator(".changes a")).to_have_count(run["verdicts"]["changed"])
         assert text_of(shown, ".tabs [aria-current]").startswith("changed")
 
 
