@@ -79,9 +79,11 @@ def _panel(points: Sequence[Point], left: float, label: str, value: Callable[[Po
         for point in points
     ]
     yield f'<polyline class="line" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)}"/>'
-    for x, y, number in places:
+    for at, (x, y, number) in enumerate(places):
         yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
-        yield f'<text class="soft" x="{x:.1f}" y="{y - 9:.1f}" text-anchor="middle">{number:.3g}</text>'
+        # Left of the first one are the axis's own numbers.
+        anchor, shift = ("middle", 0) if at else ("start", 4)
+        yield f'<text class="soft" x="{x + shift:.1f}" y="{y - 9:.1f}" text-anchor="{anchor}">{number:.3g}</text>'
 
 
 def _decades(numbers: Sequence[float]) -> tuple[int, int]:

@@ -231,7 +231,8 @@ def _print(figures: dict[str, Any]) -> None:
     by_cpu, by_wall = figures["last_tenth_to_first_by_cpu"], figures["last_tenth_to_first_by_wall"]
     print(f"last tenth to first: {by_cpu:.2f} by CPU, {by_wall:.2f} by the wall's clock (target 0.90)")
     print(f"peak {figures['peak_mb']:.0f} MB (target 600)")
-    print(f"store {figures['store_bytes_a_page']:.0f} bytes a page (target 6,000)")
+    given_up = figures["dedup"].get("dedup/store/rows_given_up", 0)
+    print(f"store {figures['store_bytes_a_page']:.0f} bytes a page (target 6,000), rows that are not in it: {given_up}")
     for name, size in figures["store_bytes_a_page_by_table"].items():
         print(f"  {name:<45} {size:>8.0f}")
 
