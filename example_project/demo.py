@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,17 +48,18 @@ def main() -> int:
     url = parser.parse_args().url.strip()
     started = time.monotonic()
     try:
-        run(url, prepare_output(), started)
+        files = prepare_output(OUTPUT)
+        run(site(url, files.cache), files, started)
     except DemoError as error:
         console.print(Text(f"make demo: {error}", style="bold red"))
         return 1
     return 0
 
 
-def run(url: str, files: "Files", started: float) -> None:
-    """Crawl twice, and show after each crawl what it brought."""
+def run(served_site: AbstractContextManager["Site"], files: "Files", started: float) -> None:
+    """Crawl a site twice, and show after each crawl what it brought."""
     ends_at = started + SECONDS_IN_ALL - SECONDS_FOR_THE_REPORTS
-    with site(url) as found:
+    with served_site as found:
         left = ends_at - time.monotonic()
         crawl(found, files, files.feed, seconds=(left - SECONDS_TO_END) / 2)
         if not files.feed.exists() or not files.feed.stat().st_size:
@@ -91,15 +92,15 @@ class Files:
         return f"DEDUP_DATABASE_URL=sqlite:///{self.store}"
 
 
-def prepare_output() -> Files:
+def prepare_output(folder: Path) -> Files:
     """Return where things go; what the last demo learned is gone, so that each shows a first crawl."""
-    files = Files(OUTPUT)
+    files = Files(folder)
     try:
         files.cache.mkdir(parents=True, exist_ok=True)
-        for old in [files.feed, files.changes, files.log, files.report, *OUTPUT.glob("dedup.db*")]:
+        for old in [files.feed, files.changes, files.log, files.report, *folder.glob("dedup.db*")]:
             old.unlink(missing_ok=True)
     except OSError as error:
-        raise DemoError(f"cannot write to {OUTPUT}: {error.strerror}") from error
+        raise DemoError(f"cannot write to {folder}: {error.strerror}") from error
     return files
 
 
@@ -113,15 +114,14 @@ class Site:
 
 
 @contextmanager
-def site(url: str) -> Iterator[Site]:
-    """Yield the site to crawl."""
+def site(url: str, cache: Path, get: Callable[[Path], list[Path]] = releases) -> Iterator[Site]:
+    """Yield the site to crawl: that of the URL, or ours, whose two releases `get` puts into the cache if it can."""
     if url:
         yield foreign_site(url)
         return
-    cache = OUTPUT / "cache"
     names = [f"the documentation of {PACKAGE} {version}" for version in VERSIONS]
     with console.status(f"Getting {names[0]} and {VERSIONS[1]}, which their source distributions carry ..."):
-        folders = releases(cache)
+        folders = get(cache)
     if is_offline := not folders:
         console.print("No network, or no package index: using the small site that ships in example_project.")
         names = ["that site", "that site as it was two weeks later"]
@@ -139,8 +139,8 @@ def site(url: str) -> Iterator[Site]:
         yield Site(f"{origin}/index.html", PAGES_OF_OURS, renew)
 
 
-def foreign_site(url: str) -> Site:
-    """Return a site on the web.
+def foreign_site(url: str, most_pages: int = PAGES_OF_A_FOREIGN_SITE) -> Site:
+    """Return a site on the web, of which both crawls together ask for so many pages.
 
     Raises:
         DemoError: this is no site's address.
@@ -148,10 +148,9 @@ def foreign_site(url: str) -> Site:
     start = url if "://" in url else f"https://{url}"
     if not is_web(start):
         raise DemoError(f"URL={url!r}: needs the address of a site, such as URL=https://example.com/")
-    pages = PAGES_OF_A_FOREIGN_SITE // 2
-    words = f"Crawling {plain(start)} twice: {PAGES_OF_A_FOREIGN_SITE} pages at most, robots.txt and delay kept."
+    words = f"Crawling {plain(start)} twice: {most_pages} pages at most, robots.txt and delay kept."
     console.print(Text(words))
-    return Site(start, pages, lambda: "Crawling the same site again.")
+    return Site(start, most_pages // 2, lambda: "Crawling the same site again.")
 
 
 def is_web(url: str) -> bool:

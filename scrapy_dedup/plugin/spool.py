@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import fields
 from io import BufferedReader, FileIO
+from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
@@ -65,11 +66,13 @@ logger = logging.getLogger(__name__)
 class Spool:
     """A list of records that is read once. The file has no name: it goes with the process."""
 
-    def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
+    def __init__(self, most_in_memory: int = _MOST_IN_MEMORY, folder: Path | None = None) -> None:
+        """Take how many records may stay in memory, and where its file is to be; None: where temporary files are."""
         self._records: list[Record] = []
         self._file: FileIO | None = None
         self._due = _IN_MEMORY
         self._most_in_memory = most_in_memory
+        self._folder = folder
         self.is_given_up = False
         """Whether the disk was full for so long that nothing is held any more: all its pages come again."""
 
@@ -85,7 +88,7 @@ class Spool:
         try:
             if self._file is None:
                 # Not buffered: what a full disk does not take must not come up later, at another write.
-                self._file = tempfile.TemporaryFile("w+b", buffering=0)  # noqa: SIM115 (it outlives this call)
+                self._file = tempfile.TemporaryFile("w+b", buffering=0, dir=self._folder)  # noqa: SIM115 (it outlives this call)
             self._to_file(self._file)
             self._due = _IN_MEMORY
         except OSError as error:

@@ -102,6 +102,7 @@ def export_cache(
     progress: Progress = lambda _pages: None,
     *,
     name_digits: int = NAME_DIGITS,
+    most_bytes: int = MAX_FILE_BYTES,
 ) -> Export:
     """Write a project's cache into a folder: a new one, an empty one, or one with an older export of the project.
 
@@ -114,6 +115,7 @@ def export_cache(
         folder: where to.
         progress: is told of pages.
         name_digits: of a URL's hash, in the names of its files.
+        most_bytes: of a file; a page that needs a larger one is left out, for it could not be read again.
 
     Raises:
         ExportError: the folder holds something else.
@@ -124,7 +126,7 @@ def export_cache(
     with Scratch() as scratch:
         write_knowledge(store, project, folder / KNOWLEDGE)
         _remember_reasons(store, project, scratch)
-        run = _Run(folder, scratch, name_digits)
+        run = _Run(folder, scratch, name_digits, most_bytes)
         with cache_index.writing(folder / INDEX) as index:
             for page in iterate_pages(store, project):
                 run.add(page, index)
@@ -191,6 +193,7 @@ class _Run:
     folder: Path
     scratch: Scratch
     digits: int
+    most_bytes: int
     pages: int = 0
     files_written: int = 0
     pages_left_out: int = 0
@@ -206,8 +209,8 @@ class _Run:
             self._leave_out(url, f"{error}; `scrapy dedup cache verify --fix` has the page done again")
             return
         content = to_bytes(held, sealed=True)
-        if len(content) > MAX_FILE_BYTES:
-            self._leave_out(url, f"its file would be larger than {MAX_FILE_BYTES:,} bytes")
+        if len(content) > self.most_bytes:
+            self._leave_out(url, f"its file would be larger than {self.most_bytes:,} bytes")
             return
         stem = self.scratch.stem(url, self.digits)
         self.scratch.put([(_written(stem), "")])

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Final
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.patterns_config import SiteConfig
@@ -17,9 +16,15 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_layouts import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
-PAGES: Final = 20
-# Pages of a rare layout are not looked for among all pages.
-_MOST_READ: Final = 2_000
+
+@dataclass(frozen=True, slots=True)
+class TrialBounds:
+    """No more than a person waits for."""
+
+    pages: int = 20
+    """That are cut."""
+    read: int = 2_000
+    """That are looked at: pages of a rare layout are not looked for among all pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,22 @@ class TemplateTrial:
 
 
 def try_template(
-    store: Store, project: ProjectStore, before: StoredTemplate, after: StoredTemplate, settings: Settings
+    store: Store,
+    project: ProjectStore,
+    before: StoredTemplate,
+    after: StoredTemplate,
+    settings: Settings,
+    bounds: TrialBounds = TrialBounds(),
 ) -> TemplateTrial:
-    """Cut stored pages of a layout by two templates, as if each were live; up to PAGES of them.
+    """Cut stored pages of a layout by two templates, as if each were live.
+
+    Args:
+        store: to read.
+        project: whose pages.
+        before: the one template.
+        after: the other.
+        settings: by which pages are cut.
+        bounds: of how many pages.
 
     Raises:
         StoreError: the store failed.
@@ -56,7 +74,7 @@ def try_template(
     pages, effects = 0, []
     with store.session(read_only=True) as session:
         for number, source in enumerate(SourceRepository(session).iterate(project.id, before.domain, bare=True)):
-            if pages == PAGES or number == _MOST_READ:
+            if pages == bounds.pages or number == bounds.read:
                 break
             html = source.content if source.field in HTML_FIELDS else None
             page = parse_page(html, parse_limits(settings)) if html is not None else None

@@ -3,7 +3,6 @@ from time import process_time
 
 import pytest
 
-from scrapy_dedup.core import places
 from scrapy_dedup.core.blocks import Block, Page, parse_page
 from scrapy_dedup.core.fingerprints import both_hashes, content_hash, text_hash
 from scrapy_dedup.core.gather import Gatherer
@@ -81,9 +80,9 @@ def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them() -> Non
     assert "Walk[" in repr(one)
 
 
-def test_places_are_forgotten_between_pages_when_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_forgotten_between_pages_when_they_are_many() -> None:
     before = parsed("<div class=known><p>x</p></div>")
-    monkeypatch.setattr(places, "_MOST_KNOWN", 1)
+    parsed("".join(f"<div class=known-{number}></div>" for number in range(17_000)))
 
     forget_many()
 

@@ -33,10 +33,8 @@ ROWS = {
 
 
 @pytest.fixture
-def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    module = import_module("demo")
-    monkeypatch.setattr(module, "OUTPUT", tmp_path / "demo-output")
-    return module
+def demo() -> Any:
+    return import_module("demo")
 
 
 @pytest.fixture
@@ -54,24 +52,23 @@ def status(url: str) -> int:
 
 
 @pytest.mark.parametrize("url", ["ftp://example.com/", "https://", "https://[broken"])
-def test_url_that_is_none_is_refused_with_an_example(demo: Any, url: str) -> None:
-    with pytest.raises(demo.DemoError, match="needs the address of a site"), demo.site(url):
+def test_url_that_is_none_is_refused_with_an_example(demo: Any, url: str, tmp_path: Path) -> None:
+    with pytest.raises(demo.DemoError, match="needs the address of a site"), demo.site(url, tmp_path):
         pass
 
 
-def test_address_without_scheme_means_https_and_both_crawls_share_the_cap(demo: Any) -> None:
-    with demo.site("example.com") as found:
+def test_address_without_scheme_means_https_and_both_crawls_share_the_cap(demo: Any, tmp_path: Path) -> None:
+    with demo.site("example.com", tmp_path) as found:
         assert (found.start, found.pages) == ("https://example.com", 100)
         assert found.renew() == "Crawling the same site again."
 
 
 def test_without_network_the_site_that_ships_here_is_used_and_said_so(
-    demo: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo, "releases", lambda _cache: [])
-    demo.prepare_output()
+    files = demo.prepare_output(tmp_path / "demo-output")
 
-    with demo.site("") as found:
+    with demo.site("", files.cache, lambda _cache: []) as found:
         origin = found.start.removesuffix("/index.html")
         assert origin.startswith("http://127.0.0.1:")
         places = [f"{origin}/{name}.html" for name in ("index", "notices", "journal/ships-biscuit")]
@@ -90,8 +87,8 @@ def test_broken_download_is_no_documentation_and_the_next_demo_tries_again(tmp_p
     assert not archive.exists()
 
 
-def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any) -> None:
-    files = demo.prepare_output()
+def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any, tmp_path: Path) -> None:
+    files = demo.prepare_output(tmp_path)
     for file in (
         files.store,
         files.feed,
@@ -101,9 +98,9 @@ def test_each_demo_starts_with_an_empty_store_and_keeps_its_download(demo: Any) 
     ):
         file.write_bytes(b"old")
 
-    demo.prepare_output()
+    demo.prepare_output(tmp_path)
 
-    assert [file.name for file in demo.OUTPUT.rglob("*") if file.is_file()] == ["site.tar.gz"]
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["site.tar.gz"]
 
 
 @pytest.mark.parametrize("made", [a_report, a_hostile_report])

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ CHANGED = {"/walks/salt-marsh.html", "/shop/bay-map.html", "/journal/index.html"
 
 
 @pytest.fixture
-def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    module = import_module("demo")
-    monkeypatch.setattr(module, "OUTPUT", tmp_path / "demo-output")
-    monkeypatch.setattr(module, "releases", lambda _cache: [])
-    return module
+def demo() -> Any:
+    return import_module("demo")
+
+
+@pytest.fixture
+def files(demo: Any, tmp_path: Path) -> Any:
+    return demo.prepare_output(tmp_path / "demo-output")
 
 
 def path(url: str) -> str:
@@ -42,10 +44,10 @@ def verdicts(files: Any) -> dict[str, set[str]]:
     return found
 
 
-def test_second_crawl_finds_what_changed_and_nothing_else(demo: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    files = demo.prepare_output()
-
-    demo.run("", files, time.monotonic())
+def test_second_crawl_finds_what_changed_and_nothing_else(
+    demo: Any, files: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    demo.run(demo.site("", files.cache, lambda _cache: []), files, time.monotonic())
 
     printed = capsys.readouterr().out
     assert "28 pages in" in printed
@@ -62,15 +64,13 @@ def test_second_crawl_finds_what_changed_and_nothing_else(demo: Any, capsys: pyt
 
 
 def test_foreign_site_is_crawled_twice_within_its_cap(
-    demo: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    demo: Any, files: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(demo, "PAGES_OF_A_FOREIGN_SITE", 20)
-    files = demo.prepare_output()
     site = tmp_path / "site"
     with import_module("demo_site").served(site) as origin:
         import_module("offline_site.build").build(site, origin)
 
-        demo.run(f"{origin}/index.html", files, time.monotonic())
+        demo.run(nullcontext(demo.foreign_site(f"{origin}/index.html", 20)), files, time.monotonic())
 
     runs = demo.dedup(files, "runs")["runs"]
     assert [run["reason"] for run in runs] == ["closespider_pagecount"] * 2
@@ -82,19 +82,15 @@ def test_foreign_site_is_crawled_twice_within_its_cap(
     assert "callbacks saved" in capsys.readouterr().out
 
 
-def test_site_that_is_gone_at_the_second_crawl_is_told(
-    demo: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_site_that_is_gone_at_the_second_crawl_is_told(demo: Any, files: Any, tmp_path: Path) -> None:
     served = import_module("demo_site").served
     shelf = [tmp_path / "site", tmp_path / "nothing"]
 
     @contextmanager
-    def vanishing(_url: str) -> Iterator[Any]:
+    def vanishing() -> Iterator[Any]:
         with served(lambda: shelf[0]) as origin:
             import_module("offline_site.build").build(shelf[0], origin)
             yield demo.Site(f"{origin}/index.html", 50, lambda: str(shelf.pop(0)))
 
-    monkeypatch.setattr(demo, "site", vanishing)
-
     with pytest.raises(demo.DemoError, match=r"no page was fetched the second time .*crawl\.log says"):
-        demo.run("", demo.prepare_output(), time.monotonic())
+        demo.run(vanishing(), files, time.monotonic())

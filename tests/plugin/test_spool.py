@@ -31,9 +31,8 @@ def test_records_come_back_in_order_and_once(times: int) -> None:
     assert list(waiting.take()) == []
 
 
-def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    waiting = Spool()
+def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path) -> None:
+    waiting = Spool(folder=tmp_path)
     for number in range(5_000):
         waiting.add([a_visit(number)])
 
@@ -43,12 +42,11 @@ def test_memory_is_bounded_and_nothing_is_left_on_the_disk(tmp_path: Path, monke
 
 
 def test_what_a_full_disk_does_not_take_stays_in_memory_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     records = EVERY_KIND * 450
     with small_disk(tmp_path / "disk", 50 * 4_096) as disk:
-        monkeypatch.setattr("tempfile.tempdir", str(disk.folder))
-        waiting = Spool()
+        waiting = Spool(folder=disk.folder)
         for start in range(0, len(records), 7):
             waiting.add(records[start : start + 7])
 
@@ -58,10 +56,9 @@ def test_what_a_full_disk_does_not_take_stays_in_memory_in_order(
     assert len(caplog.records) == 1
 
 
-def test_too_much_for_memory_and_disk_is_given_up_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_much_for_memory_and_disk_is_given_up_as_a_whole(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk", 100_000) as disk:
-        monkeypatch.setattr("tempfile.tempdir", str(disk.folder))
-        waiting = Spool(most_in_memory=1_000)
+        waiting = Spool(most_in_memory=1_000, folder=disk.folder)
         for number in range(5_000):
             waiting.add([a_visit(number)])
 

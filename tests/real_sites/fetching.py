@@ -68,9 +68,18 @@ def source_distribution(package: str, version: str) -> Callable[[Path], None]:
         wanted = ["--no-deps", "--no-binary", package, "--dest", str(packed), f"{package}=={version}"]
         _run([sys.executable, "-m", "pip", "download", *patience, *wanted], folder)
         with tarfile.open(next(packed.glob("*.tar.gz"))) as archive:
-            archive.extractall(folder, filter="data")
+            _unpack(archive, folder)
 
     return fetch
+
+
+def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write an archive's files, those that belong into the folder: `extractall` is safe since Python 3.11.4 alone."""
+    for member in archive:
+        file, path = archive.extractfile(member), (folder / member.name).resolve()
+        if file is not None and member.isfile() and path.is_relative_to(folder.resolve()):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(file.read())
 
 
 def debian_package(*names: str) -> Callable[[Path], None]:

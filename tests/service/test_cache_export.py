@@ -299,12 +299,11 @@ class TestRefusal:
 
 
 def test_a_page_whose_file_could_not_be_read_again_is_left_out(
-    store: Store, project: ProjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, project: ProjectStore, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("scrapy_dedup.service.cache_export.MAX_FILE_BYTES", 3_000)
     project.write([*a_page(1), *a_page(2, text="long " * 1_000)])
 
-    done = export_cache(store, project, tmp_path / "x")
+    done = export_cache(store, project, tmp_path / "x", most_bytes=3_000)
 
     assert (done.pages, done.pages_left_out, done.left_out[0].url) == (1, 1, a_url(2))
     assert cache_files.INDEX in files(tmp_path / "x")

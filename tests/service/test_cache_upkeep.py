@@ -87,14 +87,11 @@ class TestInvalidate:
         assert held(filled) == sorted(left)
         assert did.extractions == would.extractions == 4 - len(left)
 
-    def test_pattern_over_many_pages(
-        self, store: Store, project: ProjectStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("scrapy_dedup.service.cache_upkeep._PAGES_AT_ONCE", 3)
-        project.write(an_extraction(a_url(f"{kind}/{name}"), "c") for name in range(10) for kind in ("a", "b"))
+    def test_pattern_over_more_pages_than_are_read_at_once(self, store: Store, project: ProjectStore) -> None:
+        project.write(an_extraction(a_url(f"{kind}/{name}"), "c") for name in range(600) for kind in ("a", "b"))
 
-        assert upkeep.invalidate_pattern(store, project, "*/a/*", dry_run=False).extractions == 10
-        assert len(held(project)) == 10
+        assert upkeep.invalidate_pattern(store, project, "*/a/*", dry_run=False).extractions == 600
+        assert len(held(project)) == 600
 
     @pytest.mark.parametrize(("domain", "left"), [(DOMAIN, [OTHER]), (None, [])])
     def test_domain_or_all(self, filled: ProjectStore, domain: str | None, left: list[str]) -> None:

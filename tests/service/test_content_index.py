@@ -281,14 +281,11 @@ class TestUpdate:
         assert list(index) == []
 
 
-def test_the_index_is_read_a_part_at_a_time(
-    store: Store, project: ProjectStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_dedup.service.content_index._URLS_AT_ONCE", 7)
-    project.write([record for name in range(20) for record in a_page(name)])
+def test_the_index_is_read_a_part_at_a_time(store: Store, project: ProjectStore) -> None:
+    project.write([record for name in range(1_100) for record in a_page(name)])
     index = again(store, project)
     index.update_url_record(a_url(3), index.calculate_content_hash("x"), {})
     index.update_url_record(a_url("new"), index.calculate_content_hash("x"), {})
 
-    assert sorted(index) == sorted([*(a_url(name) for name in range(20)), a_url("new")])
-    assert len(index) == 21
+    assert sorted(index) == sorted([*(a_url(name) for name in range(1_100)), a_url("new")])
+    assert len(index) == 1_101

@@ -1,6 +1,7 @@
 import json
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from scrapy_dedup.service.template_files import (
     import_templates,
     read_templates,
 )
-from scrapy_dedup.service.template_trial import PAGES, try_template
+from scrapy_dedup.service.template_trial import TrialBounds, try_template
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_models import REST
 from scrapy_dedup.store.layout_records import TemplateRecord, to_digits
@@ -222,13 +223,11 @@ class TestTrial:
 
         assert (trial.pages, trial.effects) == (12, ())
 
-    def test_no_more_pages_are_tried_than_a_person_waits_for(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-        assert PAGES == 20
-        monkeypatch.setattr("scrapy_dedup.service.template_trial.PAGES", 5)
-        assert try_template(site.store, site.project, site.present(), site.present(), Settings()).pages == 5
+    def test_no_more_pages_are_tried_than_a_person_waits_for(self, site: Site) -> None:
+        tried = partial(try_template, site.store, site.project, site.present(), site.present(), Settings())
 
-        monkeypatch.setattr("scrapy_dedup.service.template_trial._MOST_READ", 0)
-        assert try_template(site.store, site.project, site.present(), site.present(), Settings()).pages == 0
+        assert tried(TrialBounds(pages=5)).pages == 5
+        assert tried(TrialBounds(read=0)).pages == 0
 
 
 class TestRollback:

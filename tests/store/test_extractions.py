@@ -85,16 +85,13 @@ def test_no_extractions_are_kept_when_none_are_wanted(store: Store) -> None:
     assert memos(project) == set()
 
 
-def test_all_are_iterated_over_in_the_order_of_their_keys(
-    project: ProjectStore, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_dedup.store.history._EXTRACTIONS_AT_ONCE", 7)
-    project.write([an_extraction(n) for n in range(50)])
+def test_all_are_iterated_over_in_the_order_of_their_keys(project: ProjectStore, store: Store) -> None:
+    project.write([an_extraction(n) for n in range(250)])
     store.project("other").write([an_extraction("other")])
 
     found = [extraction.memo_key for extraction in project.iterate_extractions()]
 
-    assert found == sorted(memo(n) for n in range(50))
+    assert found == sorted(memo(n) for n in range(250))
 
 
 def test_all_are_read_in_bounded_memory(project: ProjectStore) -> None:

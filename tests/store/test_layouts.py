@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.store.layout_models import REST
 from scrapy_dedup.store.layout_records import from_digits, to_digits
+from scrapy_dedup.store.layouts import ALARMS_KEPT, RUN_COUNTS_KEPT, SIGNATURES_KEPT
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_layouts import LayoutFigures, StoredSignature
 from scrapy_dedup.store.writer import ProjectStore
@@ -48,19 +49,18 @@ class TestSignatures:
         found = [(one.level, one.signature_hash) for one in project.signatures(DOMAIN)]
         assert found == [(1, LEAST), (1, MOST), (2, MOST)]
 
-    def test_the_least_recently_seen_are_forgotten(
-        self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("scrapy_dedup.store.layouts.SIGNATURES_KEPT", 10)
-        project.write(a_signature(number, at=a_time(number)) for number in range(10))
-        project.write([a_signature(0, at=a_time(20)), *(a_signature(number, level=2) for number in range(10))])
-        assert len(project.signatures(DOMAIN)) == 20
+    def test_the_least_recently_seen_are_forgotten(self, project: ProjectStore) -> None:
+        most = SIGNATURES_KEPT
+        project.write(a_signature(number, at=a_time(number)) for number in range(most))
+        project.write([a_signature(0, at=a_time(2 * most)), *(a_signature(number, level=2) for number in range(most))])
+        assert len(project.signatures(DOMAIN)) == 2 * most
 
-        project.write([a_signature(10, at=a_time(10))])
+        project.write([a_signature(most, at=a_time(most))])
 
         kept = [one.signature_hash for one in project.signatures(DOMAIN) if one.level == 1]
-        assert kept == [0, *range(3, 11)]
-        assert len(project.signatures(DOMAIN)) == 19
+        assert most * 0.8 < len(kept) < most
+        assert kept == [0, *range(most + 2 - len(kept), most + 1)]
+        assert len(project.signatures(DOMAIN)) == len(kept) + most
 
 
 class TestFigures:
@@ -116,13 +116,17 @@ class TestFigures:
         nothing_met = LayoutFigures(DOMAIN, 7, 0, 0, None, None, (), None, layout.template)
         assert layout == nothing_met
 
-    def test_the_oldest_counts_are_forgotten(self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scrapy_dedup.store.layouts.RUN_COUNTS_KEPT", 10)
-        for number in range(12):
-            project.write([a_layout_count(layout=number), a_layout_count(domain="other", layout=number // 6)])
+    def test_the_oldest_counts_are_forgotten(self, project: ProjectStore) -> None:
+        most = RUN_COUNTS_KEPT
+        project.write([a_layout_count(domain="other", layout=number) for number in range(2)])
+        project.write([a_layout_count(layout=number) for number in range(most)])
+        assert len(project.layouts(DOMAIN)) == most
 
-        # Nine are left of eleven, and one came after them.
-        assert [one.layout for one in project.layouts(DOMAIN)] == list(range(2, 12))
+        project.write([a_layout_count(layout=most)])
+
+        kept = [one.layout for one in project.layouts(DOMAIN)]
+        assert most * 0.8 < len(kept) < most
+        assert kept == list(range(most + 1 - len(kept), most + 1))
         assert len(project.layouts("other")) == 2
 
 
@@ -162,12 +166,13 @@ class TestAlarms:
 
         assert project.alarms() == once
 
-    def test_the_oldest_are_forgotten(self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("scrapy_dedup.store.layouts.ALARMS_KEPT", 10)
+    def test_the_oldest_are_forgotten(self, project: ProjectStore) -> None:
+        project.write(an_alarm(layout=number, raised_at=a_time(number)) for number in range(ALARMS_KEPT + 1))
 
-        project.write(an_alarm(layout=number, raised_at=a_time(number)) for number in range(11))
-
-        assert [one.layout for one in project.alarms()] == list(range(10, 1, -1))
+        kept = [one.layout for one in project.alarms()]
+        assert kept[0] == ALARMS_KEPT
+        assert kept == list(range(ALARMS_KEPT, ALARMS_KEPT - len(kept), -1))
+        assert ALARMS_KEPT * 0.8 < len(kept) < ALARMS_KEPT
 
 
 def test_projects_do_not_share_what_they_know_of_layouts(store: Store, project: ProjectStore) -> None:

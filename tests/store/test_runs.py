@@ -99,17 +99,14 @@ def test_how_a_run_ended_is_kept(project: ProjectStore) -> None:
     }
 
 
-def test_finished_documents_of_a_run_are_told_from_others(
-    project: ProjectStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("scrapy_dedup.store.writer._KEYS_AT_ONCE", 7)
+def test_finished_documents_of_a_run_are_told_from_others(project: ProjectStore) -> None:
     before = begin(project, jobdir=None)
     project.write([a_document("before")])
     run = begin(project)
-    project.write(a_document(name, status="completed" if name % 3 else "processing") for name in range(60))
+    project.write(a_document(name, status="completed" if name % 3 else "processing") for name in range(8_000))
     project.write([a_document("failed", status="failed")])
 
-    assert sorted(project.finished_keys(run.id)) == sorted(a_key(name) for name in range(60) if name % 3)
+    assert sorted(project.finished_keys(run.id)) == sorted(a_key(name) for name in range(8_000) if name % 3)
     assert list(project.finished_keys(before.id)) == [a_key("before")]
     assert list(project.finished_keys(uuid.uuid4())) == []
 

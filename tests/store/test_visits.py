@@ -44,24 +44,23 @@ def test_a_visit_written_twice_is_one_visit(store: Store, project: ProjectStore,
     assert all((change.visit.run_id is not None) is in_run for change in project.changes(NOON))
 
 
-def test_visits_of_a_run_come_in_the_order_of_time(project: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scrapy_dedup.store.writer._KEYS_AT_ONCE", 3)
+def test_visits_of_a_run_come_in_the_order_of_time(project: ProjectStore) -> None:
+    """More of them than are read at once."""
     before = begin(project)
     project.write([a_visit("before")])
     run = begin(project, 1)
-    project.write([a_visit(name, at=a_time(name % 4)) for name in range(20)])
+    project.write([a_visit(name, at=a_time(name % 4)) for name in range(5_100)])
 
     found = [(visit.at, visit.page_key) for visit in project.visits_of_run(run.id)]
 
-    assert found == sorted((a_time(name % 4), a_key(name)) for name in range(20))
+    assert found == sorted((a_time(name % 4), a_key(name)) for name in range(5_100))
     assert [visit.page_key for visit in project.visits_of_run(before.id)] == [a_key("before")]
     assert list(project.visits_of_run(uuid.uuid4())) == []
 
 
 class TestChanges:
     @pytest.fixture(autouse=True)
-    def runs(self, project: ProjectStore, monkeypatch: pytest.MonkeyPatch) -> list[Run]:
-        monkeypatch.setattr("scrapy_dedup.store.writer._KEYS_AT_ONCE", 2)
+    def runs(self, project: ProjectStore) -> list[Run]:
         project.write([a_document(name) for name in "abc"])
         first = begin(project, 0)
         project.write([a_visit(name, at=a_time(1)) for name in "abc"])
@@ -81,6 +80,13 @@ class TestChanges:
         found = [(change.visit.page_key, change.visit.verdict) for change in project.changes(a_time(3))]
 
         assert found == [(a_key("a"), "changed"), (a_key("c"), "removed"), (a_key("e"), "new")]
+
+    def test_more_than_are_read_at_once(self, project: ProjectStore) -> None:
+        project.write([a_visit(name, at=a_time(6 + name % 4)) for name in range(1_100)])
+
+        found = [(change.visit.at, change.visit.page_key) for change in project.changes(a_time(6))]
+        assert len(found) == len(set(found)) == 1_100
+        assert [at for at, _ in found] == sorted(at for at, _ in found)
 
     def test_since_a_run_began(self, project: ProjectStore, runs: list[Run]) -> None:
         assert len(list(project.changes(runs[0].id))) == 6
