@@ -140,7 +140,7 @@ class LeftPages:
         """Wait for a moment where others have pages under way, which may become ours; say whether they have."""
         if self._silent_since is None:
             try:
-                if not await run_in_thread(self._crawl.store.others_at_work, self._claimant):
+                if not await run_in_thread(self._crawl.store.under_way_elsewhere, self._claimant):
                     return False
             except StoreError as error:
                 self._note_silence(error)

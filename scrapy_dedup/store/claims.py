@@ -36,7 +36,7 @@ from scrapy_dedup.store.claim_records import (
     LeftPage,
     Wanted,
 )
-from scrapy_dedup.store.shared_models import Claim, RunWorker
+from scrapy_dedup.store.shared_models import IS_PENDING, Claim, RunWorker
 from scrapy_dedup.store.upserts import chunks, insert_into, table_of
 from scrapy_dedup.store.workers import living
 
@@ -284,11 +284,15 @@ def _was_in_hands(claimant: Claimant) -> ColumnElement[bool]:
     return and_(Claim.state == int(ClaimState.PENDING), Claim.worker_id.in_(workers))
 
 
-def others_at_work(connection: Connection, claimant: Claimant) -> bool:
-    """Return whether another living worker has pages under way."""
-    pending = (Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE), Claim.state == 0)
-    alive = Claim.worker_id.in_(living(claimant.run_id).where(RunWorker.id != claimant.worker_id))
-    return bool(connection.scalar(select(exists(select(Claim.key).where(*pending, alive)))))
+def under_way_elsewhere(connection: Connection, claimant: Claimant) -> bool:
+    """Return whether others have pages under way, or had when they died.
+
+    Not of the living alone: who dies after a look at what the dead left is neither in that nor alive.
+    """
+    pending = (Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE), IS_PENDING)
+    return bool(
+        connection.scalar(select(exists(select(Claim.key).where(*pending, Claim.worker_id != claimant.worker_id))))
+    )
 
 
 def forget(connection: Connection, run_id: uuid.UUID, limit: int) -> int:

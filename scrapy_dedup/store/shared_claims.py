@@ -53,10 +53,10 @@ class SharedClaims(CrawledDomains):
         with self._database.transaction(write=True) as connection:
             return claims.left_by_the_dead(connection, claimant, limit)
 
-    def others_at_work(self, claimant: Claimant) -> bool:
-        """Return whether another living worker has pages under way."""
+    def under_way_elsewhere(self, claimant: Claimant) -> bool:
+        """Return whether others have pages under way, or had when they died."""
         with self._database.transaction() as connection:
-            return claims.others_at_work(connection, claimant)
+            return claims.under_way_elsewhere(connection, claimant)
 
     def forget_claims(self, run_id: uuid.UUID) -> int:
         """Delete the claims of a run that is over, in parts; return how many they were."""

@@ -228,14 +228,25 @@ def test_pages_of_the_dead_are_let_go_where_their_requests_come_by_another_way(s
 def test_a_worker_waits_for_pages_under_way_and_for_nothing_else(store: Store) -> None:
     first, second = a_worker(store), a_worker(store)
     claimed(first, Wanted(Kind.TEXT, a_key(), a_key()))
-    assert not second.others_at_work(who(second))
+    assert not second.under_way_elsewhere(who(second))
 
     claimed(first, a_page())
-    assert second.others_at_work(who(second))
-    assert not first.others_at_work(who(first))
+    assert second.under_way_elsewhere(who(second))
+    assert not first.under_way_elsewhere(who(first))
 
     first.rest_claims(who(first))
-    assert not second.others_at_work(who(second))
+    assert not second.under_way_elsewhere(who(second))
+
+
+def test_a_worker_stays_for_pages_of_one_that_died_after_the_dead_were_asked_about(store: Store) -> None:
+    first, second = a_worker(store), a_worker(store)
+    claimed(first, a_page())
+    assert left(second) == []
+    die(first)
+
+    assert second.under_way_elsewhere(who(second))
+    assert len(left(second)) == 1
+    assert not second.under_way_elsewhere(who(second))
 
 
 def test_released_claim_is_free_for_the_next(store: Store) -> None:
