@@ -34,6 +34,9 @@ _CLOSE_SECONDS: Final = 10
 _WORLD: Final = "look"
 # How Playwright's messages say that a page or the browser has ended; its class for it is the same as for closing.
 _ENDINGS: Final = ("has been closed", "crashed", "Connection closed", "disconnected")
+# And how Chromium's say that a document made way for another while it was asked.
+_GONE: Final = ("Cannot find context", "context was destroyed", "No frame", "navigated or closed")
+_MOST_DOCUMENTS: Final = 5
 _DRAWING_URL: Final = "http://drawing.invalid/"
 
 _T = TypeVar("_T")
@@ -137,7 +140,17 @@ class _Tab:
             raise _EndedError(NotShownReason.TIMEOUT, f"not loaded after {seconds:g} s") from error
 
     async def ask(self, expression: str, seconds: float) -> Any:
-        """Return the value of an expression, in a world of its own where the page's scripts change nothing."""
+        """Return the value of an expression; of the document that is there, where one made way for another."""
+        for _ in range(_MOST_DOCUMENTS):
+            try:
+                return await self._ask(expression, seconds)
+            except Error as error:
+                if not any(word in str(error) for word in _GONE):
+                    raise
+        raise _EndedError(NotShownReason.LED_AWAY, f"the page leads elsewhere again and again: {self.page.url[:200]!r}")
+
+    async def _ask(self, expression: str, seconds: float) -> Any:
+        """Ask in a world of its own, where the page's scripts change nothing."""
         tree = await self._session.send("Page.getFrameTree")
         frame = tree["frameTree"]["frame"]["id"]
         world = await self._session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": _WORLD})
