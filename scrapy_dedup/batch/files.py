@@ -170,10 +170,10 @@ def _asked(problem: str, call: Callable[..., Any], *given: Any) -> Any:
     try:
         return call(*given)
     except Exception as error:
-        raise BatchError(f"{problem}: {_words_of(error)}") from error
+        raise BatchError(f"{problem}: {_java_words(error)}") from error
 
 
-def _words_of(error: Exception) -> str:
+def _java_words(error: Exception) -> str:
     """Return what Java says; the first of more lines is that it says something."""
     first, *more = str(error).splitlines() or [type(error).__name__]
     return (more or [first])[0].lstrip(": ")[:300]

@@ -97,7 +97,7 @@ def started(master: str | None, conf: Mapping[str, str]) -> Iterator["SparkSessi
             yield session
         except Exception as error:
             if type(error).__module__.startswith(("pyspark.", "py4j.")):
-                raise BatchError(f"Spark failed: {_words_of(error)}") from error
+                raise BatchError(f"Spark failed: {_spark_words(error)}") from error
             raise
         finally:
             session.stop()
@@ -120,11 +120,11 @@ def _begun(builder: Any, master: str | None, conf: Mapping[str, str]) -> "SparkS
     try:
         session: SparkSession = builder.getOrCreate()
     except Exception as error:
-        raise BatchError(f"Spark does not start with --master {master}: {_words_of(error)}") from error
+        raise BatchError(f"Spark does not start with --master {master}: {_spark_words(error)}") from error
     return session
 
 
-def _words_of(error: Exception) -> str:
+def _spark_words(error: Exception) -> str:
     """Return what Spark says: how it begins, and what it was caused by."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines[1:] if line.startswith("Caused by:")]
