@@ -285,14 +285,11 @@ def _was_in_hands(claimant: Claimant) -> ColumnElement[bool]:
 
 
 def under_way_elsewhere(connection: Connection, claimant: Claimant) -> bool:
-    """Return whether others have pages under way, or had when they died.
-
-    Not of the living alone: who dies after a look at what the dead left is neither in that nor alive.
-    """
-    pending = (Claim.run_id == claimant.run_id, Claim.kind == int(Kind.PAGE), IS_PENDING)
-    return bool(
-        connection.scalar(select(exists(select(Claim.key).where(*pending, Claim.worker_id != claimant.worker_id))))
-    )
+    """Return whether others have pages under way, or had when they died."""
+    # Not the living alone: who dies after a look at what the dead left is neither in that nor alive.
+    others = (Claim.run_id == claimant.run_id, Claim.worker_id != claimant.worker_id)
+    pending = select(Claim.key).where(*others, Claim.kind == int(Kind.PAGE), IS_PENDING)
+    return bool(connection.scalar(select(exists(pending))))
 
 
 def forget(connection: Connection, run_id: uuid.UUID, limit: int) -> int:
