@@ -83,7 +83,9 @@ def _panel(points: Sequence[Point], left: float, label: str, value: Callable[[Po
         yield f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
         # Left of the first one are the axis's own numbers.
         anchor, shift = ("middle", 0) if at else ("start", 4)
-        yield f'<text class="soft" x="{x + shift:.1f}" y="{y - 9:.1f}" text-anchor="{anchor}">{number:.3g}</text>'
+        # Above the highest ones stands what the panel shows.
+        of_number = y + 18 if y < _TOP + 20 else y - 9
+        yield f'<text class="soft" x="{x + shift:.1f}" y="{of_number:.1f}" text-anchor="{anchor}">{number:.3g}</text>'
 
 
 def _decades(numbers: Sequence[float]) -> tuple[int, int]:
