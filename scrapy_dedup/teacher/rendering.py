@@ -147,6 +147,7 @@ class _Tab:
             except Error as error:
                 if not any(word in str(error) for word in _GONE):
                     raise
+                await asyncio.sleep(_EVERY_SECONDS)
         raise _EndedError(NotShownReason.LED_AWAY, f"the page leads elsewhere again and again: {self.page.url[:200]!r}")
 
     async def _ask(self, expression: str, seconds: float) -> Any:
