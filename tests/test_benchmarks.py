@@ -1,5 +1,7 @@
 """The figures of docs/benchmarks.md are those of benchmarks/results."""
 
+import mmap
+import re
 import subprocess
 import sys
 import time
@@ -137,3 +139,18 @@ def is_running(state: Path) -> bool:
 @pytest.mark.parametrize("code", [0, 3])
 def test_benchmark_that_ends_in_time_says_how(code: int) -> None:
     assert run_within([sys.executable, "-c", f"raise SystemExit({code})"], 60) == code
+
+
+def test_a_file_is_held_in_memory_until_it_is_gone(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    path.write_bytes(bytes(1_000_000))
+    command = [sys.executable, "-m", "benchmarks.held_file", str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        held = int(process.stdout.readline())
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        path.unlink()
+
+        assert process.wait(60) == 0
+    assert 1_000_000 - mmap.PAGESIZE < held <= 1_000_000
+    assert int(re.findall(r"VmLck:\s+(\d+) kB", status)[0]) * 1024 == held
