@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.heartbeat import Heartbeat
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
     from scrapy_dedup.plugin.items import PageItem
-    from scrapy_dedup.plugin.leased_filter import LeasedDupeFilter
-    from scrapy_dedup.plugin.leased_queue import LeasedQueue
+    from scrapy_dedup.plugin.leased_queue import LeasedDupeFilter, LeasedQueue
     from scrapy_dedup.plugin.replay import is_replayed
     from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
     from scrapy_dedup.plugin.runtime import acknowledge
@@ -34,7 +33,7 @@ _HOMES = {
     "DuplicateItem": "item_pipeline",
     "Fingerprinter": "fingerprinter",
     "Heartbeat": "heartbeat",
-    "LeasedDupeFilter": "leased_filter",
+    "LeasedDupeFilter": "leased_queue",
     "LeasedQueue": "leased_queue",
     "PageItem": "items",
     "ResilienceExtension": "resilience_extension",

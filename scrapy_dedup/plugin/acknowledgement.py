@@ -13,15 +13,13 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem
 from scrapy_dedup.plugin.items import REPORT, url_of
-from scrapy_dedup.plugin.lending import Lending
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.replay import forget
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
-from scrapy_dedup.service.claims import done_records, failed_records
-from scrapy_dedup.service.commits import Stay, commit
+from scrapy_dedup.service.commits import Stay, commit, failed_fetch
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
@@ -171,8 +169,8 @@ class Acknowledgement:
 
     def settle(self, visit: Visit) -> None:
         """Write down that a page is done, when its callback has ended and all of its items have left."""
-        if visit.failed and visit.claims and not visit.items:
-            self._crawl.rows += failed_records(visit.claims)
+        if visit.failed and not visit.items:
+            self._note_met(visit)
         if visit.items or visit.failed or (visit.from_spider and not visit.callback_ended):
             return
         drafts = [draft for draft in visit.drafts if draft.duplicate is None]
@@ -187,10 +185,18 @@ class Acknowledgement:
             if visit.judgement is None and not visit.is_error_page:
                 self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
             visit.noted = True
-        if visit.confidences or visit.lease or visit.claims:
+        if visit.confidences or visit.lease:
             self._when_safe(visit, [])
         # A response and its selector hold each other, so that a visit stays until garbage is collected.
         visit.parsed = None
+
+    def _note_met(self, visit: Visit) -> None:
+        """Note for the last worker of the run that a page is not missing: nobody else knows that it was met."""
+        is_shared = self._crawl.run.worker is not None and visit.settings.enabled
+        if is_shared and not visit.noted and visit.page_key not in self._crawl.owners:
+            visit.noted = True
+            at = datetime.now(UTC)
+            self._crawl.rows.append(failed_fetch(visit.url, visit.page_key, visit.domain, visit.http_status, at))
 
     def _as_duplicate(self, visit: Visit) -> list[Draft]:
         """Return a page of which all items were dropped, as far as it is to be remembered."""
@@ -246,7 +252,7 @@ class Acknowledgement:
 
     def _when_safe(self, visit: Visit, records: list[Record]) -> None:
         confidences, visit.confidences = visit.confidences, []
-        records = [*records, *confidences, *done_records(visit.claims)]
+        records = [*records, *confidences]
         if token := self.lending.take(visit):
             records.append(LeaseRecord(token))
         waits = True
@@ -273,6 +279,8 @@ class Acknowledgement:
         for visit in self._visits.all():
             self._visits.forget_items(visit)
             self.settle(visit)
+            if not visit.callback_ended:
+                self._note_met(visit)
         for draft in self._loose.values():
             self._complete_loose(draft, set())
         self._loose.clear()
@@ -292,8 +300,64 @@ class Acknowledgement:
     def _complete_loose(self, draft: Draft, feeds: set[Any]) -> None:
         at_once, when_safe = self._crawl.completed(draft, datetime.now(UTC))
         self._crawl.rows += at_once
-        self._safety.put([*when_safe, *done_records(draft.claims)], feeds, self._write)
+        self._safety.put(when_safe, feeds, self._write)
 
     def _write(self, records: list[Record]) -> None:
         self._crawl.rows += records
         self._writer.if_due()
+
+
+class Lending:
+    """Pages whose requests a shared queue lent: which are done, and which of these wait until they are safe.
+
+    It follows a token from the response that it came with to the moment at which its page's rows are written.
+    """
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, Visit] = {}
+        self._noted: dict[str, bool] = {}
+        """Of pages that are done: whether that waits for more than to be written."""
+
+    def __len__(self) -> int:
+        """Return how many are followed."""
+        return len(self._under_way) + len(self._noted)
+
+    def begin(self, visit: Visit) -> None:
+        """Note a response; one that took another's place has its request, too."""
+        if visit.lease:
+            self._under_way[visit.lease] = visit
+
+    def take(self, visit: Visit) -> str:
+        """Return the token of a page that is done, once; else an empty one."""
+        if not (visit.lease and visit.callback_ended and self._under_way.get(visit.lease) is visit):
+            return ""
+        token, visit.lease = visit.lease, ""
+        del self._under_way[token]
+        return token
+
+    def note(self, token: str, *, waits: bool) -> None:
+        """Note that a page's rows are on their way, or wait for a feed or the user's word."""
+        if token:
+            self._noted[token] = waits
+
+    def gives_back(self, token: str) -> bool:
+        """Say of a request with which Scrapy has done whether its page's rows come, or are on their way."""
+        if token in self._noted:
+            return True
+        visit = self._under_way.get(token)
+        if visit is None:
+            return False
+        if visit.failed or not visit.callback_ended:
+            # Nothing more comes of it: the page does not count as seen.
+            del self._under_way[token]
+            return False
+        return True
+
+    def waits(self, token: str) -> bool:
+        """Say whether a page waits until its items are safe."""
+        return self._noted.get(token, False)
+
+    def forget(self, tokens: list[str]) -> None:
+        """Forget requests that were given back."""
+        for token in tokens:
+            self._noted.pop(token, None)

@@ -138,11 +138,6 @@ class Departures:
             logger.warning("Which pages are missing cannot be found out; this run does not count for them: %s", error)
             return Departed()
 
-    def doubted(self, why: str) -> None:
-        """Tell that a run that is over does not count for pages that it did not find."""
-        self._count("removed/not_known", 1)
-        logger.warning("Which pages are missing is not known, and this run does not count for them: %s", why)
-
     def persist(self) -> None:
         """Write which pages a finished run did not find; blocks, for the end of a run."""
         departed = self._find()

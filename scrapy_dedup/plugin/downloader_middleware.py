@@ -10,7 +10,6 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.plugin.claimed_requests import TakenByOther
 from scrapy_dedup.plugin.domain_guard import RefusedDomain
 from scrapy_dedup.plugin.marks import CONDITIONAL, asked_whole, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
@@ -18,7 +17,6 @@ from scrapy_dedup.plugin.recrawl import NOT_MODIFIED, Recrawl
 from scrapy_dedup.plugin.rendering import Rendering
 from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.sharing import SharedWork
 from scrapy_dedup.service.run_pages import Names
 from scrapy_dedup.settings import Settings
 
@@ -69,8 +67,6 @@ class DedupDownloaderMiddleware:
                 self._count_repeated(request)
             else:
                 self._drop_repeated(request)
-        if self._runtime.shared is not None:
-            await self._claim(request, self._runtime.shared)
         try:
             return await self._recrawl.before(request, settings)
         except Exception as error:  # noqa: BLE001 - whatever fails in there, the page is asked for
@@ -126,28 +122,15 @@ class DedupDownloaderMiddleware:
         if self._runtime.resilience is not None:
             # A redirect to a domain that is not asked ends what led there, too.
             self._runtime.resilience.ended(request)
-        if self._runtime.shared is not None and not isinstance(exception, _Repeated | TakenByOther):
-            self._runtime.shared.requests.gave_nothing(request)
-        if not isinstance(exception, _Repeated | RefusedDomain | TakenByOther) and self._settings(request) is not None:
+        if not isinstance(exception, _Repeated | RefusedDomain) and self._settings(request) is not None:
             self._runtime.registry.met(extract_domain(request.url, self._runtime.settings.domain_scope))
             self._recrawl.gave_nothing(request)
-
-    async def _claim(self, request: Request, shared: SharedWork) -> None:
-        """Drop a request for a page that another worker of the run has."""
-        try:
-            await shared.requests.before(request)
-        except TakenByOther:
-            self._runtime.count("url/dropped")
-            self._runtime.note_redirects(redirected_from(request), request.url)
-            raise
 
     def _drop_repeated(self, request: Request) -> None:
         key = page_key(request.url, self._runtime.rules)
         if self._fetched.has(key, callback_name(request).encode()) or self._was_requested(key, request):
             self._runtime.count("url/dropped")
             self._runtime.note_redirects(redirected_from(request), request.url)
-            if self._runtime.shared is not None:
-                self._runtime.shared.requests.led_to_known(request)
             raise _Repeated("dedup: this page was fetched in this run")
 
     def _count_repeated(self, request: Request) -> None:

@@ -65,12 +65,11 @@ class StoreDupeFilter(RFPDupeFilter):
         settings = runtime.settings
         job = job_of(self._crawler.settings)
         self._lasts = job is not None
-        run = runtime.crawl.run
         with told():
             self._table = SeenTable.open(
                 runtime.crawl.store,
                 database_url(settings),
-                scope_name(job=job, run=run.id, worker=run.worker),
+                scope_name(job=job, run=runtime.crawl.run.id),
                 timeout=settings.database_timeout,
             )
             self.seen = SeenUrls(self._table, settings.seen_capacity)

@@ -5,7 +5,6 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any, Self
 
 from itemadapter import ItemAdapter
@@ -17,7 +16,6 @@ from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.plugin.alias_check import AliasCheck
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
-from scrapy_dedup.plugin.claim_check import ClaimCheck
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
 from scrapy_dedup.plugin.likeness_check import LikenessCheck
@@ -51,9 +49,7 @@ class DedupPipeline:
         self._intake = Intake(self._runtime)
         self._fields = Fields()
         self._aliases = AliasCheck(self._runtime)
-        shared = self._runtime.shared
-        self._claims = ClaimCheck(shared.claims, self._runtime.crawl.aliases) if shared is not None else None
-        self._likeness = LikenessCheck(self._runtime, self._claims)
+        self._likeness = LikenessCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
         self._turns: dict[str, DeferredLock] = {}
         """Of domains that are just met."""
@@ -117,9 +113,7 @@ class DedupPipeline:
                 self._note_shadow(draft, duplicate)
             elif duplicate is not None:
                 self._drop(brought, duplicate.layer, duplicate)
-        if self._claims is not None and not runtime.crawl.keeps(draft):
-            await self._claim(brought, learner, self._claims, compares=compares)
-        await self._likeness.check(draft, brought.visit, settings)
+        await self._likeness.check(draft, settings)
         comparison = draft.comparison
         if comparison is not None and comparison.dropped and comparison.same is not None:
             same = comparison.same
@@ -143,13 +137,6 @@ class DedupPipeline:
         elif brought.settings.acts(layer):
             reason = "redirect to a page of this run" if visit.redirected_from else "page of this run"
             self._drop(brought, layer, Duplicate(reason, key))
-
-    async def _claim(self, brought: Brought, learner: Learner | None, claims: ClaimCheck, *, compares: bool) -> None:
-        """Drop an item whose page another worker of the run gives."""
-        agrees = partial(self._aliases.agrees, brought.draft, learner=learner)
-        duplicate = await claims.page(brought, self._aliases.sketch_of, agrees, compares=compares)
-        if duplicate is not None:
-            self._drop(brought, duplicate.layer, duplicate)
 
     def _note_shadow(self, draft: Draft, duplicate: Duplicate | None) -> None:
         """Write down that a page would have been dropped; it goes out as if nobody had looked."""

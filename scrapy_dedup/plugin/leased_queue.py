@@ -1,27 +1,33 @@
-"""The queue of several workers in Redis: SCHEDULER_QUEUE_CLASS = "scrapy_dedup.LeasedQueue" for scrapy-redis.
+"""The queue of several workers in Redis, and its duplicate filter, for scrapy-redis.
 
 Its own queues lose what a worker had in flight when it is killed. Here a request that is popped is lent: it is
-forgotten when its page's items are safe, and comes back when its worker dies.
+forgotten when its page's items are safe, and comes back when its worker dies. Its own filter has fingerprints of its
+own, and notes a URL before its request is queued.
 """
 
 import logging
 import uuid
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
+from redis.exceptions import RedisError
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.leased_requests import LeasedRequests
 from scrapy_dedup.plugin.leased_server import LeasedServer
-from scrapy_dedup.plugin.leased_warnings import warn_of_losses
 from scrapy_dedup.plugin.leased_work import LeasedWork
 from scrapy_dedup.plugin.marks import LEASE, is_known_component
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.runtime import Runtime
+
+# Nine of ten links stand on every page. Two generations of so many fingerprints take 12 MB at most.
+_REMEMBERED = 50_000
+_FILTERS = ("scrapy_dedup.LeasedDupeFilter", "scrapy_dedup.plugin.leased_queue.LeasedDupeFilter")
 
 logger = logging.getLogger(__name__)
 
@@ -35,19 +41,16 @@ class LeasedQueue:
     goes on, with what is left in it.
     """
 
-    brings_back = True
-    """What a dead worker had comes out of it again: nobody else need ask for it."""
-
-    def __init__(self, server: Any, spider: Spider, key: str, serializer: Any = None) -> None:
-        """Take what scrapy-redis gives a queue; *serializer* is ours where SCHEDULER_SERIALIZER is not set."""
+    def __init__(self, server: Any, spider: Spider, key: str, serializer: Any = None) -> None:  # noqa: ARG002 - part of scrapy-redis' form
         crawler = spider.crawler
         settings, runtime = settings_of(crawler), Runtime.of_open(crawler)
-        run = runtime.crawl.run if runtime is not None and settings.shared_job else None
-        name = key if run is None else f"{key}:{run.id}"
-        worker = str((run.worker if run is not None else None) or uuid.uuid4())
+        run = runtime.crawl.run if runtime is not None else None
+        is_shared = run is not None and run.worker is not None
+        name = f"{key}:{run.id}" if run is not None and is_shared else key
+        worker = str(run.worker if run is not None and is_shared else uuid.uuid4())
         self._crawler = crawler
         self._server = LeasedServer(server, name, worker, settings.shared_lease)
-        self._requests = LeasedRequests(spider, serializer)
+        self._requests = LeasedRequests(spider)
         self._work = LeasedWork(crawler, self._server, settings.shared_lease)
         self._own: list[tuple[int, int, Request]] = []
         """Requests that no other worker could read."""
@@ -57,7 +60,7 @@ class LeasedQueue:
         self.filters = False
         """Our filter is in use, which leaves it to the queue to note what is seen."""
         _queues[crawler] = self
-        warn_of_losses(crawler.settings, settings, server)
+        _warn_of_losses(crawler, server)
 
     @classmethod
     def of(cls, crawler: Crawler) -> "LeasedQueue | None":
@@ -131,3 +134,86 @@ class LeasedQueue:
 
     def _count(self, what: str) -> None:
         self._crawler.stats.inc_value(f"dedup/queue/{what}")
+
+
+class LeasedDupeFilter(BaseDupeFilter):
+    """Asks by the crawl's own fingerprints; the queue notes them in the step in which it takes a request."""
+
+    def __init__(self, queue: LeasedQueue, spider: Spider) -> None:
+        self._queue = queue
+        self._spider = spider
+        self._recent: set[bytes] = set()
+        self._older: set[bytes] = set()
+        """What was asked for is queued, and stays seen."""
+        queue.filters = True
+
+    @classmethod
+    def from_spider(cls, spider: Spider) -> Self:
+        """Make it, as scrapy-redis does once its queue is there.
+
+        Raises:
+            DedupError: the queue is another one.
+        """
+        queue = LeasedQueue.of(spider.crawler)
+        if queue is None:
+            raise DedupError(
+                "DUPEFILTER_CLASS='scrapy_dedup.LeasedDupeFilter': needs SCHEDULER = 'scrapy_redis.scheduler.Scheduler'"
+                " and SCHEDULER_QUEUE_CLASS = 'scrapy_dedup.LeasedQueue'"
+            )
+        return cls(queue, spider)
+
+    def request_seen(self, request: Request) -> bool:
+        """Say whether a request was queued before."""
+        fingerprint = self._queue.fingerprint(request)
+        if fingerprint in self._recent or fingerprint in self._older:
+            return True
+        seen = self._queue.is_seen(request)
+        self._recent.add(fingerprint)
+        if len(self._recent) >= _REMEMBERED:
+            self._older, self._recent = self._recent, set()
+        return seen
+
+    def log(self, request: Request, spider: Spider) -> None:  # noqa: ARG002 - Scrapy's signature
+        """Count a request that is dropped."""
+        self._spider.crawler.stats.inc_value("dupefilter/filtered")
+
+    def clear(self) -> None:
+        """Forget what was asked for; the queue forgets the rest."""
+        self._recent.clear()
+        self._older.clear()
+
+
+def _warn_of_losses(crawler: Crawler, client: Any) -> None:
+    """Warn of settings with which several workers lose requests, with the line to write instead."""
+    if not crawler.settings.getbool("SCHEDULER_PERSIST"):
+        logger.warning("A crawl that is stopped empties its queue. Write SCHEDULER_PERSIST = True")
+    given = crawler.settings.get("DUPEFILTER_CLASS")
+    path = given if isinstance(given, str) else f"{given.__module__}.{given.__qualname__}"
+    if path not in _FILTERS:
+        logger.warning(
+            "With DUPEFILTER_CLASS = %r a URL is noted before its request is queued: a worker that is killed in between"
+            " loses it. Write DUPEFILTER_CLASS = %r",
+            path,
+            _FILTERS[0],
+        )
+    if not settings_of(crawler).shared_job:
+        logger.warning(
+            "The queue is shared, and the store does not know of it: each worker is a run of its own."
+            " Write DEDUP_SHARED_JOB = 'a name for this crawl'"
+        )
+    _warn_of_eviction(client)
+
+
+def _warn_of_eviction(client: Any) -> None:
+    """Warn of a server that throws keys away when its memory is full."""
+    try:
+        memory = client.info("memory")
+    except RedisError:
+        return
+    policy = str(memory.get("maxmemory_policy", "noeviction"))
+    if memory.get("maxmemory") and policy != "noeviction":
+        logger.warning(
+            "Redis throws keys away when its memory is full (maxmemory-policy %s), queues among them."
+            " Write maxmemory-policy noeviction",
+            policy,
+        )

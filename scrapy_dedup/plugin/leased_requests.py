@@ -1,5 +1,6 @@
-"""Requests as other workers read them, and back."""
+"""Requests as other workers read them, and back: as JSON, never as pickle."""
 
+import json
 import sys
 from hashlib import blake2b
 from typing import Any
@@ -8,20 +9,25 @@ from scrapy import Request, Spider
 from scrapy.utils.request import request_from_dict
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin import leased_json
+from scrapy_dedup.core.keeping import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.plugin.leased_server import Wanted
 from scrapy_dedup.plugin.marks import LEASE, callback_name
 
 # What a plain request has where nothing else was said; Scrapy makes it again.
 _PLAIN: dict[str, Any] = {"method": "GET", "encoding": "utf-8"}
+# A request has at most a form's body; what is larger belongs in a file or a table that the request names.
+_LIMITS = KeepLimits(depth=50, values=100_000, characters=4_000_000)
+
+
+class UnwritableRequestError(DedupError, ValueError):
+    """A request has no form that another process can read."""
 
 
 class LeasedRequests:
-    """Of one spider. *serializer* has `dumps` and `loads`, as scrapy-redis asks for."""
+    """Of one spider."""
 
-    def __init__(self, spider: Spider, serializer: Any = None) -> None:
+    def __init__(self, spider: Spider) -> None:
         self._spider = spider
-        self._serializer = serializer if serializer is not None else leased_json
         self._names: dict[Any, str] = {}
         # Whoever reads its first requests from Redis has each of them alone.
         self._all_start_alike = not hasattr(spider, "redis_key")
@@ -36,8 +42,7 @@ class LeasedRequests:
         Raises:
             ValueError: something in it cannot be written, its callback is no method of the spider among them.
         """
-        body = self._serializer.dumps(self._written(request))
-        body = body.encode() if isinstance(body, str) else body
+        body = _dumps(self._written(request))
         fingerprint = mark = identity = b""
         is_filtered = filters and not request.dont_filter
         is_start = bool(request.meta.get("is_start_request")) and request.dont_filter
@@ -61,7 +66,7 @@ class LeasedRequests:
             DedupError: it is damaged, or the spider has no such callback.
         """
         try:
-            written = self._serializer.loads(body)
+            written = _loads(body)
             _check_class(written.get("_class"), self._spider)
             return request_from_dict(written, spider=self._spider)
         except (ValueError, TypeError, LookupError, AttributeError) as error:
@@ -118,3 +123,35 @@ def _check_class(path: object, spider: Spider) -> None:
     kind = getattr(known, name, None)
     if not (isinstance(kind, type) and issubclass(kind, Request)):
         raise ValueError(f"{path} is no class of requests in this crawl")  # noqa: TRY004 - a text is wrong, not its type
+
+
+def _dumps(written: dict[str, Any]) -> bytes:
+    """Return a request's dict as JSON: bytes, dates, tuples and sets come back as they were.
+
+    Raises:
+        UnwritableRequestError: something in it has no such form.
+    """
+    kept = {name: encode(value, _LIMITS) for name, value in written.items()}
+    for name, value in kept.items():
+        if isinstance(value, Unkeepable):
+            way_out = "use texts, numbers, lists and dicts" if value.reason == "type" else "keep it elsewhere"
+            raise UnwritableRequestError(
+                f"{written.get('url', '')!s:.200}: its {name} cannot be shared with other workers"
+                f" ({value.reason}: {value.detail}); {way_out}"
+            )
+    return json.dumps(kept, separators=(",", ":")).encode()
+
+
+def _loads(text: bytes | str) -> dict[str, Any]:
+    """Return a request's dict.
+
+    Raises:
+        DedupError: it is not what `_dumps` wrote.
+    """
+    try:
+        kept = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DedupError(f"a request in the queue is damaged: {text[:80]!r}") from error
+    if not isinstance(kept, dict):
+        raise DedupError(f"a request in the queue is damaged: {text[:80]!r}")
+    return {name: decode(value) for name, value in kept.items()}

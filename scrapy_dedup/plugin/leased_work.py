@@ -239,7 +239,7 @@ class LeasedWork:
         self.look()
 
     async def end(self) -> int:
-        """Give back what is done, put back what is not, and return how much that is.
+        """Give back what is done, put back what is not, and return how much is not safe, here or with others.
 
         Called when all that could be written is; a server that is away is waited for, as long as a worker may be
         silent.
@@ -251,9 +251,10 @@ class LeasedWork:
             if loop.running:
                 loop.stop()
         until = time.monotonic() + self._lease.total_seconds()
-        while (back := self._left()) is None and time.monotonic() < until:
+        while (left := self._left()) is None and time.monotonic() < until:
             await run_in_thread(time.sleep, _PAUSE_SECONDS)
-        if back is None:
+        back, held = left or (0, 0)
+        if left is None:
             logger.error("The queue's server is away: what this worker had comes back when its lease is over")
         if self._unsent:
             self._count("unsent", len(self._unsent))
@@ -265,15 +266,15 @@ class LeasedWork:
                 " of this job, ask for them again",
                 back,
             )
-        return back or len(self._unsent)
+        return back + held + len(self._unsent)
 
-    def _left(self) -> int | None:
-        """Leave the queue; None while the server is away."""
+    def _left(self) -> tuple[int, int] | None:
+        """Leave the queue; return what went back and what others hold, None while the server is away."""
         self.look()
         if self._unsent:
             return None
-        back: int | None = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
-        return back
+        left: tuple[int, int] | None = self.tried(lambda: self._server.leave(finished=self._reason == "finished"))
+        return left
 
     def _count(self, what: str, n: int = 1) -> None:
         self._crawler.stats.inc_value(f"dedup/queue/{what}", n)

@@ -1,32 +1,38 @@
 """Whether another page stands for one, and which of its chunks others hold."""
 
+import time
 from datetime import UTC, datetime
-from functools import partial
+from typing import Final
 
-from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.asyncio import call_later, run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
-from scrapy_dedup.plugin.claim_check import Asks, ClaimCheck
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.chunking import makes_chunks
+from scrapy_dedup.service.claims import claims_of, waits_for_title, with_holders
 from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
 from scrapy_dedup.service.start_check import keeping_all
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.claims import Lost
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.page_records import ClaimKey
+
+# Between two questions to a store that is away, or that does not know yet what another worker gives.
+_PAUSE_SECONDS: Final = 0.3
 
 
 class LikenessCheck:
     """The layers `title`, `duplicate`, `near_duplicate`, `chunk` and `language`. In doubt a page stays."""
 
-    def __init__(self, runtime: Runtime, claims: ClaimCheck | None) -> None:
-        """Take what knows the other workers of the run, if there are any."""
+    def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._claims = claims
+        self._is_shared = runtime.crawl.run.worker is not None
 
-    async def check(self, draft: Draft, visit: Visit | None, settings: Settings) -> None:
+    async def check(self, draft: Draft, settings: Settings) -> None:
         """Find out what becomes of a page beside the others; its comparison tells."""
         if self._runtime.crawl.keeps(draft):
             settings = keeping_all(settings)
@@ -36,18 +42,47 @@ class LikenessCheck:
             facts, found = await run_in_thread(self._look, draft, settings)
             if found is None:
                 self._runtime.count("store/errors")
-            await self._compare(draft, visit, facts, found or Found(), settings)
+            await self._compare(draft, facts, found or Found(), settings)
 
-    async def _compare(self, draft: Draft, visit: Visit | None, facts: Facts, found: Found, settings: Settings) -> None:
-        if self._claims is not None:
-            again = partial(self._look_again, facts, found, settings)
-            drops = partial(would_drop, self._runtime.crawl.others, facts, settings=settings)
-            found = await self._claims.texts(draft, visit, facts, found, Asks(again, drops), settings)
+    async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:
+        crawl = self._runtime.crawl
+        if self._is_shared and not would_drop(crawl.others, facts, found, settings):
+            found = await self._claimed(draft, facts, found, settings)
         # All items of a page share its fate; while this one waited, another may have decided it.
         if draft.comparison is None:
-            self._runtime.crawl.compare(draft, facts, found, settings, datetime.now(UTC))
-            if self._claims is not None:
-                self._claims.release(draft, visit)
+            crawl.compare(draft, facts, found, settings, datetime.now(UTC))
+
+    async def _claimed(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> Found:
+        """Claim a page's title and text; return what is known of them, with what other workers of the run have."""
+        claims = claims_of(facts, found, settings)
+        if not claims:
+            return found
+        began = time.monotonic()
+        draft.claims = claims
+        lost = await self._claim(facts.page_key, claims, began)
+        while waits_for_title(facts, found, lost, settings) and not self._has_lease_passed(began):
+            await _pause()
+            found = await self._look_again(facts, found, settings)
+            lost = await self._claim(facts.page_key, claims, began)
+        self._runtime.count("claims/asked", len(claims))
+        self._runtime.count("claims/lost", len(lost))
+        self._runtime.count("claims/waited_seconds", time.monotonic() - began)
+        return with_holders(found, facts, lost, settings)
+
+    async def _claim(self, page_key: bytes, claims: list[ClaimKey], began: float) -> Lost:
+        """Return what others have; a store that is away is asked again, for a lease at most: nothing is lost."""
+        while True:
+            try:
+                return await run_in_thread(self._runtime.crawl.store.claim, page_key, claims)
+            except StoreError:
+                self._runtime.count("store/errors")
+            if self._has_lease_passed(began):
+                self._runtime.count("claims/given_up", len(claims))
+                return {}
+            await _pause()
+
+    def _has_lease_passed(self, began: float) -> bool:
+        return time.monotonic() - began > self._runtime.settings.shared_lease.total_seconds()
 
     async def _look_again(self, facts: Facts, before: Found, settings: Settings) -> Found:
         try:
@@ -63,3 +98,9 @@ class LikenessCheck:
             return facts, crawl.others.ask(facts, settings)
         except StoreError:
             return facts, None
+
+
+async def _pause() -> None:
+    waited: Deferred[None] = Deferred()
+    call_later(_PAUSE_SECONDS, waited.callback, None)
+    await maybe_deferred_to_future(waited)

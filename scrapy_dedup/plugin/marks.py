@@ -21,9 +21,7 @@ LINEAGE = "dedup_lineage"
 """By which kinds of URLs a request was come by, for traps."""
 LEASE = "dedup_lease"
 """The token by which a request of a shared queue is given back."""
-CLAIM = "dedup_claim"
-"""Its URL, and the claim under which a dead worker had it."""
-OURS = frozenset({CLAIM, LEASE, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
+OURS = frozenset({LEASE, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
 # Scrapy sets dont_filter together with these, and we with the last.
 _FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
 

@@ -1,11 +1,21 @@
 """What a user should know before the first request."""
 
 import logging
-from typing import Any
+from typing import Any, Final
 
 from scrapy.settings import BaseSettings
+from scrapy.utils.misc import load_object
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import Settings
+
+_SCHEDULER: Final = "scrapy_redis.scheduler.Scheduler"
+_QUEUE: Final = "scrapy_dedup.plugin.leased_queue.LeasedQueue"
+_LINES: Final = f"""    SCHEDULER = "{_SCHEDULER}"
+    SCHEDULER_QUEUE_CLASS = "scrapy_dedup.LeasedQueue"
+    DUPEFILTER_CLASS = "scrapy_dedup.LeasedDupeFilter"
+    SCHEDULER_PERSIST = True
+    REDIS_URL = "redis://HOST:6379/0\""""
 
 logger = logging.getLogger(__name__)
 
@@ -24,14 +34,27 @@ def tell_of_partial_feeds(settings: Settings, scrapy_settings: BaseSettings, *, 
         )
 
 
-def tell_of_lossy_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:
-    """Warn where several workers share a queue that loses what one of them has in its hands when it is killed."""
-    if not settings.shared_job or not str(scrapy_settings.get("SCHEDULER", "")).startswith("scrapy_redis."):
+def check_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:
+    """Refuse workers of one crawl that have no queue in common: each would fetch the whole site.
+
+    Raises:
+        DedupError: the queue is another one; the message has the lines that add it.
+    """
+    if not settings.shared_job:
         return
-    given = scrapy_settings.get("SCHEDULER_QUEUE_CLASS")
-    name = given if isinstance(given, str) else getattr(given, "__name__", "")
-    if name.rpartition(".")[2] != "LeasedQueue":
-        logger.warning(
-            "The queue loses what a worker has in its hands when it is killed."
-            " Write SCHEDULER_QUEUE_CLASS = 'scrapy_dedup.LeasedQueue'"
-        )
+    for name, needed in (("SCHEDULER", _SCHEDULER), ("SCHEDULER_QUEUE_CLASS", _QUEUE)):
+        if needed not in _classes(scrapy_settings.get(name)):
+            raise DedupError(
+                f"DEDUP_SHARED_JOB={settings.shared_job!r}: its workers need one queue, and"
+                f" {name}={scrapy_settings.get(name)!r} gives them none. Install scrapy_dedup[redis], and write"
+                f" with the address of your Redis server:\n{_LINES}"
+            )
+
+
+def _classes(component: Any) -> set[str]:
+    """Return the names of a class and of those that it is made from; none where it cannot be imported."""
+    try:
+        found = load_object(component) if component is not None else object
+    except ModuleNotFoundError:
+        return set()
+    return {f"{one.__module__}.{one.__qualname__}" for one in getattr(found, "__mro__", ())}

@@ -83,20 +83,11 @@ class RunEnd:
     def _end(self, *, complete: bool) -> None:
         """End the run, unless other workers go on with it; a second time changes nothing."""
         ending = self.state.leave()
-        if ending.is_last and ending.doubt is not None:
-            self.departures.doubted(ending.doubt)
         # What could not be noted would count as missing.
-        elif ending.is_last and ending.status == "finished" and complete and not self.writer.has_given_up:
+        if ending.is_last and ending.status == "finished" and complete and not self.writer.has_given_up:
             self.departures.persist()
         self.registry.settle()
         if ending.is_last:
             self.state.end(ending.status)
         if ending.is_last and ending.status == "finished":
-            self._forget_claims()
-
-    def _forget_claims(self) -> None:
-        """Delete what the workers claimed; one that was given up and is only slow still needs it, and `gc` comes."""
-        store, run = self.crawl.store, self.crawl.run
-        workers = store.workers_of([run.id]).get(run.id, ()) if run.worker is not None else ()
-        if workers and all(worker.status != "lost" for worker in workers):
-            store.forget_claims(run.id)
+            self.crawl.store.forget_claims(self.crawl.run.id)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -13,7 +12,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
-from scrapy_dedup.plugin.notices import tell_of_lossy_queue, tell_of_partial_feeds
+from scrapy_dedup.plugin.notices import tell_of_partial_feeds
 from scrapy_dedup.service.crawl import Count, Crawl
 from scrapy_dedup.service.departures import INCOMPLETE
 from scrapy_dedup.service.ledger import ELAPSED
@@ -41,7 +40,6 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     check_sites(project, settings)
     spider = crawler.spider.name if crawler.spider else crawler.spidercls.name
     tell_of_partial_feeds(settings, crawler.settings, has_history=project.has_pages())
-    tell_of_lossy_queue(settings, crawler.settings)
     run = project.begin_run(
         spider=spider,
         jobdir=job_of(crawler.settings),
@@ -50,13 +48,14 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
         lease=settings.shared_lease,
     )
     crawl = Crawl(project, run, settings, count)
-    # Of several workers, claims say what is done: there may be a million pages, and others add to them.
+    # Of several workers, their queue says what is done: there may be a million pages, and others add to them.
     if run.resumed and run.worker is None:
         crawl.take_over(rules)
-    if run.killed:
+    if run.killed and run.worker is None:
         forget_broken_queues(crawler.settings)
-        where = "in this JOBDIR was" if run.worker is None else f"of job {settings.shared_job!r}: all workers were"
-        logger.warning("The last crawl %s killed: pages are fetched again, and dropped where items are safe", where)
+        logger.warning(
+            "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
+        )
     return crawl
 
 
@@ -71,19 +70,15 @@ class RunState:
         self.reason = "shutdown"
         """Why it ended."""
         self._loop: Any = None
-        self._shares_queue = False
         self.incomplete: Callable[[], list[str]] = list
         """Gives the domains of which this crawl did not see all that there is to see."""
 
     def opened(self) -> None:
-        """Begin to tell how the run stands, and look, now that there is one, where requests wait."""
+        """Begin to tell how the run stands."""
         # So that a worker is heard three times before it counts as dead.
         every = min(REPORT_SECONDS, self._crawl.store.lease.total_seconds() / 3)
         self._loop = create_looping_call(self.tell)
         self._loop.start(every, now=False)
-        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
-        # Scrapy's own keeps them to itself; of another nobody else can say.
-        self._shares_queue = type(scheduler) is not Scheduler
 
     def tell(self) -> None:
         """Begin to say how it stands, unless the last time is still on its way."""
@@ -121,7 +116,6 @@ class RunState:
             reason=self.reason,
             stats=self._stats(),
             finished_at=datetime.now(UTC),
-            shares_queue=self._shares_queue,
         )
 
     def end(self, status: RunStatus) -> None:

@@ -24,6 +24,7 @@ from scrapy_dedup.plugin.domain_registry import DomainRegistry
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.full_disk import writer_of
 from scrapy_dedup.plugin.marks import redirected_from
+from scrapy_dedup.plugin.notices import check_queue
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
@@ -31,7 +32,6 @@ from scrapy_dedup.plugin.resilience import Resilience
 from scrapy_dedup.plugin.run_end import RunEnd
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run
 from scrapy_dedup.plugin.safety import Safety
-from scrapy_dedup.plugin.sharing import SharedWork
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.store_address import database_url
@@ -61,6 +61,7 @@ class Runtime:
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self.crawler = crawler
         check_settings(settings)
+        check_queue(settings, crawler.settings)
         self.settings = settings
         self.rules = crawl_rules(settings)
         self.limits = parse_limits(settings)
@@ -69,7 +70,6 @@ class Runtime:
         self.store = Store.open(database_url(settings), timeout=settings.database_timeout)
         self.crawl = begin_run(crawler, self.store, settings, self.rules, self.count)
         self.state = RunState(crawler, self.crawl)
-        self.shared = SharedWork.of(crawler, self.crawl, self.rules)
         self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
         self.registry = DomainRegistry(self.crawl, settings, self.count)
         self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
@@ -145,8 +145,6 @@ class Runtime:
         self.departures.watch(self.met)
         self.stale.watch(self.met)
         self.teaching.watch()
-        if self.shared is not None:
-            self.shared.watch(self.writer.catch_up)
         self.done.removal_of = self.departures.records_of
         self.done.judged = self.registry.judged
         self._every(TICK_SECONDS, self._tick)
@@ -176,8 +174,6 @@ class Runtime:
     def _tick(self) -> None:
         self.done.settle_gone()
         self.teaching.begin()
-        if self.shared is not None:
-            self.shared.claims.tick()
         if not self._ended and self.writer.takes_more:
             self.crawl.rows += islice(self.safety.released(), ROWS_AT_ONCE)
         if len(self.lot):
@@ -190,7 +186,7 @@ class Runtime:
 
     def _has_lost_some(self) -> bool:
         """Say whether something that was seen, or was to be seen, is not known any more."""
-        return self.writer.has_given_up or (self.shared is not None and self.shared.lost_some)
+        return self.writer.has_given_up or bool(self.crawler.stats.get_value("dedup/queue/given_up"))
 
     # Addresses.
 

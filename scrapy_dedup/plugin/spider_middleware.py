@@ -30,7 +30,9 @@ class DedupSpiderMiddleware:
         self._runtime = Runtime.of(crawler)
         self._crawler = crawler
         self._repeated = RepeatedLinks(crawler)
-        self._readmits = self._runtime.crawl.run.killed
+        run = self._runtime.crawl.run
+        # A queue that several workers share notes a URL in the step in which its request is queued.
+        self._readmits = run.killed and run.worker is None
         self._readmitted = Names()
 
     @classmethod
@@ -47,8 +49,6 @@ class DedupSpiderMiddleware:
                     continue
                 if self._runtime.resilience is not None:
                     self._runtime.resilience.starts(output)
-                if self._runtime.shared is not None:
-                    self._runtime.shared.requests.note(output, is_first=True)
                 yield self._readmit(output) if self._readmits else output
             else:
                 yield output
@@ -60,15 +60,15 @@ class DedupSpiderMiddleware:
         try:
             async for output in result:
                 if (passed := self._passed(output, visit, outlet, response)) is not None:
-                    yield self._noted(passed)
+                    yield passed
             for item in outlet.stored_items():
                 yield self._attached(item, visit)
             request = self._canonical_request(response, visit) if visit is not None else None
             if request is not None and self._is_asked(request):
                 outlet.passes_request(request)
-                yield self._noted(self._readmit(request) if self._readmits else request)
+                yield self._readmit(request) if self._readmits else request
             for further in self._further(response, visit, outlet):
-                yield self._noted(further)
+                yield further
         except BaseException:
             if visit is not None:
                 visit.failed = True
@@ -99,12 +99,6 @@ class DedupSpiderMiddleware:
         if self._repeated.holds(output):
             outlet.repeated += 1
             return None
-        return output
-
-    def _noted(self, output: Any) -> Any:
-        """Return what goes on; of a request other workers of a shared run may have to know."""
-        if self._runtime.shared is not None and isinstance(output, Request):
-            self._runtime.shared.requests.note(output)
         return output
 
     def _is_asked(self, request: Request) -> bool:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
-from scrapy_dedup.store.claim_records import ClaimDoneRecord, done_from, done_values
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.page_records import (
     ChunksRecord,
@@ -49,7 +48,6 @@ _HELD = (
 # Those with values in values: to a list of plain ones, and back.
 _NESTED: dict[str, tuple[Callable[[Any], list[Any]], Callable[..., Record]]] = {
     ChunksRecord.__name__: (chunks_values, chunks_from),
-    ClaimDoneRecord.__name__: (done_values, done_from),
     SignatureRecord.__name__: (signature_values, signature_from),
 }
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in _HELD}

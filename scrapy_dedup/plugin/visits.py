@@ -24,7 +24,6 @@ from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.service.pdf_reading import Unread
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.claim_records import ClaimKey
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 
 
@@ -73,8 +72,6 @@ class Visit:
     """Items that passed all pipelines."""
     confidences: list[ConfidenceRecord] = field(default_factory=list)
     """How good these were; to be written with the page."""
-    claims: dict[ClaimKey, bytes] = field(default_factory=dict)
-    """What the page has of what the workers of a shared run claim, and the page that holds it."""
     lease: str = ""
     """By which its request is given back to a shared queue; empty once that is on its way."""
 

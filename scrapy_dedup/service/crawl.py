@@ -9,7 +9,7 @@ from scrapy_dedup.core.canonical import Address
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.aliases import Aliases
-from scrapy_dedup.service.claims import failed_records
+from scrapy_dedup.service.claims import not_needed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
@@ -28,6 +28,7 @@ from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teaching import PagesToShow, PageToShow
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import TemplateRecord
+from scrapy_dedup.store.page_records import ReleaseRecord
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CrawledUrlRecord,
@@ -165,6 +166,7 @@ class Crawl:
         self.rows += comparison.records(settings, at)
         for name, number in comparison.counts().items():
             self.count(name, number)
+        self.rows += not_needed(draft.page_key, draft.claims, comparison)
 
     def emit(self, draft: Draft, at: datetime) -> None:
         """Note that a page goes out: its document is in work."""
@@ -207,7 +209,7 @@ class Crawl:
         self.rows.append(self._document(draft, "failed", at, error))
         if draft.comparison is not None:
             self.rows.append(withdraw(self.others, draft.page_key, self.settings))
-        self.rows += failed_records(draft.claims)
+        self.rows += [ReleaseRecord(claim, draft.page_key) for claim in draft.claims]
 
     def _document(
         self, draft: Draft, status: Literal["processing", "completed", "failed"], at: datetime, error: str | None = None

@@ -1,5 +1,6 @@
 """A page on its way through the layers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,7 +13,7 @@ from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.service.site_cleaning import SiteCut
-from scrapy_dedup.store.claim_records import ClaimKey
+from scrapy_dedup.store.page_records import ClaimKey
 from scrapy_dedup.store.records import BARE, PDF, Field, Method, SourceRecord
 
 
@@ -60,10 +61,8 @@ class Draft:
     """Its chunks left as items of their own."""
     bare: bool = False
     """The page gave no item."""
-    claims: dict[ClaimKey, bytes] = field(default_factory=dict)
-    """What it has of what the workers of a shared run claim, where its visit is not known."""
-    claimed: bool = False
-    """It claimed the page under which it goes out, for its first item."""
+    claims: Sequence[ClaimKey] = ()
+    """What it claimed, in a run that several workers share."""
     judgement: Judgement | None = None
     """What the visit comes to that brought it."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from scrapy_dedup.settings.parsers import SWITCH, boolean, choice, integer, seconds, setting, text
+from scrapy_dedup.settings.parsers import choice, integer, seconds, setting, text
 from scrapy_dedup.settings.serving import ServingSettings
 
 
@@ -15,16 +15,8 @@ class SharingSettings(ServingSettings):
     shared_job: str = setting(
         "",
         text,
-        "Crawlers that name the same job are workers of one run: of a page that two of them meet, one has it."
-        " Empty: each crawl is a run of its own.",
-    )
-    strict_shared: bool = setting(
-        False,
-        boolean,
-        "Workers claim pages, titles, texts and chunks before they fetch or emit, and wait until the store has written"
-        " it; else they wait only to read who has a page, and two that meet the same page within one write"
-        " (DEDUP_WRITE_EVERY) may both give it.",
-        allowed=SWITCH,
+        "Crawlers that name the same job are workers of one run, and take their requests from one queue in Redis"
+        " (`scrapy_dedup.LeasedQueue`). Empty: each crawl is a run of its own.",
     )
     shared_lease: timedelta = setting(
         timedelta(seconds=60),

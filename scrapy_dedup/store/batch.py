@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from scrapy_dedup.store.claim_records import ClaimBatch, ClaimChange, ClaimDoneRecord, ClaimRecord, ClaimReleasedRecord
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_batch import LayoutBatch
 from scrapy_dedup.store.layout_records import LayoutKnowledge
 from scrapy_dedup.store.page_batch import PageBatch
-from scrapy_dedup.store.page_records import ChunksRecord, ForgetRecord, PageKnowledge
+from scrapy_dedup.store.page_records import ChunksRecord, ForgetRecord, PageKnowledge, ReleaseRecord
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CleanedRecord,
@@ -71,7 +70,7 @@ class Batch:
     confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
     layouts: LayoutBatch = field(default_factory=LayoutBatch)
     pages: PageBatch = field(default_factory=PageBatch)
-    claims: ClaimBatch = field(default_factory=ClaimBatch)
+    released: list[ReleaseRecord] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return any(getattr(self, part.name) for part in fields(self))
@@ -113,14 +112,14 @@ class Batch:
 
     def add_knowledge(
         self,
-        record: LayoutKnowledge | PageKnowledge | ClaimChange,
+        record: LayoutKnowledge | PageKnowledge | ReleaseRecord,
         project_id: uuid.UUID,
         run_id: uuid.UUID | None,
         packer: Packer,
     ) -> None:
-        """Add what a record says of layouts, of what pages have in common, or of claims."""
-        if isinstance(record, ClaimRecord | ClaimDoneRecord | ClaimReleasedRecord):
-            self.claims.add(record)
+        """Add what a record says of layouts, or of what pages have in common, or might have."""
+        if isinstance(record, ReleaseRecord):
+            self.released.append(record)
         elif isinstance(record, SignatureRecord | ChunksRecord | ForgetRecord):
             self.pages.add(record)
         else:

@@ -7,12 +7,15 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from scrapy_dedup.store import lookups, runs, shared_runs, workers
+from scrapy_dedup.store import claims, lookups, runs, workers
+from scrapy_dedup.store.claims import Claimant, Lost
 from scrapy_dedup.store.domain_runs import CrawledDomains
+from scrapy_dedup.store.page_records import ClaimKey
 from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.stored import Ending, Run, StoredRun, StoredWorker
 
 LEASE: Final = timedelta(seconds=60)
+_FORGOTTEN_AT_ONCE: Final = 5_000
 
 
 class CrawlRuns(CrawledDomains):
@@ -71,7 +74,6 @@ class CrawlRuns(CrawledDomains):
         reason: str | None,
         stats: Mapping[str, Any],
         finished_at: datetime,
-        shares_queue: bool = False,
     ) -> Ending:
         """Note how this worker ended, and say what that means for the run; one of its own ends with it.
 
@@ -81,7 +83,6 @@ class CrawlRuns(CrawledDomains):
             reason: why it ended.
             stats: what it counted.
             finished_at: now.
-            shares_queue: what another worker left undone came back to the queue that this one has emptied.
         """
         worker = self.run.worker if self.run else None
         if worker is None:
@@ -91,9 +92,8 @@ class CrawlRuns(CrawledDomains):
             workers.leave(connection, worker, status=status, reason=reason, stats=stats, finished_at=finished_at)
             workers.bury(connection, run_id)
             all_of_it = workers.of_runs(connection, self.id, [run_id])
-            abandoned = workers.is_abandoned(connection, run_id)
             runs.report(connection, run_id, workers.stats_of(all_of_it), finished_at)
-        return shared_runs.judge_end(all_of_it, worker, abandoned=abandoned, shares_queue=shares_queue)
+        return workers.judge_end(all_of_it, worker)
 
     def end_run(
         self,
@@ -110,6 +110,34 @@ class CrawlRuns(CrawledDomains):
             if shared:
                 stats = workers.stats_of(workers.of_runs(connection, self.id, [run_id]))
             runs.end(connection, run_id, status=status, reason=reason, stats=stats, finished_at=finished_at)
+
+    @property
+    def claimant(self) -> Claimant | None:
+        """Who claims here; None in a run that is not shared."""
+        if self.run is None or self.run.worker is None:
+            return None
+        return Claimant(self.id, self.run.id, self.run.worker)
+
+    def claim(self, owner: bytes, keys: Collection[ClaimKey]) -> Lost:
+        """Claim a title and a text for a page; return what of them another worker of the run has."""
+        claimant = self.claimant
+        if claimant is None:
+            return {}
+        with self._database.transaction(write=True) as connection:
+            return claims.claim(connection, claimant, owner, keys)
+
+    def forget_claims(self, run_id: uuid.UUID) -> None:
+        """Delete the claims of a run that is over, in parts.
+
+        Not those of a run that gave up a worker: one that is only slow needs them still, and `gc` comes.
+        """
+        workers_of_it = self.workers_of([run_id]).get(run_id, ())
+        if not workers_of_it or any(worker.status == "lost" for worker in workers_of_it):
+            return
+        forgotten = _FORGOTTEN_AT_ONCE
+        while forgotten == _FORGOTTEN_AT_ONCE:
+            with self._database.transaction(write=True) as connection:
+                forgotten = claims.forget(connection, run_id, _FORGOTTEN_AT_ONCE)
 
     def last_runs(self, limit: int = 10) -> list[StoredRun]:
         """Return the runs that began last, newest first."""

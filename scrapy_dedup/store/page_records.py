@@ -1,7 +1,8 @@
 """What callers hand to the store of a page's chunks, and of all by which other pages are compared with it."""
 
 from dataclasses import astuple, dataclass, fields
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple
 
 from scrapy_dedup.core.kept_chunks import GIVEN, HOLDING, ChunkState, StoredChunk
 from scrapy_dedup.core.neardup import Sketch
@@ -12,8 +13,11 @@ __all__ = [
     "HOLDING",
     "ChunkState",
     "ChunksRecord",
+    "ClaimKey",
+    "ClaimKind",
     "ForgetRecord",
     "PageKnowledge",
+    "ReleaseRecord",
     "StoredChunk",
     "Twin",
     "chunks_from",
@@ -46,6 +50,28 @@ class ForgetRecord:
 
     page_key: bytes
     most_holders: int = 1
+
+
+class ClaimKind(IntEnum):
+    """What a page claims before it goes out, in a run that several workers share."""
+
+    TITLE = 1
+    TEXT = 2
+
+
+class ClaimKey(NamedTuple):
+    """By what a claim is known within a run; *key* has 16 bytes."""
+
+    kind: ClaimKind
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRecord:
+    """What a page claimed is free again; without effect on what another page has."""
+
+    claim: ClaimKey
+    owner: bytes
 
 
 PageKnowledge = SignatureRecord | ChunksRecord | ForgetRecord

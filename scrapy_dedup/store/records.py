@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-from scrapy_dedup.store.claim_records import ClaimChange
 from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_records import LayoutKnowledge
-from scrapy_dedup.store.page_records import PageKnowledge
+from scrapy_dedup.store.page_records import PageKnowledge, ReleaseRecord
 
 Method = Literal["template", "html", "text"]
 Field = Literal["html", "content", "item_html", "bare", "pdf"]
@@ -292,6 +291,6 @@ Record = (
     | ConfidenceRecord
     | LayoutKnowledge
     | PageKnowledge
-    | ClaimChange
+    | ReleaseRecord
     | LeaseRecord
 )

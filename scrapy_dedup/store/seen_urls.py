@@ -207,17 +207,14 @@ def _impatient(url: URL) -> URL:
     return url.update_query_dict({"tcp_user_timeout": str(2 * _PATIENCE_MILLISECONDS)})
 
 
-def scope_name(*, job: str | None, run: uuid.UUID, worker: uuid.UUID | None) -> str:
-    """Return the name of a queue: that of its JOBDIR; else it lives and dies with this process.
+def scope_name(*, job: str | None, run: uuid.UUID) -> str:
+    """Return the name of a queue: that of its JOBDIR; else it lives and dies with its run.
 
     Args:
         job: the JOBDIR's name, None without one.
         run: that the process belongs to.
-        worker: the process among those that share the run.
     """
-    if job is not None:
-        return f"job {job}"
-    return f"run {run}" if worker is None else f"worker {worker}"
+    return f"job {job}" if job is not None else f"run {run}"
 
 
 def scopes(connection: Connection, project_id: uuid.UUID) -> list[tuple[int, str, datetime]]:

@@ -4,14 +4,11 @@ import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, LargeBinary, SmallInteger, String, UniqueConstraint, false, text
+from sqlalchemy import JSON, ForeignKey, Index, SmallInteger, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from scrapy_dedup.store.base import Base, of_project
 from scrapy_dedup.store.columns import Key, RowNumber
-
-# Said in the words of the index below, or SQLite would not use it.
-IS_PENDING = text("state = 0")
 
 
 class RunWorker(Base):
@@ -35,14 +32,10 @@ class RunWorker(Base):
 
 
 class Claim(Base):
-    """What one worker of a run has taken on, so that no other does: a page, a text, a title, a chunk."""
+    """A title or a text that a page of one worker of a run has, so that no other worker gives it."""
 
     __tablename__ = "claims"
-    __table_args__ = (
-        # What a dead worker left.
-        Index("ix_claims_pending", "run_id", "worker_id", sqlite_where=IS_PENDING),
-        Index("ix_claims_project", "project_id"),
-    )
+    __table_args__ = (Index("ix_claims_project", "project_id"),)
 
     run_id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
     kind: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
@@ -51,14 +44,6 @@ class Claim(Base):
     worker_id: Mapped[uuid.UUID]
     # The page that holds it.
     owner: Mapped[bytes] = mapped_column(Key)
-    # 0 pending, 1 done.
-    state: Mapped[int] = mapped_column(SmallInteger, default=0)
-    # Packed JSON: what another worker has to ask for, should this one die.
-    request: Mapped[bytes | None] = mapped_column(LargeBinary)
-    # How many workers died with it in their hands.
-    deaths: Mapped[int] = mapped_column(SmallInteger, default=0, server_default="0")
-    # It was given to a worker because another had died of it.
-    handed_out: Mapped[bool] = mapped_column(default=False, server_default=false())
 
 
 class SeenScope(Base):
@@ -69,7 +54,7 @@ class SeenScope(Base):
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
     project_id: Mapped[uuid.UUID] = of_project()
-    # A JOBDIR, a shared job, or a run.
+    # A JOBDIR, or a run.
     name: Mapped[str]
     begun_at: Mapped[datetime]
 

@@ -8,12 +8,10 @@ from typing import Any
 from sqlalchemy import Boolean, ColumnElement, Connection, and_, bindparam, case, exists, func, or_, select, update
 
 from scrapy_dedup.store.batch import BEGUN, LARGEST, Batch
-from scrapy_dedup.store.claim_records import Kind
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import now
 from scrapy_dedup.store.lookups import columns_of
 from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Document, Extraction
-from scrapy_dedup.store.shared_models import Claim
 from scrapy_dedup.store.stored_visits import MissedPage, StoredState
 from scrapy_dedup.store.upserts import chunks, table_of, upsert
 
@@ -125,7 +123,7 @@ def find_missing(
     Not found is a page that no visit was acknowledged for since the run began,
     unless its URL was tried and gave an error, which says nothing; 404 and 410 do. Pages that another spider saw last
     are left out: it may crawl another part of the domain. Of a run that several workers share also those are left out
-    that one of them wrote, whatever its clock said, or asked for: it may not know yet that its items are safe.
+    that one of them wrote, whatever its clock said.
     """
     of_run = (CrawlRun.id == run_id, CrawlRun.project_id == project_id)
     started_at = connection.scalar(select(CrawlRun.started_at).where(*of_run))
@@ -143,22 +141,10 @@ def find_missing(
     of_spider = or_(Document.run_id.is_(None), Document.run_id.in_(runs))
     not_found = [Document.last_seen_at < started_at, *_THERE, of_spider, ~tried_in_vain]
     if shared:
-        not_found += [Document.run_id.is_distinct_from(run_id), ~_is_asked_for(run_id, started_at)]
+        not_found.append(Document.run_id.is_distinct_from(run_id))
     some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *not_found)
     for row in connection.execute(some.execution_options(yield_per=_ROWS_AT_ONCE)):
         yield MissedPage(*row)
-
-
-def _is_asked_for(run_id: uuid.UUID, started_at: datetime) -> ColumnElement[bool]:
-    """Say in SQL whether a worker of a run claimed a document's page, and was not told that it is gone."""
-    claimed = exists().where(Claim.run_id == run_id, Claim.kind == int(Kind.PAGE), Claim.owner == Document.page_key)
-    told_gone = exists().where(
-        CrawledUrl.project_id == Document.project_id,
-        CrawledUrl.page_key == Document.page_key,
-        CrawledUrl.last_crawled_at >= started_at,
-        CrawledUrl.http_status.in_(_GONE),
-    )
-    return and_(claimed, ~told_gone)
 
 
 def urls_asked(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> dict[str, tuple[int, int]]:

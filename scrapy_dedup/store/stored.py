@@ -75,12 +75,10 @@ class Ending:
     Attributes:
         is_last: nobody else is at work, so that the run is over.
         status: of the run.
-        doubt: why nobody knows whether the run saw all that there is to see; None where it did, or never claimed so.
     """
 
     is_last: bool
     status: RunStatus
-    doubt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,12 @@
 import uuid
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from scrapy_dedup.store.columns import now
-from scrapy_dedup.store.models import CrawlRun, RunWorker, SeenUrl
+from scrapy_dedup.store.models import CrawlRun, SeenUrl
 from scrapy_dedup.store.seen_urls import drop_scope, scopes
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -51,17 +51,14 @@ def _goes_on(connection: Connection, project_id: uuid.UUID, name: str, begun_at:
     if kind == "job":
         # Scrapy's own filter remembers as long as the folder is there.
         recent = (CrawlRun.jobdir == of) & (last_heard >= before)
-        return begun_at >= before or _is_there(connection, CrawlRun, project_id, recent)
+        return begun_at >= before or _is_there(connection, project_id, recent)
     number = _number(of)
-    if kind == "worker":
-        alive = (RunWorker.id == number) & (RunWorker.lease_until >= now() - _SILENT)
-        return number is None or _is_there(connection, RunWorker, project_id, alive & RunWorker.finished_at.is_(None))
     alive = (CrawlRun.id == number) & (CrawlRun.status == "running") & (last_heard >= now() - _SILENT)
-    return number is None or _is_there(connection, CrawlRun, project_id, alive)
+    return number is None or _is_there(connection, project_id, alive)
 
 
-def _is_there(connection: Connection, model: Any, project_id: uuid.UUID, condition: ColumnElement[bool]) -> bool:
-    found = select(model.id).where(model.project_id == project_id, condition).limit(1)
+def _is_there(connection: Connection, project_id: uuid.UUID, condition: ColumnElement[bool]) -> bool:
+    found = select(CrawlRun.id).where(CrawlRun.project_id == project_id, condition).limit(1)
     return connection.execute(found).first() is not None
 
 

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, insert, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, or_, select, update
 
 from scrapy_dedup.core.run_totals import Part, total
 from scrapy_dedup.store import runs
-from scrapy_dedup.store.claim_records import ClaimState, Kind
 from scrapy_dedup.store.codec import column_text, optional_text
 from scrapy_dedup.store.columns import clock, restarted
 from scrapy_dedup.store.lookups import columns_of
 from scrapy_dedup.store.models import CrawlRun
 from scrapy_dedup.store.records import RunStatus
-from scrapy_dedup.store.shared_models import Claim, RunWorker
-from scrapy_dedup.store.shared_runs import last_to_finish
-from scrapy_dedup.store.stored import StoredWorker
+from scrapy_dedup.store.shared_models import RunWorker
+from scrapy_dedup.store.stored import Ending, StoredWorker
 
 WorkerStatus = Literal["running", "finished", "stopped", "lost", "resumed"]
 # Names of JOBDIRs are digits: no job is taken for one.
@@ -96,7 +94,7 @@ def _end_if_over(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUI
     Who went on with it would find its first pages done, and fetch nothing.
     """
     those = of_runs(connection, project_id, [run_id])
-    last = last_to_finish(those, abandoned=is_abandoned(connection, run_id))
+    last = _last_to_finish(those)
     if last is None or last.finished_at is None:
         return False
     stats = stats_of(those)
@@ -207,15 +205,26 @@ def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:
     return total([Part(worker.started_at, worker.stats) for worker in workers])
 
 
-def is_abandoned(connection: Connection, run_id: uuid.UUID) -> bool:
-    """Return whether a worker that did not come to its own end left a page that nobody took over."""
-    of_status = select(RunWorker.id).where(RunWorker.run_id == run_id)
-    gone = of_status.where(RunWorker.status.in_(("stopped", "lost", "resumed")))
-    # What a lost one had at rest waited for its feed.
-    killed = of_status.where(RunWorker.status == "lost")
-    left = or_(
-        and_(Claim.state == int(ClaimState.PENDING), Claim.worker_id.in_(gone)),
-        and_(Claim.state == int(ClaimState.RESTING), Claim.worker_id.in_(killed)),
-    )
-    pages = select(Claim.key).where(Claim.run_id == run_id, Claim.kind == int(Kind.PAGE), left)
-    return bool(connection.scalar(select(exists(pages))))
+def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID) -> Ending:
+    """Return whether a run is over: it is finished if the last of its workers came to its own end.
+
+    What one had that was stopped or died came back to the queue, which is empty when the last one finishes.
+
+    Args:
+        workers: of the run.
+        ended: the one that has just ended.
+    """
+    if any(worker.status == "running" for worker in workers):
+        return Ending(is_last=False, status="running")
+    last = next(worker for worker in workers if worker.id == ended)
+    return Ending(is_last=True, status="finished" if last.status == "finished" else "stopped")
+
+
+def _last_to_finish(workers: Sequence[StoredWorker]) -> StoredWorker | None:
+    """Return the worker with whose end a run was over that nobody ended; None: there is something to go on with."""
+    ends = [each.finished_at for each in workers if each.status in ("finished", "stopped") and each.finished_at]
+    at = max(ends, default=None)
+    # What became of the first requests of one that began later, nobody knows.
+    if at is None or any(each.started_at > at for each in workers):
+        return None
+    return next((each for each in workers if each.status == "finished" and each.finished_at == at), None)

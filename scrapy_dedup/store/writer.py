@@ -27,7 +27,6 @@ from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
 from scrapy_dedup.store.records import Record
-from scrapy_dedup.store.shared_claims import SharedClaims
 from scrapy_dedup.store.stored import (
     StoredBoilerplate,
     StoredDecision,
@@ -42,7 +41,7 @@ _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
 
 
-class ProjectStore(CrawlRuns, SharedClaims):
+class ProjectStore(CrawlRuns):
     """The store bound to a project and, after `begin_run`, to a run. Any thread may use it.
 
     Every method raises StoreError when the database fails.
@@ -95,7 +94,7 @@ class ProjectStore(CrawlRuns, SharedClaims):
         domain_runs.add_confidences(connection, self.id, batch.confidences.values())
         layouts.write(connection, self.id, knowledge.not_thinner(connection, self.id, batch.layouts, self.shared_since))
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
-        claims.write(connection, self.claimant, batch.claims.last)
+        claims.release(connection, self.claimant, batch.released)
 
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
         if batch.decisions and self._decision_bound.keeps:

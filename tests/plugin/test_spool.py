@@ -4,7 +4,6 @@ import pytest
 
 from scrapy_dedup.plugin import spool
 from scrapy_dedup.plugin.spool import Spool
-from scrapy_dedup.store.claim_records import ClaimDoneRecord, Kind
 from scrapy_dedup.store.records import GoneRecord, Record
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_sight, a_visit
@@ -17,7 +16,6 @@ EVERY_KIND: list[Record] = [
     a_crawled_url(1),
     a_visit(1, change_class="title", callback_run=True),
     GoneRecord(a_key(1), NOON),
-    ClaimDoneRecord(Kind.PAGE, a_key(1), a_key(2)),
 ]
 
 

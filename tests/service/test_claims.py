@@ -10,31 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.claims import (
-    Lost,
-    chunk_claims,
-    done_records,
-    failed_records,
-    lost_of,
-    not_needed,
-    page_claim,
-    text_claims,
-    title_to_wait_for,
-    with_holders,
-    won_of,
-)
+from scrapy_dedup.core.likeness import Same
+from scrapy_dedup.service.claims import claims_of, not_needed, waits_for_title, with_holders
 from scrapy_dedup.service.comparison import Comparison, would_drop
 from scrapy_dedup.service.others import Found
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.claim_records import ClaimDoneRecord, ClaimKey, ClaimReleasedRecord, Kind, Wanted
+from scrapy_dedup.store.page_records import ClaimKind
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact
 from tests.store.builders import a_key
 
 NUMBERS = count()
-PAGES = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True), min_size=1, max_size=5)
 
 
 @pytest.fixture(scope="module")
@@ -53,28 +41,19 @@ class Worker:
         self.run = Run(self.project, chosen)
         self.chosen = chosen
 
-    def claim(self, wanted: list[Wanted], held: dict[ClaimKey, bytes]) -> Lost:
-        claimant = self.project.claimant
-        assert claimant is not None
-        found = self.project.claim(claimant, wanted)
-        held |= won_of(wanted, found)
-        return lost_of(found)
-
-    def texts(self, facts: Facts, found: Found, held: dict[ClaimKey, bytes]) -> Found:
-        lost = self.claim(text_claims(facts, found, self.chosen), held)
+    def claim(self, facts: Facts, found: Found) -> Found:
+        if would_drop(self.run.others, facts, found, self.chosen):
+            return found
+        lost = self.project.claim(facts.page_key, claims_of(facts, found, self.chosen))
         return with_holders(found, facts, lost, self.chosen)
 
-    def decide(self, facts: Facts, found: Found, held: dict[ClaimKey, bytes]) -> Comparison:
-        if not would_drop(self.run.others, facts, found, self.chosen):
-            lost = self.claim(chunk_claims(facts, found, self.chosen), held)
-            found = with_holders(found, facts, lost, self.chosen)
+    def decide(self, facts: Facts, found: Found) -> Comparison:
         comparison = self.run.decide(facts, found)
-        self.project.write([ClaimReleasedRecord(*key) for key in not_needed(held, comparison)])
+        self.project.write(not_needed(facts.page_key, claims_of(facts, Found(), self.chosen), comparison))
         return comparison
 
     def give(self, facts: Facts, found: Found) -> Comparison:
-        held: dict[ClaimKey, bytes] = {}
-        return self.decide(facts, self.texts(facts, found, held), held)
+        return self.decide(facts, self.claim(facts, found))
 
 
 def workers(lasting: Store, chosen: Settings = SETTINGS) -> tuple[Worker, Worker]:
@@ -82,120 +61,112 @@ def workers(lasting: Store, chosen: Settings = SETTINGS) -> tuple[Worker, Worker
     return Worker(lasting, name, chosen), Worker(lasting, name, chosen)
 
 
-def given_texts(*found: Comparison) -> Counter[bytes]:
-    return Counter(chunk.key for one in found for chunk in one.chunks.given)
+@settings(max_examples=40)
+@given(st.data(), st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_two_workers_give_each_text_exactly_once(lasting: Store, data: st.DataObject, texts: list[int]) -> None:
+    """In any order in which pages ask, claim and are decided, with nothing of it written."""
+    pair = workers(lasting)
+    under_way: list[Iterator[Comparison | None]] = []
+
+    def steps(worker: Worker, facts: Facts) -> Iterator[Comparison | None]:
+        found = worker.run.ask(facts)
+        yield None
+        found = worker.claim(facts, found)
+        yield None
+        yield worker.decide(facts, found)
+
+    for number, paragraph in enumerate(texts):
+        under_way.append(steps(pair[data.draw(st.integers(0, 1))], a_fact(number, [paragraph])))
+    given_texts: Counter[bytes] = Counter()
+    while under_way:
+        one = data.draw(st.sampled_from(under_way))
+        decided = next(one)
+        if decided is not None:
+            given_texts[decided.facts.text_hash] += not decided.dropped
+            under_way.remove(one)
+
+    assert given_texts == Counter({a_fact(0, [paragraph]).text_hash: 1 for paragraph in texts})
 
 
-class TestTwoWorkers:
-    @settings(max_examples=25)
-    @given(st.data(), PAGES)
-    def test_give_each_text_exactly_once(self, lasting: Store, data: st.DataObject, pages: list[list[int]]) -> None:
-        """In any order in which pages ask, claim and are decided, with nothing of it written."""
-        pair, chosen = workers(lasting), replace(SETTINGS, near_duplicate="mark")
-        under_way: list[Iterator[Comparison | None]] = []
+@pytest.mark.parametrize(
+    ("title", "layer"), [pytest.param(None, "duplicate", id="text"), pytest.param("T", "title", id="title-too")]
+)
+def test_a_page_is_left_to_the_first_worker_under_the_layer_that_says_so_in_one_crawl(
+    lasting: Store, title: str | None, layer: str
+) -> None:
+    first, second = workers(lasting)
+    pages = [a_fact(number, [1, 2], title=title) for number in (1, 2)]
+    found = [worker.run.ask(facts) for worker, facts in zip((first, second), pages, strict=True)]
 
-        def steps(worker: Worker, facts: Facts) -> Iterator[Comparison | None]:
-            found = worker.run.ask(facts)
-            yield None
-            held: dict[ClaimKey, bytes] = {}
-            found = worker.texts(facts, found, held)
-            yield None
-            yield worker.decide(facts, found, held)
+    kept = first.give(pages[0], found[0])
+    left = second.give(pages[1], found[1])
 
-        for number, paragraphs in enumerate(pages):
-            under_way.append(steps(pair[data.draw(st.integers(0, 1))], a_fact(number, paragraphs, chosen)))
-        decided: list[Comparison] = []
-        while under_way:
-            one = data.draw(st.sampled_from(under_way))
-            step = next(one)
-            if step is not None:
-                decided.append(step)
-                under_way.remove(one)
-
-        wanted = {chunk.key for number, page in enumerate(pages) for chunk in a_fact(number, page).chunks}
-        assert given_texts(*decided) == Counter(dict.fromkeys(wanted, 1))
-
-    @pytest.mark.parametrize(
-        ("title", "layer"), [pytest.param(None, "duplicate", id="text"), pytest.param("T", "title", id="title-too")]
-    )
-    def test_leave_a_page_to_the_first_under_the_layer_that_says_so_in_one_crawl(
-        self, lasting: Store, title: str | None, layer: str
-    ) -> None:
-        first, second = workers(lasting)
-        pages = [a_fact(number, [1, 2], title=title) for number in (1, 2)]
-        found = [worker.run.ask(facts) for worker, facts in zip((first, second), pages, strict=True)]
-
-        kept = first.give(pages[0], found[0])
-        left = second.give(pages[1], found[1])
-
-        assert not kept.dropped
-        assert left.dropped
-        assert left.same is not None
-        assert (left.same.layer, left.same.keeper) == (layer, a_key(1))
-
-    def test_keep_pages_that_name_each_other_as_translations(self, lasting: Store) -> None:
-        first, second = workers(lasting)
-        facts, other = a_fact(1, [1]), a_fact(2, [1], siblings=frozenset({a_key(1)}))
-        found = second.run.ask(other)
-
-        first.texts(facts, first.run.ask(facts), {})
-
-        assert not second.give(other, found).dropped
-
-    def test_trust_a_title_that_the_other_has_where_titles_are_trusted(self, lasting: Store) -> None:
-        first, second = workers(lasting, replace(SETTINGS, title_trust="always"))
-        facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
-        found = second.run.ask(other)
-
-        first.texts(facts, first.run.ask(facts), {})
-        left = second.give(other, found)
-
-        assert left.dropped
-        assert title_to_wait_for(other, found, {}, second.chosen) is None
-
-    def test_wait_for_the_text_of_a_page_that_has_the_title(self, lasting: Store) -> None:
-        first, second = workers(lasting)
-        facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
-        found = second.run.ask(other)
-        first.texts(facts, first.run.ask(facts), {})
-
-        lost = second.claim(text_claims(other, found, second.chosen), {})
-
-        assert title_to_wait_for(other, found, lost, second.chosen) == a_key(1)
-        first.decide(facts, first.run.ask(facts), {})
-        first.run.write()
-        assert title_to_wait_for(other, second.run.ask(other), lost, second.chosen) is None
+    assert not kept.dropped
+    assert left.dropped
+    assert left.same is not None
+    assert (left.same.layer, left.same.keeper) == (layer, a_key(1))
 
 
-def test_nothing_is_claimed_that_several_pages_may_hold() -> None:
-    facts = a_fact(1, [1, 2])
+def test_pages_that_name_each_other_as_translations_are_both_kept(lasting: Store) -> None:
+    first, second = workers(lasting)
+    facts, other = a_fact(1, [1]), a_fact(2, [1], siblings=frozenset({a_key(1)}))
+    found = second.run.ask(other)
 
-    assert len(chunk_claims(facts, Found(), SETTINGS)) == len(facts.chunks) > 0
-    assert chunk_claims(facts, Found(), replace(SETTINGS, chunk_min_documents=2)) == []
+    first.claim(facts, first.run.ask(facts))
+
+    assert not second.give(other, found).dropped
+
+
+def test_a_title_that_another_worker_has_is_enough_where_titles_are_trusted(lasting: Store) -> None:
+    first, second = workers(lasting, replace(SETTINGS, title_trust="always"))
+    facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
+    found = second.run.ask(other)
+
+    first.claim(facts, first.run.ask(facts))
+
+    assert second.give(other, found).dropped
+
+
+def test_else_the_text_of_the_page_that_has_the_title_is_waited_for(lasting: Store) -> None:
+    first, second = workers(lasting)
+    facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
+    found = second.run.ask(other)
+    first.claim(facts, first.run.ask(facts))
+
+    lost = second.project.claim(other.page_key, claims_of(other, found, second.chosen))
+
+    assert waits_for_title(other, found, lost, second.chosen)
+    assert not waits_for_title(other, found, lost, replace(second.chosen, title_trust="always"))
+    first.decide(facts, first.run.ask(facts))
+    first.run.write()
+    assert not waits_for_title(other, second.run.ask(other), lost, second.chosen)
 
 
 def test_layers_that_do_not_act_claim_nothing() -> None:
     facts = a_fact(1, [1, 2], title="T")
-    shadowed = replace(SETTINGS, shadow=frozenset({"title", "duplicate", "chunk"}))
+    shadowed = replace(SETTINGS, shadow=frozenset({"title", "duplicate"}))
 
-    assert [one.kind for one in text_claims(facts, Found(), SETTINGS)] == [Kind.TITLE, Kind.TEXT]
-    assert text_claims(facts, Found(), shadowed) == chunk_claims(facts, Found(), shadowed) == []
+    assert [one.kind for one in claims_of(facts, Found(), SETTINGS)] == [ClaimKind.TITLE, ClaimKind.TEXT]
+    assert claims_of(facts, Found(), shadowed) == []
 
 
 @pytest.mark.parametrize(
-    "other", [page_claim(a_key(2), "parse"), page_claim(a_key(1), "parse_item"), page_claim(a_key(1), "parse", b"x")]
+    ("same", "dropped", "given_back"),
+    [
+        pytest.param(None, False, [], id="goes-out"),
+        pytest.param(Same("near_duplicate", a_key(2), "", 0.95), False, [], id="marked"),
+        pytest.param(Same("title", a_key(2), "", 1.0), True, [], id="the-other-has-both"),
+        pytest.param(Same("duplicate", a_key(2), "", 1.0), True, [ClaimKind.TITLE], id="the-other-has-the-text"),
+        pytest.param(Same("title", a_key(2), "", 0.9), True, [ClaimKind.TEXT], id="the-other-has-the-title"),
+        pytest.param(Same("near_duplicate", a_key(2), "", 0.95), True, [*ClaimKind], id="the-other-has-neither"),
+    ],
 )
-def test_pages_are_claimed_by_url_callback_and_what_else_tells_a_request_apart(other: ClaimKey) -> None:
-    assert page_claim(a_key(1), "parse") == page_claim(a_key(1), "parse")
-    assert page_claim(a_key(1), "parse") != other
+def test_a_page_that_is_left_out_gives_back_what_the_other_has_not(
+    same: Same | None, given_back: list[ClaimKind], *, dropped: bool
+) -> None:
+    facts = a_fact(1, [1], title="T")
+    claims = claims_of(facts, Found(), SETTINGS)
 
+    released = not_needed(facts.page_key, claims, Comparison(facts, same, dropped))
 
-def test_page_that_failed_was_fetched_and_leaves_its_texts_to_others() -> None:
-    held = {ClaimKey(Kind.PAGE, a_key(1)): a_key(1), ClaimKey(Kind.TEXT, a_key(2)): a_key(1)}
-
-    assert failed_records(dict(held)) == [
-        ClaimDoneRecord(Kind.PAGE, a_key(1), a_key(1)),
-        ClaimReleasedRecord(Kind.TEXT, a_key(2)),
-    ]
-    assert [type(one) for one in done_records(held)] == [ClaimDoneRecord] * 2
-    assert held == {}
+    assert [(one.claim.kind, one.owner) for one in released] == [(kind, facts.page_key) for kind in given_back]

@@ -12,7 +12,6 @@ from sqlalchemy import URL, Connection, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from scrapy_dedup.store import migrating, migrations
-from scrapy_dedup.store.claim_records import Kind, Wanted
 from scrapy_dedup.store.engines import WRITES, file_of, make_engine, parse_url
 from scrapy_dedup.store.migrations import HEAD, REVISIONS
 from scrapy_dedup.store.models import Base
@@ -135,14 +134,10 @@ def test_a_store_of_the_second_revision_keeps_its_data(url: URL) -> None:
 
 def test_ids_of_an_older_store_are_written_shorter(url: URL) -> None:
     """Those that may be empty, and those of rows that other rows refer to, among them."""
-    claimed = [Wanted(Kind.DOCUMENT, a_key(1), a_key(1)), Wanted(Kind.TEXT, a_key(2), a_key(1))]
     with Store.open(url) as store:
         project = store.project("shop")
         project.begin_run(spider="site", jobdir=None, started_at=NOON, job="nightly")
         project.write(everything_about("with a run"))
-        claimant = project.claimant
-        assert claimant is not None
-        project.claim(claimant, claimed)
         store.project("other").write(everything_about("without one"))
         before = dump(store)
     engine = an_engine(url)

@@ -4,12 +4,12 @@ import uuid
 import pytest
 from sqlalchemy import text
 
-from scrapy_dedup.store.claim_records import Kind, Wanted
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, SiteConfig
+from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
@@ -308,8 +308,7 @@ def fill(project: ProjectStore) -> None:
     """Write rows into every table."""
     keeper = ProjectStore(project._database, project.id, project.name, KeepPolicy(pages=2))
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
-    assert keeper.claimant is not None
-    keeper.claim(keeper.claimant, [Wanted(Kind.PAGE, a_key(1), a_key(1))])
+    keeper.claim(a_key(1), [ClaimKey(ClaimKind.TEXT, a_key(1))])
     keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
     keeper.write([a_signature(), a_layout_count()])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])

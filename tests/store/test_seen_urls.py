@@ -118,9 +118,8 @@ def test_lost_connection_is_told_and_made_anew_by_the_next_write(postgresql: Ser
         table.close()
 
 
-def test_queue_is_named_by_its_jobdir_or_by_the_process_that_holds_it() -> None:
-    run, worker = uuid.UUID(int=1), uuid.UUID(int=2)
+def test_queue_is_named_by_its_jobdir_or_by_its_run() -> None:
+    run = uuid.UUID(int=1)
 
-    assert scope_name(job="abc", run=run, worker=worker) == "job abc"
-    assert scope_name(job=None, run=run, worker=None) == f"run {run}"
-    assert scope_name(job=None, run=run, worker=worker) == f"worker {worker}"
+    assert scope_name(job="abc", run=run) == "job abc"
+    assert scope_name(job=None, run=run) == f"run {run}"

@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import URL, update
 
 from scrapy_dedup.service.departures import INCOMPLETE, incomplete_domains, seen_by_all
-from scrapy_dedup.store.claim_records import Kind, Wanted
 from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.shared_models import RunWorker
 from scrapy_dedup.store.store import Store
@@ -143,20 +142,12 @@ def forget_to_be_heard(worker: ProjectStore) -> None:
         connection.execute(lease.values(lease_until=NOW - timedelta(minutes=1)))
 
 
-def leave_a_ghost(begin: Begin, pages: int = 0) -> ProjectStore:
-    """Let a worker finish while one that was killed, with so many pages in its hands, counts as living; return it."""
+def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Begin) -> None:
+    """Its first pages are done: whoever went on with it would fetch nothing."""
     first, ghost = begin(), begin(hours=0.5)
-    assert ghost.claimant is not None
-    ghost.claim(ghost.claimant, [Wanted(Kind.PAGE, a_key(n), a_key(n)) for n in range(pages)])
     ghost.report_run(run_of(ghost).id, {"dedup/items/in": 4}, a_time(1))
     assert not leave(first, stats={"dedup/items/in": 3}).is_last
     forget_to_be_heard(ghost)
-    return first
-
-
-def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Begin) -> None:
-    """Its first pages are done: whoever went on with it would fetch nothing."""
-    first = leave_a_ghost(begin)
 
     second = begin(hours=24)
 
@@ -168,17 +159,6 @@ def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Beg
     assert old.stats == {"dedup/items/in": 7}
     assert statuses(first) == ["finished", "lost"]
     assert leave(second) == Ending(is_last=True, status="finished")
-
-
-def test_a_run_whose_last_worker_was_killed_at_work_goes_on(begin: Begin) -> None:
-    first = leave_a_ghost(begin, pages=1)
-
-    second = begin(hours=24)
-
-    assert (run_of(second).id, run_of(second).resumed, run_of(second).killed) == (run_of(first).id, True, True)
-    assert statuses(first) == ["finished", "resumed", "running"]
-    assert second.claimant is not None
-    assert len(second.left_by_the_dead(second.claimant, 10)) == 1
 
 
 @pytest.mark.parametrize(
@@ -219,7 +199,7 @@ def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(be
 def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Begin) -> None:
     other, slow = begin(), begin(lease=SHORT, hours=1)
     time.sleep(SHORT.total_seconds() * 2)
-    assert leave(other, shares_queue=True) == Ending(is_last=True, status="finished")
+    assert leave(other) == Ending(is_last=True, status="finished")
 
     slow.lease = LONG
     slow.report_run(run_of(slow).id, {"dedup/items/in": 1}, a_time(3))
@@ -228,49 +208,27 @@ def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Beg
     assert leave(slow, stats={"dedup/items/in": 2}).is_last
 
 
-@pytest.mark.parametrize(
-    ("shares_queue", "doubt"),
-    [(True, None), (False, "a worker with a queue of its own was lost and stopped")],
-    ids=["one-queue", "queues-of-their-own"],
-)
-def test_what_was_in_the_queue_of_a_worker_that_is_gone_is_known_where_all_have_one(
-    begin: Begin, *, shares_queue: bool, doubt: str | None
-) -> None:
+def test_a_run_is_finished_with_its_last_worker_whatever_became_of_the_others(begin: Begin) -> None:
+    """What they had came back to the queue that the last one emptied."""
     stopped, last = begin(), begin(hours=1)
     begin(lease=SHORT, hours=2)
     leave(stopped, "stopped")
     time.sleep(SHORT.total_seconds() * 2)
 
-    assert leave(last, shares_queue=shares_queue) == Ending(is_last=True, status="finished", doubt=doubt)
-
-
-@pytest.mark.parametrize("taken_over", [True, False])
-def test_a_run_is_finished_if_others_did_what_a_dead_worker_had(begin: Begin, *, taken_over: bool) -> None:
-    other, dead = begin(), begin(lease=SHORT, hours=1)
-    page = Wanted(Kind.PAGE, a_key(1), a_key(1))
-    assert other.claimant is not None
-    assert dead.claimant is not None
-    dead.claim(dead.claimant, [page])
-    time.sleep(SHORT.total_seconds() * 2)
-    if taken_over:
-        assert other.claim(other.claimant, [page])[page.claim_key].ours
-
-    ending = leave(other, shares_queue=True)
-
-    assert ending.is_last
-    assert (ending.status, ending.doubt is None) == (("finished", True) if taken_over else ("stopped", False))
+    assert leave(last) == Ending(is_last=True, status="finished")
+    assert statuses(last) == ["stopped", "finished", "lost"]
 
 
 def test_pages_that_any_worker_met_are_not_missing(store: Store, begin: Begin) -> None:
-    """Whatever its clock said, and whether or not it knows that the page's items are safe; but not one that is gone."""
+    """Whatever its clock said, and whether or not its callback failed; but not one that is gone."""
     before = store.project("shop")
     before.begin_run(spider="site", jobdir=None, started_at=a_time(-24))
-    names = ("seen", "asked", "gone", "unmet")
+    names = ("seen", "begun", "failed", "gone", "unmet")
     before.write([a_document(name, updated_at=a_time(-24), last_seen_at=a_time(-24)) for name in names])
     one, late = begin(), begin(hours=1)
-    assert one.claimant is not None
-    one.write([a_sight("seen", at=a_time(-5)), a_crawled_url("gone", http_status=404, last_crawled_at=a_time(1))])
-    one.claim(one.claimant, [Wanted(Kind.PAGE, a_key(name), a_key(name)) for name in ("asked", "gone")])
+    one.write([a_sight("seen", at=a_time(-5)), a_document("begun", status="processing", updated_at=a_time(-5))])
+    tried = {"status": "failed", "last_crawled_at": a_time(1)}
+    one.write([a_crawled_url(name, http_status=status, **tried) for name, status in (("failed", 200), ("gone", 404))])
 
     missing = late.missing_pages(run_of(late).id, [DOMAIN], shared=True)
 
@@ -296,7 +254,7 @@ def test_a_run_whose_last_worker_is_stopped_is_stopped(begin: Begin) -> None:
     first, second = begin(), begin()
     leave(first)
 
-    assert leave(second, "stopped", shares_queue=True) == Ending(is_last=True, status="stopped")
+    assert leave(second, "stopped") == Ending(is_last=True, status="stopped")
 
 
 def test_a_run_stands_as_all_of_its_workers_do(begin: Begin) -> None:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.store.claim_records import ClaimDoneRecord, ClaimReleasedRecord, Kind, Wanted
 from scrapy_dedup.store.domain_records import ConfidenceRecord
+from scrapy_dedup.store.page_records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.records import GoneRecord, Record, ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.url_parameters import StoredParameter
@@ -36,7 +36,6 @@ from tests.store.builders import (
 
 PAGES = 20
 DOMAINS = 8
-KINDS = (Kind.PAGE, Kind.TEXT, Kind.CHUNK)
 
 
 def domain_of(page: int) -> str:
@@ -62,20 +61,19 @@ def records_of(page: int, worker: int, turn: int) -> Iterator[Record]:
     yield a_template(page % 3, domain=domain, state="live", body={"worker": worker, "turn": turn})
     yield a_text_signature(page)
     yield a_chunks(page, a_chunk(0, "one for all"), a_chunk(1, f"chunk {page % 5}"), most_holders=2)
-    yield ClaimDoneRecord(KINDS[page % len(KINDS)], a_key(page), a_key(page))
 
 
 def turn_of(project: ProjectStore, worker: int, turn: int, order: random.Random) -> None:
     """Do once all that several workers may do at one time."""
     assert project.run is not None
-    assert project.claimant is not None
     pages = order.sample(range(PAGES), PAGES)
     domains = order.sample([domain_of(page) for page in range(DOMAINS)], DOMAINS)
-    project.claim(project.claimant, [Wanted(order.choice(KINDS), a_key(page), a_key(page)) for page in pages])
+    claims = [ClaimKey(order.choice([*ClaimKind]), a_key(page)) for page in pages]
+    project.claim(a_key((worker, turn)), claims)
     project.write(record for page in pages for record in records_of(page, worker, turn))
     gone = order.sample(range(PAGES), 5)
     project.write([GoneRecord(a_key(page), a_time(turn)) for page in gone])
-    project.write([ClaimReleasedRecord(order.choice(KINDS), a_key(page)) for page in order.sample(pages, 10)])
+    project.write([ReleaseRecord(claim, a_key((worker, turn))) for claim in order.sample(claims, 10)])
     project.report_run(project.run.id, {"dedup/items/in": turn}, datetime.now(UTC))
     project.settle_domains(domains, datetime.now(UTC), high_quality=0.6)
     project.put_url_parameters(
