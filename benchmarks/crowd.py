@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import redis
 
 from benchmarks.servers import Daemon
 from benchmarks.shared_site import SharedSite
 from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.store.claim_records import ClaimState, Kind
 
 PATIENCE_SECONDS = 3_600
-_DONE = (Kind.DOCUMENT.value, ClaimState.DONE.value)
 _COUNTED = {
     "documents": "select status || ' ' || coalesce(verdict, ''), count(*) from documents group by 1 order by 1",
     "aliases": "select alias_kind, count(*) from crawled_urls where alias_kind is not null group by 1 order by 1",
@@ -59,10 +58,10 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """When a worker was killed, and under which keys the store then knew pages to be done."""
+    """When a worker was killed, and which URLs were lent then: the queue had not been told that they were done."""
 
     at: float
-    done: frozenset[bytes]
+    lent: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -79,7 +78,7 @@ class Outcome:
     texts: dict[int, str] = field(default_factory=dict)
     times: Counter[int] = field(default_factory=Counter)
     excused: int = 0
-    """Pages that came again because of a kill: given by the worker, and not yet written as done when it died."""
+    """Pages that came again because of a kill: given by the worker, and not yet given back to the queue when it died."""
     excused_seconds: float = 0.0
     """How long before its death it had given the first of them."""
     twice: list[int] = field(default_factory=list)
@@ -95,11 +94,7 @@ class Outcome:
                 number = item["number"]
                 self.times[number] += 1
                 self.texts[number] = item["text"]
-                if (
-                    self.kill is not None
-                    and worker.was_killed
-                    and bytes.fromhex(item["page_key"]) not in self.kill.done
-                ):
+                if self.kill is not None and worker.was_killed and item["url"] in self.kill.lent:
                     late[number] = item["at"]
                 if keys.get(item["page_key"]) != number:
                     self.wrong.append(number)
@@ -109,9 +104,6 @@ class Outcome:
         self.excused = len(excused)
         if self.kill is not None and excused:
             self.excused_seconds = self.kill.at - min(late[number] for number in excused)
-
-    def _was_done(self, item: dict[str, Any]) -> bool:
-        return self.kill is None or bytes.fromhex(item["page_key"]) in self.kill.done
 
     @property
     def errors(self) -> list[str]:
@@ -189,7 +181,6 @@ class Crowd:
             "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
             "SCHEDULER_QUEUE_CLASS": "scrapy_dedup.LeasedQueue",
             "DUPEFILTER_CLASS": "scrapy_dedup.LeasedDupeFilter",
-            "SCHEDULER_SERIALIZER": "scrapy_dedup.plugin.leased_json",
             "SCHEDULER_PERSIST": True,
             "REDIS_URL": f"redis://127.0.0.1:{self.redis.port}/0",
             "DEDUP_SHARED_JOB": name,
@@ -205,15 +196,26 @@ class Crowd:
             at = time.time()
             os.kill(workers[1].process.pid, signal.SIGKILL)
             workers[1].was_killed = True
-            with self._connect(name) as connection:
-                done = connection.execute(b"select key from claims where kind = %s and state = %s", _DONE).fetchall()
-            return Kill(at, frozenset(bytes(key) for (key,) in done))
+            return Kill(at, self._lent())
         self.postgresql.stop()
         print("PostgreSQL is stopped", flush=True)
         time.sleep(self._away_seconds)
         self.postgresql.start()
         print("PostgreSQL runs again", flush=True)
         return None
+
+    def _lent(self) -> frozenset[str]:
+        """Return the URLs of the requests that workers have."""
+        with redis.Redis(port=self.redis.port) as client:
+            (bodies,) = client.scan_iter("*:bodies", count=10_000)
+            ids = [
+                one
+                for kind in ("flight", "held")
+                for key in client.keys(f"*:{kind}:*")
+                for one in client.zrange(key, 0, -1)
+            ]
+            found = client.hmget(bodies, ids) if ids else []
+        return frozenset(json.loads(body)["url"] for body in found if body)
 
     # The store.
 

@@ -2,7 +2,7 @@
 
 Modes: plain; `--kill`: one worker is killed with -9 in the middle; `--restart`: PostgreSQL is stopped in the middle and
 started again half a minute later. Every page must come once, and be the page that one crawler finds. A worker that is
-killed may have given pages that were not yet written as done: these come twice.
+killed may have given pages that were not yet given back to the queue: these come twice.
 """
 
 import argparse
@@ -24,7 +24,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--pages", type=int, default=20_000, help="addresses, of which three of ten are aliases")
     parser.add_argument("--crawlers", type=int, default=8)
-    parser.add_argument("--loose", action="store_true", help="without DEDUP_STRICT_SHARED")
     parser.add_argument("--lease", type=float, default=60, help="DEDUP_SHARED_LEASE, in seconds")
     parser.add_argument("--away", type=float, default=30, help="seconds for which PostgreSQL is away")
     parser.add_argument("--kill", action="store_true")
@@ -39,7 +38,7 @@ def main() -> None:
         sys.exit("no PostgreSQL here; on Debian and Ubuntu: apt-get install postgresql")
     site = SharedSite(args.pages)
     print(f"{site.documents} pages, {site.aliases} further addresses: {dict(site.alias_kinds())}", flush=True)
-    settings = {"DEDUP_STRICT_SHARED": not args.loose, "DEDUP_SHARED_LEASE": args.lease}
+    settings = {"DEDUP_SHARED_LEASE": args.lease}
     with (
         tempfile.TemporaryDirectory() as temporary,
         serving(site) as origin,

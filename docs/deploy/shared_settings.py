@@ -5,10 +5,9 @@ import socket
 
 from example.settings import *  # noqa: F403 - a settings module is its names
 
-# One queue. The four classes belong together.
+# One queue. The three classes belong together.
 SCHEDULER = "scrapy_redis.scheduler.Scheduler"
 SCHEDULER_QUEUE_CLASS = "scrapy_dedup.LeasedQueue"
-SCHEDULER_SERIALIZER = "scrapy_dedup.plugin.leased_json"
 DUPEFILTER_CLASS = "scrapy_dedup.LeasedDupeFilter"
 SCHEDULER_PERSIST = True
 REDIS_URL = os.environ["REDIS_URL"]
@@ -18,7 +17,6 @@ REDIS_PARAMS = {"socket_timeout": 5, "socket_connect_timeout": 5}
 # One store.
 DEDUP_DATABASE_URL = os.environ["DEDUP_DATABASE_URL"]
 DEDUP_SHARED_JOB = os.environ["DEDUP_SHARED_JOB"]
-DEDUP_STRICT_SHARED = os.environ.get("DEDUP_STRICT_SHARED", "0")
 DEDUP_SHARED_LEASE = os.environ.get("DEDUP_SHARED_LEASE", "60")
 DEDUP_SERVE_TOKEN = os.environ.get("DEDUP_SERVE_TOKEN", "")
 

@@ -14,10 +14,11 @@ from sqlalchemy import URL
 from tests.databases import Server, postgresql
 from tests.end_to_end.crawling import Crawled, Project, Running, lines_of
 from tests.proxy import Proxy, proxy
+from tests.redis_server import RedisServer, redis_server
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import prose
 
-__all__ = ["postgresql"]
+__all__ = ["postgresql", "redis_server"]
 
 pytestmark = pytest.mark.crawl
 
@@ -141,8 +142,17 @@ def test_crawl_goes_on_without_its_database_and_writes_all_once_it_is_back(away:
 
 
 @pytest.mark.parametrize("how", ["cut", "swallow"])
-def test_nothing_is_lost_and_nothing_comes_twice_where_each_page_is_claimed(away: Away, how: str) -> None:
-    shared = {"DEDUP_SHARED_JOB": "nightly", "DEDUP_STRICT_SHARED": True}
+def test_a_worker_waits_for_what_it_claims_loses_nothing_and_gives_nothing_twice(
+    away: Away, redis_server: RedisServer, how: str
+) -> None:
+    shared = {
+        "DEDUP_SHARED_JOB": "nightly",
+        "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
+        "SCHEDULER_QUEUE_CLASS": "scrapy_dedup.LeasedQueue",
+        "DUPEFILTER_CLASS": "scrapy_dedup.LeasedDupeFilter",
+        "SCHEDULER_PERSIST": True,
+        "REDIS_URL": redis_server.url,
+    }
 
     crawled = away.crawl(getattr(away.way, how), away.way.mend, waits=True, **shared)
 

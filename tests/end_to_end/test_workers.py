@@ -1,25 +1,32 @@
-"""Several workers on one queue in Redis: nothing is fetched twice, nothing is lost, and all of them end."""
+"""Several workers on one queue in Redis: nothing is fetched twice or lost, all of them end, and they are one run."""
 
 import json
 import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
+from sqlalchemy import text
 
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored_visits import RunFigures
+from tests.alias_site import alias_site
+from tests.databases import postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.recrawl_site import ChangingSite
+from tests.end_to_end.test_aliases import stored_titles, titles_of
 from tests.redis_server import RedisServer, redis_server
 from tests.server import Answer, WebServer, serving
-from tests.sites import interleaved, pages_of
+from tests.sites import html_page, interleaved, pages_of
 
 pytestmark = pytest.mark.crawl
 
-__all__ = ["redis_server"]
+__all__ = ["postgresql", "redis_server"]
 
 SIZES = (20, 12)
 MANY = 200
@@ -35,21 +42,24 @@ def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
 
 
 @pytest.fixture
+def store(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'shared.db'}"
+
+
+@pytest.fixture
 def worker(
-    make_project: Callable[..., Project], redis_server: RedisServer, client: "redis.Redis", tmp_path: Path
+    make_project: Callable[..., Project], redis_server: RedisServer, client: "redis.Redis", store: str
 ) -> Callable[..., Project]:
     shared: dict[str, Any] = {
         **ADDON,
         "SCHEDULER": "scrapy_redis.scheduler.Scheduler",
         "SCHEDULER_QUEUE_CLASS": "scrapy_dedup.LeasedQueue",
-        "SCHEDULER_SERIALIZER": "scrapy_dedup.plugin.leased_json",
         "DUPEFILTER_CLASS": "scrapy_dedup.LeasedDupeFilter",
         "SCHEDULER_PERSIST": True,
         "REDIS_URL": redis_server.url,
         "DEDUP_PROJECT": "shop",
         "DEDUP_SHARED_JOB": "nightly",
-        "DEDUP_STRICT_SHARED": True,
-        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}",
+        "DEDUP_DATABASE_URL": store,
         "FEEDS": {},
     }
     return lambda name, **settings: make_project(name, **{**shared, **settings})
@@ -70,8 +80,18 @@ def stored(*crawls: Crawled) -> Counter[str]:
     return Counter(name for crawl in crawls for name in crawl.stored_ids)
 
 
+def runs(store: str) -> list[RunFigures]:
+    with Store.open(store) as opened:
+        return opened.project("shop").runs()
+
+
+def claims(store: str) -> int:
+    with Store.open(store) as opened, opened.session(read_only=True) as session:
+        return int(session.scalar(text("SELECT count(*) FROM claims")) or 0)
+
+
 def test_workers_fetch_each_page_once_and_end_when_all_is_done(
-    worker: Callable[..., Project], server: WebServer, client: "redis.Redis"
+    worker: Callable[..., Project], server: WebServer, client: "redis.Redis", store: str
 ) -> None:
     """One with a feed, whose items are safe only when it ends: nobody waits for these."""
     start = f"start={server.origins[0]}/hub"
@@ -85,6 +105,12 @@ def test_workers_fetch_each_page_once_and_end_when_all_is_done(
     assert asked(server) == dict.fromkeys(server.site, 1)
     assert stored(*crawls) == dict.fromkeys(pages_of(server.site), 1)
     assert client.keys("*") == []
+    (run,) = runs(store)
+    assert (run.run.status, [one.status for one in run.workers]) == ("finished", ["finished", "finished"])
+    for name in ("dedup/items/out", "downloader/request_count", "dedup/store/rows"):
+        assert run.run.stats[name] == sum(crawl.stats.get(name, 0) for crawl in crawls)
+    assert run.visits == len(server.site)
+    assert claims(store) == 0
 
     again = projects[0].crawl("pages", "-a", start, DEDUP_UNCHANGED_ENABLED=False)
 
@@ -126,9 +152,9 @@ def test_what_a_killed_worker_had_in_its_hands_is_done_by_another(
 
 
 def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(
-    worker: Callable[..., Project], server: WebServer
+    worker: Callable[..., Project], server: WebServer, store: str
 ) -> None:
-    """Its answer takes a while: what came before it is safe by then."""
+    """Its answer takes a while: what came before it is safe by then. The run does not say what is missing."""
     deadly = [*server.site][-1]  # no other is found by it alone
     server.site[deadly] = Answer("", delay_seconds=2)
     killing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.deadly.Deadly": 100}, "DEADLY": deadly}
@@ -144,13 +170,14 @@ def test_a_page_that_kills_its_workers_is_given_up_after_five_of_them(
     assert stored(*crawls).keys() == pages_of(server.site) - {deadly}
     assert survivor.count("queue/given_up") == 1
     assert "A request is given up: every worker that had it died" in survivor.errors[0]
-    assert survivor.count("removed/not_known") == 1
+    told = [one.stats["incomplete_domains"] for one in runs(store)[0].workers if one.status == "finished"]
+    assert told == [["*"]]
 
 
 def test_a_worker_takes_no_more_than_it_can_write(worker: Callable[..., Project], tmp_path: Path) -> None:
     """The store is locked, as by other workers: killed now, the worker would leave little to be done twice."""
     with serving(1, lambda origins: interleaved(origins, [MANY])) as server:
-        running = worker("one", DEDUP_STRICT_SHARED=False, DEDUP_WRITE_EVERY=200, CONCURRENT_REQUESTS=4).start(
+        running = worker("one", DEDUP_WRITE_EVERY=200, CONCURRENT_REQUESTS=4).start(
             "pages", "-a", f"start={server.origins[0]}/hub"
         )
         running.wait_for(lambda: len(server.requests) > 10)
@@ -203,21 +230,90 @@ def test_a_request_that_nobody_else_could_read_is_done_by_its_own_worker(
             id="noted-before-queued",
         ),
         pytest.param("DEDUP_SHARED_JOB", "", "Write DEDUP_SHARED_JOB = ", id="store-does-not-know"),
-        pytest.param(
-            "SCHEDULER_QUEUE_CLASS",
-            "scrapy_redis.queue.PriorityQueue",
-            "Write SCHEDULER_QUEUE_CLASS = 'scrapy_dedup.LeasedQueue'",
-            id="loses-what-is-in-flight",
-        ),
     ],
 )
 def test_settings_that_lose_requests_are_told_with_the_line_to_write(
     worker: Callable[..., Project], server: WebServer, setting: str, value: object, said: str
 ) -> None:
-    changes = {setting: value}
-    if setting == "SCHEDULER_QUEUE_CLASS":
-        changes |= {"DUPEFILTER_CLASS": "scrapy_redis.dupefilter.RFPDupeFilter"}
-
-    crawl = worker("one", **changes).crawl("pages", "-a", f"start={server.origins[0]}/p0", clean=False)
+    crawl = worker("one", **{setting: value}).crawl("pages", "-a", f"start={server.origins[0]}/p0", clean=False)
 
     assert said in crawl.log
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"SCHEDULER": "scrapy.core.scheduler.Scheduler"}, id="queues-of-their-own"),
+        pytest.param({"SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.PriorityQueue"}, id="loses-what-is-in-flight"),
+        pytest.param({"SCHEDULER_QUEUE_CLASS": None}, id="none-said"),
+    ],
+)
+def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(
+    worker: Callable[..., Project], server: WebServer, changes: dict[str, Any]
+) -> None:
+    filters = {"DUPEFILTER_CLASS": "scrapy.dupefilters.RFPDupeFilter"}
+    crawl = worker("one", **filters, **changes).crawl("pages", "-a", f"start={server.origins[0]}/hub", clean=False)
+
+    assert server.requests == []
+    (name,) = changes
+    assert f"The crawl does not start: DEDUP_SHARED_JOB='nightly': its workers need one queue, and {name}=" in crawl.log
+    assert '    SCHEDULER_QUEUE_CLASS = "scrapy_dedup.LeasedQueue"' in crawl.log
+    assert '    SCHEDULER = "scrapy_redis.scheduler.Scheduler"' in crawl.log
+
+
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_two_workers_that_meet_the_same_texts_give_each_once(
+    worker: Callable[..., Project], request: pytest.FixtureRequest, store: str, database: str
+) -> None:
+    with ExitStack() as stack:
+        if database == "postgresql":
+            url = stack.enter_context(request.getfixturevalue("postgresql").database())
+            store = url.render_as_string(hide_password=False)
+        texts = range(24)
+        server = stack.enter_context(
+            serving(1, lambda origins: {f"{origins[0]}/{way}{n}": Answer(html_page(n)) for n in texts for way in "ab"})
+        )
+        settings = {"DEDUP_DATABASE_URL": store, "DEDUP_BOILERPLATE_ENABLED": False}
+        lists = [" ".join(url for url in server.site if f"/{way}" in url[8:]) for way in "ab"]
+        running = [worker(f"p{n}", **settings).start("pages", "-a", f"start={urls}") for n, urls in enumerate(lists)]
+        crawls = [one.finish() for one in running]
+
+    assert [crawl.errors for crawl in crawls] == [[], []]
+    assert Counter(Counter(line["cleaned"] for crawl in crawls for line in crawl.stored).values()) == {1: len(texts)}
+    assert sum(crawl.sum("title/dropped") + crawl.sum("duplicate/dropped") for crawl in crawls) == len(texts)
+
+
+def test_two_workers_give_each_page_with_several_addresses_once(worker: Callable[..., Project]) -> None:
+    """One follows the links, the other begins with all addresses."""
+    settings = {"DEDUP_URL_INDEX_PAGE": True, "RETRY_ENABLED": False, "FEEDS": FEED}
+    with serving(2, alias_site) as server:
+        urls = [f"{server.origins[0]}/start", *(url for url in server.site if url.startswith(server.origins[0]))]
+        first = worker("first", **settings).start("pages", "-a", f"start={urls[0]}")
+        other = worker("other", **settings).start("pages", "-a", f"start={' '.join(urls[:0:-1])}")
+        crawls = [first.finish(), other.finish()]
+
+        assert [crawl.errors for crawl in crawls] == [[], []]
+        assert stored_titles(*crawls) == titles_of(server)
+
+
+def test_pages_that_no_worker_found_are_removed_once(worker: Callable[..., Project], store: str) -> None:
+    crews = [worker(name, DEDUP_REMOVED_AFTER=1, DOWNLOAD_DELAY=0.05) for name in ("one", "other")]
+    with serving(1, lambda _: {}) as server:
+        site = ChangingSite(server, pages=20)
+        crawls = crawl_by(crews, site)
+        site.names.remove("p7")
+        site.publish()
+        crawls = crawl_by(crews, site)
+
+    assert sorted(one.count("removed/missed") for one in crawls) == [0, 1]
+    assert [run.run.status for run in runs(store)] == ["finished", "finished"]
+    with Store.open(store) as opened:
+        project = opened.project("shop")
+        gone = project.changes(project.last_runs()[0].id, verdict="removed")
+        assert [change.url for change in gone] == [site.url("p7")]
+
+
+def crawl_by(crews: list[Project], site: ChangingSite) -> list[Crawled]:
+    crawled = [one.finish() for one in [each.start("walker", "-a", f"start={site.url('')}") for each in crews]]
+    assert [one.errors for one in crawled] == [[], []]
+    return crawled

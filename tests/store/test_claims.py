@@ -102,7 +102,7 @@ def test_a_run_of_one_worker_claims_nothing(store: Store) -> None:
 
 @pytest.mark.parametrize(("is_lost", "left"), [(False, 1), (True, 5_004)], ids=["all-ended", "one-may-be-only-slow"])
 def test_claims_of_a_run_are_forgotten_whole_if_no_worker_was_lost(store: Store, left: int, *, is_lost: bool) -> None:
-    project, other = a_worker(store), a_worker(store, "other")
+    project, _, other = a_worker(store), a_worker(store), a_worker(store, "other")
     project.claim(a_key(), [a_text(name) for name in range(5_003)])
     other.claim(a_key(), [a_text()])
     if is_lost:
