@@ -22,7 +22,7 @@ from scrapy_dedup.core.urls import UrlRules, page_key
 
 PATIENCE_SECONDS = 3_600
 _COUNTED = {
-    "documents": "select status || ' ' || coalesce(verdict, ''), count(*) from documents group by 1 order by 1",
+    "documents": "select status, count(*) from documents group by 1 order by 1",
     "aliases": "select alias_kind, count(*) from crawled_urls where alias_kind is not null group by 1 order by 1",
     "runs": "select status, count(*) from crawl_runs group by 1 order by 1",
     "ended": "select status, count(*) from run_workers group by 1 order by 1",
@@ -58,10 +58,10 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """When a worker was killed, and which URLs were lent then: the queue had not been told that they were done."""
+    """When a worker was killed, and which pages were lent then: the queue had not been told that they were done."""
 
     at: float
-    lent: frozenset[str]
+    lent: frozenset[bytes]
 
 
 @dataclass(slots=True)
@@ -78,7 +78,7 @@ class Outcome:
     texts: dict[int, str] = field(default_factory=dict)
     times: Counter[int] = field(default_factory=Counter)
     excused: int = 0
-    """Pages that came again because of a kill: given by the worker, and not yet given back to the queue when it died."""
+    """Pages that came again because of a kill: given by the worker, and not given back to the queue when it died."""
     excused_seconds: float = 0.0
     """How long before its death it had given the first of them."""
     twice: list[int] = field(default_factory=list)
@@ -94,7 +94,7 @@ class Outcome:
                 number = item["number"]
                 self.times[number] += 1
                 self.texts[number] = item["text"]
-                if self.kill is not None and worker.was_killed and item["url"] in self.kill.lent:
+                if self.kill is not None and worker.was_killed and page_key(item["url"], UrlRules()) in self.kill.lent:
                     late[number] = item["at"]
                 if keys.get(item["page_key"]) != number:
                     self.wrong.append(number)
@@ -131,7 +131,7 @@ class Crowd:
         self._database(name)
         before, began = self._deadlocks(), time.monotonic()
         workers = [self._start(name, number, crawlers, settings) for number in range(crawlers)]
-        kill = self._trouble(name, workers, trouble) if trouble else None
+        kill = self._trouble(workers, trouble) if trouble else None
         for worker in workers:
             worker.process.wait(PATIENCE_SECONDS)
         seconds = time.monotonic() - began
@@ -186,7 +186,7 @@ class Crowd:
             "DEDUP_SHARED_JOB": name,
         }
 
-    def _trouble(self, name: str, workers: list[Worker], kind: str) -> Kill | None:
+    def _trouble(self, workers: list[Worker], kind: str) -> Kill | None:
         """Wait until a third of the pages have come, and make trouble."""
         while sum(_lines(worker) for worker in workers) < self.site.documents / 3:
             if all(worker.process.poll() is not None for worker in workers):
@@ -204,8 +204,8 @@ class Crowd:
         print("PostgreSQL runs again", flush=True)
         return None
 
-    def _lent(self) -> frozenset[str]:
-        """Return the URLs of the requests that workers have."""
+    def _lent(self) -> frozenset[bytes]:
+        """Return the keys of the pages that workers have."""
         with redis.Redis(port=self.redis.port) as client:
             (bodies,) = client.scan_iter("*:bodies", count=10_000)
             ids = [
@@ -215,7 +215,7 @@ class Crowd:
                 for one in client.zrange(key, 0, -1)
             ]
             found = client.hmget(bodies, ids) if ids else []
-        return frozenset(json.loads(body)["url"] for body in found if body)
+        return frozenset(page_key(json.loads(body)["url"], UrlRules()) for body in found if body)
 
     # The store.
 

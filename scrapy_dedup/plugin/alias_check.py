@@ -37,19 +37,6 @@ class AliasCheck:
             draft.duplicate = self._decide(draft, alias, theirs, learner)
         return draft.duplicate
 
-    async def sketch_of(self, key: bytes) -> bytes | None:
-        """Return the blocks of a page that went out; None where nobody knows them yet."""
-        packed = self._runtime.crawl.aliases.recent.get(key)
-        try:
-            return packed or await run_in_thread(self._stored_sketch, key)
-        except StoreError:
-            self._runtime.count("store/errors")
-            return None
-
-    def agrees(self, draft: Draft, sketch: bytes, learner: Learner | None) -> bool:
-        """Say whether a page has the blocks of another."""
-        return self._agrees(unpack(draft.sketch), unpack(sketch), learner)
-
     def _decide(
         self, draft: Draft, alias: Alias | Own, theirs: bytes | None, learner: Learner | None
     ) -> Duplicate | None:
@@ -100,8 +87,13 @@ class AliasCheck:
 
     async def _sketch_of_target(self, alias: Alias) -> bytes | None:
         """Return the sketch of a page that went out, in this run or before; None where nobody knows it any more."""
-        key = alias.target.page_key
-        return await self.sketch_of(key) or self._runtime.crawl.aliases.recent.get(key)
+        key, recent = alias.target.page_key, self._runtime.crawl.aliases.recent
+        try:
+            # While the store was asked, it may have gone out.
+            return recent.get(key) or await run_in_thread(self._stored_sketch, key) or recent.get(key)
+        except StoreError:
+            self._runtime.count("store/errors")
+            return recent.get(key)
 
     def _stored_sketch(self, key: bytes) -> bytes | None:
         """Return the sketch of a page that is in work or was seen, and is not gone; blocks, so call it in a thread."""

@@ -65,10 +65,6 @@ class EngineState:
         except RuntimeError:
             return None
 
-    def scheduler(self) -> Any:
-        """Return what queues the crawl's requests; None where that cannot be told."""
-        return getattr(self._slot(), "scheduler", None)
-
     def look_again(self) -> None:
         """Let an engine that was told not to close look at once whether it is still idle, not after some seconds."""
         next_call = getattr(self._slot(), "nextcall", None)

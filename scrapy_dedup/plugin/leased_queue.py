@@ -18,10 +18,10 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.leased_requests import LeasedRequests
+from scrapy_dedup.plugin.leased_requests import LeasedRequests, without_lease
 from scrapy_dedup.plugin.leased_server import LeasedServer
 from scrapy_dedup.plugin.leased_work import LeasedWork
-from scrapy_dedup.plugin.marks import LEASE, is_known_component
+from scrapy_dedup.plugin.marks import LEASE, LENT_URL, is_known_component
 from scrapy_dedup.plugin.overrides import settings_of
 from scrapy_dedup.plugin.runtime import Runtime
 
@@ -97,7 +97,7 @@ class LeasedQueue:
                 logger.error("%s", error)  # noqa: TRY400 - it says all there is
                 self._work.tried(lambda given=token: self._server.done([given]))  # type: ignore[misc]
                 continue
-            request.meta[LEASE] = token
+            request.meta |= {LEASE: token, LENT_URL: request.url}
             self._work.took(token, request)
             return request
         return None
@@ -129,7 +129,7 @@ class LeasedQueue:
         if not request.dont_filter:
             self._own_seen.add(self._requests.fingerprint(request))
         if LEASE in request.meta:
-            request = request.replace(meta={key: value for key, value in request.meta.items() if key != LEASE})
+            request = request.replace(meta=without_lease(request.meta))
         heappush(self._own, (-request.priority, next(self._numbers), request))
 
     def _count(self, what: str) -> None:

@@ -11,7 +11,7 @@ from scrapy.utils.request import request_from_dict
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.keeping import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.plugin.leased_server import Wanted
-from scrapy_dedup.plugin.marks import LEASE, callback_name
+from scrapy_dedup.plugin.marks import LEASE, LENT_URL, callback_name, is_unfiltered
 
 # What a plain request has where nothing else was said; Scrapy makes it again.
 _PLAIN: dict[str, Any] = {"method": "GET", "encoding": "utf-8"}
@@ -29,8 +29,6 @@ class LeasedRequests:
     def __init__(self, spider: Spider) -> None:
         self._spider = spider
         self._names: dict[Any, str] = {}
-        # Whoever reads its first requests from Redis has each of them alone.
-        self._all_start_alike = not hasattr(spider, "redis_key")
 
     def wanted(self, request: Request, *, filters: bool) -> Wanted:
         """Return what is queued for a request.
@@ -43,17 +41,21 @@ class LeasedRequests:
             ValueError: something in it cannot be written, its callback is no method of the spider among them.
         """
         body = _dumps(self._written(request))
-        fingerprint = mark = identity = b""
-        is_filtered = filters and not request.dont_filter
         is_start = bool(request.meta.get("is_start_request")) and request.dont_filter
-        if is_filtered or is_start:
-            page = self.fingerprint(request)
-            fingerprint = page if is_filtered else b""
-            mark = b"|".join((page, callback_name(request).encode()))
-        # What was popped before is a retry of one, or a redirect.
-        if is_start and self._all_start_alike and LEASE not in request.meta:
-            identity = b"start|" + blake2b(body, digest_size=16).digest()
-        return Wanted(body, request.priority, fingerprint, mark, identity)
+        if not is_start and (request.dont_filter or not filters):
+            return Wanted(body, request.priority)
+        page, callback = self.fingerprint(request), callback_name(request)
+        if not is_start:
+            return Wanted(body, request.priority, "link", page, callback)
+        is_retry = request.meta.get(LENT_URL) == request.url
+        if not is_retry and not is_unfiltered(request):
+            return Wanted(body, request.priority, "first", page, callback)
+        if LEASE in request.meta:
+            return Wanted(body, request.priority, "again", page, callback)
+        # Whoever reads its first requests from Redis has each of them alone.
+        is_brought_by_all = not hasattr(self._spider, "redis_key")
+        identity = b"start|" + blake2b(body, digest_size=16).digest() if is_brought_by_all else b""
+        return Wanted(body, request.priority, "again", page, callback, identity)
 
     def fingerprint(self, request: Request) -> bytes:
         """Return what says that two requests are for the same page: the crawl's own fingerprinter says it."""
@@ -85,7 +87,7 @@ class LeasedRequests:
             else:
                 written["_class"] = f"{type(request).__module__}.{type(request).__name__}"
         if LEASE in request.meta:
-            written["meta"] = {name: value for name, value in request.meta.items() if name != LEASE}
+            written["meta"] = without_lease(request.meta)
         return written
 
     def _name(self, method: Any) -> str | None:
@@ -105,6 +107,11 @@ class LeasedRequests:
                 raise LookupError
             self._names[function] = str(function.__name__)
         return self._names[function]
+
+
+def without_lease(meta: dict[str, Any]) -> dict[str, Any]:
+    """Return a request's meta without what tells of the request that was lent."""
+    return {name: value for name, value in meta.items() if name not in (LEASE, LENT_URL)}
 
 
 def _check_class(path: object, spider: Spider) -> None:

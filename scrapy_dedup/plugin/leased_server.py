@@ -1,14 +1,14 @@
 """One queue in Redis that several workers share: what one has in its hands comes back when it dies.
 
-Keys of a queue: `queue` (id by priority), `bodies` (id to request), `seen` (fingerprints), `serial`, `workers` (worker
-by the end of its lease), `flight:WORKER` and `held:WORKER` (ids that it has), `deaths` (id to how many died of it),
-`given_up` (requests). All begin with the queue's name in braces, so that a cluster keeps them on one node.
+Keys of a queue: `queue` (id by priority), `bodies` (id to request), `seen` (fingerprint to callback), `serial`,
+`workers` (worker by the end of its lease), `flight:WORKER` and `held:WORKER` (ids that it has), `deaths` (id to how
+many died of it), `given_up` (requests). All begin with the queue's name in braces, so that a cluster keeps them on one node.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -29,12 +29,14 @@ class Wanted:
 
     body: bytes
     priority: int = 0
-    fingerprint: bytes = b""
-    """Empty: not to be filtered."""
-    mark: bytes = b""
-    """Of its page and callback: a first request's page is not asked for again by a link."""
+    kind: Literal["link", "first", "again", ""] = ""
+    """A link is filtered by its page, a first request by page and callback: a link for another callback reads something
+    else. One that comes again, or carries something of its own, is queued; empty: nobody filters it."""
+    page: bytes = b""
+    """The fingerprint."""
+    callback: str = ""
     identity: bytes = b""
-    """Of a first request, which every worker brings: it is queued once."""
+    """Of a first request that carries something of its own, and that every worker brings: it is queued once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,6 @@ class QueueState:
 
     waiting: int
     in_flight_elsewhere: int
-    in_flight_here: int
-    other_workers: int
 
     @property
     def is_over(self) -> bool:
@@ -81,11 +81,11 @@ class LeasedServer:
 
     def is_seen(self, fingerprint: bytes) -> bool:
         """Say whether a request with this fingerprint was queued before."""
-        return bool(self._client.sismember(f"{self.name}:seen", fingerprint))
+        return bool(self._client.hexists(f"{self.name}:seen", fingerprint))
 
     def push(self, wanted: Wanted) -> bool:
         """Queue a request; False where it was seen before."""
-        args = [-wanted.priority, wanted.body, wanted.fingerprint, wanted.mark, wanted.identity]
+        args = [-wanted.priority, wanted.body, wanted.kind, wanted.page, wanted.callback, wanted.identity]
         return bool(self._run(self._push, args))
 
     def pop(self) -> tuple[str, bytes] | None:
@@ -168,19 +168,24 @@ local function put_back(from, most)
 end
 """
 
-# ARGV: score, body, fingerprint or '' (not filtered), mark of a first request's page or '', identity of a first
-# request or ''. Seen and queued in one step: a worker killed in between would leave a URL that nobody asks for.
+# ARGV: score, body, and of `Wanted` kind, page, callback, identity. Seen and queued in one step: a worker killed in
+# between would leave a URL that nobody asks for.
 # Ids of a queue that begins anew are others, since no server pushes one each microsecond: a worker of the last one may
 # still name its own.
 _PUSH = (
     _KEYS
     + """
-local seen = name .. ':seen'
-if ARGV[5] ~= '' and redis.call('SADD', seen, ARGV[5]) == 0 then return 0 end
-if ARGV[3] ~= '' then
-  if redis.call('SISMEMBER', seen, ARGV[4]) == 1 or redis.call('SADD', seen, ARGV[3]) == 0 then return 0 end
-elseif ARGV[4] ~= '' then
-  redis.call('SADD', seen, ARGV[4])
+local seen, kind, page, callback, identity = name .. ':seen', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local mark = page .. '|' .. callback
+if kind == 'link' then
+  if redis.call('HEXISTS', seen, mark) == 1 or redis.call('HSETNX', seen, page, callback) == 0 then return 0 end
+elseif kind ~= '' then
+  if identity ~= '' then
+    if redis.call('HSETNX', seen, identity, '') == 0 then return 0 end
+  elseif kind == 'first' then
+    if redis.call('HEXISTS', seen, mark) == 1 or redis.call('HGET', seen, page) == callback then return 0 end
+  end
+  redis.call('HSET', seen, mark, '')
 end
 local serial = name .. ':serial'
 if redis.call('EXISTS', serial) == 0 then redis.call('SET', serial, string.format('%.0f', microseconds)) end
@@ -298,18 +303,15 @@ return {back, given_up}
 """
 )
 
-# ARGV: worker. Returns how many wait, are in the hands of others, in its own, and how many other workers there are.
+# ARGV: worker. Returns how many wait, and how many are in the hands of others.
 _STATE = (
     _KEYS
     + """
-local others, number = 0, 0
+local others = 0
 for _, worker in ipairs(redis.call('ZRANGE', workers, 0, -1)) do
-  if worker ~= ARGV[1] then
-    others = others + redis.call('ZCARD', flight(worker))
-    number = number + 1
-  end
+  if worker ~= ARGV[1] then others = others + redis.call('ZCARD', flight(worker)) end
 end
-return {redis.call('ZCARD', queue), others, redis.call('ZCARD', flight(ARGV[1])), number}
+return {redis.call('ZCARD', queue), others}
 """
 )
 

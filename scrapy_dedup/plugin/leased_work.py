@@ -177,6 +177,9 @@ class LeasedWork:
         if self._runtime is not None:
             self._runtime.done.lending.forget(tokens)
         self._done += tokens
+        # At once: killed in between, a worker would leave what is done to be done again.
+        self.send_rest()
+        self._tell()
 
     def _tell(self) -> None:
         done = self._done

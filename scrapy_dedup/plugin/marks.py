@@ -21,7 +21,9 @@ LINEAGE = "dedup_lineage"
 """By which kinds of URLs a request was come by, for traps."""
 LEASE = "dedup_lease"
 """The token by which a request of a shared queue is given back."""
-OURS = frozenset({LEASE, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
+LENT_URL = "dedup_lent_url"
+"""The URL of that request: one that has another is a redirect of it, not a retry."""
+OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
 # Scrapy sets dont_filter together with these, and we with the last.
 _FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
 

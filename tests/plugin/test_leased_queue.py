@@ -16,7 +16,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.leased_requests import LeasedRequests
 from scrapy_dedup.plugin.leased_server import LeasedServer, QueueState, Wanted
-from scrapy_dedup.plugin.marks import LEASE
+from scrapy_dedup.plugin.marks import LEASE, LENT_URL
 from tests.redis_server import RedisServer, redis_server
 
 __all__ = ["redis_server"]
@@ -80,32 +80,39 @@ def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(w
 def test_what_was_seen_is_not_queued_again(worker: Worker) -> None:
     queue = worker("a")
 
-    assert queue.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
-    assert not worker("b").push(Wanted(b"2", fingerprint=b"page", mark=b"page|parse"))
+    assert queue.push(Wanted(b"1", 0, "link", b"page", "parse"))
+    assert not worker("b").push(Wanted(b"2", 0, "link", b"page", "parse_item"))
     assert queue.is_seen(b"page")
     assert len(queue) == 1
 
 
-def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker) -> None:
-    first = Wanted(b"1", mark=b"home|parse", identity=b"start|1")
+FIRST = Wanted(b"1", 0, "first", b"home", "parse")
+WITH_COOKIE = Wanted(b"2", 0, "again", b"home", "parse", b"start|2")
 
+
+@pytest.mark.parametrize("first", [FIRST, WITH_COOKIE], ids=["plain", "with-a-cookie"])
+def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker, first: Wanted) -> None:
     assert [worker(name).push(first) for name in "abcdefgh"] == [True] + [False] * 7
 
 
 @pytest.mark.parametrize(
-    ("mark", "queued"),
+    ("before", "then", "queued"),
     [
-        pytest.param(b"home|parse", False, id="same-callback"),
-        pytest.param(b"home|parse_item", True, id="another-callback-reads-something-else"),
+        pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse"), False, id="link-to-a-first-page"),
+        pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse_item"), True, id="link-for-another-callback"),
+        pytest.param(Wanted(b"3", 0, "link", b"home", "parse"), FIRST, False, id="first-page-that-a-link-led-to"),
+        pytest.param(Wanted(b"3", 0, "link", b"home", "parse_item"), FIRST, True, id="first-for-another-callback"),
+        pytest.param(FIRST, WITH_COOKIE, True, id="first-with-a-cookie"),
+        pytest.param(FIRST, Wanted(b"1", 0, "again", b"home", "parse"), True, id="retry-of-a-first"),
     ],
 )
-def test_a_link_to_a_first_request_s_page_is_queued_only_for_another_callback(
-    worker: Worker, mark: bytes, *, queued: bool
+def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(
+    worker: Worker, before: Wanted, then: Wanted, *, queued: bool
 ) -> None:
     queue = worker("a")
-    queue.push(Wanted(b"1", mark=b"home|parse", identity=b"start|1"))
+    queue.push(before)
 
-    assert queue.push(Wanted(b"2", fingerprint=b"home", mark=mark)) is queued
+    assert queue.push(then) is queued
 
 
 # Leases.
@@ -129,7 +136,7 @@ def test_what_a_living_worker_has_is_left_to_it(worker: Worker) -> None:
 
     assert other.reclaim() == (0, [])
     assert other.pop() is None
-    assert other.state() == QueueState(waiting=0, in_flight_elsewhere=1, in_flight_here=0, other_workers=1)
+    assert other.state() == QueueState(waiting=0, in_flight_elsewhere=1)
 
 
 def test_what_is_done_does_not_come_again(worker: Worker) -> None:
@@ -162,7 +169,7 @@ def test_a_worker_that_was_thought_dead_does_not_end_what_another_has_by_now(wor
     other.pop()
     slow.done([token])
 
-    assert other.state().in_flight_here == 1
+    assert slow.state().in_flight_elsewhere == 1
 
 
 def test_a_worker_hears_that_it_was_thought_dead(worker: Worker) -> None:
@@ -279,7 +286,7 @@ def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker: Worker, clie
     first, last = worker("first"), worker("last")
     first.renew()
     last.renew()
-    first.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
+    first.push(Wanted(b"1", 0, "link", b"page", "parse"))
     token = popped(last)
     last.done([token])
     first.leave(finished=True)
@@ -291,7 +298,7 @@ def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker: Worker, clie
 
 def test_a_stopped_crawl_leaves_its_queue_to_the_next(worker: Worker) -> None:
     stopped = worker("stopped")
-    stopped.push(Wanted(b"1", fingerprint=b"page", mark=b"page|parse"))
+    stopped.push(Wanted(b"1", 0, "link", b"page", "parse"))
     stopped.leave(finished=False)
 
     assert worker("next").is_seen(b"page")
@@ -402,7 +409,7 @@ def test_a_request_keeps_its_class_and_body(requests: LeasedRequests, request_: 
 
 
 def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests: LeasedRequests) -> None:
-    led = Request("https://example.com/", meta={LEASE: "17", "depth": 1})
+    led = Request("https://example.com/", meta={LEASE: "17", LENT_URL: "https://example.com/led", "depth": 1})
 
     assert copied(requests, led).meta == {"depth": 1}
     assert led.meta[LEASE] == "17"
