@@ -97,7 +97,7 @@ class LeasedQueue:
                 logger.error("%s", error)  # noqa: TRY400 - it says all there is
                 self._work.tried(lambda given=token: self._server.done([given]))  # type: ignore[misc]
                 continue
-            request.meta |= {LEASE: token, LENT_URL: request.url}
+            request.meta.update({LEASE: token, LENT_URL: request.url})
             self._work.took(token, request)
             return request
         return None

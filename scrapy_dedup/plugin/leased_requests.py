@@ -11,7 +11,7 @@ from scrapy.utils.request import request_from_dict
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.keeping import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.plugin.leased_server import Wanted
-from scrapy_dedup.plugin.marks import LEASE, LENT_URL, callback_name, is_unfiltered
+from scrapy_dedup.plugin.marks import LEASE, LENT_URL, callback_name, is_unfiltered, redirected_from
 
 # What a plain request has where nothing else was said; Scrapy makes it again.
 _PLAIN: dict[str, Any] = {"method": "GET", "encoding": "utf-8"}
@@ -47,8 +47,10 @@ class LeasedRequests:
         page, callback = self.fingerprint(request), callback_name(request)
         if not is_start:
             return Wanted(body, request.priority, "link", page, callback)
-        is_retry = request.meta.get(LENT_URL) == request.url
-        if not is_retry and not is_unfiltered(request):
+        # A retry, or a redirect that came back with a cookie.
+        before = (request.meta.get(LENT_URL), *redirected_from(request))
+        is_again = any(self.fingerprint(request.replace(url=url)) == page for url in before if url)
+        if not is_again and not is_unfiltered(request):
             return Wanted(body, request.priority, "first", page, callback)
         if LEASE in request.meta:
             return Wanted(body, request.priority, "again", page, callback)

@@ -2,7 +2,8 @@
 
 Keys of a queue: `queue` (id by priority), `bodies` (id to request), `seen` (fingerprint to callback), `serial`,
 `workers` (worker by the end of its lease), `flight:WORKER` and `held:WORKER` (ids that it has), `deaths` (id to how
-many died of it), `given_up` (requests). All begin with the queue's name in braces, so that a cluster keeps them on one node.
+many died of it), `given_up` (requests). All begin with the queue's name in braces, so that a cluster keeps them on one
+node.
 """
 
 from collections.abc import Collection, Sequence

@@ -415,6 +415,27 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
     assert led.meta[LEASE] == "17"
 
 
+HOME, LOGIN = "https://example.com/", "https://example.com/login"
+
+
+@pytest.mark.parametrize(
+    ("meta", "kind"),
+    [
+        pytest.param({}, "first", id="brought"),
+        pytest.param({LEASE: "1", LENT_URL: HOME, "retry_times": 1}, "again", id="retry"),
+        pytest.param({LEASE: "1", LENT_URL: LOGIN, "redirect_urls": [LOGIN]}, "first", id="redirect"),
+        pytest.param({LEASE: "1", LENT_URL: LOGIN, "redirect_urls": [HOME, LOGIN]}, "again", id="redirected-back"),
+        pytest.param({"dedup_wanted": True}, "again", id="with-something-of-its-own"),
+    ],
+)
+def test_a_first_request_is_filtered_unless_it_comes_again(
+    requests: LeasedRequests, meta: dict[str, Any], kind: str
+) -> None:
+    request = Request(HOME, dont_filter=True, meta={"is_start_request": True, **meta})
+
+    assert requests.wanted(request, filters=True).kind == kind
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
