@@ -140,7 +140,7 @@ class StoreDupeFilter(RFPDupeFilter):
             elif seen.waiting:
                 await self._write(seen)
         except StoreError as error:
-            logger.warning("URLs seen in this crawl could not be removed; `scrapy dedup gc` does it: %s", error)
+            logger.warning("URLs seen in this crawl could not be removed; `scrapy dedup store gc` does it: %s", error)
         finally:
             self._tell(seen)
             await run_in_thread(table.close)

@@ -1,7 +1,6 @@
 """The store: opened or refused."""
 
 import uuid
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
@@ -21,8 +20,6 @@ from scrapy_dedup.store.migrating import inspect_connection, migrate
 from scrapy_dedup.store.models import Base, Project
 from scrapy_dedup.store.schema import Refused, Schema
 from scrapy_dedup.store.sqlite_file import inspect_file, use_log
-from scrapy_dedup.store.upkeep_copy import fill_server, write_snapshot
-from scrapy_dedup.store.upkeep_space import Space, give_back, space_of
 from scrapy_dedup.store.upserts import insert_into
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -91,27 +88,6 @@ class Store:
         with self._database.transaction() as connection:
             rows = connection.execute(select(Project.id, Project.name).order_by(by_code_point(Project.name)))
             return {project_id: name for project_id, name in rows}  # noqa: C416 (rows are typed, pairs are not)
-
-    def space(self) -> Space | None:
-        """Return what the store takes up on its disk; None for one in memory."""
-        return space_of(self._database)
-
-    def give_back(self) -> Space | None:
-        """Give back to the disk what the store does not use, see `upkeep_space`; None for one in memory."""
-        return give_back(self._database)
-
-    def write_snapshot(self, file: Path, progress: Callable[[int], None]) -> dict[str, int]:
-        """Write the store as it is now to a new SQLite file, see `upkeep_copy`; return the rows of each table."""
-        return write_snapshot(self._database, file, progress)
-
-    def fill_server(self, file: Path, progress: Callable[[int], None]) -> dict[str, int]:
-        """Let a file's rows take the place of all those on a server, see `upkeep_copy`; return how many, by table."""
-        return fill_server(file, self._database, progress)
-
-    @property
-    def kind(self) -> str:
-        """Return which database it is in: sqlite or postgresql."""
-        return self._database.url.get_backend_name()
 
     def _project_id(self, name: str) -> uuid.UUID:
         find = select(Project.id).where(Project.name == name)

@@ -16,7 +16,6 @@ CALLS = {
     "config": ["config", "export"],
     "domains": ["domains", "list"],
     "explain": ["explain", a_url(0)],
-    "gc": ["gc", "--older-than", "5000d"],
     "layouts": ["layouts"],
     "mine": ["mine"],
     "projects": ["projects", "list"],
@@ -24,6 +23,7 @@ CALLS = {
     "report": ["report"],
     "runs": ["runs"],
     "stats": ["stats"],
+    "store": ["store", "gc", "--dry-run", "--older-than", "5000d"],
     "templates": ["templates", "list"],
     "undo": ["undo", "--list"],
 }
@@ -36,7 +36,7 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_verb_is_tried_here() -> None:
     """All but those that need no store: they have tests of their own."""
-    others = "analyze-layout backup batch candidates clean doctor learn mcp restore seed serve supervise"
+    others = "analyze-layout batch candidates clean doctor learn mcp seed serve supervise"
     assert CALLS.keys() | set(others.split()) == VERBS.keys()
 
 

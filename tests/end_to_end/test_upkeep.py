@@ -1,4 +1,4 @@
-"""What an upkeep removes no crawl needs, and crawls go on beside it."""
+"""What `store gc` removes no crawl needs, and crawls go on beside it and beside a backup."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +19,8 @@ def site() -> Iterator[ChangingSite]:
         yield ChangingSite(server, pages=8)
 
 
-def gc(project: Project, *options: str) -> Outcome:
-    done = scrapy("dedup", "gc", "--yes", "--json", *options, folder=project.folder, PYTHONPATH=str(Path.cwd()))
+def look_after(project: Project, *call: str) -> Outcome:
+    done = scrapy("dedup", "store", *call, "--json", folder=project.folder, PYTHONPATH=str(Path.cwd()))
     assert done.code == 0, done.err
     return done
 
@@ -32,7 +32,7 @@ def told(crawled: Crawled) -> tuple[object, ...]:
     return verdicts(crawled), items, counts
 
 
-def test_crawl_after_an_upkeep_finds_what_it_would_have_found_without(
+def test_crawl_after_a_gc_finds_what_it_would_have_found_without(
     project: Project, site: ChangingSite, tmp_path: Path
 ) -> None:
     site.crawl(project)
@@ -48,9 +48,7 @@ def test_crawl_after_an_upkeep_finds_what_it_would_have_found_without(
     site.crawl(project)
     tidied = copied(project, tmp_path / "tidied")
 
-    done = gc(tidied).json
-    assert done["deleted"]
-    assert {each["table"] for each in done["removals"]} >= {"documents", "extractions"}
+    assert look_after(tidied, "gc", "--yes").json["pages"] == 1
     assert rows(tidied, "PRAGMA integrity_check") == [("ok",)]
     site.publish(versions={"p1": 4, "p2": 1, "p3": 2})
     site.names.append("p7")
@@ -60,15 +58,17 @@ def test_crawl_after_an_upkeep_finds_what_it_would_have_found_without(
     assert verdicts(found)["changed"] == 3
 
 
-def test_upkeep_beside_a_crawl_takes_nothing_that_it_needs(project: Project, site: ChangingSite) -> None:
+def test_gc_and_backup_beside_a_crawl_cost_it_nothing(project: Project, site: ChangingSite, tmp_path: Path) -> None:
     site.crawl(project)
     let_pass(project, 200)
     site.publish(versions={f"p{n}": 2 for n in range(4)})
     running = project.start("walker", "-a", f"start={site.url('')}", DOWNLOAD_DELAY=0.3, DEDUP_WRITE_EVERY=1)
     running.wait_for(lambda: len(site.server.requests) > 2)
-    gc(project, "--older-than", "0s")
+    look_after(project, "gc", "--yes", "--older-than", "0s")
+    backed_up = look_after(project, "backup", str(tmp_path / "shop.backup")).json["rows"]
     crawled = running.finish()
 
     assert crawled.errors == []
+    assert backed_up["documents"] == 9
     assert verdicts(crawled) == {"changed": 4, "unchanged": 5}
     assert verdicts(site.crawl(project)) == {"unchanged": 9}

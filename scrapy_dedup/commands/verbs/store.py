@@ -1,0 +1,108 @@
+"""`scrapy dedup store backup | restore | copy | gc`: the store as a whole.
+
+JSON of `gc`: `project`; `before` (ISO 8601: pages, runs and JOBDIRs that nobody came back to since); `deleted` (false
+for a dry run); `pages`, `claims`, `seen_urls`. JSON of the others: `source` and `target`; `rows`, copied, by table.
+"""
+
+import argparse
+import dataclasses
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import URL
+
+from scrapy_dedup.commands.ages import ago, duration
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.terminal import errors, output
+from scrapy_dedup.commands.terminal import shown as safe
+from scrapy_dedup.commands.verbs.cache_reports import progress
+from scrapy_dedup.plugin.store_address import database_url
+from scrapy_dedup.report.numbers import count
+from scrapy_dedup.store.copying import copy_store
+from scrapy_dedup.store.engines import file_of, parse_url
+from scrapy_dedup.store.errors import shown
+from scrapy_dedup.store.garbage import Garbage, find_garbage, remove_garbage
+
+_OLDER_THAN: Final = timedelta(days=180)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done, and the options of each."""
+    add = parser.add_argument
+    add("action", choices=("backup", "restore", "copy", "gc"))
+    add("file", nargs="?", metavar="FILE", help="backup: where to, a file that is not there yet; restore: the backup")
+    add("--to", metavar="URL", help="copy: a database that holds nothing yet, of either kind")
+    add(
+        "--older-than",
+        type=duration,
+        default=_OLDER_THAN,
+        metavar="AGE",
+        help="gc: pages that were gone, runs and JOBDIRs that were left so long ago, such as 30d; the default is 180d",
+    )
+    add("--dry-run", action="store_true", help="gc: only say what would be removed")
+    add("--yes", action="store_true", help="gc: do not ask")
+
+
+def run(call: Call) -> int:
+    """Copy the store, or remove from it what nobody needs."""
+    options = call.options
+    if (options.file is not None) != (options.action in ("backup", "restore")):
+        raise WrongCallError("store backup and store restore need a FILE, and nothing else takes one")
+    if (options.to is not None) != (options.action == "copy"):
+        raise WrongCallError("store copy needs --to URL, and nothing else takes it")
+    if options.action != "gc":
+        if options.older_than != _OLDER_THAN or options.dry_run or options.yes:
+            raise WrongCallError("--older-than, --dry-run and --yes are options of store gc alone")
+        return _copy(call)
+    if not (options.dry_run or options.yes) and (options.json or not sys.stdin.isatty()):
+        raise WrongCallError("store gc asks before it deletes, and here it cannot: repeat it with --dry-run or --yes")
+    return _gc(call)
+
+
+def _copy(call: Call) -> int:
+    options, store = call.options, parse_url(database_url(call.settings))
+    if options.action == "copy":
+        source, target = store, parse_url(options.to)
+    else:
+        file = URL.create("sqlite", database=str(Path(options.file).absolute()))
+        source, target = (store, file) if options.action == "backup" else (file, store)
+    if target is store and (path := file_of(store)):
+        # As a crawl does, for the store that its settings name.
+        path.parent.mkdir(parents=True, exist_ok=True)
+    rows = copy_store(source, target, call.settings.database_timeout, progress)
+    if options.json:
+        print_json({"source": shown(source), "target": shown(target), "rows": rows})
+    else:
+        what = f"{count(rows['projects'], 'project')}, {count(sum(rows.values()), 'row')}"
+        output().print(safe(f"Copied: {what}, to {shown(target)}.", 2_000), soft_wrap=True)
+    return DONE
+
+
+def _gc(call: Call) -> int:
+    options, before = call.options, ago(call.options.older_than)
+    with call.opened() as (_, project):
+        found = find_garbage(project, before)
+        total = sum(dataclasses.astuple(found))
+        if not options.yes:
+            _tell(call, before, found, deleted=False)
+            if options.dry_run or not total:
+                return DONE
+            question = safe(f"Delete it from project {call.project}? [y/N] ", 300)
+            if errors().input(question).strip().lower() not in ("y", "yes"):
+                output().print("Nothing was deleted.")
+                return NOT_DONE
+        with progress("rows", total) as moved:
+            _tell(call, before, remove_garbage(project, before, moved), deleted=True)
+    return DONE
+
+
+def _tell(call: Call, before: datetime, found: Garbage, *, deleted: bool) -> None:
+    if call.options.json:
+        answer = {"project": call.project, "before": before.isoformat(), "deleted": deleted}
+        print_json(answer | dataclasses.asdict(found))
+        return
+    what = (count(found.pages, "page"), count(found.claims, "claim"), count(found.seen_urls, "seen URL"))
+    line = f"{'Deleted' if deleted else 'Would be deleted'}: {', '.join(what)} of project {call.project}."
+    output().print(safe(line, 1_000), soft_wrap=True)

@@ -1,0 +1,126 @@
+"""`scrapy dedup store`: backup, restore, copy and gc, as a user calls them."""
+
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.store.records import GoneRecord
+from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.databases import Server, postgresql
+from tests.service.stored_pages import NOON, a_url
+
+__all__ = ["postgresql"]
+
+NEW = "-s DEDUP_DATABASE_URL=sqlite:///new.db"
+
+
+def projects(folder: Path, *options: str) -> dict[str, int]:
+    listed = scrapy("dedup", "projects", "list", "--json", *options, folder=folder)
+    return {one["name"]: one["pages"] for one in listed.json["projects"]} if listed.code == 0 else {}
+
+
+def test_backup_is_a_store_and_is_restored_where_there_is_none(shop: Shop, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+
+    done = shop.run("store", "backup", "shop.backup", "--json").json
+    assert done["source"] == "sqlite:///.scrapy/dedup.db"
+    assert done["target"] == f"sqlite:///{shop.folder / 'shop.backup'}"
+    assert (done["rows"]["projects"], done["rows"]["sources"]) == (1, 12)
+    assert projects(elsewhere, "-s", f"DEDUP_DATABASE_URL={done['target']}") == {"shop": 12}
+
+    told = at_a_terminal("dedup", "store", "restore", "../shop.backup", folder=elsewhere)
+    assert told.code == 0
+    assert f"Copied: 1 project, {sum(done['rows'].values())} rows, to sqlite:///" in told.out
+    assert projects(elsewhere) == {"shop": 12}
+
+    # A store that is there is never replaced.
+    refused = scrapy("dedup", "store", "restore", "../shop.backup", folder=elsewhere)
+    assert refused.code == 1
+    assert "dedup.db: it is there already." in refused.err
+
+
+def test_store_is_copied_to_a_server_and_back(shop: Shop, tmp_path: Path, postgresql: Server) -> None:
+    with postgresql.database() as url:
+        server = url.render_as_string(hide_password=False)
+
+        there = shop.run("store", "copy", "--to", server)
+        back = shop.run("store", "backup", "back.db", "-s", f"DEDUP_DATABASE_URL={server}")
+
+    assert (there.code, back.code) == (0, 0)
+    assert str(url.password) not in there.out + back.out
+    assert projects(tmp_path, "-s", f"DEDUP_DATABASE_URL=sqlite:///{shop.folder / 'back.db'}") == {"shop": 12}
+
+
+@pytest.fixture
+def left(shop: Shop) -> Shop:
+    """A shop one of whose pages is gone for long."""
+    with shop.open() as store:
+        shop.project(store).write([GoneRecord(page_key(a_url(1)), NOON)])
+    return shop
+
+
+def is_there(shop: Shop) -> bool:
+    with shop.open() as store:
+        return shop.project(store).page(page_key(a_url(1))) is not None
+
+
+def test_gc_deletes_only_what_is_old_and_only_where_that_is_said(left: Shop) -> None:
+    told = left.run("store", "gc", "--dry-run")
+    assert told.out == "Would be deleted: 1 page, 0 claims, 0 seen URLs of project shop.\n"
+    planned = left.run("store", "gc", "--dry-run", "--json").json
+    assert (planned["project"], planned["deleted"], planned["pages"]) == ("shop", False, 1)
+    assert left.run("store", "gc", "--yes", "--older-than", "5000d", "--json").json["pages"] == 0
+    assert is_there(left)
+
+    done = left.run("store", "gc", "--yes", "--json").json
+    assert (done["deleted"], done["pages"], done["claims"], done["seen_urls"]) == (True, 1, 0, 0)
+    assert not is_there(left)
+
+
+@pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1)])
+def test_gc_asks_at_a_terminal(left: Shop, typed: str, code: int) -> None:
+    told = at_a_terminal("dedup", "store", "gc", "-s", "DEDUP_PROJECT=shop", folder=left.folder, typed=typed)
+
+    assert told.code == code
+    assert "Delete it from project shop? [y/N]" in told.out
+    assert is_there(left) == (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "words"),
+    [
+        pytest.param(f"restore nowhere {NEW}", 1, "nowhere: No such file", id="no-file"),
+        pytest.param(
+            f"restore scrapy.cfg {NEW}",
+            1,
+            "scrapy.cfg: it is no SQLite file",
+            id="no-backup",
+        ),
+        pytest.param("backup scrapy.cfg", 1, "scrapy.cfg: it is there already", id="there-already"),
+        pytest.param("backup nowhere/file", 1, "Make the folder", id="no-folder"),
+        pytest.param("backup", 2, "need a FILE", id="backup-where"),
+        pytest.param("gc file", 2, "nothing else takes one", id="gc-of-a-file"),
+        pytest.param("copy", 2, "needs --to URL", id="copy-where"),
+        pytest.param("copy --to nonsense", 1, "not a database URL", id="no-url"),
+        pytest.param("backup file --yes", 2, "options of store gc alone", id="option-of-another"),
+        pytest.param("backup file --older-than 3d", 2, "options of store gc alone", id="age-for-a-backup"),
+        pytest.param("gc", 2, "repeat it with --dry-run or --yes", id="gc-without-a-terminal"),
+        pytest.param("gc --yes --older-than soon", 2, "is no age", id="no-age"),
+        pytest.param("gc --yes -s DEDUP_PROJECT=shap", 1, "no project 'shap'", id="another-project"),
+        pytest.param("trim", 2, "invalid choice: 'trim'", id="unknown-action"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_one_line_and_changes_nothing(left: Shop, call: str, code: int, words: str) -> None:
+    (left.folder / "scrapy.cfg").write_text("[settings]\n", encoding="utf-8")
+    before = left.file.read_bytes()
+
+    settings = [] if "DEDUP_PROJECT" in call else left.settings
+    told = scrapy("dedup", "store", *call.split(), *settings, folder=left.folder)
+
+    assert told.code == code
+    assert words in told.err
+    assert told.err.count("\n") == 1
+    assert left.file.read_bytes() == before
+    assert not [name for name in ("file", "new.db") if (left.folder / name).exists()]
