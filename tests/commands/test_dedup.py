@@ -36,7 +36,7 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_verb_is_tried_here() -> None:
     """All but those that need no store: they have tests of their own."""
-    others = "analyze-layout backup batch candidates clean doctor learn mcp restore seed serve supervise"
+    others = "analyze-layout backup batch candidates clean doctor learn mcp restore serve supervise"
     assert CALLS.keys() | set(others.split()) == VERBS.keys()
 
 
