@@ -34,7 +34,6 @@ VERBS = {
     "refine": "clean the stored pages again by what is known now, and emit those whose text changes",
     "report": "sum up what was kept, as a page of HTML if asked for",
     "runs": "list the last runs, and what each found",
-    "seed": "take what earlier crawls saw for seen: items, an HTTP cache, deltafetch",
     "serve": "show the store as a dashboard and by REST, on this machine, behind a token",
     "stats": "show how much boilerplate each domain has, worst first",
     "store": "look after the store as a whole: backup, restore, copy to another database, gc",
@@ -65,7 +64,7 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         """Return the line in Scrapy's list of commands."""
-        return "Clean files; look into crawls: stats, changes, runs, report, explain, analyze, cache, seed, projects"
+        return "Clean files; look into crawls: stats, changes, runs, report, explain, analyze, cache, projects"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Let Scrapy's parser take the options before the verb, and leave all else alone."""

@@ -22,8 +22,8 @@ from scrapy_dedup.store.writer import ProjectStore
 
 _HASH_DIGITS: Final = 64
 _URLS_AT_ONCE: Final = 1_000
-# The crawl replays no links of it: it runs the callback for them, see `scrapy dedup seed`.
-_SEEDED: Final = ({"unkeepable": "seeded"},)
+# Whoever fills the index knows no links: a crawl runs the callback for them.
+_NO_LINKS: Final = ({"unkeepable": "what the index does not know"},)
 
 
 class ContentIndexError(DedupError):
@@ -143,9 +143,8 @@ class ContentIndexManager(Mapping[str, UrlRecord]):
         """Return what was extracted from the present content of a URL; None where nothing is held.
 
         Returns:
-            What `update_url_record` was given, or the one item that the page was seeded with. Of a page that was
-            extracted by a crawl: `url`, `content` (lines of the cleaned text), `extraction_timestamp`, `items` (dicts,
-            as they had passed all pipelines).
+            What `update_url_record` was given. Of a page that was extracted by a crawl: `url`, `content` (lines of the
+            cleaned text), `extraction_timestamp`, `items` (dicts, as they had passed all pipelines).
 
         Raises:
             UrlError: it is no URL of a page.
@@ -226,7 +225,7 @@ def _extraction(keys: Keys, digest: bytes, extracted: Mapping[str, Any], now: da
         content_hash=digest,
         callback="",
         created_at=now,
-        requests=_SEEDED,
+        requests=_NO_LINKS,
         items=[{"class": "dict", "fields": kept}],
     )
 

@@ -18,8 +18,7 @@ from scrapy_dedup.service.inputs_records import (
     is_page,
     page_of,
 )
-from scrapy_dedup.service.packed_files import most_line_bytes, packed_by
-from scrapy_dedup.service.seeding_encodings import EncodingError, unpacked
+from scrapy_dedup.service.packed_files import EncodingError, most_line_bytes, packed_by, unpacked
 from scrapy_dedup.settings import Settings
 
 MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
@@ -158,7 +157,7 @@ def _body(folder: Path, file: str, most: int) -> bytes:
     packing = packed_by(body[:4])
     if packing and len(body) <= most:
         try:
-            return unpacked(body, [packing.encode()], most)
+            return unpacked(body, packing, most)
         except EncodingError as error:
             raise InputError(str(error)) from error
     if len(body) > most:

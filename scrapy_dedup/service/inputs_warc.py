@@ -18,8 +18,7 @@ from scrapy_dedup.service.inputs_records import (
     is_page,
     page_of,
 )
-from scrapy_dedup.service.packed_files import GZIP, ZSTD, most_line_bytes, packed_by
-from scrapy_dedup.service.seeding_encodings import EncodingError, unpacked
+from scrapy_dedup.service.packed_files import GZIP, ZSTD, EncodingError, most_line_bytes, packed_by, unpacked
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ class AnswerRecord:
         body = _joined(self.body) if "chunked" in self.transfer_encoding.lower() else self.body
         if self.content_encoding:
             try:
-                body = unpacked(body, [self.content_encoding.encode()], most_line_bytes(settings))
+                body = unpacked(body, self.content_encoding, most_line_bytes(settings))
             except EncodingError as error:
                 # Many archives hold the body unpacked under the header that it came with.
                 if not body.lstrip().startswith((b"<", b"%PDF-")):

@@ -119,9 +119,9 @@ def _known(store: ProjectStore, asked: Asked, state: StoredState, originals: Map
             return Known(state)
     content = state.content_hash or b""
     own = memo_key(asked.page_key, content, asked.callback, asked.cb_kwargs, asked.version)
-    # What came from elsewhere has no callback.
-    seeded = memo_key(asked.page_key, content, "", {}, "")
-    held = next((key for key in (own, seeded) if key in state.memo_keys), None)
+    # What the content index was told has no callback.
+    indexed = memo_key(asked.page_key, content, "", {}, "")
+    held = next((key for key in (own, indexed) if key in state.memo_keys), None)
     if held is None:
         return Known(state)
     try:

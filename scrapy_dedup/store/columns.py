@@ -4,7 +4,7 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import CHAR, BigInteger, Boolean, DateTime, Dialect, Integer, LargeBinary, Text, TypeDecorator, Uuid
+from sqlalchemy import BLOB, BigInteger, Boolean, DateTime, Dialect, Integer, LargeBinary, Text, TypeDecorator, Uuid
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -42,15 +42,15 @@ class UtcDateTime(TypeDecorator[datetime]):
 class Number128(TypeDecorator[uuid.UUID]):
     """A UUID as 16 bytes, also in SQLite, where SQLAlchemy writes 32 digits: it is in each row and most indexes.
 
-    SQLite takes any value in any column; columns are declared as the first migration made them. A UUID that is compared
-    with anything but a column (in a tuple, in `coalesce`) has to be given this type, or is written as 32 digits there.
+    A UUID that is compared with anything but a column (in a tuple, in `coalesce`) has to be given this type, or is
+    written as 32 digits there.
     """
 
     impl = Uuid
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:  # noqa: D102
-        return dialect.type_descriptor(CHAR(32) if dialect.name == "sqlite" else Uuid())
+        return dialect.type_descriptor(BLOB() if dialect.name == "sqlite" else Uuid())
 
     def process_bind_param(self, value: uuid.UUID | None, dialect: Dialect) -> Any:  # noqa: D102
         return value.bytes if value is not None and dialect.name == "sqlite" else value

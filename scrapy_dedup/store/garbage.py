@@ -23,7 +23,6 @@ from scrapy_dedup.store.models import (
     Document,
     DocumentChunk,
     Extraction,
-    RunWorker,
     SeenUrl,
     Source,
     SourceVersion,
@@ -151,10 +150,9 @@ def _remove_queues(project: ProjectStore, before: datetime) -> Iterator[int]:
 
 def _ended_queues(connection: Connection, project_id: uuid.UUID, before: datetime) -> list[int]:
     """Return the queues that ended: with their process, or with a JOBDIR that was not used since an instant."""
-    run, worker, dead = CrawlRun.project_id == project_id, RunWorker.project_id == project_id, now() - _SILENT
+    run, dead = CrawlRun.project_id == project_id, now() - _SILENT
     going_on = {
         "run": select(CrawlRun.id).where(run, CrawlRun.status == "running", dead <= _HEARD),
-        "worker": select(RunWorker.id).where(worker, RunWorker.lease_until >= dead, RunWorker.finished_at.is_(None)),
         # Scrapy's own filter remembers as long as the folder is there.
         "job": select(CrawlRun.jobdir).where(run, CrawlRun.jobdir.is_not(None), before <= _HEARD),
     }

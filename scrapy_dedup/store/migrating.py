@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, text
 
@@ -11,9 +10,6 @@ from scrapy_dedup.store.engines import WRITES
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 _SCRIPTS = Path(__file__).with_name("migrations")
 # Any constant will do, as long as every version of this package takes the same.
@@ -87,24 +83,12 @@ def _without_foreign_keys(connection: Connection) -> Iterator[None]:
         raw.execute("PRAGMA foreign_keys = ON")
 
 
-def upgrade(connection: Connection, revision: str = "head") -> None:
+def upgrade(connection: Connection) -> None:
     """Run Alembic's upgrade on the connection, in its transaction."""
     from alembic import command  # noqa: PLC0415
-
-    command.upgrade(_config(connection), revision)
-
-
-def downgrade(connection: Connection, revision: str) -> None:
-    """Run Alembic's downgrade on the connection, in its transaction."""
-    from alembic import command  # noqa: PLC0415
-
-    command.downgrade(_config(connection), revision)
-
-
-def _config(connection: Connection) -> "Config":
     from alembic.config import Config  # noqa: PLC0415
 
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS).replace("%", "%%"))
     config.attributes["connection"] = connection
-    return config
+    command.upgrade(config, "head")

@@ -163,9 +163,9 @@ class Document(Base):
     blocks: Mapped[bytes | None] = mapped_column(LargeBinary)
     links_hash: Mapped[bytes | None] = mapped_column(Key)
     interval_seconds: Mapped[float | None]
-    visits_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    changes_count: Mapped[int] = mapped_column(default=0, server_default=text("0"))
-    missed_runs: Mapped[int] = mapped_column(default=0, server_default=text("0"))
+    visits_count: Mapped[int] = mapped_column(default=0)
+    changes_count: Mapped[int] = mapped_column(default=0)
+    missed_runs: Mapped[int] = mapped_column(default=0)
     gone_at: Mapped[datetime | None]
     lastmod: Mapped[datetime | None]
     moved: Mapped[bytes | None] = mapped_column(LargeBinary)

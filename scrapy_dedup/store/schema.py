@@ -31,6 +31,9 @@ class Refused:
 
 
 _ANOTHER_NAME = "Name another one in DEDUP_DATABASE_URL."
+_BEGIN_ANOTHER = (
+    "Begin a new one with: scrapy crawl SPIDER -s DEDUP_DATABASE_URL=sqlite:///.scrapy/new.db, or move this one away."
+)
 
 
 def judge(tables: Collection[str], revisions: Sequence[str], expected: Collection[str]) -> Schema | Refused:
@@ -60,6 +63,11 @@ def judge(tables: Collection[str], revisions: Sequence[str], expected: Collectio
 def _unknown(revision: str, tables: Collection[str]) -> Refused:
     if not set(tables) >= _MARKS:
         return Refused(f"it belongs to another program (schema revision {revision!r})", _ANOTHER_NAME)
+    if revision < REVISIONS[0]:
+        return Refused(
+            f"its schema revision {revision!r} is older than the first that this scrapy-dedup knows, {REVISIONS[0]!r}",
+            _BEGIN_ANOTHER,
+        )
     return Refused(
         f"its schema revision {revision!r} is newer than the last one that this scrapy-dedup knows, {HEAD!r}",
         "Upgrade scrapy-dedup, or name another database in DEDUP_DATABASE_URL.",

@@ -1,17 +1,20 @@
 """Crawls of a site that changes, with the whole plugin, into one vector store.
 
-`python -m tests.adapters.recrawling FILE`, the file being the crawls' store. Writes as JSON what each crawl cost, and
-what the vector store has after it.
+`python -m tests.adapters.recrawling FILE REACTOR`, the file being the crawls' store. Writes as JSON what each
+crawl cost, and what the vector store has after it.
 """
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
+from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.indexing import InMemoryRecordManager
 from langchain_core.vectorstores import InMemoryVectorStore
+from pydantic import Field
 from scrapy import Spider
 from scrapy.crawler import Crawler, CrawlerRunner
 from scrapy.http import Response, TextResponse
@@ -20,26 +23,59 @@ from scrapy.utils.reactor import install_reactor
 from twisted.internet.defer import inlineCallbacks
 
 import scrapy_dedup
-from scrapy_dedup.adapters.langchain import LangChainPipeline
-from tests.adapters.crawling import Model
+from scrapy_dedup.adapters.indexing import IndexPipeline
+from scrapy_dedup.adapters.langchain import VectorIndex
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import prose
 
-REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
+
+class Model(DeterministicFakeEmbedding):
+    """Fails on a chosen word."""
+
+    asked: list[str] = Field(default_factory=list)
+    poison: str = ""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if self.poison and any(self.poison in text for text in texts):
+            raise ConnectionError("the model does not answer")
+        self.asked += texts
+        return super().embed_documents(texts)
+
+
+class SlowStore(InMemoryVectorStore):
+    """Takes its time, and notes how many items went by meanwhile."""
+
+    def add_documents(self, *arguments: Any, **options: Any) -> list[str]:
+        before = len(PASSED)
+        time.sleep(0.05)
+        DURING_WRITES.append(len(PASSED) - before)
+        return super().add_documents(*arguments, **options)
+
+
 MODEL = Model(size=2)
-VECTORS = InMemoryVectorStore(MODEL)
+VECTORS = SlowStore(MODEL)
+RECORDS = InMemoryRecordManager("site")
 PAGES = range(1, 10)
+PASSED: list[str] = []
+DURING_WRITES: list[int] = []
 
 
-class Pipeline(LangChainPipeline):
+class Pipeline(IndexPipeline):
     """What a user writes."""
 
     batch_items = 4
     acknowledge = scrapy_dedup.acknowledge
-    records: ClassVar = InMemoryRecordManager("site")
 
-    def stores(self) -> tuple[InMemoryRecordManager, InMemoryVectorStore]:
-        return self.records, VECTORS
+    def connect(self) -> VectorIndex:
+        return VectorIndex(RECORDS, VECTORS)
+
+
+class Last:
+    """A pipeline behind it."""
+
+    def process_item(self, item: Any) -> Any:
+        PASSED.append(item["url"])
+        return item
 
 
 class SiteSpider(Spider):
@@ -77,24 +113,27 @@ def outcome(crawler: Crawler) -> dict[str, Any]:
     told = {
         "asked": named(MODEL.asked),
         "stored": named(entry["text"] for entry in VECTORS.store.values()),
-        "failed": crawler.stats.get_value("dedup/index/failed", 0),
+        "stats": {name: value for name, value in crawler.stats.get_stats().items() if "dedup/index/" in name},
+        "passed": len(PASSED),
+        "during_writes": sum(DURING_WRITES),
     }
     MODEL.asked = []
+    PASSED.clear()
     return told
 
 
 @inlineCallbacks
-def crawl_all(server: WebServer, database: str) -> Any:
+def crawl_all(server: WebServer, database: str, reactor: str) -> Any:
     """Return what became of each crawl."""
     origin = server.origins[0]
     settings = {
         "ADDONS": {"scrapy_dedup.Addon": 700},
-        "ITEM_PIPELINES": {Pipeline: 900},
+        "ITEM_PIPELINES": {Pipeline: 900, Last: 950},
         "DEDUP_ACK": "manual",
         "DEDUP_DATABASE_URL": f"sqlite:///{database}",
         "DEDUP_EMIT_REMOVED": True,
         "DEDUP_REMOVED_AFTER": 1,
-        "TWISTED_REACTOR": REACTOR,
+        "TWISTED_REACTOR": reactor,
     }
     told = []
     for poison, site in (
@@ -116,11 +155,11 @@ def crawl_all(server: WebServer, database: str) -> Any:
 def main() -> None:
     """Run the crawls."""
     configure_logging()
-    install_reactor(REACTOR)
+    install_reactor(sys.argv[2])
     reactor: Any = import_module("twisted.internet.reactor")
     ended: list[Any] = []
     with serving(1, lambda _: {}) as server:
-        crawl_all(server, sys.argv[1]).addBoth(ended.append).addBoth(lambda _: reactor.stop())
+        crawl_all(server, *sys.argv[1:]).addBoth(ended.append).addBoth(lambda _: reactor.stop())
         reactor.run()
     if not isinstance(ended[0], list):
         sys.exit(str(ended[0]))

@@ -52,7 +52,7 @@ def test_a_feed_is_indexed(folder: Path, library: str):
     program = next(
         block
         for block in re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-        if words in block and "outcome = sync(" in block
+        if words in block and "counts = sync(" in block
     )
 
     assert run(program, folder) == "2 1 1\n"
@@ -68,11 +68,11 @@ def test_an_index_is_filled_from_the_store(folder: Path):
             ]
         )
 
-    assert run(f"{block_with('stored_pages(store')}\nprint(documents[0].page_content)", folder) == "What is left.\n"
+    assert run(f"{block_with('stored_items(store')}\nprint(documents[0].page_content)", folder) == "What is left.\n"
 
 
 def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(folder: Path):
-    (folder / "pipelines.py").write_text(block_with("class IndexPipeline"))
+    (folder / "pipelines.py").write_text(block_with("class Pipeline"))
     settings: dict[str, object] = {}
     exec(block_with("# settings.py"), settings)  # our own text
     name = str(*dict(settings["ITEM_PIPELINES"]))  # type: ignore[call-overload]
@@ -86,4 +86,4 @@ def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(fold
 
     assert Settings.read(settings).ack == "manual"
     assert Settings.read(settings).emit_removed
-    assert run(program, folder) == "IndexPipeline\n"
+    assert run(program, folder) == "Pipeline\n"

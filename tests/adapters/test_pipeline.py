@@ -1,9 +1,11 @@
-"""The pipeline in real crawls, over LangChain's vector store."""
+"""The Scrapy pipeline: what it makes of a batch, and real crawls with the whole plugin into a vector store."""
 # ruff: noqa: E402 - the library may not be there
 
 import json
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,120 +16,85 @@ from tests.adapters.extras import needs
 
 needs("langchain_core", "langchain")
 
-from scrapy_dedup.adapters.documents import AdapterError
-from scrapy_dedup.adapters.langchain import LangChainPipeline
-from scrapy_dedup.adapters.pipeline import IndexPipeline
-from tests.adapters.builders import a_tombstone, a_url, an_item
+from scrapy_dedup.adapters.indexing import Counts, IndexPipeline
+from scrapy_dedup.adapters.pages import AdapterError, Page, read
+from tests.adapters.builders import an_item
 
 ROOT = Path(__file__).parents[2]
-ASYNCIO = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
-SELECT = "twisted.internet.selectreactor.SelectReactor"
+MANUAL = {"DEDUP_ACK": "manual"}
 
 
-def run(*crawls: dict[str, Any], reactor: str = ASYNCIO) -> tuple[list[dict[str, Any]], str]:
-    """Run crawls one after the other; return what became of each, and the log."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.adapters.crawling"],
-        cwd=ROOT,
-        input=json.dumps({"reactor": reactor, "crawls": crawls}),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout), done.stderr
+class Refusing:
+    """An index that cannot take some texts."""
+
+    def __init__(self, *refused: str) -> None:
+        self.refused = refused
+        self.calls = 0
+
+    def begin(self) -> None:
+        pass
+
+    def write(self, pages: Sequence[Page]) -> Counts:
+        self.calls += 1
+        if any(page.text in self.refused for page in pages):
+            raise ConnectionError("the model does not answer")
+        return Counter(added=len(pages))
 
 
-def pages(*numbers: int, run: str = "run-1") -> list[Any]:
-    return [an_item(number, f"Page {number}.", run=run) for number in numbers]
+class Complete(IndexPipeline):
+    acknowledge = print
+    there = Refusing()
+    disk_full = False
+
+    def connect(self) -> Refusing:
+        return self.there
+
+    def save(self) -> None:
+        if self.disk_full:
+            raise OSError("no space left")
 
 
-def urls(*numbers: int) -> list[str]:
-    return sorted(map(a_url, numbers))
+def written(there: Refusing, *items: Any, disk_full: bool = False) -> tuple[list[Any], Counts]:
+    """Return which items are safe after a batch, and what was counted."""
+    pipeline = Complete.from_crawler(get_crawler(settings_dict=MANUAL))
+    pipeline.there, pipeline.disk_full = there, disk_full
+    pipeline.open_spider()
+    return pipeline._write([(item, read(item, pipeline._settings)) for item in items])
 
 
-def texts(*numbers: int) -> list[str]:
-    return sorted(f"Page {number}." for number in numbers)
+def items(count: int) -> list[Any]:
+    return [an_item(number, f"Page {number}.") for number in range(count)]
 
 
-@pytest.mark.crawl
-@pytest.mark.parametrize("reactor", [pytest.param(ASYNCIO, id="asyncio"), pytest.param(SELECT, id="select")])
-def test_two_crawls_leave_the_index_right_and_cost_what_changed(reactor: str):
-    second = [*pages(1, 2, run="run-2"), an_item(3, "Page 3, revised.", run="run-2"), a_tombstone(4)]
+def test_a_page_that_the_index_refuses_does_not_hold_back_those_of_its_batch(caplog: pytest.LogCaptureFixture) -> None:
+    batch = [*items(5), an_item(9, None)]
 
-    (first, then), _ = run({"items": pages(*range(1, 11))}, {"items": second}, reactor=reactor)
+    safe, counts = written(Refusing("Page 2."), *batch)
 
-    assert first["acknowledged"] == urls(*range(1, 11))
-    assert first["passed"] == 10
-    assert first["stats"] == {"dedup/index/added": 10}
-    assert then["acknowledged"] == urls(1, 2, 3, 4)
-    assert then["asked"] == ["Page 3, revised."]
-    assert then["texts"] == sorted([*texts(1, 2, 5, 6, 7, 8, 9, 10), "Page 3, revised."])
-    assert then["stats"] == {"dedup/index/added": 1, "dedup/index/skipped": 2, "dedup/index/deleted": 2}
+    assert sorted(item["url"] for item in safe) == sorted(item["url"] for item in batch if item is not batch[2])
+    assert counts == {"added": 4, "failed": 1, "left/no_text": 1}
+    assert "1 items could not be indexed" in caplog.text
+    assert "the model does not answer" in caplog.text
 
 
-@pytest.mark.crawl
-def test_pages_whose_upsert_fails_are_not_acknowledged_and_come_again():
-    """One that the model refuses does not hold back those that are written with it."""
-    items = pages(1, 2, 3, 4, 5)
-
-    (first, then), log = run({"items": items, "poison": "Page 2"}, {"items": pages(2, run="run-2")})
-
-    assert first["acknowledged"] == urls(1, 3, 4, 5)
-    assert first["texts"] == texts(1, 3, 4, 5)
-    assert first["passed"] == 5
-    assert first["stats"] == {"dedup/index/added": 4, "dedup/index/failed": 1}
-    assert "1 items could not be indexed" in log
-    assert "the model does not answer" in log
-    assert then["acknowledged"] == urls(2)
-    assert then["texts"] == texts(1, 2, 3, 4, 5)
-
-
-@pytest.mark.crawl
-def test_an_index_that_is_down_is_not_asked_for_each_page():
+def test_an_index_that_is_down_is_not_asked_for_each_page() -> None:
     """Each question may cost a timeout."""
-    (only,), _ = run({"items": pages(*range(40)), "poison": "Page", "settings": {}})
+    there = Refusing(*(f"Page {number}." for number in range(40)))
 
-    assert only["acknowledged"] == []
-    assert only["stats"] == {"dedup/index/failed": 40}
-    # Ten batches of four, each at once and then page by page, until three have failed.
-    assert only["calls"] == 10 * (1 + 3)
+    assert written(there, *items(40)) == ([], {"failed": 40})
+    assert there.calls == 1 + 3
 
 
-@pytest.mark.crawl
-def test_a_batch_that_could_not_be_saved_is_not_acknowledged():
-    (only,), log = run({"items": pages(1, 2), "settings": {"DISK_FULL": True}})
-
-    assert only["acknowledged"] == []
-    assert only["stats"] == {"dedup/index/failed": 2}
-    assert "no space left" in log
+def test_a_batch_that_could_not_be_saved_is_not_safe() -> None:
+    assert written(Refusing(), *items(2), disk_full=True) == ([], {"failed": 2})
 
 
 @pytest.mark.crawl
-def test_items_that_are_no_pages_are_acknowledged_and_counted():
-    items = [an_item(1, None), *pages(2)]
-
-    (only,), _ = run({"items": items})
-
-    assert only["acknowledged"] == urls(1, 2)
-    assert only["stats"] == {"dedup/index/added": 1, "dedup/index/left/no_text": 1}
-
-
-@pytest.mark.crawl
-def test_a_slow_index_holds_the_crawl_back():
-    """Else what waits would have no bound."""
-    (only,), _ = run({"items": pages(*range(40)), "settings": {"SLOW": True}})
-
-    assert only["passed"] == 40
-    assert only["during_writes"] == [0] * 10
-
-
-@pytest.mark.crawl
-def test_the_whole_plugin_and_langchain_agree_over_five_crawls(tmp_path: Path):
+@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
+def test_the_whole_plugin_and_langchain_agree_over_five_crawls(tmp_path: Path, reactor: str) -> None:
     """A failed upsert; the same again; nothing new; a page changed; a page removed, and with it its link."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.adapters.recrawling", tmp_path / "dedup.db"],
+        [sys.executable, "-m", "tests.adapters.recrawling", tmp_path / "dedup.db", f"twisted.internet.{reactor}"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -137,39 +104,35 @@ def test_the_whole_plugin_and_langchain_agree_over_five_crawls(tmp_path: Path):
     assert done.returncode == 0, done.stderr
     failed, again, nothing, changed, removed = json.loads(done.stdout)
 
-    assert failed["failed"] == 1
-    assert failed["stored"] == [0, 1, 2, 4, 5, 6, 7, 8, 9]
+    assert failed["stats"] == {"dedup/index/added": 9, "dedup/index/failed": 1}
+    assert (failed["stored"], failed["passed"]) == ([0, 1, 2, 4, 5, 6, 7, 8, 9], 10)
     assert (again["asked"], again["stored"]) == ([3], list(range(10)))
     assert (nothing["asked"], nothing["stored"]) == ([], list(range(10)))
     assert (changed["asked"], changed["stored"]) == ([5], list(range(10)))
     assert (removed["asked"], removed["stored"]) == ([0], [0, 1, 2, 3, 4, 5, 7, 8, 9])
-
-
-class Complete(LangChainPipeline):
-    acknowledge = print
+    # A slow index holds the crawl back; else what waits would have no bound.
+    assert {crawl["during_writes"] for crawl in (failed, again, nothing, changed, removed)} == {0}
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "settings", "message"),
+    ("pipeline", "settings"),
     [
-        pytest.param(Complete, {}, "DEDUP_ACK='auto': Complete needs 'manual'", id="acknowledged-too-early"),
-        pytest.param(
-            LangChainPipeline,
-            {"DEDUP_ACK": "manual"},
-            r"LangChainPipeline: add to the class: acknowledge = scrapy_dedup\.acknowledge",
-            id="never-acknowledged",
-        ),
+        pytest.param(Complete, {}, id="acknowledged-too-early"),
+        pytest.param(IndexPipeline, MANUAL, id="never-acknowledged"),
     ],
 )
 def test_a_pipeline_that_could_not_acknowledge_stops_the_crawl(
-    pipeline: type[IndexPipeline], settings: dict[str, Any], message: str
-):
-    with pytest.raises(AdapterError, match=message):
+    pipeline: type[IndexPipeline], settings: dict[str, Any]
+) -> None:
+    needed = r"needs DEDUP_ACK='manual', not '.*', and in its class acknowledge = scrapy_dedup\.acknowledge"
+
+    with pytest.raises(AdapterError, match=needed):
         pipeline.from_crawler(get_crawler(settings_dict=settings))
 
 
-def test_a_pipeline_without_stores_says_what_to_add():
-    pipeline = Complete.from_crawler(get_crawler(settings_dict={"DEDUP_ACK": "manual"}))
+def test_a_pipeline_that_does_not_connect_says_what_to_add() -> None:
+    class Bare(IndexPipeline):
+        acknowledge = print
 
-    with pytest.raises(NotImplementedError, match=r"Complete\.stores: return \(record_manager, vector_store\)"):
-        pipeline.open_spider()
+    with pytest.raises(NotImplementedError, match=r"Bare\.connect: return a VectorIndex or an IngestionIndex"):
+        Bare.from_crawler(get_crawler(settings_dict=MANUAL)).open_spider()

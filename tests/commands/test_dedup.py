@@ -36,7 +36,7 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_verb_is_tried_here() -> None:
     """All but those that need no store: they have tests of their own."""
-    others = "analyze-layout batch candidates clean doctor learn mcp seed serve supervise"
+    others = "analyze-layout batch candidates clean doctor learn mcp serve supervise"
     assert CALLS.keys() | set(others.split()) == VERBS.keys()
 
 

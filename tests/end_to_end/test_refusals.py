@@ -94,6 +94,10 @@ def is_newer(path: Path) -> None:
     change(path, "UPDATE alembic_version SET version_num = '9999'")
 
 
+def is_older(path: Path) -> None:
+    change(path, "UPDATE alembic_version SET version_num = '0011'")
+
+
 def is_foreign(path: Path) -> None:
     path.unlink()
     change(path, "CREATE TABLE invoices (id INTEGER)")
@@ -112,6 +116,7 @@ def is_corrupt(path: Path) -> None:
         pytest.param(is_corrupt, nullcontext, "damaged", id="corrupt"),
         pytest.param(lambda path: path.write_bytes(b"%PDF-1.7" * 500), nullcontext, "not a", id="no-database"),
         pytest.param(is_newer, nullcontext, "newer", id="newer"),
+        pytest.param(is_older, nullcontext, "Begin a new one with: scrapy crawl", id="older"),
         pytest.param(is_foreign, nullcontext, "no scrapy_dedup store", id="foreign"),
     ],
 )

@@ -26,7 +26,6 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 
-SEEDED = [{"unkeepable": "seeded"}]
 REMOVED = {"rules": [["repeated", "on 5 of 6 pages", 5, 6, ""]], "blocks": {"00" * 8: 0}}
 # Of the database, or of a run that is not exported.
 LOST = {"project_id", "run_id", "id", "created_at", "updated_at"}

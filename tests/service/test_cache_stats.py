@@ -92,8 +92,8 @@ def test_bytes_saved_are_what_the_page_weighed_last(store: Store, crawled: Proje
 
 def test_a_page_of_unknown_weight_counts_as_the_average(store: Store, project: ProjectStore) -> None:
     project.write([record for name in range(2) for record in a_page(name)])
-    url = CrawledUrlRecord(page_key(a_url("seeded")), a_url("seeded"), DOMAIN, "crawled", NOON)
-    project.write([url, a_visit("seeded", "304")])
+    url = CrawledUrlRecord(page_key(a_url("early")), a_url("early"), DOMAIN, "crawled", NOON)
+    project.write([url, a_visit("early", "304")])
 
     (domain,) = cache_stats(store, project, all_runs=True).domains
 

@@ -202,7 +202,7 @@ class TestUpdate:
         state = project.page_states([key])[key]
         assert (state.status, state.title, state.depth, state.visits_count) == ("completed", "One", 2, 1)
         (extraction,) = project.extractions_of(key)
-        assert (extraction.callback, extraction.requests) == ("", [{"unkeepable": "seeded"}])
+        assert (extraction.callback, extraction.requests) == ("", [{"unkeepable": "what the index does not know"}])
         assert extraction.memo_key in state.memo_keys
         assert key in project.document_keys([key])
 

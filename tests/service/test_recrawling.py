@@ -108,10 +108,10 @@ def test_outcome_that_could_not_be_kept_says_that_the_callback_was_there(project
     assert (known.is_done, known.is_kept, known.has_items) == (True, False, False)
 
 
-def test_page_from_elsewhere_is_done_for_every_callback(project: ProjectStore) -> None:
+def test_page_of_the_content_index_is_done_for_every_callback(project: ProjectStore) -> None:
     """Until a callback has an outcome of its own."""
-    seeded = an_outcome(Asked(a_key(1), "", {}, ""), requests=[{UNKEEPABLE: "seeded"}], callback="")
-    project.write([*a_page(), seeded])
+    indexed = an_outcome(Asked(a_key(1), "", {}, ""), requests=[{UNKEEPABLE: "links"}], callback="")
+    project.write([*a_page(), indexed])
     before = known_of(project)
     project.write([an_outcome()])
 

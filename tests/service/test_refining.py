@@ -249,7 +249,7 @@ OTHER = a_url("other")
         pytest.param([an_item(OTHER, chars_in=None)], [0], id="no-report-but-the-text"),
         pytest.param([an_item(OTHER, "else", chars_in=None)], [], id="no-report-and-another-page"),
         pytest.param([an_item(URL, "changed", chars_in=None)], [0], id="text-changed-by-a-pipeline"),
-        pytest.param([{"class": "dict", "fields": {"url": URL}}], [0], id="seeded"),
+        pytest.param([{"class": "dict", "fields": {"url": URL}}], [0], id="nothing-of-ours"),
         pytest.param([{"class": "dict", "fields": [1]}, {}], [0, 1], id="nothing-known"),
     ],
 )

@@ -148,10 +148,17 @@ def test_what_is_not_a_database_stays_as_it_is(path: Path, content: bytes) -> No
     refused(path, "not a SQLite database.*Name another file")
 
 
-def test_a_newer_store_stays_as_it_is(path: Path) -> None:
-    change(a_store_file(path), "UPDATE alembic_version SET version_num = '9999'")
+@pytest.mark.parametrize(
+    ("revision", "match"),
+    [
+        pytest.param("9999", "'9999' is newer .*Upgrade scrapy-dedup", id="newer"),
+        pytest.param("0011", "'0011' is older .*scrapy crawl SPIDER -s DEDUP_DATABASE_URL=", id="older"),
+    ],
+)
+def test_a_store_of_an_unknown_schema_stays_as_it_is(path: Path, revision: str, match: str) -> None:
+    change(a_store_file(path), f"UPDATE alembic_version SET version_num = '{revision}'")
 
-    refused(path, "'9999' is newer .*Upgrade scrapy-dedup")
+    refused(path, match)
 
 
 def test_a_newer_store_that_a_crash_left_behind_stays_as_it_is(path: Path) -> None:

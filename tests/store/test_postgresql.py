@@ -96,11 +96,14 @@ def test_the_database_of_another_program_stays_as_it_is(postgresql: Server, url:
     assert postgresql.execute(tables, str(url.database)) == [("customers",)]
 
 
-def test_a_newer_store_stays_as_it_is(postgresql: Server, url: URL) -> None:
+@pytest.mark.parametrize(
+    ("revision", "match"), [("9999", "newer .*Upgrade scrapy-dedup"), ("0011", "older .*Begin a new one with: scrapy")]
+)
+def test_a_store_of_an_unknown_schema_stays_as_it_is(postgresql: Server, url: URL, revision: str, match: str) -> None:
     Store.open(url).close()
-    postgresql.execute("UPDATE alembic_version SET version_num = '9999'", str(url.database))
+    postgresql.execute(f"UPDATE alembic_version SET version_num = '{revision}'", str(url.database))
 
-    refused(url, "'9999' is newer .*Upgrade scrapy-dedup")
+    refused(url, match)
 
 
 def test_no_store_is_created_when_it_must_exist(postgresql: Server, url: URL) -> None:

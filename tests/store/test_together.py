@@ -2,14 +2,11 @@
 
 import subprocess
 import sys
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import URL, text
 
-from scrapy_dedup.store import migrating
-from scrapy_dedup.store.engines import WRITES, make_engine
 from scrapy_dedup.store.store import Store
 from tests.store.writing_at_random import PAGES
 
@@ -38,34 +35,3 @@ def test_eight_workers_that_write_all_of_the_same_pages_never_wait_in_a_circle(u
             for column, table in (("sent", "domain_validators"), ("high_quality_candidate_count", "domain"))
         )
         assert (sent, high) == (WORKERS * TURNS * PAGES, WORKERS * TURNS * PAGES)
-
-
-def test_several_processes_may_open_an_old_store_at_once(url: URL) -> None:
-    """Exactly one upgrades it; the others wait, and find the work done."""
-    engine = make_engine(url, timedelta(seconds=5)).execution_options(**{WRITES: True})
-    with engine.begin() as connection:
-        migrating.upgrade(connection, "0004")
-    engine.dispose()
-    script = f"""
-import sys
-from datetime import timedelta
-from scrapy_dedup.store import migrating
-from scrapy_dedup.store.store import Store
-upgrade, times = migrating.upgrade, []
-migrating.upgrade = lambda *given: (times.append(1), upgrade(*given))
-sys.stdin.read(1)
-with Store.open({url.render_as_string(hide_password=False)!r}, timeout=timedelta(seconds=60)) as store:
-    store.project("shop")
-print(len(times))
-"""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-c", script]
-    processes = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(4)]  # type: ignore[call-overload]
-    for process in processes:
-        process.stdin.write("x")
-        process.stdin.flush()
-    outputs = [process.communicate(timeout=120)[0] for process in processes]
-
-    assert sorted(output.strip() for output in outputs) == ["0", "0", "0", "1"]
-    with Store.open(url) as store:
-        assert store.project_names()

@@ -116,7 +116,7 @@ def _show_extraction(one: StoredExtraction, page: PageInCache, console: Console)
     items = "items not kept" if one.items is None else count(len(one.items), "item")
     requests = count(requests_in(one), "request")
     console.print()
-    head = f"{one.callback or '(seeded)'}{version}: {items}, {requests}, {content}, {one.created_at:%Y-%m-%d %H:%M} UTC"
+    head = f"{one.callback or '(index)'}{version}: {items}, {requests}, {content}, {one.created_at:%Y-%m-%d %H:%M} UTC"
     console.print(shown(head, 300, style="bold"), soft_wrap=True)
     if reason := unkeepable_in(one):
         console.print(shown(f"  its callback runs again: {reason} cannot be kept"), soft_wrap=True)

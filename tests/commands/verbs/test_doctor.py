@@ -195,10 +195,14 @@ class TestStore:
 
         self.refused(shop, "Restore a copy")
 
-    def test_a_newer_one_is_wrong(self, shop: Shop) -> None:
-        self.set_revision(shop, "9999")
+    @pytest.mark.parametrize(
+        ("revision", "remedy"), [("9999", "Upgrade scrapy-dedup"), ("0011", "Begin a new one with: scrapy crawl")]
+    )
+    def test_one_of_an_unknown_schema_is_wrong(self, shop: Shop, revision: str, remedy: str) -> None:
+        with sqlite3.connect(shop.file) as connection:
+            connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
 
-        self.refused(shop, "Upgrade scrapy-dedup")
+        self.refused(shop, remedy)
 
     def test_one_that_is_something_else_is_wrong(self, shop: Shop) -> None:
         shop.file.write_text("notes", encoding="utf-8")
@@ -209,23 +213,6 @@ class TestStore:
         shop.file.chmod(stat.S_IRUSR)
 
         self.refused(shop, "right to write")
-
-    def test_an_older_one_is_left_as_it_is(self, shop: Shop) -> None:
-        with sqlite3.connect(shop.file) as connection:
-            connection.execute("DROP TABLE layout_pictures")
-            connection.execute("DROP TABLE url_parameters")
-        self.set_revision(shop, "0004")
-
-        told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)
-
-        assert told.code == 0
-        assert "the next crawl upgrades it" in checks(told)["store"]["found"]
-        with sqlite3.connect(shop.file) as connection:
-            assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [("0004",)]
-
-    def set_revision(self, shop: Shop, revision: str) -> None:
-        with sqlite3.connect(shop.file) as connection:
-            connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
 
     def refused(self, shop: Shop, remedy: str) -> None:
         told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)

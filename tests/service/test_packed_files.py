@@ -1,0 +1,69 @@
+"""Bodies by their Content-Encoding; files are read in `test_inputs`."""
+
+import gzip
+import sys
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.service.packed_files import EncodingError, unpacked
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+BODY = b"<p>" + b"text " * 400
+# Scrapy brings it since 2.19.
+brotli: Any = import_module("brotli") if find_spec("brotli") else None
+needs_brotli = pytest.mark.skipif(brotli is None, reason="brotli is not installed")
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": lambda body: bytes(brotli.compress(body)),
+    "zstd": zstd.compress,
+    "identity": bytes,
+}
+ENCODINGS = [pytest.param(name, marks=needs_brotli if name == "br" else ()) for name in PACKERS]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_body_is_unpacked_within_its_bound(encoding: str) -> None:
+    packed = PACKERS[encoding](BODY)
+
+    assert unpacked(packed, encoding, len(BODY)) == BODY
+    assert unpacked(packed, f" {encoding.upper()} ", len(BODY)) == BODY
+    with pytest.raises(EncodingError, match=f"larger than {len(BODY) - 1} bytes"):
+        unpacked(packed, encoding, len(BODY) - 1)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "packed"),
+    [
+        pytest.param("", BODY, id="none"),
+        pytest.param("x-gzip", gzip.compress(BODY), id="x-gzip"),
+        pytest.param("deflate", zlib.compress(BODY)[2:-4], id="deflate-without-a-frame"),
+        pytest.param("deflate, gzip", gzip.compress(zlib.compress(BODY)), id="twice"),
+    ],
+)
+def test_body_is_unpacked_as_servers_pack(encoding: str, packed: bytes) -> None:
+    assert unpacked(packed, encoding, len(BODY)) == BODY
+
+
+def test_of_a_body_that_was_cut_off_there_is_what_came() -> None:
+    assert BODY.startswith(unpacked(gzip.compress(BODY)[:-9], "gzip", len(BODY)))
+
+
+@pytest.mark.parametrize("encoding", [name for name in ENCODINGS if name.values != ("identity",)])
+def test_damaged_body_is_refused(encoding: str) -> None:
+    with pytest.raises(EncodingError, match=f"packed by {encoding}, and damaged"):
+        unpacked(b"not so", encoding, 1000)
+
+
+def test_unknown_encoding_is_refused_by_its_name() -> None:
+    with pytest.raises(EncodingError, match=r"packed by 'lzma\\x1b', which is not known here"):
+        unpacked(BODY, "lzma\x1b", 10_000)
