@@ -72,6 +72,15 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class TriedConfig:
+    """What a configuration of a domain would mean."""
+
+    domain: str
+    config: SiteConfig
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True)
 class Effect:
     """What one pattern does on one page."""
 
@@ -87,7 +96,8 @@ class Tried:
     """What the patterns of a site do on one page."""
 
     url: str
-    effects: tuple[Effect, ...]
+    domain: str
+    patterns: tuple[Effect, ...]
     held: tuple[HeldBack, ...]
 
 
@@ -279,7 +289,7 @@ def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: 
     """
     patterns = patterns_of(settings, stored_config(*known, domain) if known else None, domain)
     cleaned = Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
-    return Tried(reading.url, tuple(effects_of(cleaned, patterns)), cleaned.held)
+    return Tried(reading.url, domain, tuple(effects_of(cleaned, patterns)), cleaned.held)
 
 
 def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:

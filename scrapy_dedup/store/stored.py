@@ -43,6 +43,11 @@ class StoredRun:
     stats: Mapping[str, Any]
     seen_at: datetime | None = None
 
+    @property
+    def took(self) -> timedelta | None:
+        """How long it took; None while it runs, or where it was killed."""
+        return self.finished_at - self.started_at if self.finished_at else None
+
     def silence(self, at: datetime) -> timedelta | None:
         """Return for how long a run that is said to be running has not been heard, if that is long: it was killed."""
         silent = at - (self.seen_at or self.started_at)

@@ -5,10 +5,10 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from scrapy_dedup.service.answers.domains import domain_answer
 
 from scrapy_dedup.core.domain_twins import TwinReason
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.answers.domains import domain_answer
 from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
 from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_rows, write_domains

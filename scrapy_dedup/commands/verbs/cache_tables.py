@@ -7,12 +7,12 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from scrapy_dedup.answers.cache import cache_list_answer, cache_stats_answer
+from scrapy_dedup.answers.cache_pages import cached_page_answer, is_current, requests_in, unkeepable_in
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.trust import Trust
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.service.answers.cache import cache_list_answer, cache_stats_answer
-from scrapy_dedup.service.answers.cache_pages import cached_page_answer, is_current, requests_in, unkeepable_in
 from scrapy_dedup.service.cache_stats import CacheStats
 from scrapy_dedup.service.cache_upkeep import Listing, PageInCache
 from scrapy_dedup.store.stored_visits import StoredExtraction

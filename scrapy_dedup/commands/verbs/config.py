@@ -28,7 +28,6 @@ from scrapy_dedup.core.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, SiteConfigError, checked_key
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service import site_config as configs
-from scrapy_dedup.service.answers.config import TriedConfig
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.reading import Reading, read_again
@@ -114,10 +113,10 @@ def _change(call: Call, domain: str, change: Callable[[SiteConfig], SiteConfig])
 
 def _put(
     call: Call, store: Store, project: ProjectStore, domain: str, config: SiteConfig
-) -> configs.Changed | TriedConfig:
+) -> configs.Changed | configs.TriedConfig:
     settings = call.settings
     if call.options.dry_run:
-        return TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
+        return configs.TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
     return configs.put_config(store, project, domain, config, settings, datetime.now(UTC))
 
 
@@ -171,7 +170,7 @@ def _test(call: Call) -> int:
             if stored is None:
                 raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
             tried = configs.try_on_page(known, domain, stored, call.settings)
-    tables.show_test(domain, tried, as_json=call.options.json)
+    tables.show_test(tried, as_json=call.options.json)
     return DONE
 
 

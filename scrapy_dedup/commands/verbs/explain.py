@@ -25,7 +25,6 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.explained import render_explanation
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.answers.explanation import explanation_answer
 from scrapy_dedup.service.explain import Explanation, RemovedBlock, explain, keys_of
 from scrapy_dedup.service.explain_page import chunks_of, facts_of, page_of
 
@@ -45,7 +44,9 @@ def run(call: Call) -> int:
     if file is not None and found.is_known:
         write_html(file, render_explanation(page_of(found, datetime.now(UTC))))
     if call.options.json:
-        print_json(explanation_answer(found))
+        from scrapy_dedup.answers.pages import ExplanationAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ExplanationAnswer.made(found))
     else:
         show(found)
         if file is not None and found.is_known:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scrapy_dedup.service.answers.cache import validators_answer
+from scrapy_dedup.answers.cache import validators_answer
 from scrapy_dedup.service.cache_upkeep import PageInCache
 from scrapy_dedup.store.stored_visits import StoredExtraction
 
