@@ -1,7 +1,7 @@
 """`scrapy dedup projects list` and `scrapy dedup projects delete NAME`.
 
-JSON of list: `projects`, by name, each with name, pages, runs, stored_bytes, created_at (ISO 8601). JSON of delete:
-`project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
+JSON of list: `projects`, by name, each with id, name, pages, runs, stored_bytes, created_at (ISO 8601). JSON of
+delete: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
 """
 
 import argparse

@@ -12,8 +12,8 @@ created_at, state_at. show: `templates`, each with the same, structure, `version
 `verdicts` (path, before, after, evidence), `decided` and `undecided` (action, selector).
 
 override, rollback: `domain`, `layout`, `version` (the new or the restored one; null where override made none),
-`changed`, `dry_run`, and for a dry run `pages` (stored pages of the layout that were cut both ways) and `effects` (url,
-gone, back: texts that would be left out, or come back). import: `file`, `dry_run`, `added`, `unchanged`, `domains`.
+`changed`, `dry_run`, `trial` (of a dry run, else null: pages, stored ones of the layout that were cut both ways, and
+effects: url, gone, back, texts that would be left out, or come back). import: `file`, `dry_run`, `added`, `unchanged`, `domains`.
 export writes JSON by itself; with --json and a FILE: `file`, `templates` (how many).
 """
 
