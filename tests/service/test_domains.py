@@ -3,9 +3,11 @@
 import io
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
+
 from scrapy_dedup.core.domain_twins import TwinReason
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.domain_changes import lift_expired
@@ -312,7 +314,7 @@ def test_what_is_exported_comes_back_as_it_was(
     assert import_rows(other, [row for row in rows if isinstance(row, DomainRow)], LATER) == Imported(new=4, known=0)
 
     own = {"domain_id", "created_at", "updated_at", "discovery_session_id"}
-    nothing = dict.fromkeys(own)
+    nothing: dict[str, Any] = dict.fromkeys(own)
     before, after = ([replace(each, **nothing) for each in all_domains(one)] for one in (project, other))
     assert after == before
 

@@ -18,10 +18,10 @@ from scrapy_dedup.service.seeding_records import NO_CONTENT
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.codec import unpack_fingerprints
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.records import CrawledUrlRecord
+from scrapy_dedup.store.records import CrawledUrlRecord, ExtractionRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
+from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server, postgresql
 from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, html_page, unique
@@ -79,7 +79,7 @@ def source_of(project: ProjectStore, name: object = 1) -> StoredSource | None:
     return page.source
 
 
-def outcome_of(project: ProjectStore, name: object = 1) -> StoredExtraction:
+def outcome_of(project: ProjectStore, name: object = 1) -> ExtractionRecord:
     """Return what a crawl finds of a page: the seeded outcome of the content that its state names."""
     content = state_of(project, name).content_hash or NO_CONTENT
     found = project.extraction(memo_key(page_key(a_url(name)), content, "", {}, ""))

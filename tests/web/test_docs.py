@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 from scrapy_dedup.web.openapi import page_with_table, rest_description
-
 from tests.commands.running import Shop
 from tests.commands.verbs.test_serve import serving_in
 from tests.web.served import Served

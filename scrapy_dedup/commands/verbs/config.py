@@ -17,11 +17,11 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError
 from scrapy_dedup.commands.verbs import config_tables as tables
 from scrapy_dedup.core.blocks import Unparsed, parse_page
@@ -37,40 +37,17 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that can be done, what it takes, and how many of it."""
-
-    run: Callable[[Call], int]
-    takes: str
-    least: int
-    most: int
-    options: frozenset[str] = frozenset()
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
-    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
-    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
     add("--html", metavar="FILE", help="test: this file in place of the stored page")
     add("--dry-run", action="store_true", help="set, add, unset, import: only say how many stored pages would change")
 
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    options = call.options
-    if options.action is None:
-        raise WrongCallError(f"config needs an action: {', '.join(ACTIONS)}")
-    action = ACTIONS[options.action]
-    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
-    for name in sorted(given - action.options):
-        raise WrongCallError(f"config {options.action} takes no {_OPTIONS[name]}")
-    if not action.least <= len(options.targets) <= action.most:
-        raise WrongCallError(f"config {options.action} takes {action.takes}; {len(options.targets)} words were given")
-    return action.run(call)
+    return run_action(call, "config", ACTIONS, _OPTIONS)
 
 
 def _get(call: Call) -> int:

@@ -17,13 +17,13 @@ import argparse
 import getpass
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.actions import Action, add_actions, run_action
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.files_in import opened_input
 from scrapy_dedup.commands.terminal import output
 from scrapy_dedup.commands.verbs import domain_tables as tables
@@ -43,24 +43,10 @@ _CANDIDATES_SHOWN: Final = 50
 _ADDED: Final = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that can be done, what it takes, and how many of it."""
-
-    run: Callable[[Call], int]
-    takes: str
-    least: int
-    most: int | None
-    options: frozenset[str] = frozenset()
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
-    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
-    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
     add("--status", type=_status, metavar="STATUS", help=f"list, export: only {', '.join(DomainStatus)}")
     add("--sort", choices=SORTS, help="list: by this; domains without a value come last (name)")
     add("--descending", action="store_true", help="list: the other way round")
@@ -74,17 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    options = call.options
-    if options.action is None:
-        raise WrongCallError(f"domains needs an action: {', '.join(ACTIONS)}")
-    action = ACTIONS[options.action]
-    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
-    for name in sorted(given - action.options):
-        raise WrongCallError(f"domains {options.action} takes no {_OPTIONS[name]}")
-    number = len(options.targets)
-    if number < action.least or (action.most is not None and number > action.most):
-        raise WrongCallError(f"domains {options.action} takes {action.takes}; {number} words were given")
-    return action.run(call)
+    return run_action(call, "domains", ACTIONS, _OPTIONS)
 
 
 def _list(call: Call) -> int:

@@ -54,7 +54,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
     done = run("set", DOMAIN.upper(), CSS, ".header", ".promo", "--json").json
 
-    config = dict.fromkeys(KEYS, []) | {CSS: [".header", ".promo"]}
+    config: dict[str, list[str]] = {key: [] for key in KEYS} | {CSS: [".header", ".promo"]}
     own = {"domain": DOMAIN, "config": config, "version": 1, "stale": 3, "trial": None}
     assert done == {"changes": [own], "dry_run": False}
     got = run("get", DOMAIN, "--json").json
