@@ -45,7 +45,7 @@ screenshots: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-dev
 	@mkdir -p docs
 	$(RUN) -c "from scrapy_dedup.settings import as_markdown; print(as_markdown(), end='')" > docs/settings.md
-	$(RUN) -m scrapy_dedup.web.openapi_table docs/rest.md
+	$(RUN) -m scrapy_dedup.web.openapi docs/rest.md
 
 clean:
 	rm -rf $(VENV) demo-output build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
@@ -19,6 +19,9 @@ from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+
+if TYPE_CHECKING:
+    from scrapy_dedup.answers.words import Answer
 
 DONE = 0
 NOT_DONE = 1
@@ -139,9 +142,10 @@ def answer(
     return code
 
 
-def print_json(value: Mapping[str, Any]) -> None:
+def print_json(value: "Mapping[str, Any] | Answer") -> None:
     """Print a value as JSON in ASCII, so that nothing in it acts on a terminal."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+    plain = value if isinstance(value, Mapping) else value.model_dump(mode="json")
+    sys.stdout.write(json.dumps(plain, indent=2, ensure_ascii=True) + "\n")
 
 
 def _words_of(error: Exception) -> str:

@@ -13,7 +13,17 @@ from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.path_rules import DropReason, LearnPolicy, Site, reason_to_drop
 from scrapy_dedup.core.path_statistics import PathNode, SiteStatistics, survey_paths
 
-__all__ = ["DEFAULT_POLICY", "DropReason", "LearnPolicy", "PathVerdict", "SiteVerdicts", "learn"]
+__all__ = ["DEFAULT_POLICY", "DropReason", "LearnPolicy", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictChange:
+    """A DOM path about which two versions differ: keep, or why it goes, each None where the path is unknown."""
+
+    path: str
+    before: str | None
+    after: str | None
+    evidence: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,18 @@ class SiteConfig:
         return replace(self, **{checked_key(key): entries_of(key, list(entries))})
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigTrial:
+    """What a configuration would mean for stored pages."""
+
+    pages: int
+    """Pages that were looked at."""
+    changed: int
+    chars_less: int
+    """Characters that all of them together would lose; negative where more come back."""
+    example: str | None = None
+
+
 KEYS: Final = tuple(field.name for field in fields(SiteConfig))
 _DIGITS: Final = {"keep_blocks": 16, "keep_pages": 32}
 

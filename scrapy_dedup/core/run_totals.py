@@ -1,4 +1,4 @@
-"""What several workers of one run counted, as one."""
+"""What several workers of one run counted, as one; and the sums over a domain."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,3 +57,25 @@ def seconds_covered(parts: Sequence[Part]) -> float:
         covered += max(0.0, end - max(start, reached))
         reached = max(reached, end)
     return covered
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerDomain:
+    """One domain, as it is stored now.
+
+    Attributes:
+        pages: that went out.
+        aliases: other addresses of pages, and pages that another one stands for.
+        chars_in: characters of visible text of the pages that went out.
+        chars_out: of their clean text.
+        chunks_in: of their clean texts.
+        chunks_out: those that went out.
+    """
+
+    domain: str
+    pages: int = 0
+    aliases: int = 0
+    chars_in: int = 0
+    chars_out: int = 0
+    chunks_in: int = 0
+    chunks_out: int = 0

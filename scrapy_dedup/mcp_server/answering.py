@@ -6,16 +6,15 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
 
+from scrapy_dedup.answers.domains import DomainAnswer
+from scrapy_dedup.answers.pages import ExplanationAnswer, SearchAnswer
+from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
+from scrapy_dedup.answers.runs import ChangesAnswer
+from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
 from scrapy_dedup.core.domain_names import domain_name
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.answers.analysis import analysis_answer
-from scrapy_dedup.service.answers.changes import change_answer, changes_head
-from scrapy_dedup.service.answers.domains import domain_answer
-from scrapy_dedup.service.answers.explanation import explanation_answer
-from scrapy_dedup.service.answers.pages import search_answer
-from scrapy_dedup.service.answers.stats import stats_answer
-from scrapy_dedup.service.changes import Choice, PageChange, count_changes, iterate_changes, since
+from scrapy_dedup.service.changes import Choice, count_changes, iterate_changes, since
 from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.domains import DomainService, StoredDomain
 from scrapy_dedup.service.explain import explain
@@ -39,9 +38,18 @@ class AskingError(DedupError):
     """What was asked for cannot be answered; the message says why, and what to do."""
 
 
+class DomainStatusAnswer(Answer):
+    """What the registry knows of a domain."""
+
+    project: Project
+    domain: Domain
+    registered: Switch
+    entry: DomainAnswer | None
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """Answers questions about the projects of a store; each answer is a dict of JSON's types.
+    """Answers questions about the projects of a store.
 
     Every method raises DedupError, whose message says what to do.
 
@@ -67,7 +75,7 @@ class Desk:
         *,
         dry_run: bool,
         progress: Progress,
-    ) -> dict[str, Any]:
+    ) -> AnalysisAnswer:
         """Return what an analysis of all domains found; it stores the pages without it, unless it is a dry run.
 
         Args:
@@ -92,38 +100,35 @@ class Desk:
                 dry_run=dry_run,
                 progress=_counting(progress, PASSES * sum(pages for _, pages in known)),
             )
-        return analysis_answer(project.name, settings, result, groups, dry_run=dry_run)
+        return AnalysisAnswer.made(project.name, settings, result, groups, dry_run=dry_run)
 
-    def stats(self, project_id: str | None) -> dict[str, Any]:
+    def stats(self, project_id: str | None) -> StatsAnswer:
         """Return how much boilerplate each domain has, worst first, and what is known of them."""
         project = self.project_of(project_id)
         found = overview(self.store, project)
         with self.store.session(read_only=True) as session:
             learned = DomainDedupService(session, self.settings).get_domain_stats(project.id)
-        return stats_answer(found, learned)
+        return StatsAnswer.made(found, learned)
 
-    def explanation(self, project_id: str | None, url: str) -> dict[str, Any]:
+    def explanation(self, project_id: str | None, url: str) -> ExplanationAnswer:
         """Return what is known of a URL, and why its blocks were removed."""
         project = self.project_of(project_id)
-        return explanation_answer(explain(self.store, project.name, url, self.settings))
+        return ExplanationAnswer.made(explain(self.store, project.name, url, self.settings))
 
-    def search(self, project_id: str | None, choice: SearchChoice) -> dict[str, Any]:
+    def search(self, project_id: str | None, choice: SearchChoice) -> SearchAnswer:
         """Return pages that have some words."""
         project = self.project_of(project_id)
-        return search_answer(project.name, search_pages(self.store, project, choice))
+        return SearchAnswer.made(project.name, search_pages(self.store, project, choice))
 
-    def changes(self, project_id: str | None, said: str, choice: Choice, limit: int) -> dict[str, Any]:
+    def changes(self, project_id: str | None, said: str, choice: Choice, limit: int) -> ChangesAnswer:
         """Return so many changes since a run or an instant in the order of time, and the counts of all."""
         project = self.project_of(project_id)
         start = since(project, said, self.clock())
         counts = count_changes(project, start, choice)
-        shown: list[PageChange] = list(islice(iterate_changes(project, start, choice, self.settings), limit))
-        return {
-            **changes_head(project.name, start, counts),
-            "changes": [change_answer(change, with_diff=choice.diff) for change in shown],
-        }
+        shown = list(islice(iterate_changes(project, start, choice, self.settings), limit))
+        return ChangesAnswer.made(project.name, start, counts, shown)
 
-    def domain(self, project_id: str | None, name: str) -> dict[str, Any]:
+    def domain(self, project_id: str | None, name: str) -> DomainStatusAnswer:
         """Return what the registry knows of a domain."""
         project = self.project_of(project_id)
         normal = domain_name(name, self.settings.domain_scope)
@@ -134,7 +139,7 @@ class Desk:
 
     def blacklisting(
         self, project_id: str | None, name: str, reason: str, expires_after: timedelta | None
-    ) -> dict[str, Any]:
+    ) -> DomainStatusAnswer:
         """Return a domain after it was blacklisted; one that is new is registered."""
         project, at = self.project_of(project_id), self.clock()
         if not reason.strip():
@@ -148,9 +153,8 @@ class Desk:
         return _domain(project, found.domain_name, found)
 
 
-def _domain(project: ProjectStore, name: str, found: StoredDomain | None) -> dict[str, Any]:
-    entry = domain_answer(found) if found else None
-    return {"project": project.name, "domain": name, "registered": found is not None, "entry": entry}
+def _domain(project: ProjectStore, name: str, found: StoredDomain | None) -> DomainStatusAnswer:
+    return DomainStatusAnswer.of(project=project.name, domain=name, registered=found is not None, entry=found)
 
 
 def _counting(progress: Progress, total: int) -> Callable[[str, int], None]:

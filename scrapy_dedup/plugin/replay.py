@@ -10,7 +10,7 @@ from scrapy.http import HtmlResponse, Response
 from scrapy_dedup.plugin.items import REPORT
 from scrapy_dedup.plugin.outcomes import kept_items, kept_requests
 from scrapy_dedup.service.recrawling import Judgement
-from scrapy_dedup.store.stored_visits import StoredExtraction
+from scrapy_dedup.store.records import ExtractionRecord
 
 FLAG = "dedup-unchanged"
 """Of responses whose callback does not run."""
@@ -38,7 +38,7 @@ def forget(item: Any) -> None:
     _under_way.pop(id(item), None)
 
 
-def replayed_items(extraction: StoredExtraction, judgement: Judgement, run: str) -> list[Any]:
+def replayed_items(extraction: ExtractionRecord, judgement: Judgement, run: str) -> list[Any]:
     """Return the items that were kept, marked.
 
     Raises:

@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby
 from typing import Final
 
-from scrapy_dedup.core.patterns_config import KEYS
+from scrapy_dedup.core.patterns_config import KEYS, ConfigTrial
 from scrapy_dedup.report.dashboard_frame import NOTHING, button, crumbs, form, hidden, page_head
 from scrapy_dedup.report.dashboard_parts import actions, and_more, domain_path, link_button, pane
 from scrapy_dedup.report.explained import cleaned_text
@@ -68,16 +68,6 @@ class PreviewView:
 
 
 @dataclass(frozen=True, slots=True)
-class TrialView:
-    """What a configuration would change on so many stored pages."""
-
-    pages: int
-    changed: int
-    chars_less: int
-    example: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ConfigView:
     """The form.
 
@@ -101,7 +91,7 @@ class ConfigView:
     pages: tuple[tuple[str, str], ...] = ()
     page: str = ""
     preview: PreviewView | None = None
-    trial: TrialView | None = None
+    trial: ConfigTrial | None = None
     conflict: str = ""
 
 
@@ -186,7 +176,7 @@ def _look(view: ConfigView) -> Html:
     )
 
 
-def _trial(trial: TrialView) -> Html:
+def _trial(trial: ConfigTrial) -> Html:
     less = trial.chars_less
     effect = f"{whole(less)} characters less" if less >= 0 else f"{whole(-less)} characters more"
     example = f", such as {page_link(trial.example, limit=100)}" if trial.example else ""

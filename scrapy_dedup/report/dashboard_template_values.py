@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrapy_dedup.core.path_verdicts import VerdictChange
 from scrapy_dedup.report.values import Rule
 
 
@@ -66,16 +67,6 @@ class Decided:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictRow:
-    """A DOM path about which two versions differ."""
-
-    path: str
-    before: str
-    after: str
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
 class TemplateDiffView:
     """How one version differs from another; what came and what left as (what for, selector)."""
 
@@ -83,7 +74,7 @@ class TemplateDiffView:
     after: int
     came: tuple[tuple[str, str], ...]
     left: tuple[tuple[str, str], ...]
-    verdicts: tuple[VerdictRow, ...]
+    verdicts: tuple[VerdictChange, ...]
 
 
 @dataclass(frozen=True, slots=True)

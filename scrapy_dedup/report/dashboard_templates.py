@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
+from scrapy_dedup.core.path_verdicts import VerdictChange
 from scrapy_dedup.report.dashboard_frame import (
     NOTHING,
     button,
@@ -29,7 +30,6 @@ from scrapy_dedup.report.dashboard_template_values import (
     Decided,
     TemplateDiffView,
     TemplateView,
-    VerdictRow,
     VersionRow,
 )
 from scrapy_dedup.report.markup import Html, isolated, joined
@@ -203,7 +203,7 @@ def _line(element: str, sign: str, what: str, selector: str) -> Html:
     )
 
 
-def _verdicts(verdicts: Sequence[VerdictRow]) -> Html:
+def _verdicts(verdicts: Sequence[VerdictChange]) -> Html:
     if not verdicts:
         return NOTHING
     rows = joined(

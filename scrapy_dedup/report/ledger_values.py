@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from scrapy_dedup.core.run_totals import LedgerDomain
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
@@ -112,28 +114,6 @@ class LedgerTable:
     def differences(self) -> tuple[Check, ...]:
         """Those checks that did not hold."""
         return tuple(one for one in self.checks if not one.is_right)
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerDomain:
-    """One domain, as it is stored now.
-
-    Attributes:
-        pages: that went out.
-        aliases: other addresses of pages, and pages that another one stands for.
-        chars_in: characters of visible text of the pages that went out.
-        chars_out: of their clean text.
-        chunks_in: of their clean texts.
-        chunks_out: those that went out.
-    """
-
-    domain: str
-    pages: int
-    aliases: int
-    chars_in: int
-    chars_out: int
-    chunks_in: int
-    chunks_out: int
 
 
 @dataclass(frozen=True, slots=True)

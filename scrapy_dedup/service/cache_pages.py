@@ -20,7 +20,6 @@ from scrapy_dedup.store.records import (
     SourceRecord,
 )
 from scrapy_dedup.store.stored import StoredDecision, StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction
 
 FORMAT: Final = 1
 """Of the files; raised when what is in them means something else."""
@@ -70,7 +69,7 @@ def shown_hash(lines: Sequence[str], document: DocumentRecord) -> str:
     return document.content_hash.hex() if document.content_hash else ""
 
 
-def extracted_at(document: DocumentRecord, extractions: Sequence[StoredExtraction]) -> datetime:
+def extracted_at(document: DocumentRecord, extractions: Sequence[ExtractionRecord]) -> datetime:
     """Return when a page was extracted last."""
     times = [extraction.created_at for extraction in extractions]
     return max(times, default=document.last_changed_at or document.first_seen_at or document.updated_at)
@@ -140,7 +139,7 @@ def extraction_of(page: PackedPage) -> dict[str, Any]:
     }
 
 
-def _outcome(extraction: StoredExtraction) -> dict[str, Any]:
+def _outcome(extraction: ExtractionRecord) -> dict[str, Any]:
     kept = to_plain(extraction, _OF_PAGE)
     at = kept["created_at"]
     memo = {"key": kept["memo_key"], "content_hash": extraction.content_hash.hex(), "created_at": at}

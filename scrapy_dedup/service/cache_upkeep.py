@@ -14,8 +14,9 @@ from scrapy_dedup.service.explain import Keys, keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.cache_figures import CachedUrl, CacheFigures
 from scrapy_dedup.store.cache_reads import CacheReads, PackedPage
+from scrapy_dedup.store.records import ExtractionRecord
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures, StoredExtraction
+from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 _PAGES_AT_ONCE: Final = 500
@@ -63,7 +64,7 @@ class PageInCache:
     record: UrlRecord | None = None
     metadata: Mapping[str, Any] | None = None
     page: PackedPage | None = None
-    extractions: tuple[StoredExtraction, ...] = ()
+    extractions: tuple[ExtractionRecord, ...] = ()
     domain: DomainCache | None = None
 
     @property

@@ -80,8 +80,8 @@ class CandidateIntake:
         """Take where domains are registered, and the name of the session; a dry run writes nothing."""
         self._project = project
         self._scope = settings.domain_scope
-        self._session = session
-        self._dry_run = dry_run
+        self.session = session
+        self.dry_run = dry_run
         # What a dry run would have written.
         self._imagined: set[str] = set()
         self._imagined_candidates: set[str] = set()
@@ -110,10 +110,10 @@ class CandidateIntake:
     def _take(self, some: Sequence[Proposal | BadProposal], at: datetime) -> list[Judged]:
         named = [(each, _name(each, self._scope)) for each in some]
         names = {name for _, name in named if name is not None}
-        with self._project.transaction(write=not self._dry_run) as connection:
+        with self._project.transaction(write=not self.dry_run) as connection:
             known = self._known(connection, names, at)
             judged = [self._judge(each, name, known, at) for each, name in named]
-            if not self._dry_run:
+            if not self.dry_run:
                 self._add(connection, named, judged, at)
         return judged
 
@@ -127,12 +127,12 @@ class CandidateIntake:
             candidates.with_candidate(connection, project_id, twins) | self._imagined_candidates,
         )
         missing = names - known.pairs.keys()
-        if self._dry_run:
+        if self.dry_run:
             known.added = missing - self._imagined
             self._imagined |= missing
             return known
         if self.session_id is None:
-            self.session_id = candidates.begin_session(connection, project_id, self._session, at)
+            self.session_id = candidates.begin_session(connection, project_id, self.session, at)
         known.added = domains.register(connection, project_id, missing, at, self.session_id)
         return known
 
@@ -158,7 +158,7 @@ class CandidateIntake:
         outcome = outcome_of_new(stands, at, twin_has_candidate=has_candidate)
         if outcome is CandidateOutcome.NEW:
             known.with_candidate.add(name)
-            if self._dry_run:
+            if self.dry_run:
                 self._imagined_candidates.add(name)
         return outcome
 

@@ -12,12 +12,11 @@ from scrapy_dedup.report.dashboard_config import (
     PreviewEffect,
     PreviewLine,
     PreviewView,
-    TrialView,
 )
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.page_lists import PageChoice, list_pages
 from scrapy_dedup.service.previews import Preview, PreviewBlock, locked_keys, preview, read_form
-from scrapy_dedup.service.site_config import Trial, read_stored
+from scrapy_dedup.service.site_config import read_stored
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
@@ -125,8 +124,3 @@ def _line(block: PreviewBlock) -> PreviewLine:
         return PreviewLine(block.text, "kept")
     state = "goes" if block.goes else "back" if block.comes_back else "removed"
     return PreviewLine(block.text, state, why.rule.layer, why.rule.name, why.rule.path)
-
-
-def trial_of(found: Trial) -> TrialView:
-    """Return what a configuration would change on stored pages, as it is shown."""
-    return TrialView(found.pages, found.changed, found.chars_less, found.example or "")

@@ -17,7 +17,6 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.cache_reads import CacheReads, PackedPage
 from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.writer import ProjectStore
 
 _HASH_DIGITS: Final = 64
@@ -193,7 +192,7 @@ class ContentIndexManager(Mapping[str, UrlRecord]):
         return sum(1 for _ in self)
 
 
-def _held(reads: CacheReads, keys: Keys) -> tuple[PackedPage | None, StoredExtraction | None]:
+def _held(reads: CacheReads, keys: Keys) -> tuple[PackedPage | None, ExtractionRecord | None]:
     """Return a page, and the newest extraction of its present content; one that has items before others."""
     page = reads.page(keys.page_key)
     if page is None or page.document.content_hash is None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from scrapy_dedup.report.ledger_values import Ledger, LedgerDomain, LedgerTable, SharedChunk
+from scrapy_dedup.report.ledger_values import Ledger, LedgerTable, SharedChunk
 from scrapy_dedup.service.ledger_aliases import Pair, group_aliases
 from scrapy_dedup.service.ledger_table import Span, Tokens, checks_of, estimated, make_table
 from scrapy_dedup.settings import Settings
@@ -66,21 +66,9 @@ def make_ledger(
 def _with_lists(ledger: Ledger, reads: LedgerReads) -> Ledger:
     """Return the ledger with what is stored now."""
     aliases = [Pair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
-    domains = (
-        LedgerDomain(
-            one.domain,
-            one.pages,
-            one.aliases,
-            one.chars_in,
-            one.chars_out,
-            one.chunks_in,
-            one.chunks_out,
-        )
-        for one in reads.domains()
-    )
     return replace(
         ledger,
-        domains=tuple(domains),
+        domains=tuple(reads.domains()),
         aliases=tuple(group_aliases(aliases)[:ALIAS_GROUPS]),
         shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
     )

@@ -23,12 +23,12 @@ class Deletion:
 
     Attributes:
         rows: how many rows of each table, tables without any left out.
-        done: False for what would be removed.
+        deleted: False for what would be removed.
     """
 
     project: str
     rows: Mapping[str, int]
-    done: bool
+    deleted: bool
 
     @property
     def total(self) -> int:
@@ -91,4 +91,4 @@ def delete_project(store: Store, name: str, *, dry_run: bool) -> Deletion:
         repository = ProjectRepository(session)
         rows = repository.count(project.id) if dry_run else repository.delete(project.id)
         session.commit()
-    return Deletion(name, {table: number for table, number in sorted(rows.items()) if number}, done=not dry_run)
+    return Deletion(name, {table: number for table, number in sorted(rows.items()) if number}, deleted=not dry_run)

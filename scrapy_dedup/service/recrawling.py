@@ -23,8 +23,8 @@ from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import DamagedStoreError
-from scrapy_dedup.store.records import Fetched, ValidatorRecord
-from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
+from scrapy_dedup.store.records import ExtractionRecord, Fetched, ValidatorRecord
+from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 UNKEEPABLE = "unkeepable"
@@ -53,7 +53,7 @@ class Known:
     """What the store holds of a request's page."""
 
     state: StoredState | None = None
-    extraction: StoredExtraction | None = None
+    extraction: ExtractionRecord | None = None
     """Of the state's content, by the request's callback."""
     damaged: bool = False
     """An extraction was there and could not be read."""

@@ -4,7 +4,7 @@ An outcome may have items of other pages, too, and items that brought HTML of th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -18,14 +18,12 @@ from scrapy_dedup.store.refinements import Refined, RefinementRepository
 from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.writer import ProjectStore
 
 # As the pipeline names them.
 _CONTENT: Final = "cleaned_content"
 _REPORT: Final = "dedup"
 _PAGES_WRITTEN_AT_ONCE: Final = 100
-_FIELDS: Final = tuple(field.name for field in fields(ExtractionRecord))
 
 Entry = Mapping[str, Any]
 """An item as it is kept."""
@@ -84,27 +82,22 @@ def _report(entry: Entry) -> Mapping[str, Any]:
     return found if isinstance(found, dict) and "content_hash" in found else {}
 
 
-def renewed(outcome: StoredExtraction, entries: Mapping[int, Entry | None] | None) -> ExtractionRecord:
+def renewed(outcome: ExtractionRecord, entries: Mapping[int, Entry | None] | None) -> ExtractionRecord:
     """Return an outcome with today's form of some items.
 
     Args:
         outcome: as it is held.
         entries: by place; None in place of an item that a pipeline dropped. None for all: they cannot be kept.
     """
-    record = _record(outcome)
     if entries is None:
-        return replace(record, items=None)
+        return replace(outcome, items=None)
     items = (entries.get(place, entry) for place, entry in enumerate(outcome.items or ()))
-    return replace(record, items=[entry for entry in items if entry is not None])
+    return replace(outcome, items=[entry for entry in items if entry is not None])
 
 
-def without_items(outcome: StoredExtraction) -> ExtractionRecord:
+def without_items(outcome: ExtractionRecord) -> ExtractionRecord:
     """Return an outcome whose items have an earlier text: the callback makes them anew where they are asked for."""
-    return replace(_record(outcome), items=None)
-
-
-def _record(outcome: StoredExtraction) -> ExtractionRecord:
-    return ExtractionRecord(**{name: getattr(outcome, name) for name in _FIELDS})
+    return replace(outcome, items=None)
 
 
 def records_of(

@@ -29,12 +29,12 @@ from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.document_chunks import STALE_CHUNK
 from scrapy_dedup.store.errors import DamagedStoreError
 from scrapy_dedup.store.reads import Reads
-from scrapy_dedup.store.records import Method
+from scrapy_dedup.store.records import ExtractionRecord, Method
 from scrapy_dedup.store.refinements import is_of_version
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
+from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
 logger = logging.getLogger(__name__)
@@ -70,13 +70,13 @@ class Refinement:
     metadata: Metadata
     before: Sent
     """The text that went out."""
-    outcome: StoredExtraction | None = None
+    outcome: ExtractionRecord | None = None
     """What the page's callback made of this content last; None where that is not held."""
     places: tuple[int, ...] = ()
     """Of those of its items that were cut from the page."""
     comparison: Comparison | None = None
     """Its place among the other pages; None where nobody asks for that."""
-    older: tuple[StoredExtraction, ...] = ()
+    older: tuple[ExtractionRecord, ...] = ()
     """What other callbacks, or earlier versions of it, made of the same content."""
 
 
@@ -266,7 +266,7 @@ class Refiner:
         source: StoredSource,
         method: Method,
         cut: tuple[Cleaned, Metadata],
-        outcomes: Sequence[StoredExtraction],
+        outcomes: Sequence[ExtractionRecord],
         *,
         moved: bool,
     ) -> Refinement | None:
@@ -283,7 +283,7 @@ class Refiner:
         older = tuple(outcomes[1:])
         return Refinement(source, method, cleaned, metadata, before, newest, tuple(places), older=older)
 
-    def _outcomes(self, state: StoredState) -> list[StoredExtraction]:
+    def _outcomes(self, state: StoredState) -> list[ExtractionRecord]:
         """Return what callbacks made of a page's content, newest first."""
         if not state.memo_keys:
             return []

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns import HeldBack
-from scrapy_dedup.core.patterns_config import SiteConfig, SiteConfigError
+from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig, SiteConfigError
 from scrapy_dedup.core.repeats import Boilerplate, Rule
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import knowledge_of
@@ -60,15 +60,12 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """What a configuration would mean for stored pages."""
+class TriedConfig:
+    """What a configuration of a domain would mean."""
 
-    pages: int
-    """Pages that were looked at."""
-    changed: int
-    chars_less: int
-    """Characters that all of them together would lose; negative where more come back."""
-    example: str | None = None
+    domain: str
+    config: SiteConfig
+    trial: ConfigTrial
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,8 @@ class Tried:
     """What the patterns of a site do on one page."""
 
     url: str
-    effects: tuple[Effect, ...]
+    domain: str
+    patterns: tuple[Effect, ...]
     held: tuple[HeldBack, ...]
 
 
@@ -220,7 +218,7 @@ def try_config(
     *,
     most: int = PAGES_TRIED,
     seconds: float = math.inf,
-) -> Trial:
+) -> ConfigTrial:
     """Return what a configuration would mean for the stored pages of a domain, of so many and for so long at most.
 
     Raises:
@@ -242,7 +240,7 @@ def try_config(
             if was.content != would.content:
                 changed, less = changed + 1, less + was.chars_out - would.chars_out
                 example = example or source.url
-    return Trial(pages, changed, less, example)
+    return ConfigTrial(pages, changed, less, example)
 
 
 class Cutter:
@@ -279,7 +277,7 @@ def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: 
     """
     patterns = patterns_of(settings, stored_config(*known, domain) if known else None, domain)
     cleaned = Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
-    return Tried(reading.url, tuple(effects_of(cleaned, patterns)), cleaned.held)
+    return Tried(reading.url, domain, tuple(effects_of(cleaned, patterns)), cleaned.held)
 
 
 def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from scrapy_dedup.core.path_verdicts import PathVerdict
+from scrapy_dedup.core.path_verdicts import PathVerdict, VerdictChange
 from scrapy_dedup.service.template_upkeep import (
     FIELDS,
     decisions_of,
@@ -16,16 +16,6 @@ from scrapy_dedup.service.template_upkeep import (
 )
 from scrapy_dedup.store.stored_layouts import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictChange:
-    """A DOM path about which two versions differ: keep, or why it goes, each None where the path is unknown."""
-
-    path: str
-    before: str | None
-    after: str | None
-    evidence: str
 
 
 @dataclass(frozen=True, slots=True)

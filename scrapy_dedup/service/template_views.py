@@ -10,7 +10,6 @@ from scrapy_dedup.report.dashboard_template_values import (
     TemplateTrial,
     TemplateView,
     TrialEffect,
-    VerdictRow,
     VersionRow,
 )
 from scrapy_dedup.report.values import Rule
@@ -127,8 +126,7 @@ def _difference(found: TemplateDiff) -> TemplateDiffView:
     left = [(name, one) for name, some in found.removed.items() for one in some]
     came += [(f"decided: {action}", selector) for action, selector in found.decided]
     left += [(f"decided: {action}", selector) for action, selector in found.undecided]
-    verdicts = (VerdictRow(one.path, one.before or "", one.after or "", one.evidence) for one in found.verdicts)
-    return TemplateDiffView(found.before.version, found.after.version, tuple(came), tuple(left), tuple(verdicts))
+    return TemplateDiffView(found.before.version, found.after.version, tuple(came), tuple(left), found.verdicts)
 
 
 def trial_view(found: template_trial.TemplateTrial) -> TemplateTrial:

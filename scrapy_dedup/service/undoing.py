@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Final
 
 from scrapy_dedup.core.fingerprints import from_hex
-from scrapy_dedup.core.patterns_config import SiteConfig
+from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.kept import BLOCK, KEYS, URL, Kept, Kind, UndoError, find_kept, kept_of, kept_things
 from scrapy_dedup.service.removals import LAYERS, removals_in
-from scrapy_dedup.service.site_config import PAGES_TRIED, Changed, Trial, merged, put_config, stored_config, try_config
+from scrapy_dedup.service.site_config import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
 from scrapy_dedup.service.site_patterns import names_of, patterns_of, text_rule
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.ledger_reads import LedgerReads
@@ -37,7 +37,7 @@ class Undone:
     kept: Kept
     pages: int
     changed: Changed | None = None
-    trial: Trial | None = None
+    trial: ConfigTrial | None = None
     was_there: bool = False
 
 

@@ -15,16 +15,15 @@ from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.lookups import boilerplate, columns_of, sources
 from scrapy_dedup.store.models import CrawledUrl, Decision, Document, DomainBoilerplate, DomainValidators, Source, Visit
 from scrapy_dedup.store.models import Extraction as ExtractionRow
-from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, ValidatorRecord
+from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, ExtractionRecord, ValidatorRecord
 from scrapy_dedup.store.rows import read_boilerplate, read_decision, read_extraction, read_source
 from scrapy_dedup.store.stored import StoredBoilerplate, StoredDecision, StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.upserts import chunks
 
 _DOCUMENT = columns_of(Document, DocumentRecord)
 _URL = columns_of(CrawledUrl, CrawledUrlRecord)
 _VALIDATORS = columns_of(DomainValidators, ValidatorRecord)
-_EXTRACTION = columns_of(ExtractionRow, StoredExtraction)
+_EXTRACTION = columns_of(ExtractionRow, ExtractionRecord)
 _DECISION = columns_of(Decision, StoredDecision)
 _OF_PAGE = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.page_key)
 
@@ -56,11 +55,11 @@ class PackedPage:
         """Return its newest original."""
         return read_source(self._source) if self._source is not None else None
 
-    def extraction(self, place: int) -> StoredExtraction:
+    def extraction(self, place: int) -> ExtractionRecord:
         """Return one of its extractions, by its place among the memo keys."""
         return read_extraction(self._extractions[place])
 
-    def extractions(self) -> list[StoredExtraction]:
+    def extractions(self) -> list[ExtractionRecord]:
         """Return all of them, newest first."""
         return [self.extraction(place) for place in range(len(self.memo_keys))]
 

@@ -23,11 +23,12 @@ from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.lookups import columns_of
 from scrapy_dedup.store.models import Document, Extraction
+from scrapy_dedup.store.records import ExtractionRecord
 from scrapy_dedup.store.rows import read_extraction
-from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures, StoredExtraction
+from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures
 from scrapy_dedup.store.upserts import chunks, upsert
 
-_COLUMNS = columns_of(Extraction, StoredExtraction)
+_COLUMNS = columns_of(Extraction, ExtractionRecord)
 # The lengths stand at the beginning of a row: nothing is unpacked, or read as a whole.
 _PACKED_BYTES = (
     func.length(Extraction.requests)
@@ -69,13 +70,13 @@ def _crowded(connection: Connection, project_id: uuid.UUID, pages: Collection[by
     return [key for some in chunks(pages) for key in connection.scalars(crowded.where(Extraction.page_key.in_(some)))]
 
 
-def find(connection: Connection, project_id: uuid.UUID, memo_key: bytes) -> StoredExtraction | None:
+def find(connection: Connection, project_id: uuid.UUID, memo_key: bytes) -> ExtractionRecord | None:
     """Return the extraction with this key, None when it is not held."""
     row = connection.execute(_BY_MEMO, {"of_project": project_id, "of_memo": memo_key}).first()
     return read_extraction(row) if row else None
 
 
-def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredExtraction]:
+def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[ExtractionRecord]:
     """Return the extractions of a page, newest first."""
     newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
     found = _of_project(project_id).where(Extraction.page_key == page_key).order_by(*newest_first)
@@ -84,7 +85,7 @@ def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> l
 
 def some_of_all(
     connection: Connection, project_id: uuid.UUID, after: bytes | None, limit: int
-) -> list[StoredExtraction]:
+) -> list[ExtractionRecord]:
     """Return so many extractions, in the order of memo keys."""
     some = _of_project(project_id).order_by(Extraction.memo_key).limit(limit)
     if after is not None:

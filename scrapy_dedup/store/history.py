@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from scrapy_dedup.store import contents, extractions, states, validators, visits
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.errors import StoreError, shown
-from scrapy_dedup.store.records import ValidatorRecord
+from scrapy_dedup.store.records import ExtractionRecord, ValidatorRecord
 from scrapy_dedup.store.stored_visits import (
     ChangeChoice,
     ChangePlace,
@@ -20,7 +20,6 @@ from scrapy_dedup.store.stored_visits import (
     MissedPage,
     RunFigures,
     StoredChange,
-    StoredExtraction,
     StoredState,
     StoredVisit,
 )
@@ -53,18 +52,18 @@ class PageHistory:
         with self._database.transaction() as connection:
             return states.has_pages(connection, self.id)
 
-    def extraction(self, memo_key: bytes) -> StoredExtraction | None:
+    def extraction(self, memo_key: bytes) -> ExtractionRecord | None:
         """Return the extraction with this key, None when it is not held."""
         return self._ask(extractions.find, memo_key)
 
-    def extractions_of(self, page_key: bytes) -> list[StoredExtraction]:
+    def extractions_of(self, page_key: bytes) -> list[ExtractionRecord]:
         """Return the extractions of a page, newest first."""
         return self._ask(extractions.of_page, page_key)
 
-    def iterate_extractions(self) -> Iterator[StoredExtraction]:
+    def iterate_extractions(self) -> Iterator[ExtractionRecord]:
         """Iterate over all extractions in the order of memo keys, a hundred in memory at a time."""
 
-        def some(connection: Connection, last: StoredExtraction | None) -> list[StoredExtraction]:
+        def some(connection: Connection, last: ExtractionRecord | None) -> list[ExtractionRecord]:
             after = last.memo_key if last else None
             return extractions.some_of_all(connection, self.id, after, _EXTRACTIONS_AT_ONCE)
 

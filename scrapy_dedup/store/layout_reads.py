@@ -125,7 +125,7 @@ def alarms(connection: Connection, project_id: uuid.UUID, domain: Domains, *, op
     some = select(*columns_of(LayoutAlarm, StoredAlarm)).where(*_of(LayoutAlarm, project_id, domain)).order_by(*order)
     if open_only:
         some = some.where(IS_OPEN)
-    return [StoredAlarm(*row) for row in connection.execute(some)]
+    return [StoredAlarm(**row) for row in connection.execute(some).mappings()]
 
 
 def _of(model: Any, project_id: uuid.UUID, domains: Domains) -> Sequence[ColumnElement[bool]]:

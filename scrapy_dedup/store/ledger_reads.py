@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import Session, aliased
 
+from scrapy_dedup.core.run_totals import LedgerDomain
 from scrapy_dedup.store import lookups
 from scrapy_dedup.store.codec import column_text, unpack_json
 from scrapy_dedup.store.columns import by_code_point
@@ -33,19 +34,6 @@ class DroppedPages:
     pages: int
     chars: int
     chunks: int
-
-
-@dataclass(frozen=True, slots=True)
-class DomainSums:
-    """Sums over one domain, as it is stored now."""
-
-    domain: str
-    pages: int = 0
-    aliases: int = 0
-    chars_in: int = 0
-    chars_out: int = 0
-    chunks_in: int = 0
-    chunks_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +104,7 @@ class LedgerReads:
             for layer, number, chars in self._session.execute(pages)
         }
 
-    def domains(self) -> list[DomainSums]:
+    def domains(self) -> list[LedgerDomain]:
         """Return the sums of every domain, those with most pages first, ties by name."""
         documents = (
             select(Document.domain, func.count(), func.sum(Document.chars_in), func.sum(Document.chars_out))
@@ -143,7 +131,7 @@ class LedgerReads:
         )
         for domain, number, handed_on in self._session.execute(chunked):
             found.setdefault(domain, [0] * 6)[4:] = [number, int(handed_on or 0)]
-        sums = [DomainSums(domain, *figures) for domain, figures in found.items()]
+        sums = [LedgerDomain(domain, *figures) for domain, figures in found.items()]
         return sorted(sums, key=lambda one: (-one.pages, -one.aliases, one.domain))
 
     def removed_reasons(self, layer: str) -> Iterator[tuple[str, str]]:

@@ -169,7 +169,7 @@ class VisitRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRecord:
-    """What a callback made of one content of a page.
+    """What a callback made of one content of a page, as it is written and as it is read.
 
     Values are plain JSON: what is not raises TypeError when it is written. A
     request may be a string, which packs four times as fast as a dict with one.

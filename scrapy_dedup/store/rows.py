@@ -22,7 +22,6 @@ from scrapy_dedup.store.records import (
     VisitRecord,
 )
 from scrapy_dedup.store.stored import StoredBoilerplate, StoredDecision, StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.upserts import Row
 
 VALIDATOR_COUNTS = ("sent", "not_modified", "useless", "changed_304", "lastmod_right", "lastmod_wrong")
@@ -224,13 +223,13 @@ def read_decision(row: Result[Any]) -> StoredDecision:
     return StoredDecision(detail=None if packed is None else unpack_json(packed), **values)
 
 
-def read_extraction(row: Result[Any]) -> StoredExtraction:
+def read_extraction(row: Result[Any]) -> ExtractionRecord:
     """Return the value of a row of `extractions`."""
     values = dict(row._mapping)  # noqa: SLF001
     for name in ("cb_kwargs", "requests", "items"):
         values[name] = None if values[name] is None else unpack_json(values[name])
     values["cb_kwargs"] = values["cb_kwargs"] or {}
-    return StoredExtraction(**values)
+    return ExtractionRecord(**values)
 
 
 def read_boilerplate(row: Result[Any]) -> StoredBoilerplate:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from scrapy_dedup.store.records import BoilerplateRecord, RunStatus
+from scrapy_dedup.store.records import BoilerplateRecord, CrawledUrlRecord, DecisionRecord, RunStatus
 
 # A crawl tells every two seconds how it stands; a busy store may keep it waiting for some more.
 SILENT_AFTER: Final = timedelta(seconds=30)
@@ -42,6 +42,11 @@ class StoredRun:
     finished_at: datetime | None
     stats: Mapping[str, Any]
     seen_at: datetime | None = None
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long it took; None while it runs, or where it was killed."""
+        return self.finished_at - self.started_at if self.finished_at else None
 
     def silence(self, at: datetime) -> timedelta | None:
         """Return for how long a run that is said to be running has not been heard, if that is long: it was killed."""
@@ -119,31 +124,17 @@ class StoredDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredUrl:
-    """The present state of a URL."""
+class StoredUrl(CrawledUrlRecord):
+    """The present state of a URL, and the run that wrote it."""
 
-    page_key: bytes
-    url: str
-    domain: str
-    status: str
-    http_status: int | None
-    last_crawled_at: datetime
-    run_id: uuid.UUID | None
-    document_key: bytes | None
-    alias_kind: str | None
+    run_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class StoredDecision:
-    """What a layer decided about a page, and why."""
+class StoredDecision(DecisionRecord):
+    """What a layer decided about a page, why, and in which run."""
 
-    page_key: bytes
-    layer: str
-    action: str
-    reason: str
-    detail: Mapping[str, Any] | None
-    decided_at: datetime
-    run_id: uuid.UUID | None
+    run_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

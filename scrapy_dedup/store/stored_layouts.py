@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from scrapy_dedup.store.layout_records import TemplateRecord
+from scrapy_dedup.store.layout_records import AlarmRecord, TemplateRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +86,9 @@ class LayoutFigures:
     template: TemplateFigures | None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredAlarm:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAlarm(AlarmRecord):
     """That a layout's template ceased to fit; cleared_at is None while it does not."""
 
-    domain: str
-    layout: int
-    raised_at: datetime
-    cause: str
-    pages_failed: int
-    pages_looked: int
     first_failed_at: datetime
-    cleared_at: datetime | None
+    raised_at: datetime

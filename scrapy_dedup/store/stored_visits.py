@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from scrapy_dedup.store.records import VisitRecord
 from scrapy_dedup.store.stored import StoredRun, StoredWorker
 
 
@@ -57,20 +57,10 @@ class StoredState:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredVisit:
+class StoredVisit(VisitRecord):
     """One visit of a page; run_id is None where it was made outside of a run."""
 
-    run_id: uuid.UUID | None
-    page_key: bytes
-    at: datetime
-    http_status: int | None
-    verdict: str | None
-    change_class: str | None
-    reason: str
-    bytes_received: int
-    seconds: float
-    callback_run: bool
-    fetched: str
+    run_id: uuid.UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,23 +105,6 @@ class RunFigures:
     bytes_received: int
     seconds: float
     workers: Sequence[StoredWorker] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class StoredExtraction:
-    """What a callback made of one content of a page; see `ExtractionRecord`."""
-
-    memo_key: bytes
-    page_key: bytes
-    url: str
-    domain: str
-    content_hash: bytes
-    callback: str
-    created_at: datetime
-    requests: Sequence[Any]
-    items: Sequence[Mapping[str, Any]] | None
-    cb_kwargs: Mapping[str, Any]
-    dedup_version: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -127,5 +128,5 @@ def _add_up(run: StoredRun, sums: list[Any], shared_by: Sequence[StoredWorker]) 
 
 
 def _read(row: Any) -> StoredVisit:
-    run_id, *values = row
-    return StoredVisit(None if run_id == NO_RUN else run_id, *values)
+    visit = StoredVisit(*row)
+    return replace(visit, run_id=None) if visit.run_id == NO_RUN else visit

@@ -1,12 +1,12 @@
 """The application: the gate, REST, the dashboard, and its files."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fastapi import FastAPI
 from starlette.staticfiles import StaticFiles
 
-from scrapy_dedup.web.api.routes import router as api
+from scrapy_dedup.web.api import router as api
 from scrapy_dedup.web.dashboard import router as dashboard
 from scrapy_dedup.web.openapi import describe
 from scrapy_dedup.web.problems import add_handlers
@@ -33,10 +33,3 @@ def make_app(server: Server, access: Access) -> FastAPI:
     app.add_middleware(Gate, access=access)
     app.openapi = describe(app)  # type: ignore[method-assign]
     return app
-
-
-def rest_description() -> dict[str, Any]:
-    """Return the description of the REST interface; its routes need no store for it."""
-    app = FastAPI()
-    app.include_router(api)
-    return describe(app)()

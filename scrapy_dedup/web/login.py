@@ -1,5 +1,9 @@
-"""The page that asks for the token, and where it leads."""
+"""The page that asks for the token, where it leads, and which browsers have shown it: gone when the server ends."""
 
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
 from typing import Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
@@ -7,13 +11,57 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from scrapy_dedup.web.problems import plain_page
-from scrapy_dedup.web.sessions import SECONDS, Session
 
 PATH: Final = "/login"
 LOGOUT_PATH: Final = "/logout"
 _LONGEST: Final = 2_000
 _FIELDS: Final = 20
+SECONDS: Final = 12 * 60 * 60
+_MOST: Final = 100
 _IN_A_PATH: Final = "/~!$&'()*+,;=:@-._%"
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One browser that has shown the token.
+
+    Attributes:
+        csrf_token: what its forms have to hold.
+        until: of the server's clock.
+    """
+
+    id: str
+    csrf_token: str
+    until: float
+
+
+class Sessions:
+    """The sessions there are; the oldest goes where there are too many. For one event loop."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def begin(self) -> Session:
+        """Return a new session."""
+        session = Session(secrets.token_urlsafe(32), secrets.token_urlsafe(32), self._clock() + SECONDS)
+        self._sessions[session.id] = session
+        if len(self._sessions) > _MOST:
+            self._sessions.popitem(last=False)
+        return session
+
+    def get(self, session_id: str) -> Session | None:
+        """Return a session that has not ended; None for any other text."""
+        # A dict compares hashes first: how long that takes tells nothing of an id of 256 random bits.
+        found = self._sessions.get(session_id)
+        if found is not None and found.until <= self._clock():
+            self.end(session_id)
+            return None
+        return found
+
+    def end(self, session_id: str) -> None:
+        """Forget a session."""
+        self._sessions.pop(session_id, None)
 
 
 def page(path: str, query: str, *, wrong: bool = False, status: int = 401) -> Response:

@@ -1,13 +1,17 @@
-"""The description of the REST interface, OpenAPI 3.1: made from the routes, with problems and examples for each."""
+"""The description of REST, OpenAPI 3.1, made from the routes, with examples; and the table in docs/rest.md."""
 
+import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
-from typing import Any, Final
+from pathlib import Path
+from typing import Annotated, Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel, ConfigDict, Field
 
-from scrapy_dedup.web.models import ProblemAnswer
+from scrapy_dedup.web.api import router
+from scrapy_dedup.web.api.asked import PREFIX
 from scrapy_dedup.web.problems import PROBLEM, Problem
 
 _REFUSALS: Final = {
@@ -16,7 +20,6 @@ _REFUSALS: Final = {
     404: "There is no such thing.",
     408: "The body came too slowly.",
     409: "What is stored does not allow it.",
-    412: "It is not what `If-Match` says any more.",
     413: "The body is too large.",
     421: "The server is not called by this name.",
     422: "A parameter or the body is not what it has to be.",
@@ -24,6 +27,9 @@ _REFUSALS: Final = {
     503: "The store is busy, or cannot be read.",
 }
 _DEPTH: Final = 12
+_BEGINS: Final = "<!-- operations: written by `make docs` -->\n"
+_ENDS: Final = "<!-- end of operations -->\n"
+_METHODS: Final = ("get", "post", "put", "delete")
 _PLAIN: Final[dict[str, Any]] = {
     "string": "text",
     "integer": 1,
@@ -32,6 +38,17 @@ _PLAIN: Final[dict[str, Any]] = {
     "object": {},
     "array": [],
 }
+
+
+class ProblemAnswer(BaseModel):
+    """Why there is no answer (RFC 9457)."""
+
+    model_config = ConfigDict(extra="allow", title="Problem")
+
+    type: Annotated[str, Field(examples=["about:blank"])]
+    title: Annotated[str, Field(examples=["Not Found"])]
+    status: Annotated[int, Field(examples=[404])]
+    detail: Annotated[str, Field(examples=["there is no project 'shoop' in the store"])]
 
 
 def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
@@ -43,6 +60,13 @@ def describe(app: FastAPI) -> Callable[[], dict[str, Any]]:
         return app.openapi_schema
 
     return openapi
+
+
+def rest_description() -> dict[str, Any]:
+    """Return the description of REST; its routes need no store for it."""
+    app = FastAPI()
+    app.include_router(router)
+    return describe(app)()
 
 
 def _made(app: FastAPI) -> dict[str, Any]:
@@ -108,3 +132,33 @@ def example_of(schema: dict[str, Any], schemas: dict[str, Any], depth: int = 0) 
     if schema.get("type") == "array" and depth < _DEPTH:
         return [example_of(schema.get("items", {}), schemas, depth + 1)]
     return schema.get("const", _PLAIN.get(schema.get("type", "")))
+
+
+def page_with_table(page: str, description: dict[str, Any]) -> str:
+    """Return docs/rest.md with the table as the description has it."""
+    before, rest = page.split(_BEGINS)
+    after = rest.split(_ENDS)[1]
+    return "".join([before, _BEGINS, *(f"{line}\n" for line in _lines(description)), _ENDS, after])
+
+
+def _lines(description: dict[str, Any]) -> Iterator[str]:
+    yield from ("", "| operation | what it does | parameters | body |", "| --- | --- | --- | --- |")
+    for path, operations in description["paths"].items():
+        for method in _METHODS:
+            if method in operations:
+                yield _line(f"{method.upper()} {path.removeprefix(PREFIX)}", operations[method])
+    yield ""
+
+
+def _line(name: str, operation: dict[str, Any]) -> str:
+    parameters = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    bodies = [one["$ref"].rsplit("/", 1)[-1] for one in schema.get("anyOf", [schema]) if "$ref" in one]
+    shown = ", ".join(f"`{one}`" for one in parameters)
+    cells = (f"`{name}`", operation["summary"].replace("|", "\\|"), shown, ", ".join(f"`{one}`" for one in bodies))
+    return f"| {' | '.join(cells)} |".replace("|  |", "| |").replace("|  |", "| |")
+
+
+if __name__ == "__main__":
+    file = Path(sys.argv[1])
+    file.write_text(page_with_table(file.read_text(encoding="utf-8"), rest_description()), encoding="utf-8")

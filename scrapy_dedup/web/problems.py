@@ -1,5 +1,6 @@
 """Errors as problem+json (RFC 9457): what is wrong, and the way out."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
@@ -7,7 +8,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from scrapy_dedup.core.errors import DedupError
@@ -29,11 +30,22 @@ from scrapy_dedup.service.undoing import UndoError
 from scrapy_dedup.settings import SettingError
 from scrapy_dedup.store.domain_lists import CursorError
 from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.web.etags import as_bytes
 
 PROBLEM: Final = "application/problem+json"
 _DETAIL_CHARS: Final = 2_000
 _ERRORS_SHOWN: Final = 20
+
+
+class AsciiResponse(JSONResponse):
+    """JSON in ASCII, which nobody keeps: lone surrogates, which pages may hold, are no valid UTF-8."""
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Add to the headers that it is not to be kept."""
+        super().init_headers({"Cache-Control": "no-store"} | dict(headers or {}))
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +86,7 @@ def problem_response(problem: Problem) -> Response:
         "detail": problem.detail[:_DETAIL_CHARS],
         **problem.more,
     }
-    headers = {"Cache-Control": "no-store"} | dict(problem.headers)
-    return Response(as_bytes(body), problem.status, headers, PROBLEM)
+    return AsciiResponse(body, problem.status, problem.headers, PROBLEM)
 
 
 def problem_page(problem: Problem) -> HTMLResponse:
@@ -113,7 +124,7 @@ _STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
     (SiteConfigError, 422),
     (SettingError, 422),
     (UndoError, 409),
-    (ConfigChangedError, 412),
+    (ConfigChangedError, 409),
     (CursorError, 422),
     (PageCursorError, 422),
     (SearchError, 422),

@@ -16,8 +16,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from scrapy_dedup.core.hosts import Hosts
 from scrapy_dedup.web import login
 from scrapy_dedup.web.limits import Rate, Unread, read_body, replayed
+from scrapy_dedup.web.login import Session, Sessions
 from scrapy_dedup.web.problems import Problem, refused
-from scrapy_dedup.web.sessions import Session, Sessions
 
 logger = logging.getLogger(__name__)
 

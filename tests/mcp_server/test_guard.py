@@ -3,7 +3,7 @@
 import pytest
 
 from scrapy_dedup.core.hosts import hosts_of
-from scrapy_dedup.mcp_server.guard import Guard
+from scrapy_dedup.mcp_server.server import Guard
 
 TOKEN = "right-token"
 OURS = hosts_of("127.0.0.1", 8643, ["Crawls.example.org", "proxy.example:9000"])

@@ -18,7 +18,6 @@ from scrapy_dedup.service.refining import Refinement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import CleanedRecord, DocumentRecord, ExtractionRecord
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from tests.service.stored_pages import DOMAIN, NOON, a_url
 
 URL = a_url("tea")
@@ -47,9 +46,9 @@ class Bare(scrapy.Item):
     url = scrapy.Field()
 
 
-def held(*items: Any) -> StoredExtraction:
+def held(*items: Any) -> ExtractionRecord:
     entries = [item_entry(item) for item in items]
-    return StoredExtraction(b"m", KEY, URL, DOMAIN, b"c", "parse", NOON, [], entries, {}, None)  # type: ignore[arg-type]
+    return ExtractionRecord(b"m", KEY, URL, DOMAIN, b"c", "parse", NOON, [], entries, {}, None)  # type: ignore[arg-type]
 
 
 def outgoing(*items: Any, title: str | None = "Tea", **fields: Any) -> Outgoing:

@@ -10,7 +10,8 @@ from scrapy_dedup.core.verdicts import Change, Kind, Verdict
 from scrapy_dedup.plugin.outcomes import OutcomeError, item_entry
 from scrapy_dedup.plugin.replay import FLAG, empty_response, forget, is_replayed, replayed_items, replaying
 from scrapy_dedup.service.recrawling import Judgement, Known
-from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
+from scrapy_dedup.store.records import ExtractionRecord
+from scrapy_dedup.store.stored_visits import StoredState
 from tests.store.builders import DOMAIN, NOON, a_key, a_url
 
 UNCHANGED = Verdict(Kind.UNCHANGED, Change.NONE, "main text is the same")
@@ -34,12 +35,12 @@ def a_state(**fields: Any) -> StoredState:
     return StoredState(**{**defaults, **known, "memo_keys": frozenset(), **fields})
 
 
-def an_outcome(*items: Any, requests: Any = ()) -> StoredExtraction:
+def an_outcome(*items: Any, requests: Any = ()) -> ExtractionRecord:
     entries: Any = [item_entry(item) for item in items]
-    return StoredExtraction(a_key("m"), a_key(), a_url(), DOMAIN, b"c" * 32, "parse", NOON, requests, entries, {}, None)
+    return ExtractionRecord(a_key("m"), a_key(), a_url(), DOMAIN, b"c" * 32, "parse", NOON, requests, entries, {}, None)
 
 
-def a_judgement(extraction: StoredExtraction, *, gives: bool = True) -> Judgement:
+def a_judgement(extraction: ExtractionRecord, *, gives: bool = True) -> Judgement:
     return Judgement(Known(a_state(), extraction), UNCHANGED, gives_stored=gives, replays=True)
 
 
@@ -62,7 +63,7 @@ def test_item_with_a_report_says_of_this_run_that_it_is_given_again() -> None:
     assert is_replayed(dict(item)), "pipelines replace items"
 
 
-def outcome_and_judgement(*items: Any) -> tuple[StoredExtraction, Judgement]:
+def outcome_and_judgement(*items: Any) -> tuple[ExtractionRecord, Judgement]:
     outcome = an_outcome(*items)
     return outcome, a_judgement(outcome)
 
@@ -105,7 +106,7 @@ def test_items_stay_where_they_are_left_out() -> None:
 
 
 def test_item_that_cannot_be_made_is_told_before_anything_goes_out() -> None:
-    outcome = StoredExtraction(
+    outcome = ExtractionRecord(
         a_key(), a_key(), a_url(), DOMAIN, b"c", "parse", NOON, [], [{"class": "gone.Item", "fields": {}}], {}, None
     )
 

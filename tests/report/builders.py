@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from scrapy_dedup.core.run_totals import LedgerDomain
 from scrapy_dedup.report.explained_values import (
     ExplainedBlock,
     ExplainedChunk,
@@ -16,7 +17,6 @@ from scrapy_dedup.report.ledger_values import (
     Check,
     Cost,
     Ledger,
-    LedgerDomain,
     LedgerRow,
     LedgerTable,
     SharedChunk,

@@ -2,6 +2,7 @@
 
 import re
 
+from scrapy_dedup.core.run_totals import LedgerDomain
 from scrapy_dedup.report.explained_values import (
     ExplainedBlock,
     ExplainedChunk,
@@ -9,7 +10,7 @@ from scrapy_dedup.report.explained_values import (
     ExplainedLike,
     ExplainedPage,
 )
-from scrapy_dedup.report.ledger_values import AliasGroup, Check, Cost, Ledger, LedgerDomain, SharedChunk
+from scrapy_dedup.report.ledger_values import AliasGroup, Check, Cost, Ledger, SharedChunk
 from scrapy_dedup.report.values import Report, Rule
 from tests.report.builders import (
     a_changed_page,

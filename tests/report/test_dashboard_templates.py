@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from scrapy_dedup.core.path_verdicts import VerdictChange
 from scrapy_dedup.report.dashboard_template_list import MOST_ROWS, list_content
 from scrapy_dedup.report.dashboard_template_trial import confirm_content
 from scrapy_dedup.report.dashboard_template_values import (
@@ -12,7 +13,6 @@ from scrapy_dedup.report.dashboard_template_values import (
     TemplateTrial,
     TemplateView,
     TrialEffect,
-    VerdictRow,
     VersionRow,
 )
 from scrapy_dedup.report.dashboard_templates import template_content
@@ -48,7 +48,9 @@ def a_view(**other: object) -> TemplateView:
 
 def test_hostile_template_is_escaped_and_bounded() -> None:
     long = "s" * 10_000_000
-    diff = TemplateDiffView(1, 2, ((ALL, long),) * 500, ((ALL, ALL),) * 500, (VerdictRow(ALL, ALL, ALL, long),) * 500)
+    diff = TemplateDiffView(
+        1, 2, ((ALL, long),) * 500, ((ALL, ALL),) * 500, (VerdictChange(ALL, ALL, ALL, long),) * 500
+    )
     view = a_view(
         domain=ALL,
         layout=ALL,

@@ -24,7 +24,7 @@ from scrapy_dedup.store.records import (
     SourceRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.stored_visits import StoredExtraction, StoredState
+from scrapy_dedup.store.stored_visits import StoredState
 from tests.store.builders import DOMAIN, NOON, a_key, a_time, a_url
 
 UNCHANGED = Verdict(Kind.UNCHANGED, Change.NONE, "main text is the same")
@@ -200,9 +200,9 @@ def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
 
 @pytest.mark.parametrize("recorded", [RECORDED, replace(RECORDED, unkeepable="Kind")], ids=["kept", "unkeepable"])
 def test_callback_that_ran_for_its_links_leaves_the_items_as_they_were(recorded: Recorded) -> None:
-    nothing: dict[str, Any] = dict.fromkeys(StoredExtraction.__dataclass_fields__)
+    nothing: dict[str, Any] = dict.fromkeys(ExtractionRecord.__dataclass_fields__)
     items = [{"class": "dict", "fields": {"old": 1}}]
-    kept = StoredExtraction(**{**nothing, "created_at": NOON, "items": items, "requests": []})
+    kept = ExtractionRecord(**{**nothing, "created_at": NOON, "items": items, "requests": []})
     judgement = Judgement(Known(a_state(), kept), UNCHANGED, links_only=True)
 
     outcome = of_kind(committed(judgement, recorded=recorded), ExtractionRecord)

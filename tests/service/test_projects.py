@@ -23,8 +23,8 @@ def test_a_dry_run_counts_what_a_deletion_deletes(store: Store, project: Project
     assert len(list_projects(store)) == 2
     done = delete_project(store, "shop", dry_run=False)
 
-    assert (planned.rows, planned.done) == ({"crawled_urls": 3, "documents": 3, "projects": 1, "sources": 3}, False)
-    assert (done.rows, done.done, done.total) == (planned.rows, True, 10)
+    assert (planned.rows, planned.deleted) == ({"crawled_urls": 3, "documents": 3, "projects": 1, "sources": 3}, False)
+    assert (done.rows, done.deleted, done.total) == (planned.rows, True, 10)
     assert [(each.name, each.pages) for each in list_projects(store)] == [("other", 2)]
 
 

@@ -22,9 +22,8 @@ from scrapy_dedup.service.recrawling import (
     plan,
 )
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import GoneRecord, Record, SeenRecord
+from scrapy_dedup.store.records import ExtractionRecord, GoneRecord, Record, SeenRecord
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     NOON,
@@ -254,8 +253,8 @@ REPLAYS, LINKS, BOTH = {"replays"}, {"links_only"}, {"gives_stored"}
 
 
 def judgement(outcome: dict[str, Any] | None, verdict: Verdict = SERVER_SAYS_SO) -> Judgement:
-    fields: dict[str, Any] = dict.fromkeys(StoredExtraction.__dataclass_fields__)
-    extraction = None if outcome is None else StoredExtraction(**{**fields, "requests": [], **outcome})
+    fields: dict[str, Any] = dict.fromkeys(ExtractionRecord.__dataclass_fields__)
+    extraction = None if outcome is None else ExtractionRecord(**{**fields, "requests": [], **outcome})
     return Judgement(Known(None, extraction), verdict)
 
 

@@ -25,7 +25,6 @@ from scrapy_dedup.store.records import (
 )
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import StoredExtraction
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service import learned_site
 from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, text_page
@@ -268,7 +267,7 @@ def test_items_that_have_the_text_of_today_went_out_with_it() -> None:
 
 
 class TestWriting:
-    def outcome(self, project: ProjectStore, items: list[dict[str, Any]] | None) -> StoredExtraction:
+    def outcome(self, project: ProjectStore, items: list[dict[str, Any]] | None) -> ExtractionRecord:
         project.write([an_outcome(items)])
         (found,) = project.extractions_of(KEY)
         return found

@@ -104,7 +104,7 @@ class TestTrying:
 
         for known in ((store, project), None):
             found = configs.try_on_page(known, DOMAIN, self.reading(store, project, settings), settings)
-            told = [(one.tier, one.pattern, one.blocks, one.chars, one.sample) for one in found.effects]
+            told = [(one.tier, one.pattern, one.blocks, one.chars, one.sample) for one in found.patterns]
             own = [(2, "header", 1, len(HEADER), HEADER)] if known else []
             assert told == [*own, (3, "length,", 1, 7, "length,")]
             assert [one.pattern for one in found.held] == (["body"] if known else [])

@@ -263,7 +263,7 @@ class TestRecords:
             f"1 blocks, 15 of {page.chars} characters",
         ]
         for one in decisions:
-            stored = StoredDecision(one.page_key, one.layer, one.action, one.reason, one.detail, NOON, None)
+            stored = StoredDecision(one.page_key, one.layer, one.action, one.reason, NOON, one.detail)
             rules = {removal.rule for removal in removals_in(stored).values()}
             assert rules == {own.removal.rule for own in cleaned.removed if own.removal.rule.layer == one.layer}
 

@@ -6,8 +6,9 @@ from typing import Any, Literal, Protocol
 
 import pytest
 
+from scrapy_dedup.core.run_totals import LedgerDomain
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.ledger_reads import DomainSums, DroppedPages, LedgerReads, StoredAlias, StoredLikeness
+from scrapy_dedup.store.ledger_reads import DroppedPages, LedgerReads, StoredAlias, StoredLikeness
 from scrapy_dedup.store.page_records import ChunksRecord, ChunkState, StoredChunk
 from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord
 from scrapy_dedup.store.signatures import SignatureRecord
@@ -84,15 +85,15 @@ def test_of_a_run_is_what_it_dropped(reads: Reads, filled: ProjectStore) -> None
 
     assert reads(run.id).dropped() == {"title": DroppedPages(pages=1, chars=60, chunks=1)}
     assert [one.url for one in reads(run.id).aliases(10)] == [a_url("t3")]
-    assert reads(run.id).domains() == [DomainSums(DOMAIN, aliases=1)]
+    assert reads(run.id).domains() == [LedgerDomain(DOMAIN, aliases=1)]
     assert reads().dropped()["title"].pages == 3
 
 
 @pytest.mark.usefixtures("filled")
 def test_domains_come_by_their_pages(reads: Reads) -> None:
     assert reads().domains() == [
-        DomainSums(DOMAIN, pages=2, aliases=4, chars_in=200, chars_out=140, chunks_in=4, chunks_out=3),
-        DomainSums(OTHER, pages=1, aliases=0, chars_in=100, chars_out=60, chunks_in=1, chunks_out=0),
+        LedgerDomain(DOMAIN, pages=2, aliases=4, chars_in=200, chars_out=140, chunks_in=4, chunks_out=3),
+        LedgerDomain(OTHER, pages=1, aliases=0, chars_in=100, chars_out=60, chunks_in=1, chunks_out=0),
     ]
 
 

@@ -5,8 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from scrapy_dedup.web.app import rest_description
-from scrapy_dedup.web.openapi_table import page_with_table
+from scrapy_dedup.web.openapi import page_with_table, rest_description
 from tests.commands.running import Shop
 from tests.commands.verbs.test_serve import serving_in
 from tests.web.served import Served

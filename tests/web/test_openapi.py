@@ -16,7 +16,8 @@ from schemathesis.specs.openapi.checks import ignored_auth, negative_data_reject
 from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.service.jobs import Jobs
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.web.app import make_app, rest_description
+from scrapy_dedup.web.app import make_app
+from scrapy_dedup.web.openapi import rest_description
 from scrapy_dedup.web.security import Access
 from scrapy_dedup.web.server import Server
 from tests.commands.running import PROJECT, Shop

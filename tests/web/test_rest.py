@@ -62,7 +62,7 @@ def test_a_project_is_named_by_its_uuid_too(served: Served):
     by_name = client.get(API).json()
 
     assert client.get(f"/api/v1/projects/{by_name['id']}").json() == by_name
-    assert _but(by_name, "id") == _told(served, "projects", "list")["projects"][0]
+    assert by_name == _told(served, "projects", "list")["projects"][0]
 
 
 def test_an_analysis_is_the_command_s(served: Served):
@@ -101,37 +101,12 @@ def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str
     assert client.get(path).json() == _told(served, "config", "get", DOMAIN)
 
 
-def test_a_configuration_that_was_changed_meanwhile_is_not_overwritten(served: Served):
-    client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
-    nothing = client.get(path).headers["etag"]
-    first = client.put(path, json={"keep_rules": ["a"]}, headers={"If-Match": nothing})
-
-    late = client.put(path, json={"keep_rules": ["b"]}, headers={"If-Match": nothing})
-    second = client.put(path, json={"keep_rules": ["c"]}, headers={"If-Match": first.headers["etag"]})
-    gone = client.delete(path, headers={"If-Match": second.headers["etag"]})
-
-    assert [one.status_code for one in (first, late, second, gone)] == [200, 412, 200, 200]
-    assert client.get(path).json()["version"] == 0
-    again = client.put(path, json={"keep_rules": ["z"]})
-    assert again.headers["etag"] != first.headers["etag"]
-
-
 def test_a_wrong_configuration_is_told(served: Served):
     client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
     told = [client.put(path, json={"boilerplate_css_selectors": [one]}) for one in ("a[", "", "x" * 20_000)]
 
     assert {one.status_code for one in told} == {422}
     assert {one.headers["content-type"] for one in told} == {"application/problem+json"}
-
-
-def test_what_a_client_has_already_is_not_sent_again(served: Served):
-    client = served.client()
-    first = client.get(f"{API}/stats")
-    again = client.get(f"{API}/stats", headers={"If-None-Match": first.headers["etag"]})
-    other = client.get(f"{API}/runs", headers={"If-None-Match": first.headers["etag"]})
-
-    assert (again.status_code, again.content, other.status_code) == (304, b"", 200)
-    assert first.headers["cache-control"] == "private, no-cache"
 
 
 @pytest.mark.parametrize("path", ["changes?since=2026-01-01&", "pages?", "domains?"])
@@ -281,12 +256,12 @@ def test_a_run_says_how_far_it_is(served: Served):
     client = served.client()
     runs = client.get(f"{API}/runs").json()["runs"]
 
-    running, ended = (client.get(f"{API}/runs/{one['id']}/live").json() for one in runs)
+    running, ended = (client.get(f"{API}/runs/{one['id']}").json() for one in runs)
 
     assert (running["status"], ended["status"]) == ("running", "finished")
     assert (running["silent_seconds"] > 0, ended["silent_seconds"]) == (True, None)
     assert ended["stats"] == {"dedup/url/dropped": 9}
-    assert client.get(f"{API}/runs/{runs[0]['id']}").json() == runs[0]
+    assert _but(running, "silent_seconds", "stats") == runs[0]
 
 
 def test_a_project_is_deleted_with_all_its_rows(served: Served):

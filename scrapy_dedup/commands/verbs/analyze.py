@@ -20,7 +20,6 @@ from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, pr
 from scrapy_dedup.core.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
 from scrapy_dedup.service.analysis import DomainDedupService, summed
-from scrapy_dedup.service.answers.analysis import analysis_answer
 from scrapy_dedup.service.domain_analysis import PASSES, Progress
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
@@ -46,8 +45,10 @@ def run(call: Call) -> int:
     with call.opened() as (store, project):
         result = _analysed(store, project, settings, call.options)
     if call.options.json:
+        from scrapy_dedup.answers.projects import AnalysisAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
         groups, dry_run = call.options.source_group, call.options.dry_run
-        print_json(analysis_answer(call.project, settings, result, groups, dry_run=dry_run))
+        print_json(AnalysisAnswer.made(call.project, settings, result, groups, dry_run=dry_run))
     else:
         show(call, result)
     return DONE

@@ -10,10 +10,10 @@ from typing import Final
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from scrapy_dedup.answers.cache import cache_check_answer, cache_removal_answer
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import errors, output, shown
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.answers.cache import cache_check_answer, cache_removal_answer
 from scrapy_dedup.service.cache_check import Check
 from scrapy_dedup.service.cache_export import Export
 from scrapy_dedup.service.cache_import import Import

@@ -7,15 +7,15 @@ from typing import Final
 from rich.console import Console
 from rich.text import Text
 
+from scrapy_dedup.answers.cache import cache_list_answer, cache_stats_answer
+from scrapy_dedup.answers.cache_pages import cached_page_answer, is_current, requests_in, unkeepable_in
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.trust import Trust
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.service.answers.cache import cache_list_answer, cache_stats_answer
-from scrapy_dedup.service.answers.cache_pages import cached_page_answer, is_current, requests_in, unkeepable_in
 from scrapy_dedup.service.cache_stats import CacheStats
 from scrapy_dedup.service.cache_upkeep import Listing, PageInCache
-from scrapy_dedup.store.stored_visits import StoredExtraction
+from scrapy_dedup.store.records import ExtractionRecord
 
 _URL_CHARS: Final = 120
 _ITEM_CHARS: Final = 500
@@ -110,7 +110,7 @@ def _lines(page: PageInCache) -> Iterator[tuple[str, str]]:
     yield "validators", _believed(trust).plain
 
 
-def _show_extraction(one: StoredExtraction, page: PageInCache, console: Console) -> None:
+def _show_extraction(one: ExtractionRecord, page: PageInCache, console: Console) -> None:
     content = "of the present content" if is_current(one, page) else "of another content"
     version = f", version {one.dedup_version}" if one.dedup_version else ""
     items = "items not kept" if one.items is None else count(len(one.items), "item")

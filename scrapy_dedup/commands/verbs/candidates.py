@@ -28,7 +28,6 @@ from scrapy_dedup.commands.files_in import STANDARD_INPUT, opened_input
 from scrapy_dedup.commands.terminal import errors, one_line, output
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.candidates import CandidateOutcome
-from scrapy_dedup.service.answers.candidates import candidates_answer
 from scrapy_dedup.service.candidate_files import BadProposal, Proposal, read_proposals
 from scrapy_dedup.service.candidates import CandidateIntake, Judged
 
@@ -56,12 +55,9 @@ def run(call: Call) -> int:
         interrupted = _take(call, intake, listing)
     read = intake.tally.outcomes.total()
     if options.json:
-        print_json({
-            "project": call.project,
-            "dry_run": options.dry_run,
-            "interrupted": interrupted,
-            **candidates_answer(session, intake, listing.urls),
-        })  # fmt: skip
+        from scrapy_dedup.answers.domains import CandidatesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(CandidatesAnswer.made(call.project, intake, listing.urls, interrupted=interrupted))
     else:
         tables.show_tally(f"Candidates of session {session}", intake.tally)
         tables.show_new(intake.tally, [one.url for one in listing.urls if one.outcome is CandidateOutcome.NEW])

@@ -2,7 +2,7 @@
 
 JSON: `project`; `since` with at, and run (its id, or null for a date); `counts` by verdict; `changes`, by verdict (new,
 changed, removed) and then by time, each with verdict, change_class (content, numbers, title, or null), reason, url,
-domain, page_key (32 hex digits), at, run, http_status; with --diff also diff and no_diff: a unified diff of the changed
+domain, page_key (32 hex digits), at, run, http_status, diff and no_diff: with --diff a unified diff of the changed
 passages, or null and why there is none. url and domain are null where the page's document is gone from the store.
 
 Times are ISO 8601, in UTC.
@@ -23,7 +23,6 @@ from scrapy_dedup.commands.call import DONE, Call, WrongCallError
 from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.report.numbers import whole
-from scrapy_dedup.service.answers.changes import change_answer, changes_head
 from scrapy_dedup.service.changes import (
     LAST,
     VERDICTS,
@@ -84,14 +83,14 @@ def _by_verdict(
 
 def _print_json(call: Call, start: Since, counts: Counter[str], changes: Iterator[PageChange]) -> None:
     """Print one object, a line for each change."""
-    head = changes_head(call.project, start, counts)
+    from scrapy_dedup.answers.runs import ChangeAnswer, ChangesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+    head = ChangesAnswer.made(call.project, start, counts).model_dump(mode="json", exclude={"changes"})
     write = sys.stdout.write
     write(json.dumps(head, ensure_ascii=True)[:-1] + ', "changes": [')
     for number, change in enumerate(changes):
-        write(
-            (",\n" if number else "\n")
-            + json.dumps(change_answer(change, with_diff=call.options.diff), ensure_ascii=True)
-        )
+        row = ChangeAnswer.of(change).model_dump(mode="json")
+        write((",\n" if number else "\n") + json.dumps(row, ensure_ascii=True))
     write("]}\n")
 
 

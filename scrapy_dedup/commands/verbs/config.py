@@ -6,8 +6,8 @@ callbacks, by `scrapy dedup refine` or the next crawl.
 
 JSON of get: `domain` with `version`, `config` (lists of entries by key) and `updated_at`; without DOMAIN `domains`, a
 list of these. set, add, unset, import: `changes`, each with domain, config, version (0 where nothing is left), stale
-(pages that are to be cleaned again), and for a dry run in their place `pages` (stored ones that were looked at, a
-thousand at most), `changed`, `chars_less` and `example`; `dry_run`. test: `url`, `domain`, `patterns`, each with tier
+(pages that are to be cleaned again) and trial (of a dry run, else null: pages, stored ones that were looked at, a
+thousand at most; changed, chars_less, example); `dry_run`. test: `url`, `domain`, `patterns`, each with tier
 (1 all sites, 2 the site's selectors, 3 the text's expressions), pattern, blocks, chars and sample; `held`, patterns
 that were not carried out, each with pattern and reason. export writes JSON by itself; with --json and a FILE: `file`,
 `domains` (how many).
@@ -17,18 +17,17 @@ import argparse
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError
 from scrapy_dedup.commands.verbs import config_tables as tables
 from scrapy_dedup.core.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, SiteConfigError, checked_key
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service import site_config as configs
-from scrapy_dedup.service.answers.config import TriedConfig
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.reading import Reading, read_again
@@ -38,40 +37,17 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that can be done, what it takes, and how many of it."""
-
-    run: Callable[[Call], int]
-    takes: str
-    least: int
-    most: int
-    options: frozenset[str] = frozenset()
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
-    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
-    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
     add("--html", metavar="FILE", help="test: this file in place of the stored page")
     add("--dry-run", action="store_true", help="set, add, unset, import: only say how many stored pages would change")
 
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    options = call.options
-    if options.action is None:
-        raise WrongCallError(f"config needs an action: {', '.join(ACTIONS)}")
-    action = ACTIONS[options.action]
-    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
-    for name in sorted(given - action.options):
-        raise WrongCallError(f"config {options.action} takes no {_OPTIONS[name]}")
-    if not action.least <= len(options.targets) <= action.most:
-        raise WrongCallError(f"config {options.action} takes {action.takes}; {len(options.targets)} words were given")
-    return action.run(call)
+    return run_action(call, "config", ACTIONS, _OPTIONS)
 
 
 def _get(call: Call) -> int:
@@ -114,10 +90,10 @@ def _change(call: Call, domain: str, change: Callable[[SiteConfig], SiteConfig])
 
 def _put(
     call: Call, store: Store, project: ProjectStore, domain: str, config: SiteConfig
-) -> configs.Changed | TriedConfig:
+) -> configs.Changed | configs.TriedConfig:
     settings = call.settings
     if call.options.dry_run:
-        return TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
+        return configs.TriedConfig(domain, config, configs.try_config((store, project), domain, config, settings))
     return configs.put_config(store, project, domain, config, settings, datetime.now(UTC))
 
 
@@ -171,7 +147,7 @@ def _test(call: Call) -> int:
             if stored is None:
                 raise CommandError(f"{url}: its original is not kept, or cannot be parsed; name a file by --html FILE")
             tried = configs.try_on_page(known, domain, stored, call.settings)
-    tables.show_test(domain, tried, as_json=call.options.json)
+    tables.show_test(tried, as_json=call.options.json)
     return DONE
 
 

@@ -12,7 +12,6 @@ from scrapy_dedup.core.patterns import Held
 from scrapy_dedup.core.patterns_config import KEYS
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import site_config as configs
-from scrapy_dedup.service.answers.config import TriedConfig, config_answer, config_changes_answer, tried_answer
 from scrapy_dedup.store.site_configs import StoredSiteConfig
 
 _ENTRIES_SHOWN: Final = 100
@@ -28,7 +27,9 @@ _WHY: Final = {
 def show_one(domain: str, found: StoredSiteConfig | None, *, as_json: bool) -> None:
     """Print what is decided about one site."""
     if as_json:
-        print_json(config_answer(domain, found))
+        from scrapy_dedup.answers.config import ConfigAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ConfigAnswer.made(domain, found))
     elif found is None:
         _say(f"Nothing is decided about {domain}: sites need no configuration.")
     else:
@@ -50,7 +51,9 @@ def _show_entries(key: str, entries: Sequence[str]) -> None:
 def show_all(project: str, found: Sequence[StoredSiteConfig], *, as_json: bool) -> None:
     """Print which sites have a configuration."""
     if as_json:
-        print_json({"project": project, "domains": [config_answer(one.domain, one) for one in found]})
+        from scrapy_dedup.answers.config import ConfigsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ConfigsAnswer.made(project, found))
         return
     table = a_table("Domain", *KEYS, "Version", texts=1)
     for one in found:
@@ -58,10 +61,12 @@ def show_all(project: str, found: Sequence[StoredSiteConfig], *, as_json: bool) 
     print_table(f"Configurations of project {project}", table)
 
 
-def show_changes(outcomes: Sequence[configs.Changed | TriedConfig], *, dry_run: bool, as_json: bool) -> None:
+def show_changes(outcomes: Sequence[configs.Changed | configs.TriedConfig], *, dry_run: bool, as_json: bool) -> None:
     """Print what was changed, or would be."""
     if as_json:
-        print_json(config_changes_answer(outcomes, dry_run=dry_run))
+        from scrapy_dedup.answers.config import ConfigChangesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ConfigChangesAnswer.of(changes=outcomes, dry_run=dry_run))
         return
     for one in outcomes:
         _say(_told(one))
@@ -71,8 +76,8 @@ def show_changes(outcomes: Sequence[configs.Changed | TriedConfig], *, dry_run: 
         _say("scrapy dedup refine cleans these pages again, without their callbacks; else the next crawl does.", "dim")
 
 
-def _told(one: configs.Changed | TriedConfig) -> str:
-    if isinstance(one, TriedConfig):
+def _told(one: configs.Changed | configs.TriedConfig) -> str:
+    if isinstance(one, configs.TriedConfig):
         trial = one.trial
         if not trial.pages:
             return f"{one.domain}: no page is stored, so what would change cannot be shown."
@@ -83,18 +88,20 @@ def _told(one: configs.Changed | TriedConfig) -> str:
     return f"{one.domain}: version {one.version} is stored; {count(one.stale, 'page')} to be cleaned again."
 
 
-def show_test(domain: str, tried: configs.Tried, *, as_json: bool) -> None:
+def show_test(tried: configs.Tried, *, as_json: bool) -> None:
     """Print what each pattern does on one page."""
     if as_json:
-        print_json(tried_answer(domain, tried))
+        from scrapy_dedup.answers.config import PatternTestAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(PatternTestAnswer.of(tried))
         return
     table = a_table("Pattern", "First text", "Tier", "Blocks", "Characters", texts=2)
-    for one in tried.effects:
+    for one in tried.patterns:
         table.add_row(shown(one.pattern, 100), shown(one.sample, 80), *map(whole, (one.tier, one.blocks, one.chars)))
-    print_table(f"What patterns of {domain} leave out of {tried.url}", table)
+    print_table(f"What patterns of {tried.domain} leave out of {tried.url}", table)
     for pattern, reason in tried.held:
         _say(f"Not carried out: {pattern}: {_WHY[reason]}")
-    if not tried.effects and not tried.held:
+    if not tried.patterns and not tried.held:
         _say("No pattern matches what is left of this page once its template, or the fallback, has cut it.")
 
 

@@ -17,23 +17,22 @@ import argparse
 import getpass
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.actions import Action, add_actions, run_action
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.files_in import opened_input
 from scrapy_dedup.commands.terminal import output
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domain_states import DomainStatus
-from scrapy_dedup.service.answers import domains as answers
 from scrapy_dedup.service.candidates import candidates_of
 from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
 from scrapy_dedup.service.domain_transfer import all_domains, import_rows, write_domains
 from scrapy_dedup.service.domain_twins import find_twins, settle_twins
-from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, StoredDomain, UnknownDomainError
+from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, UnknownDomainError
 from scrapy_dedup.service.packed_files import lines_of
 from scrapy_dedup.store.domain_lists import SORTS
 
@@ -44,24 +43,10 @@ _CANDIDATES_SHOWN: Final = 50
 _ADDED: Final = "added"
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that can be done, what it takes, and how many of it."""
-
-    run: Callable[[Call], int]
-    takes: str
-    least: int
-    most: int | None
-    options: frozenset[str] = frozenset()
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
-    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
-    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
     add("--status", type=_status, metavar="STATUS", help=f"list, export: only {', '.join(DomainStatus)}")
     add("--sort", choices=SORTS, help="list: by this; domains without a value come last (name)")
     add("--descending", action="store_true", help="list: the other way round")
@@ -75,17 +60,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    options = call.options
-    if options.action is None:
-        raise WrongCallError(f"domains needs an action: {', '.join(ACTIONS)}")
-    action = ACTIONS[options.action]
-    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
-    for name in sorted(given - action.options):
-        raise WrongCallError(f"domains {options.action} takes no {_OPTIONS[name]}")
-    number = len(options.targets)
-    if number < action.least or (action.most is not None and number > action.most):
-        raise WrongCallError(f"domains {options.action} takes {action.takes}; {number} words were given")
-    return action.run(call)
+    return run_action(call, "domains", ACTIONS, _OPTIONS)
 
 
 def _list(call: Call) -> int:
@@ -99,7 +74,9 @@ def _list(call: Call) -> int:
         service = DomainService(store, project, call.settings)
         found, counts = service.list_domains(choice), service.counts()
     if options.json:
-        print_json(answers.domain_list_answer(call.project, found, counts))
+        from scrapy_dedup.answers.domains import DomainListAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(DomainListAnswer.of(found, counts, project=call.project))
     else:
         tables.show_list(call.project, found, counts, datetime.now(UTC))
     return DONE
@@ -116,7 +93,9 @@ def _show(call: Call) -> int:
         names = [found.domain_name, joined] if joined else [found.domain_name]
         candidates = candidates_of(project, names, _CANDIDATES_SHOWN)
     if call.options.json:
-        print_json(answers.one_domain_answer(found, joined, candidates, at))
+        from scrapy_dedup.answers.domains import OneDomainAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(OneDomainAnswer.made(found, joined, candidates, at))
     else:
         tables.show_one(found, joined, candidates, at)
     return DONE
@@ -160,10 +139,11 @@ def _unblacklist(call: Call) -> int:
 def _changed(call: Call, service: DomainService, chosen: Chosen, what: str) -> int:
     """Tell what was done; where nothing fits, that is no success."""
     dry_run: bool = call.options.dry_run
-    now: Iterable[StoredDomain] = chosen.domains if dry_run else service.matching(chosen.names)
+    now = chosen.domains if dry_run else service.matching(chosen.names)
     if call.options.json:
-        answer = answers.changed_domains_answer(call.project, now, dry_run=dry_run)
-        print_json({**answer, "new": list(chosen.new)})
+        from scrapy_dedup.answers.domains import ChangedDomainsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ChangedDomainsAnswer.of(chosen, project=call.project, dry_run=dry_run, domains=now))
     elif what == _ADDED:
         tables.show_added(chosen.new, len(chosen.domains), dry_run=dry_run)
     else:
@@ -185,7 +165,9 @@ def _join(call: Call) -> int:
         else:
             found = settle_twins(project, names, call.settings, datetime.now(UTC))
     if call.options.json:
-        print_json(answers.twins_answer(call.project, found, dry_run=dry_run))
+        from scrapy_dedup.answers.domains import PairsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(PairsAnswer.of(project=call.project, dry_run=dry_run, pairs=found))
     else:
         tables.show_twins(found, call.settings.domain_join_pages, dry_run=dry_run)
     return DONE
@@ -199,7 +181,9 @@ def _import(call: Call) -> int:
         rows = _good(read_rows(lines, name, call.settings.domain_scope), refused)
         done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
     if call.options.json:
-        print_json(answers.import_answer(call.project, done, refused, dry_run=call.options.dry_run))
+        from scrapy_dedup.answers.domains import ImportAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ImportAnswer.of(done, project=call.project, dry_run=call.options.dry_run, refused=refused))
     else:
         tables.show_import(done, refused, dry_run=call.options.dry_run)
     return DONE if done.new or done.known else NOT_DONE

@@ -1,9 +1,9 @@
 """`scrapy dedup explain URL`: what is known of a URL, and why its blocks were removed.
 
 JSON: `project`; `url`, as given; `normal_url`; `page_key` (32 hex digits); `domain`; `known`, whether anything is
-stored about it; `crawled`, the last crawl of this URL, or null: url, status, http_status, at, alias_kind, run (null,
-or id, spider, status, started_at); `stands_for`, the address of the document that it is another address of, or null;
-`aliases`, other addresses of the document: url, status, alias_kind, last_crawled_at; `document`, or null: url,
+stored about it; `crawled`, the last crawl of this URL, or null: url, status, http_status, last_crawled_at, alias_kind,
+run (null, or id, spider, status, started_at); `stands_for`, the address of the document that it is another address of,
+or null; `aliases`, other addresses of the document: url, status, alias_kind, last_crawled_at; `document`, or null: url,
 status, verdict, title, canonical_url, chars_in, chars_out, content_hash, cleaned_hash, error, updated_at; `source`,
 or null: field, source_group, content_type, fetched_at, kept (whether the original is); `decisions`: layer, action,
 reason, decided_at; `removed`: layer, rule, evidence, on_pages, of_pages, fingerprint, path, text, rule_path; `like`,
@@ -25,7 +25,6 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.explained import render_explanation
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.answers.explanation import explanation_answer
 from scrapy_dedup.service.explain import Explanation, RemovedBlock, explain, keys_of
 from scrapy_dedup.service.explain_page import chunks_of, facts_of, page_of
 
@@ -45,7 +44,9 @@ def run(call: Call) -> int:
     if file is not None and found.is_known:
         write_html(file, render_explanation(page_of(found, datetime.now(UTC))))
     if call.options.json:
-        print_json(explanation_answer(found))
+        from scrapy_dedup.answers.pages import ExplanationAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ExplanationAnswer.made(found))
     else:
         show(found)
         if file is not None and found.is_known:

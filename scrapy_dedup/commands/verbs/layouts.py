@@ -19,7 +19,6 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import whole
-from scrapy_dedup.service.answers.layouts import layouts_answer
 from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
 
 _RUNS_SHOWN: Final = 6
@@ -36,7 +35,9 @@ def run(call: Call) -> int:
     with call.opened() as (_, project):
         domains = domain_layouts(project, domain.lower() if domain else None)
     if call.options.json:
-        print_json({"project": call.project, "domains": [layouts_answer(each) for each in domains]})
+        from scrapy_dedup.answers.templates import LayoutsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(LayoutsAnswer.of(project=call.project, domains=domains))
     else:
         show(domains)
     return DONE

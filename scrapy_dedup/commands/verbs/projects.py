@@ -1,7 +1,7 @@
 """`scrapy dedup projects list` and `scrapy dedup projects delete NAME`.
 
-JSON of list: `projects`, by name, each with name, pages, runs, stored_bytes, created_at (ISO 8601). JSON of delete:
-`project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
+JSON of list: `projects`, by name, each with id, name, pages, runs, stored_bytes, created_at (ISO 8601). JSON of
+delete: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
 """
 
 import argparse
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.answers.projects import deletion_answer, project_answer
 from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import ProjectFigures
@@ -46,7 +45,9 @@ def _list(call: Call, store: Store) -> int:
     if not projects:
         raise CommandError("the store is empty: run a crawl first, or check DEDUP_DATABASE_URL")
     if call.options.json:
-        print_json({"projects": [project_answer(project) for project in projects]})
+        from scrapy_dedup.answers.projects import ProjectsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ProjectsAnswer.of(projects=projects))
     else:
         _show(projects)
     return DONE
@@ -71,7 +72,9 @@ def _delete(call: Call, store: Store) -> int:
             return NOT_DONE
         deletion = delete_project(store, options.name, dry_run=False)
     if options.json:
-        print_json(deletion_answer(deletion))
+        from scrapy_dedup.answers.projects import DeletionAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(DeletionAnswer.of(deletion))
     else:
         _tell(deletion)
     return DONE
@@ -86,4 +89,4 @@ def _tell(deletion: Deletion) -> None:
     table = a_table("Table", "Rows")
     for name, rows in deletion.rows.items():
         table.add_row(shown(name), whole(rows))
-    print_table(f"{'Deleted' if deletion.done else 'Would be deleted'}: project {deletion.project}", table)
+    print_table(f"{'Deleted' if deletion.deleted else 'Would be deleted'}: project {deletion.project}", table)

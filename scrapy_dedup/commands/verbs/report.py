@@ -17,7 +17,6 @@ from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import Report
-from scrapy_dedup.service.answers.report import report_answer
 from scrapy_dedup.service.overview import make_report
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
@@ -42,7 +41,9 @@ def run(call: Call) -> int:
     if file is not None:
         write_html(file, render_report(report))
     if call.options.json:
-        print_json(report_answer(report))
+        from scrapy_dedup.answers.projects import ReportAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ReportAnswer.made(report))
     else:
         show(report, file)
     return DONE

@@ -21,7 +21,6 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import lasting, short, whole
-from scrapy_dedup.service.answers.runs import run_answer, took_of
 from scrapy_dedup.store.stored import StoredRun, StoredWorker
 from scrapy_dedup.store.stored_visits import RunFigures
 
@@ -48,7 +47,9 @@ def run(call: Call) -> int:
     if not runs:
         raise CommandError(f"project {call.project!r} has no run yet: run a crawl first")
     if call.options.json:
-        print_json({"project": call.project, "runs": [run_answer(each) for each in runs]})
+        from scrapy_dedup.answers.runs import RunAnswer, RunsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(RunsAnswer.of(project=call.project, runs=[RunAnswer.made(each) for each in runs]))
     else:
         show(call, runs)
     return DONE
@@ -60,7 +61,7 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
     table = a_table("Run", "Spider", "Status", "Began (UTC)", "Took", *verdicts, "Callbacks", "Bytes", texts=4)
     at = datetime.now(UTC)
     for each in runs:
-        took = took_of(each.run)
+        took = each.run.took
         table.add_row(
             str(each.run.id)[:_ID_DIGITS],
             shown(each.run.spider, 60),

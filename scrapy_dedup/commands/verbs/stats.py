@@ -13,7 +13,6 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.answers.stats import stats_answer
 from scrapy_dedup.service.overview import Overview, overview
 from scrapy_dedup.store.stored import DomainFigures
 
@@ -30,9 +29,11 @@ def run(call: Call) -> int:
         if not found.domains:
             raise CommandError(f"project {call.project!r} has no pages yet: run a crawl first")
         if call.options.json:
+            from scrapy_dedup.answers.projects import StatsAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
             with store.session(read_only=True) as session:
                 learned = DomainDedupService(session, call.settings).get_domain_stats(project.id)
-            print_json(stats_answer(found, learned))
+            print_json(StatsAnswer.made(found, learned))
         else:
             show(found)
     return DONE

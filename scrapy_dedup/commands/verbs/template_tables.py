@@ -9,13 +9,6 @@ from rich.text import Text
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.answers.templates import (
-    imported_templates_answer,
-    template_answer,
-    template_change_answer,
-    template_diff_answer,
-    templates_answer,
-)
 from scrapy_dedup.service.layout_figures import name_of
 from scrapy_dedup.service.template_changes import TemplateChange
 from scrapy_dedup.service.template_diff import TemplateDiff
@@ -32,7 +25,9 @@ _TEXTS_SHOWN: Final = 3
 def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_json: bool) -> None:
     """Print the present version of each template."""
     if as_json:
-        print_json(templates_answer(project, found))
+        from scrapy_dedup.answers.templates import TemplatesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(TemplatesAnswer.made(project, found))
         return
     table = a_table("Domain", "Layout", "Kind", "State", "URLs", "Version", "Confidence", "Pages", "Overrides", texts=5)
     for figures, versions in found:
@@ -54,7 +49,9 @@ def show_list(project: str, found: Sequence[tuple[TemplateFigures, int]], *, as_
 def show_templates(project: str, found: Sequence[ShownTemplate], *, as_json: bool) -> None:
     """Print templates as a person reads them."""
     if as_json:
-        print_json({"project": project, "templates": [template_answer(each) for each in found]})
+        from scrapy_dedup.answers.templates import ShownTemplatesAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(ShownTemplatesAnswer.made(project, found))
         return
     for each in found:
         _show_template(each)
@@ -96,7 +93,9 @@ def _show_lines(title: str, lines: Sequence[Line]) -> None:
 def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
     """Print how one version differs from another."""
     if as_json:
-        print_json(template_diff_answer(diff))
+        from scrapy_dedup.answers.templates import TemplateDiffAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(TemplateDiffAnswer.made(diff))
         return
     before, after = diff.before, diff.after
     _title(f"{before.domain}, layout {name_of(before.layout)}: version {after.version} against {before.version}")
@@ -122,7 +121,9 @@ def show_diff(diff: TemplateDiff, *, as_json: bool) -> None:
 def show_override(change: TemplateChange, *, as_json: bool) -> None:
     """Print what became of a decision."""
     if as_json:
-        print_json(template_change_answer(change))
+        from scrapy_dedup.answers.templates import TemplateChangeAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(TemplateChangeAnswer.of(change))
         return
     if not change.changed:
         _say("That is decided already: nothing was changed.")
@@ -137,7 +138,9 @@ def show_override(change: TemplateChange, *, as_json: bool) -> None:
 def show_rollback(change: TemplateChange, *, as_json: bool) -> None:
     """Print what became of going back."""
     if as_json:
-        print_json(template_change_answer(change))
+        from scrapy_dedup.answers.templates import TemplateChangeAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(TemplateChangeAnswer.of(change))
     elif change.trial is not None:
         _say(f"Version {change.version} would be live, in place of version {change.present.version}.")
         _show_trial(change.trial)
@@ -171,7 +174,8 @@ def show_export(file: Path, templates: int, *, as_json: bool) -> None:
 def show_import(file: Path, done: Imported, *, as_json: bool) -> None:
     """Print what was stored."""
     if as_json:
-        print_json({"file": str(file), **imported_templates_answer(done)})
+        figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
+        print_json({"file": str(file), "dry_run": not done.done, **figures})
         return
     verb = "stored" if done.done else "would be stored"
     domains = f"of {count(len(done.domains), 'domain')} {verb}"

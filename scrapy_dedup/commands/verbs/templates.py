@@ -12,20 +12,20 @@ created_at, state_at. show: `templates`, each with the same, structure, `version
 `verdicts` (path, before, after, evidence), `decided` and `undecided` (action, selector).
 
 override, rollback: `domain`, `layout`, `version` (the new or the restored one; null where override made none),
-`changed`, `dry_run`, and for a dry run `pages` (stored pages of the layout that were cut both ways) and `effects` (url,
-gone, back: texts that would be left out, or come back). import: `file`, `dry_run`, `added`, `unchanged`, `domains`.
-export writes JSON by itself; with --json and a FILE: `file`, `templates` (how many).
+`changed`, `dry_run`, `trial` (of a dry run, else null: pages, stored ones of the layout that were cut both ways, and
+effects: url, gone, back, texts that would be left out, or come back). import: `file`, `dry_run`, `added`, `unchanged`,
+`domains`. export writes JSON by itself; with --json and a FILE: `file`, `templates` (how many).
 """
 
 import argparse
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError
 from scrapy_dedup.commands.verbs import template_tables as tables
 from scrapy_dedup.service import template_upkeep as upkeep
@@ -41,24 +41,10 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that can be done, what it takes, and how many of it."""
-
-    run: Callable[[Call], int]
-    takes: str
-    least: int
-    most: int
-    options: frozenset[str] = frozenset()
-
-
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the actions and their options; which belong together is checked when it runs."""
-    # Python 3.11 gives what stands after an option to no positional of this kind otherwise.
-    parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
+    add_actions(parser, ACTIONS)
     add = parser.add_argument
-    add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="TARGET", help="; ".join(f"{name}: {one.takes}" for name, one in ACTIONS.items()))
     add("--version", metavar="N", type=int, help="show: this version")
     for word, what in _DECISIONS.items():
         add(f"--{word}", dest="decisions", action="append", metavar="CSS", type=_decide(word), help=f"override: {what}")
@@ -72,17 +58,7 @@ def _decide(word: Literal["keep", "drop", "forget"]) -> Callable[[str], upkeep.D
 
 def run(call: Call) -> int:
     """Do what was asked for."""
-    options = call.options
-    if options.action is None:
-        raise WrongCallError(f"templates needs an action: {', '.join(ACTIONS)}")
-    action = ACTIONS[options.action]
-    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
-    for name in sorted(given - action.options):
-        raise WrongCallError(f"templates {options.action} takes no {_OPTIONS[name]}")
-    if not action.least <= len(options.targets) <= action.most:
-        takes = action.takes or "nothing"
-        raise WrongCallError(f"templates {options.action} takes {takes}; {len(options.targets)} words were given")
-    return action.run(call)
+    return run_action(call, "templates", ACTIONS, _OPTIONS)
 
 
 def _list(call: Call) -> int:

@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.answers.undo import kept_answer, undone_answer
 from scrapy_dedup.service.undoing import Kept, Undone, find, find_kept, kept_things, undo
 
 
@@ -47,7 +46,9 @@ def run(call: Call) -> int:
         at = None if options.dry_run else datetime.now(UTC)
         done = undo(store, project, kept, call.settings, at, take_back=options.remove)
     if options.json:
-        print_json(undone_answer(done))
+        from scrapy_dedup.answers.config import UndoneAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(UndoneAnswer.made(done))
     else:
         _show(done, take_back=options.remove)
     return DONE
@@ -55,7 +56,9 @@ def run(call: Call) -> int:
 
 def _list(kept: list[Kept], *, as_json: bool) -> None:
     if as_json:
-        print_json({"kept": [kept_answer(one) for one in kept]})
+        from scrapy_dedup.answers.config import KeptListAnswer  # noqa: PLC0415 (pydantic: only for JSON)
+
+        print_json(KeptListAnswer.of(kept=kept))
         return
     if not kept:
         output().print("Nothing is kept in spite of the rules.")

@@ -1,0 +1,20 @@
+"""All routes of REST, and their description."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from scrapy_dedup.web.api import cache, configs, domains, jobs, pages, projects, runs, templates
+from scrapy_dedup.web.api.asked import PREFIX
+from scrapy_dedup.web.problems import AsciiResponse
+
+router = APIRouter(prefix=PREFIX, default_response_class=AsciiResponse)
+for part in (projects, domains, configs, templates, pages, runs, cache, jobs):
+    router.include_router(part.router)
+
+
+@router.get("/openapi.json", include_in_schema=False)
+def description(request: Request) -> dict[str, Any]:
+    """Return the description of this interface."""
+    found: dict[str, Any] = request.app.openapi()
+    return found

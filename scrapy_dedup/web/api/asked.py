@@ -1,23 +1,23 @@
 """What handlers are given: whose project, which domain, and what all operations have in common."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field
 
 from scrapy_dedup.core.domain_names import domain_name
 from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.models import LONGEST, MOST_ON_A_PAGE
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import Server, server_of
 
 PREFIX: Final = "/api/v1"
+MOST_ON_A_PAGE: Final = 1_000
+LONGEST: Final = 2_000
 _PROJECT: Final = "A project, by its name or its UUID."
 
 
@@ -96,23 +96,11 @@ After = Annotated[
     str | None, Query(description="The `next` of the answer before.", max_length=LONGEST, examples=[None])
 ]
 
-
-def says(model: type[BaseModel] | None, meaning: str, status: int = 200, **more: Any) -> Mapping[int | str, Any]:
-    """Return what an operation answers, for the schema."""
-    found: dict[str, Any] = {"description": meaning, **more}
-    if model is not None:
-        found["model"] = model
-    return {status: found}
+Switch = Annotated[bool, Field(examples=[False])]
+Named = Annotated[str, Field(min_length=1, max_length=300, examples=["spam.example"])]
 
 
-NOT_MODIFIED: Final[Mapping[int | str, Any]] = {304: {"description": "The answer is the one that the client has."}}
+class Body(BaseModel):
+    """What a client sends; a misspelt member is an error."""
 
-
-def reads(model: type[BaseModel] | None, meaning: str, **more: Any) -> dict[int | str, Any]:
-    """Return what an operation answers that only reads, for the schema."""
-    return {**says(model, meaning, **more), **NOT_MODIFIED}
-
-
-def writes(model: type[BaseModel], meaning: str, status: int = 200) -> dict[int | str, Any]:
-    """Return what an operation answers that writes, for the schema."""
-    return dict(says(model, meaning, status))
+    model_config = ConfigDict(extra="forbid")

@@ -1,62 +1,127 @@
 """The registry: which domains there are, and which of them are not to be crawled."""
 
 import json
+from datetime import datetime
 from io import BytesIO
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
+from pydantic import Field
 
-from scrapy_dedup.service.answers import domains as answers
-from scrapy_dedup.service.answers.candidates import candidates_answer
+from scrapy_dedup.answers import domains as answers
 from scrapy_dedup.service.candidate_files import read_proposals
 from scrapy_dedup.service.candidates import CandidateIntake, candidates_of
 from scrapy_dedup.service.domain_files import BadRow, read_rows
 from scrapy_dedup.service.domain_transfer import import_rows
 from scrapy_dedup.service.domain_twins import find_twins, settle_twins
 from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, DomainStatus, UnknownDomainError
-from scrapy_dedup.web import models_domains as models
-from scrapy_dedup.web.api.asked import After, Asked, DomainInPath, DryRun, Here, Limit, now, reads, writes
-from scrapy_dedup.web.etags import answered, done
-from scrapy_dedup.web.models import Named
+from scrapy_dedup.web.api.asked import (
+    LONGEST,
+    After,
+    Asked,
+    Body,
+    DomainInPath,
+    DryRun,
+    Here,
+    Limit,
+    Named,
+    Switch,
+    now,
+)
 from scrapy_dedup.web.problems import ProblemError
 
 _CANDIDATES_SHOWN: Final = 50
 router = APIRouter(tags=["domains"])
+Names = Annotated[list[Named], Field(min_length=1, max_length=1_000, examples=[["spam.example", "www.ads.example"]])]
 Sort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
+
+
+class RegisterBody(Body):
+    """Domains to register, in any spelling, or as URLs of them."""
+
+    domains: Names
+
+
+class BlacklistBody(Body):
+    """Domains to blacklist; one with `*` or `?` stands for all registered ones that it fits."""
+
+    domains: Names
+    reason: Annotated[str | None, Field(max_length=LONGEST, examples=["spam"])] = None
+    by: Annotated[str, Field(description="Who wants it.", min_length=1, max_length=200, examples=["rest"])] = "rest"
+    expires_at: Annotated[
+        datetime | None, Field(description="From then on it holds no more.", examples=["2027-01-01T00:00:00+00:00"])
+    ] = None
+    dry_run: Switch = False
+
+
+class JoinBody(Body):
+    """Of which domains; none: of all that have a twin."""
+
+    domains: Annotated[tuple[Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
+    dry_run: Switch = False
+
+
+class ImportBody(Body):
+    """Domains with what is known of them: the columns of the registry, of which `domain_name` is needed."""
+
+    domains: Annotated[
+        list[dict[str, Any]],
+        Field(
+            min_length=1,
+            max_length=10_000,
+            examples=[[{"domain_name": "spam.example", "status": "BLACKLISTED", "blacklist_reason": "spam"}]],
+        ),
+    ]
+    dry_run: Switch = False
+
+
+class CandidatesBody(Body):
+    """What search engines proposed: each with `url`, and engine, title, confidence (0.0 to 1.0), rank if known."""
+
+    session: Annotated[
+        str | None, Field(description="One of that name goes on.", min_length=1, max_length=200, examples=["tea shops"])
+    ] = None
+    engine: Annotated[
+        str, Field(description="Of results that do not name theirs.", min_length=1, max_length=100, examples=["rest"])
+    ] = "rest"
+    results: Annotated[
+        list[dict[str, Any]],
+        Field(min_length=1, max_length=10_000, examples=[[{"url": "https://example.org/tea", "engine": "engine one"}]]),
+    ]
+    dry_run: Switch = False
 
 
 @router.get(
     "/projects/{project}/domains",
     operation_id="list_domains",
-    responses=reads(models.DomainListAnswer, "Some of the domains, and how many there are of which kind."),
+    response_description="Some of the domains, and how many there are of which kind.",
 )
 def list_all(
     asked: Here,
     pattern: Annotated[
         str | None, Query(description="A part of names; with `*` or `?` all of it.", max_length=300, examples=["tea"])
     ] = None,
-    status: Annotated[models.Status | None, Query(description="Only these.", examples=["BLACKLISTED"])] = None,
+    status: Annotated[answers.Status | None, Query(description="Only these.", examples=["BLACKLISTED"])] = None,
     sort: Annotated[Sort, Query(description="By this, then by name.", examples=["pages"])] = "name",
     *,
     descending: Annotated[bool, Query(description="Largest first.", examples=[True])] = False,
     limit: Limit = 50,
     after: After = None,
-) -> Response:
+) -> answers.DomainListAnswer:
     """Return the registered domains."""
     wanted = DomainStatus(status) if status else None
     choice = DomainChoice(pattern, wanted, sort, descending=descending, limit=limit, after=after)
     service = _service(asked)
     found = service.list_domains(choice)
-    return answered(asked.request, answers.domain_list_answer(asked.project.name, found, service.counts()))
+    return answers.DomainListAnswer.of(found, service.counts(), project=asked.project.name)
 
 
 @router.post(
     "/projects/{project}/domains",
     operation_id="register_domains",
-    responses=writes(models.NewDomainsAnswer, "The domains, and which of them are new."),
+    response_description="The domains, and which of them are new.",
 )
-def register(asked: Here, body: models.RegisterBody) -> Response:
+def register(asked: Here, body: RegisterBody) -> answers.ChangedDomainsAnswer:
     """Register domains; those that are there stay as they are."""
     service = _service(asked)
     chosen = service.choose(body.domains)
@@ -67,9 +132,9 @@ def register(asked: Here, body: models.RegisterBody) -> Response:
 @router.get(
     "/projects/{project}/domains/{domain}",
     operation_id="show_domain",
-    responses=reads(models.OneDomainAnswer, "The domain, or the one that it was joined to, with its last candidates."),
+    response_description="The domain, or the one that it was joined to, with its last candidates.",
 )
-def show(asked: Here, domain: DomainInPath) -> Response:
+def show(asked: Here, domain: DomainInPath) -> answers.OneDomainAnswer:
     """Return what is known of a domain."""
     service = _service(asked)
     found = service.find_by_domain_name(domain)
@@ -78,15 +143,15 @@ def show(asked: Here, domain: DomainInPath) -> Response:
     joined = service.joined_with(found)
     names = [found.domain_name, joined] if joined else [found.domain_name]
     candidates = candidates_of(asked.project, names, _CANDIDATES_SHOWN)
-    return answered(asked.request, answers.one_domain_answer(found, joined, candidates, now()))
+    return answers.OneDomainAnswer.made(found, joined, candidates, now())
 
 
 @router.post(
     "/projects/{project}/domains/join",
     operation_id="join_domains",
-    responses=writes(models.PairsAnswer, "Each pair, and why it is one domain, or two."),
+    response_description="Each pair, and why it is one domain, or two.",
 )
-def join(asked: Here, body: models.JoinBody) -> Response:
+def join(asked: Here, body: JoinBody) -> answers.PairsAnswer:
     """Let domains with and without `www.` count as one where their pages agree, and as two where they do not."""
     names = None
     if body.domains:
@@ -98,30 +163,30 @@ def join(asked: Here, body: models.JoinBody) -> Response:
         found = find_twins(asked.project, names, asked.settings)
     else:
         found = settle_twins(asked.project, names, asked.settings, now())
-    return done(answers.twins_answer(asked.project.name, found, dry_run=body.dry_run))
+    return answers.PairsAnswer.of(project=asked.project.name, dry_run=body.dry_run, pairs=found)
 
 
 @router.post(
     "/projects/{project}/domains/import",
     operation_id="import_domains",
-    responses=writes(models.ImportAnswer, "How many were new, and which were refused."),
+    response_description="How many were new, and which were refused.",
 )
-def import_all(asked: Here, body: models.ImportBody) -> Response:
+def import_all(asked: Here, body: ImportBody) -> answers.ImportAnswer:
     """Register domains with what another store knows of them."""
     lines = [json.dumps(one) for one in body.domains]
     rows = list(read_rows(lines, "domains", asked.settings.domain_scope))
     good = [row for row in rows if not isinstance(row, BadRow)]
     refused = [row for row in rows if isinstance(row, BadRow)]
     imported = import_rows(asked.project, good, now(), dry_run=body.dry_run)
-    return done(answers.import_answer(asked.project.name, imported, refused, dry_run=body.dry_run))
+    return answers.ImportAnswer.of(imported, project=asked.project.name, dry_run=body.dry_run, refused=refused)
 
 
 @router.post(
     "/projects/{project}/candidates",
     operation_id="take_candidates",
-    responses=writes(models.CandidatesAnswer, "What became of each URL."),
+    response_description="What became of each URL.",
 )
-def candidates(asked: Here, body: models.CandidatesBody) -> Response:
+def candidates(asked: Here, body: CandidatesBody) -> answers.CandidatesAnswer:
     """Take what search engines proposed: a URL of a new domain makes domain and candidate, the others none."""
     at = now()
     session = body.session or f"{at:%Y-%m-%d %H:%M:%S}"
@@ -129,29 +194,27 @@ def candidates(asked: Here, body: models.CandidatesBody) -> Response:
     lines = BytesIO("".join(json.dumps(one) + "\n" for one in body.results).encode("ascii"))
     judged = list(intake.take(read_proposals(lines, "results", body.engine), at))
     intake.finish(now())
-    head = {"project": asked.project.name, "dry_run": body.dry_run, "interrupted": False}
-    return done({**head, **candidates_answer(session, intake, judged)})
+    return answers.CandidatesAnswer.made(asked.project.name, intake, judged)
 
 
 @router.get(
     "/projects/{project}/blacklist",
     operation_id="list_blacklist",
-    responses=reads(models.BlacklistAnswer, "Some of the domains whose blacklist holds now, by name."),
+    response_description="Some of the domains whose blacklist holds now, by name.",
 )
-def list_blacklist(asked: Here, limit: Limit = 50, after: After = None) -> Response:
+def list_blacklist(asked: Here, limit: Limit = 50, after: After = None) -> answers.BlacklistAnswer:
     """Return the domains that are not crawled; `next` is the last name, where there are more."""
     found = _service(asked).get_blacklisted_domains(now(), after=after or "", limit=limit + 1)
-    answer = answers.changed_domains_answer(asked.project.name, found[:limit], dry_run=False)
     more = found[limit - 1].domain_name if len(found) > limit else None
-    return answered(asked.request, {**answer, "next": more})
+    return answers.BlacklistAnswer.of(project=asked.project.name, domains=found[:limit], next=more)
 
 
 @router.post(
     "/projects/{project}/blacklist",
     operation_id="blacklist_domains",
-    responses=writes(models.NewDomainsAnswer, "The domains as they are now; in a dry run those that would be changed."),
+    response_description="The domains as they are now; in a dry run those that would be changed.",
 )
-def blacklist(asked: Here, body: models.BlacklistBody) -> Response:
+def blacklist(asked: Here, body: BlacklistBody) -> answers.ChangedDomainsAnswer:
     """Blacklist domains, all or none: from now on no crawl asks for their pages."""
     if body.expires_at is not None and body.expires_at.tzinfo is None:
         raise ProblemError(422, "expires_at needs an offset, such as 2027-01-01T00:00:00Z")
@@ -166,7 +229,7 @@ def blacklist(asked: Here, body: models.BlacklistBody) -> Response:
 @router.delete(
     "/projects/{project}/blacklist",
     operation_id="unblacklist_domains",
-    responses=writes(models.NewDomainsAnswer, "The domains as they are now; in a dry run those that would be changed."),
+    response_description="The domains as they are now; in a dry run those that would be changed.",
 )
 def unblacklist(
     asked: Here,
@@ -176,7 +239,7 @@ def unblacklist(
     ],
     *,
     dry_run: DryRun = False,
-) -> Response:
+) -> answers.ChangedDomainsAnswer:
     """End the blacklist of domains, of all or none: they are what they were before."""
     service = _service(asked)
     chosen = service.choose(domain)
@@ -192,7 +255,6 @@ def _service(asked: Asked) -> DomainService:
     return DomainService(*asked.known, asked.settings)
 
 
-def _changed(asked: Asked, service: DomainService, chosen: Chosen, *, dry_run: bool) -> Response:
-    is_now = chosen.domains if dry_run else service.matching(chosen.names)
-    answer = answers.changed_domains_answer(asked.project.name, is_now, dry_run=dry_run)
-    return done({**answer, "new": list(chosen.new)})
+def _changed(asked: Asked, service: DomainService, chosen: Chosen, *, dry_run: bool) -> answers.ChangedDomainsAnswer:
+    domains = chosen.domains if dry_run else service.matching(chosen.names)
+    return answers.ChangedDomainsAnswer.of(chosen, project=asked.project.name, dry_run=dry_run, domains=domains)

@@ -1,32 +1,55 @@
 """Jobs: what takes long, and what needs Scrapy."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path
 from fastapi.responses import Response
 from pydantic import Field
 
-from scrapy_dedup.service.answers.jobs import job_answer
-from scrapy_dedup.service.jobs import Job, Work
+from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
+from scrapy_dedup.service.jobs import Job, JobState, Work
 from scrapy_dedup.service.verb_jobs import run_verb
-from scrapy_dedup.web import models
-from scrapy_dedup.web.api.asked import Asked, Here, reads, writes
-from scrapy_dedup.web.etags import answered, done
-from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.api.asked import Asked, Body, Here, Named, Switch
+from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 
 router = APIRouter(tags=["jobs"])
 JobInPath = Annotated[UUID, Path(description="A job.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
-class RefineBody(models.Body):
+class JobAnswer(Answer):
+    """A piece of work as it stands."""
+
+    id: Id
+    kind: Annotated[str, Field(examples=["analyze-boilerplate"])]
+    project: Project
+    state: JobState
+    done: Count
+    total: Annotated[int | None, Field(examples=[24])]
+    result: Annotated[
+        dict[str, Any] | None, Field(description="Of a job that is done: as the command's --json.", examples=[None])
+    ]
+    error: Annotated[str | None, Field(examples=[None])]
+    created_at: Instant
+    started_at: Instant | None
+    ended_at: Instant | None
+
+
+class JobsAnswer(Answer):
+    """The jobs of a project, newest first."""
+
+    project: Project
+    jobs: list[JobAnswer]
+
+
+class RefineBody(Body):
     """Which stored pages are cleaned again."""
 
-    domains: Annotated[tuple[models.Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
-    dry_run: models.Switch = False
+    domains: Annotated[tuple[Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
+    dry_run: Switch = False
 
 
-class LearnBody(models.Body):
+class LearnBody(Body):
     """Which domain is learned by the browser."""
 
     target: Annotated[
@@ -34,7 +57,7 @@ class LearnBody(models.Body):
         Field(description="A domain, or a page's address.", min_length=1, max_length=2_000, examples=["example.org"]),
     ]
     all: Annotated[bool, Field(description="Show pages of layouts that are sure, too.", examples=[False])] = False
-    dry_run: models.Switch = False
+    dry_run: Switch = False
 
 
 def prefers_async(prefer: str | None) -> bool:
@@ -45,7 +68,8 @@ def prefers_async(prefer: str | None) -> bool:
 def job_started(asked: Asked, kind: str, work: Work) -> Response:
     """Return the job that does some work, and where it is found."""
     job = asked.server.jobs.start(kind, asked.project.name, work)
-    return done(job_answer(job), 202, Location=asked.location_of(job))
+    answer = JobAnswer.of(job).model_dump(mode="json")
+    return AsciiResponse(answer, 202, {"Location": asked.location_of(job)})
 
 
 def _verb(asked: Asked, verb: str, *words: str) -> Response:
@@ -57,7 +81,9 @@ def _verb(asked: Asked, verb: str, *words: str) -> Response:
 @router.post(
     "/projects/{project}/refine",
     operation_id="refine",
-    responses=writes(models.JobAnswer, "The job that does it; its result is as `scrapy dedup refine --json`.", 202),
+    status_code=202,
+    response_model=JobAnswer,
+    response_description="The job that does it; its result is as `scrapy dedup refine --json`.",
 )
 def refine(asked: Here, body: RefineBody) -> Response:
     """Clean the stored pages again by what is known now, and emit those whose text changes."""
@@ -68,7 +94,9 @@ def refine(asked: Here, body: RefineBody) -> Response:
 @router.post(
     "/projects/{project}/learn",
     operation_id="learn",
-    responses=writes(models.JobAnswer, "The job that does it; its result is as `scrapy dedup learn --json`.", 202),
+    status_code=202,
+    response_model=JobAnswer,
+    response_description="The job that does it; its result is as `scrapy dedup learn --json`.",
 )
 def learn(asked: Here, body: LearnBody) -> Response:
     """Show pages of a domain in the browser, and learn from them how its layouts are cut."""
@@ -78,28 +106,27 @@ def learn(asked: Here, body: LearnBody) -> Response:
     return _verb(asked, "learn", body.target, *flags)
 
 
-@router.get("/projects/{project}/jobs", operation_id="list_jobs", responses=reads(models.JobsAnswer, "Newest first."))
-def list_all(asked: Here) -> Response:
+@router.get("/projects/{project}/jobs", operation_id="list_jobs", response_description="Newest first.")
+def list_all(asked: Here) -> JobsAnswer:
     """Return the jobs of a project that run, wait, or ended lately."""
-    jobs = asked.server.jobs.list(asked.project.name)
-    return answered(asked.request, {"project": asked.project.name, "jobs": [job_answer(job) for job in jobs]})
+    return JobsAnswer.of(project=asked.project.name, jobs=asked.server.jobs.list(asked.project.name))
 
 
-@router.get("/projects/{project}/jobs/{job}", operation_id="show_job", responses=reads(models.JobAnswer, "The job."))
-def show(asked: Here, job: JobInPath) -> Response:
+@router.get("/projects/{project}/jobs/{job}", operation_id="show_job", response_description="The job.")
+def show(asked: Here, job: JobInPath) -> JobAnswer:
     """Return how far a job is, and what came of it."""
-    return answered(asked.request, job_answer(_found(asked, job)))
+    return JobAnswer.of(_found(asked, job))
 
 
 @router.delete(
     "/projects/{project}/jobs/{job}",
     operation_id="cancel_job",
-    responses=writes(models.JobAnswer, "The job; one that runs ends as soon as it looks up."),
+    response_description="The job; one that runs ends as soon as it looks up.",
 )
-def cancel(asked: Here, job: JobInPath) -> Response:
+def cancel(asked: Here, job: JobInPath) -> JobAnswer:
     """Let a job end; what it wrote in one transaction is undone."""
     _found(asked, job)
-    return done(job_answer(asked.server.jobs.cancel(job) or _found(asked, job)))
+    return JobAnswer.of(asked.server.jobs.cancel(job) or _found(asked, job))
 
 
 def _found(asked: Asked, job: UUID) -> Job:

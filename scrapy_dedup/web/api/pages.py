@@ -3,16 +3,12 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from fastapi.responses import Response
 
-from scrapy_dedup.service.answers.explanation import explanation_answer
-from scrapy_dedup.service.answers.pages import page_list_answer, search_answer
+from scrapy_dedup.answers import pages as answers
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.page_lists import PageChoice, list_pages
 from scrapy_dedup.service.page_search import SearchChoice, search_pages
-from scrapy_dedup.web import models_pages as models
-from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery, reads
-from scrapy_dedup.web.etags import answered
+from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery
 
 router = APIRouter(tags=["pages"])
 
@@ -20,7 +16,7 @@ router = APIRouter(tags=["pages"])
 @router.get(
     "/projects/{project}/pages",
     operation_id="list_pages",
-    responses=reads(models.PageListAnswer, "Pages, those that were written last first."),
+    response_description="Pages, those that were written last first.",
 )
 def list_all(
     asked: Here,
@@ -34,16 +30,16 @@ def list_all(
     ] = None,
     limit: Limit = 50,
     after: After = None,
-) -> Response:
+) -> answers.PageListAnswer:
     """Return pages, of the project or of one domain; a part that is empty may still have a `next`."""
     choice = PageChoice(domain.lower() if domain else None, status, verdict, limit, after)  # type: ignore[arg-type]
-    return answered(asked.request, page_list_answer(asked.project.name, list_pages(*asked.known, choice)))
+    return answers.PageListAnswer.of(list_pages(*asked.known, choice), project=asked.project.name)
 
 
 @router.get(
     "/projects/{project}/pages/search",
     operation_id="search_pages",
-    responses=reads(models.SearchAnswer, "Pages that have all words."),
+    response_description="Pages that have all words.",
 )
 def search(
     asked: Here,
@@ -51,18 +47,17 @@ def search(
     domain: DomainInQuery = None,
     limit: Annotated[int, Query(description="So many at most.", ge=1, le=100, examples=[20])] = 20,
     after: After = None,
-) -> Response:
+) -> answers.SearchAnswer:
     """Return the pages that have some words, newest first."""
     choice = SearchChoice(q, domain.lower() if domain else None, limit, after)
-    return answered(asked.request, search_answer(asked.project.name, search_pages(*asked.known, choice)))
+    return answers.SearchAnswer.made(asked.project.name, search_pages(*asked.known, choice))
 
 
 @router.get(
     "/projects/{project}/pages/explain",
     operation_id="explain_url",
-    responses=reads(models.ExplanationAnswer, "What is known of the URL; `known` is false where it was never met."),
+    response_description="What is known of the URL; `known` is false where it was never met.",
 )
-def explain_url(asked: Here, url: UrlInQuery) -> Response:
+def explain_url(asked: Here, url: UrlInQuery) -> answers.ExplanationAnswer:
     """Return what is known of a URL, and why its blocks were removed."""
-    found = explain(asked.store, asked.project.name, url, asked.settings)
-    return answered(asked.request, explanation_answer(found))
+    return answers.ExplanationAnswer.made(explain(asked.store, asked.project.name, url, asked.settings))

@@ -5,11 +5,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
+from scrapy_dedup.answers import projects as answers
 from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.answers.analysis import analysis_answer
-from scrapy_dedup.service.answers.projects import deletion_answer, project_answer
-from scrapy_dedup.service.answers.report import report_answer
-from scrapy_dedup.service.answers.stats import stats_answer
 from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.service.overview import make_report, overview
@@ -17,62 +14,58 @@ from scrapy_dedup.service.projects import delete_project, list_projects
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.stored import StoredRun
-from scrapy_dedup.web import models
-from scrapy_dedup.web.api.asked import Asked, DryRun, Here, now, reads, writes
-from scrapy_dedup.web.api.jobs import job_started, prefers_async
-from scrapy_dedup.web.etags import answered, done
-from scrapy_dedup.web.problems import ProblemError
+from scrapy_dedup.web.api.asked import Asked, DryRun, Here, now
+from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
+from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 from scrapy_dedup.web.server import server_of
 
 router = APIRouter(tags=["projects"])
 _RUNS_SEARCHED = 1_000
 
 
-@router.get("/projects", operation_id="list_projects", responses=reads(models.ProjectsAnswer, "Every project."))
-def list_all(request: Request) -> Response:
+@router.get("/projects", operation_id="list_projects", response_description="Every project.")
+def list_all(request: Request) -> answers.ProjectsAnswer:
     """Return the projects of the store, by name."""
-    found = list_projects(server_of(request).store)
-    return answered(request, {"projects": [{"id": str(one.id), **project_answer(one)} for one in found]})
+    return answers.ProjectsAnswer.of(projects=list_projects(server_of(request).store))
 
 
-@router.get("/projects/{project}", operation_id="show_project", responses=reads(models.ProjectAnswer, "The project."))
-def show(asked: Here) -> Response:
+@router.get("/projects/{project}", operation_id="show_project", response_description="The project.")
+def show(asked: Here) -> answers.ProjectAnswer:
     """Return how much is stored of a project."""
     for one in list_projects(asked.store):
         if one.id == asked.project.id:
-            return answered(asked.request, {"id": str(one.id), **project_answer(one)})
+            return answers.ProjectAnswer.of(one)
     raise ProblemError(404, f"there is no project {asked.project.name!r} in the store")
 
 
 @router.delete(
     "/projects/{project}",
     operation_id="delete_project",
-    responses=writes(models.DeletionAnswer, "What was removed, or would be."),
+    response_description="What was removed, or would be.",
 )
-def delete(asked: Here, *, dry_run: DryRun = False) -> Response:
+def delete(asked: Here, *, dry_run: DryRun = False) -> answers.DeletionAnswer:
     """Remove a project with all that is stored of it."""
-    return done(deletion_answer(delete_project(asked.store, asked.project.name, dry_run=dry_run)))
+    return answers.DeletionAnswer.of(delete_project(asked.store, asked.project.name, dry_run=dry_run))
 
 
 @router.get(
     "/projects/{project}/stats",
     operation_id="show_stats",
-    responses=reads(models.StatsAnswer, "The figures of each domain, worst first."),
+    response_description="The figures of each domain, worst first.",
 )
-def stats(asked: Here) -> Response:
+def stats(asked: Here) -> answers.StatsAnswer:
     """Return how much boilerplate each domain has."""
-    found = overview(asked.store, asked.project)
-    return answered(asked.request, stats_answer(found, _learned(asked)))
+    return answers.StatsAnswer.made(overview(asked.store, asked.project), _learned(asked))
 
 
 @router.get(
     "/projects/{project}/boilerplate-stats",
     operation_id="show_boilerplate_stats",
-    responses=reads(models.BoilerplateStatsAnswer, "What is known of each domain, by each method."),
+    response_description="What is known of each domain, by each method.",
 )
-def boilerplate_stats(asked: Here) -> Response:
+def boilerplate_stats(asked: Here) -> answers.BoilerplateStatsAnswer:
     """Return what analyses and crawls found to repeat on each domain."""
-    return answered(asked.request, {"project": asked.project.name, "domains": _learned(asked)})
+    return answers.BoilerplateStatsAnswer.of(project=asked.project.name, domains=_learned(asked))
 
 
 def _learned(asked: Asked) -> list[dict[str, Any]]:
@@ -83,17 +76,17 @@ def _learned(asked: Asked) -> list[dict[str, Any]]:
 @router.get(
     "/projects/{project}/report",
     operation_id="show_report",
-    responses=reads(models.ReportAnswer, "The report."),
+    response_description="The report.",
 )
 def report(
     asked: Here,
     run: Annotated[
         str | None, Query(description="Only one run: its id, or `last`.", max_length=100, examples=["last"])
     ] = None,
-) -> Response:
+) -> answers.ReportAnswer:
     """Return what was fetched, dropped and kept, of the project or of one run."""
-    found = make_report(asked.store, asked.project, asked.settings, now(), _run(asked, run))
-    return answered(asked.request, report_answer(found))
+    report = make_report(asked.store, asked.project, asked.settings, now(), _run(asked, run))
+    return answers.ReportAnswer.made(report)
 
 
 def _run(asked: Asked, named: str | None) -> StoredRun | None:
@@ -108,10 +101,9 @@ def _run(asked: Asked, named: str | None) -> StoredRun | None:
 @router.post(
     "/projects/{project}/analyze-boilerplate",
     operation_id="analyze_boilerplate",
-    responses={
-        **writes(models.AnalysisAnswer, "What was found, and stored."),
-        **writes(models.JobAnswer, "The job that finds it, with `Prefer: respond-async`.", 202),
-    },
+    response_model=answers.AnalysisAnswer,
+    response_description="What was found, and stored.",
+    responses={202: {"model": JobAnswer, "description": "The job that finds it, with `Prefer: respond-async`."}},
 )
 def analyze(
     asked: Here,
@@ -142,7 +134,7 @@ def analyze(
 
     if prefers_async(prefer):
         return job_started(asked, "analyze-boilerplate", work)
-    return done(work(lambda _done, _total: None))
+    return AsciiResponse(work(lambda _done, _total: None))
 
 
 def _analyse(
@@ -159,4 +151,5 @@ def _analyse(
 
         service = DomainDedupService(session, chosen)
         result = service.analyze_project(asked.project.id, source_groups=groups, dry_run=dry_run, progress=tell)
-    return analysis_answer(asked.project.name, chosen, result, groups, dry_run=dry_run)
+    answer = answers.AnalysisAnswer.made(asked.project.name, chosen, result, groups, dry_run=dry_run)
+    return answer.model_dump(mode="json")

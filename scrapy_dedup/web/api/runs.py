@@ -1,16 +1,18 @@
 """Runs, how far one is, and which pages were found new, changed or removed."""
 
+import base64
+import binascii
+import json
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated, Any, Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from fastapi.responses import Response
 
-from scrapy_dedup.service.answers.changes import change_answer, changes_head
-from scrapy_dedup.service.answers.runs import run_answer
+from scrapy_dedup.answers import runs as answers
 from scrapy_dedup.service.changes import (
     LAST,
     VERDICTS,
@@ -22,45 +24,34 @@ from scrapy_dedup.service.changes import (
     since,
 )
 from scrapy_dedup.store.stored_visits import RunFigures
-from scrapy_dedup.web import models_runs as models
-from scrapy_dedup.web.api.asked import After, Asked, DomainInQuery, Here, Limit, now, reads
-from scrapy_dedup.web.etags import answered
-from scrapy_dedup.web.paging import ChangesPlace, from_cursor, to_cursor
+from scrapy_dedup.web.api.asked import After, Asked, DomainInQuery, Here, Limit, now
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(tags=["runs"])
+_NO_CURSOR: Final = "after: this is not the `next` of a list of changes"
 RunInPath = Annotated[UUID, Path(description="A run.", examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
 
 
-@router.get("/projects/{project}/runs", operation_id="list_runs", responses=reads(models.RunsAnswer, "Newest first."))
-def list_all(asked: Here, limit: Limit = 10) -> Response:
+@dataclass(frozen=True, slots=True)
+class ChangesPlace:
+    """A place in a list of changes, with what the list's first part said: since when, and how many there are."""
+
+    start: Since
+    counts: tuple[int, ...]
+    passed: int
+
+
+@router.get("/projects/{project}/runs", operation_id="list_runs", response_description="Newest first.")
+def list_all(asked: Here, limit: Limit = 10) -> answers.RunsAnswer:
     """Return the last runs, and what each found."""
-    runs = [run_answer(one) for one in asked.project.runs(limit)]
-    return answered(asked.request, {"project": asked.project.name, "runs": runs})
+    runs = [answers.RunAnswer.made(one) for one in asked.project.runs(limit)]
+    return answers.RunsAnswer.of(project=asked.project.name, runs=runs)
 
 
-@router.get("/projects/{project}/runs/{run}", operation_id="show_run", responses=reads(models.RunAnswer, "The run."))
-def show(asked: Here, run: RunInPath) -> Response:
-    """Return what one run found."""
-    return answered(asked.request, run_answer(_found(asked, run)))
-
-
-@router.get(
-    "/projects/{project}/runs/{run}/live",
-    operation_id="watch_run",
-    responses=reads(models.LiveRunAnswer, "The run, and what it says of itself."),
-)
-def live(asked: Here, run: RunInPath) -> Response:
-    """Return how far a run is."""
-    found = _found(asked, run)
-    heard_at = found.run.seen_at
-    silence = found.run.silence(now())
-    told = {
-        "seen_at": heard_at.isoformat() if heard_at else None,
-        "silent_seconds": silence.total_seconds() if silence is not None else None,
-        "stats": {name: float(one) for name, one in found.run.stats.items() if isinstance(one, int | float)},
-    }
-    return answered(asked.request, run_answer(found) | told)
+@router.get("/projects/{project}/runs/{run}", operation_id="show_run", response_description="The run.")
+def show(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
+    """Return what one run found, or how far it is."""
+    return answers.OneRunAnswer.at(_found(asked, run), now())
 
 
 def _found(asked: Asked, run: UUID) -> RunFigures:
@@ -73,7 +64,7 @@ def _found(asked: Asked, run: UUID) -> RunFigures:
 @router.get(
     "/projects/{project}/changes",
     operation_id="list_changes",
-    responses=reads(models.ChangesAnswer, "By verdict (new, changed, removed), and then by time."),
+    response_description="By verdict (new, changed, removed), and then by time.",
 )
 def changes(
     asked: Here,
@@ -94,18 +85,16 @@ def changes(
     diff: Annotated[bool, Query(description="With the passages that changed.", examples=[False])] = False,
     limit: Limit = 50,
     after: After = None,
-) -> Response:
+) -> answers.ChangesAnswer:
     """Return which pages were found new, changed or removed since a run or a date."""
     choice = Choice(domain.lower() if domain else None, verdict, diff=diff)
     place = from_cursor(after) if after is not None else _beginning(asked, since_, choice)
     counts = dict(zip(VERDICTS, place.counts, strict=True))
-    rows = [change_answer(one, with_diff=diff) for one in islice(_from(asked, place, choice), limit)]
+    rows = list(islice(_from(asked, place, choice), limit))
     passed = place.passed + len(rows)
     more = bool(rows) and passed < sum(place.counts)
-    found: dict[str, Any] = changes_head(asked.project.name, place.start, counts)
-    return answered(
-        asked.request, {**found, "changes": rows, "next": to_cursor(replace(place, passed=passed)) if more else None}
-    )
+    following = to_cursor(replace(place, passed=passed)) if more else None
+    return answers.ChangesAnswer.made(asked.project.name, place.start, counts, rows, following)
 
 
 def _beginning(asked: Asked, said: str, choice: Choice) -> ChangesPlace:
@@ -124,3 +113,41 @@ def _from(asked: Asked, place: ChangesPlace, choice: Choice) -> Iterator[PageCha
         some = iterate_changes(asked.project, place.start, replace(choice, verdict=verdict), asked.settings)
         yield from islice(some, passed, count)
         passed = 0
+
+
+def to_cursor(place: ChangesPlace) -> str:
+    """Return a place as text that can stand in a URL."""
+    run = str(place.start.run_id) if place.start.run_id else None
+    plain = json.dumps([place.start.at.isoformat(), run, list(place.counts), place.passed])
+    return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
+
+
+def from_cursor(cursor: str) -> ChangesPlace:
+    """Return the place that `to_cursor` wrote.
+
+    Raises:
+        ProblemError: the text is none.
+    """
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        at, run, counts, passed = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+        start = Since(_in_utc(at), UUID(run) if run is not None else None)
+        place = ChangesPlace(start, tuple(counts), passed)
+    except (ValueError, TypeError, AttributeError, binascii.Error, RecursionError, OverflowError) as error:
+        raise ProblemError(422, _NO_CURSOR) from error
+    numbers = (*place.counts, passed)
+    if len(numbers) != len(VERDICTS) + 1 or not all(map(_is_count, numbers)):
+        raise ProblemError(422, _NO_CURSOR)
+    return place
+
+
+def _in_utc(text: str) -> datetime:
+    """Return an instant in UTC, in which the store compares; OverflowError at the edge of all years."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError(text)
+    return found.astimezone(UTC)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63

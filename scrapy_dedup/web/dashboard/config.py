@@ -10,7 +10,7 @@ from starlette.responses import Response
 from scrapy_dedup.report.dashboard_config import ConfigView, PreviewView, config_content, preview_fragment
 from scrapy_dedup.report.dashboard_frame import Flash
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.service.config_views import Typed, config_view, preview_view, stored_form, trial_of, typed_form
+from scrapy_dedup.service.config_views import Typed, config_view, preview_view, stored_form, typed_form
 from scrapy_dedup.service.site_config import ConfigChangedError, put_next_config, read_stored, try_config
 from scrapy_dedup.web.dashboard.frame import Fields, Form, back_to, fragment, path_of, show
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
@@ -42,7 +42,7 @@ def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Resp
     view = _with_preview(here, domain, typed)
     if action == "try":
         found = try_config(here.known, domain, typed.config, here.settings, most=_PAGES_TRIED, seconds=_TRIAL_SECONDS)
-        view = replace(view, trial=trial_of(found))
+        view = replace(view, trial=found)
     return _shown(here, view)
 
 

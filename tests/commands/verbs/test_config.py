@@ -10,6 +10,7 @@ import pytest
 from scrapy_dedup.commands.call import answer
 from scrapy_dedup.commands.dedup import VerbParser
 from scrapy_dedup.commands.verbs import config
+from scrapy_dedup.core.patterns_config import KEYS
 from scrapy_dedup.store.store import Store
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
 
@@ -53,7 +54,8 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
     done = run("set", DOMAIN.upper(), CSS, ".header", ".promo", "--json").json
 
-    own = {"domain": DOMAIN, "config": {CSS: [".header", ".promo"]}, "version": 1, "stale": 3}
+    config: dict[str, list[str]] = {key: [] for key in KEYS} | {CSS: [".header", ".promo"]}
+    own = {"domain": DOMAIN, "config": config, "version": 1, "stale": 3, "trial": None}
     assert done == {"changes": [own], "dry_run": False}
     got = run("get", DOMAIN, "--json").json
     assert got["config"][CSS] == [".header", ".promo"]  # type: ignore[index]
@@ -74,13 +76,14 @@ def test_entries_are_added_and_taken_away(run: Run) -> None:
     run("add", DOMAIN, CSS, ".b", ".a")
     run("add", DOMAIN, "keep_rules", "nav")
 
-    assert run("unset", DOMAIN, CSS, "--json").json["changes"][0]["config"] == {"keep_rules": ["nav"]}  # type: ignore[index]
+    left = run("unset", DOMAIN, CSS, "--json").json["changes"][0]["config"]  # type: ignore[index]
+    assert (left[CSS], left["keep_rules"]) == ([], ["nav"])
     assert "nothing is decided any more" in run("unset", DOMAIN).out
     assert "Nothing is decided" in run("get", DOMAIN).out
 
 
 def test_a_dry_run_tells_how_many_pages_would_change_and_writes_nothing(run: Run) -> None:
-    found = run("set", DOMAIN, CSS, "header", "--dry-run", "--json").json["changes"][0]  # type: ignore[index]
+    found = run("set", DOMAIN, CSS, "header", "--dry-run", "--json").json["changes"][0]["trial"]  # type: ignore[index]
 
     assert (found["pages"], found["changed"], found["chars_less"]) == (3, 3, 3 * len(HEADER))
     out = run("set", DOMAIN, CSS, "header", "--dry-run").out
@@ -99,7 +102,7 @@ def test_files_carry_configurations(run: Run, tmp_path: Path) -> None:
     run("unset", DOMAIN)
     body.write_text(json.dumps({"config": {"pipeline": {CSS: [".custom-header"]}}}))
 
-    assert run("import", str(file), "--dry-run", "--json").json["changes"][0]["changed"] == 3  # type: ignore[index]
+    assert run("import", str(file), "--dry-run", "--json").json["changes"][0]["trial"]["changed"] == 3  # type: ignore[index]
     assert run("import", str(file)).code == 0
     assert run("import", str(body), "a.example").code == 0
     domains = run("get", "--json").json["domains"]

@@ -38,7 +38,7 @@ def test_json_is_as_documented(finished_shop: Shop) -> None:
             "url": a_url(3),
             "status": "crawled",
             "http_status": 200,
-            "at": "2026-03-01T12:00:03+00:00",
+            "last_crawled_at": "2026-03-01T12:00:03+00:00",
             "alias_kind": None,
         },
         "stands_for": None,

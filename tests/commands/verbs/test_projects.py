@@ -28,7 +28,7 @@ def test_projects_are_listed_with_their_figures(shop: Shop) -> None:
     blog, ours = found.json["projects"]
     assert (blog["name"], blog["pages"]) == ("blog", 0)
     assert (ours["name"], ours["pages"], ours["runs"]) == ("shop", 12, 1)
-    assert ours.keys() == {"name", "pages", "runs", "stored_bytes", "created_at"}
+    assert ours.keys() == {"id", "name", "pages", "runs", "stored_bytes", "created_at"}
     assert [line.split()[:3] for line in table.out.splitlines()[2:]] == [["blog", "0", "0"], ["shop", "12", "1"]]
 
 

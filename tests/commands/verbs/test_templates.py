@@ -79,8 +79,8 @@ class TestDeciding:
 
         found = shop.run(*call, "--json").json
 
-        assert (found["version"], found["changed"], found["dry_run"], found["pages"]) == (None, True, True, 12)
-        effect = next(one for one in found["effects"] if one["url"] == a_url("posts/hemp"))
+        assert (found["version"], found["changed"], found["dry_run"], found["trial"]["pages"]) == (None, True, True, 12)
+        effect = next(one for one in found["trial"]["effects"] if one["url"] == a_url("posts/hemp"))
         assert (effect["gone"], effect["back"]) == (["Seen by 4 readers of hemp"], [ADVERT])
         assert states(shop, layout) == [(1, "live")]
         out = shop.run(*call).out
@@ -105,7 +105,7 @@ class TestDeciding:
         assert "decided already: nothing was changed" in again.out
 
         dry = shop.run("templates", "rollback", DOMAIN, layout, "--dry-run", "--json").json
-        assert (dry["version"], dry["dry_run"], dry["pages"], len(dry["effects"])) == (1, True, 12, 12)
+        assert (dry["version"], dry["dry_run"], len(dry["trial"]["effects"])) == (1, True, 12)
         assert "Version 1 would be live" in shop.run("templates", "rollback", DOMAIN, layout, "--dry-run").out
         assert "is live again, as it was" in shop.run("templates", "rollback", DOMAIN, layout).out
         assert states(shop, layout) == [(2, "retired"), (1, "live")]

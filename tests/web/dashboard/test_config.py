@@ -64,7 +64,7 @@ def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
         assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
         shown.page.get_by_role("button", name="Try on all stored pages").click()
         told = own_dashboard.json("config", "set", HARBOUR, SELECTORS, "main > h1", ".never-there", "--dry-run")
-        trial = told["changes"][0]
+        trial = told["changes"][0]["trial"]
         said = shown.page.locator(".looked-at .notice").inner_text()
         assert f"Of {trial['pages']} stored pages, {trial['changed']} would change" in said
         assert f"{trial['chars_less']:,} characters less" in said

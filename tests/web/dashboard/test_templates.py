@@ -66,10 +66,10 @@ def test_decision_is_tried_made_and_rolled_back_and_the_next_cut_follows(
         shown.page.get_by_label("CSS selector").fill(HEADING)
         shown.page.get_by_role("button", name="See what it changes").click()
         foreseen = own_dashboard.json("templates", "override", HARBOUR, layout, "--drop", HEADING, "--dry-run")
-        number = len(foreseen["effects"])
+        number = len(foreseen["trial"]["effects"])
         assert number > 0
         assert (
-            f"Of {foreseen['pages']} stored pages of this layout {number} would"
+            f"Of {foreseen['trial']['pages']} stored pages of this layout {number} would"
             in shown.page.locator("h1 + p").inner_text()
         )
         assert title in _cut(own_dashboard)

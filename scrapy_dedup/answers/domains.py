@@ -1,28 +1,34 @@
-"""Words of the schema for the registry of domains."""
+"""The registry: domains, blacklists, twins, and what search engines proposed."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AliasPath, Field
 
-from scrapy_dedup.web.models import (
-    LONGEST,
+from scrapy_dedup.answers.words import (
     Answer,
-    Body,
     Count,
     Cursor,
     Domain,
     Id,
     Instant,
-    Named,
+    MaybeId,
     Project,
     Share,
     Switch,
+    Title,
     Url,
 )
+from scrapy_dedup.core.candidates import CandidateOutcome
+from scrapy_dedup.core.domain_states import is_blacklisted
+from scrapy_dedup.service.candidates import CandidateIntake, Judged
+from scrapy_dedup.store.candidates import StoredCandidate
+from scrapy_dedup.store.domains import StoredDomain
 
 Status = Literal["DISCOVERED", "PROCESSED_HIGH_QUALITY", "PROCESSED_LOW_QUALITY", "BLACKLISTED"]
-Names = Annotated[list[Named], Field(min_length=1, max_length=1_000, examples=[["spam.example", "www.ads.example"]])]
+Confidence = Annotated[float | None, Field(examples=[0.8])]
+Engine = Annotated[str, Field(examples=["engine one"])]
 
 
 class DomainAnswer(Answer):
@@ -32,11 +38,11 @@ class DomainAnswer(Answer):
     domain_name: Domain
     status: Annotated[Status, Field(examples=["DISCOVERED"])]
     status_before: Annotated[Status | None, Field(examples=[None])]
-    discovery_session_id: Annotated[str | None, Field(examples=[None])]
+    discovery_session_id: MaybeId
     high_quality_candidate_count: Count
     low_quality_candidate_count: Count
-    best_confidence_score: Annotated[float | None, Field(examples=[0.8])]
-    mean_confidence_score: Annotated[float | None, Field(examples=[0.6])]
+    best_confidence_score: Confidence
+    mean_confidence_score: Confidence
     pages: Count
     chars_in: Count
     chars_out: Count
@@ -71,51 +77,30 @@ class DomainListAnswer(Answer):
 
 
 class ChangedDomainsAnswer(Answer):
-    """The domains that were changed, or would be."""
+    """The domains that were changed, or would be; new are those that were not registered."""
 
     project: Project
     dry_run: Switch
     domains: list[DomainAnswer]
+    new: Annotated[Sequence[str], Field(examples=[["new.example"]])]
 
 
-class BlacklistAnswer(ChangedDomainsAnswer):
+class BlacklistAnswer(Answer):
     """Some of the domains that are not crawled."""
 
+    project: Project
+    domains: list[DomainAnswer]
     next: Cursor
-
-
-class RegisterBody(Body):
-    """Domains to register, in any spelling, or as URLs of them."""
-
-    domains: Names
-
-
-class BlacklistBody(Body):
-    """Domains to blacklist; one with `*` or `?` stands for all registered ones that it fits."""
-
-    domains: Names
-    reason: Annotated[str | None, Field(max_length=LONGEST, examples=["spam"])] = None
-    by: Annotated[str, Field(description="Who wants it.", min_length=1, max_length=200, examples=["rest"])] = "rest"
-    expires_at: Annotated[
-        datetime | None, Field(description="From then on it holds no more.", examples=["2027-01-01T00:00:00+00:00"])
-    ] = None
-    dry_run: Switch = False
-
-
-class NewDomainsAnswer(ChangedDomainsAnswer):
-    """The domains that were changed, or would be; new are those that were not registered."""
-
-    new: Annotated[list[str], Field(examples=[["new.example"]])]
 
 
 class CandidateAnswer(Answer):
     """A URL that a search engine proposed, and for which its domain came."""
 
     url: Url
-    engine: Annotated[str, Field(examples=["engine one"])]
+    engine: Engine
     domain_name: Domain
-    title: Annotated[str | None, Field(examples=["Tea"])]
-    confidence: Annotated[float | None, Field(examples=[0.8])]
+    title: Title
+    confidence: Confidence
     rank: Annotated[int | None, Field(examples=[1])]
     session_id: Id
     session_name: Annotated[str | None, Field(examples=["tea shops"])]
@@ -124,54 +109,40 @@ class CandidateAnswer(Answer):
 
 
 class OneDomainAnswer(Answer):
-    """As `scrapy dedup domains show --json`."""
+    """A domain, with its candidates, newest first."""
 
     domain: DomainAnswer
     joined: Annotated[str | None, Field(description="A name for which it stands, too.", examples=[None])]
     blacklisted: Switch
     candidates: list[CandidateAnswer]
 
+    @classmethod
+    def made(
+        cls, domain: StoredDomain, joined: str | None, candidates: Iterable[StoredCandidate], at: datetime
+    ) -> Self:
+        """Return a domain, the twin that it stands for, too, and whether it is blacklisted at an instant."""
+        return cls.of(domain=domain, joined=joined, blacklisted=is_blacklisted(domain, at), candidates=candidates)
+
 
 class TwinsAnswer(Answer):
     """Two domains with and without `www.`, and whether they count as one."""
 
-    domain: Domain
-    twin: Annotated[str, Field(examples=["www.example.org"])]
+    domain: Annotated[Domain, Field(validation_alias="name")]
+    twin: Annotated[str, Field(validation_alias="other", examples=["www.example.org"])]
     pages: Annotated[dict[str, int], Field(examples=[{"example.org": 12, "www.example.org": 12}])]
-    pages_alike: Count
-    pages_unlike: Count
-    joined: Switch
+    pages_alike: Annotated[Count, Field(validation_alias=AliasPath("evidence", "alike"))]
+    pages_unlike: Annotated[Count, Field(validation_alias=AliasPath("evidence", "unlike"))]
+    joined: Annotated[Switch, Field(validation_alias="is_joined")]
     was_joined: Switch
     reason: Annotated[str, Field(examples=["too few pages of both are known"])]
 
 
 class PairsAnswer(Answer):
-    """As `scrapy dedup domains join --json`."""
+    """Domains that count as one, or do not."""
 
     project: Project
     dry_run: Switch
     pairs: list[TwinsAnswer]
-
-
-class JoinBody(Body):
-    """Of which domains; none: of all that have a twin."""
-
-    domains: Annotated[tuple[Named, ...], Field(max_length=1_000, examples=[["example.org"]])] = ()
-    dry_run: Switch = False
-
-
-class ImportBody(Body):
-    """Domains with what is known of them: the columns of the registry, of which `domain_name` is needed."""
-
-    domains: Annotated[
-        list[dict[str, Any]],
-        Field(
-            min_length=1,
-            max_length=10_000,
-            examples=[[{"domain_name": "spam.example", "status": "BLACKLISTED", "blacklist_reason": "spam"}]],
-        ),
-    ]
-    dry_run: Switch = False
 
 
 class RefusedAnswer(Answer):
@@ -182,7 +153,7 @@ class RefusedAnswer(Answer):
 
 
 class ImportAnswer(Answer):
-    """As `scrapy dedup domains import --json`."""
+    """What became of a list of domains."""
 
     project: Project
     dry_run: Switch
@@ -191,49 +162,54 @@ class ImportAnswer(Answer):
     refused: list[RefusedAnswer]
 
 
-class CandidatesBody(Body):
-    """What search engines proposed: each with `url`, and engine, title, confidence (0.0 to 1.0), rank if known."""
-
-    session: Annotated[
-        str | None, Field(description="One of that name goes on.", min_length=1, max_length=200, examples=["tea shops"])
-    ] = None
-    engine: Annotated[
-        str, Field(description="Of results that do not name theirs.", min_length=1, max_length=100, examples=["rest"])
-    ] = "rest"
-    results: Annotated[
-        list[dict[str, Any]],
-        Field(min_length=1, max_length=10_000, examples=[[{"url": "https://example.org/tea", "engine": "engine one"}]]),
-    ]
-    dry_run: Switch = False
-
-
 class SessionAnswer(Answer):
     """A discovery session; without id after a dry run."""
 
     name: Annotated[str, Field(examples=["tea shops"])]
-    id: Annotated[str | None, Field(examples=["4f6c9a52-7a57-4a0c-a3f1-9d2b7e6c1a10"])]
+    id: MaybeId
 
 
 class JudgedAnswer(Answer):
     """What became of one URL."""
 
     where: Annotated[str, Field(examples=["results, line 1"])]
-    url: Annotated[str, Field(examples=["https://example.org/tea"])]
-    engine: Annotated[str, Field(examples=["engine one"])]
+    url: Url
+    engine: Engine
     domain: Annotated[str | None, Field(examples=["example.org"])]
-    outcome: Annotated[Literal["new", "known", "processed", "blacklisted", "twin", "invalid"], Field(examples=["new"])]
+    outcome: CandidateOutcome
     reason: Annotated[str, Field(description="Of an invalid one.", examples=[""])]
 
 
 class CandidatesAnswer(Answer):
-    """As `scrapy dedup candidates --json`."""
+    """What became of search results: URLs by outcome, and the first of them."""
 
     project: Project
     dry_run: Switch
-    interrupted: Annotated[Literal[False], Field(examples=[False])]
+    interrupted: Switch
     session: SessionAnswer
     read: Count
     outcomes: Annotated[dict[str, int], Field(examples=[{"new": 1}])]
     engines: Annotated[dict[str, dict[str, int]], Field(examples=[{"engine one": {"new": 1}}])]
     urls: list[JudgedAnswer]
     urls_left_out: Count
+
+    @classmethod
+    def made(cls, project: str, intake: CandidateIntake, urls: Sequence[Judged], *, interrupted: bool = False) -> Self:
+        """Return how many URLs had which outcome, and what became of those that are given."""
+        tally = intake.tally
+        read = tally.outcomes.total()
+        return cls.of(
+            project=project,
+            dry_run=intake.dry_run,
+            interrupted=interrupted,
+            session={"name": intake.session, "id": intake.session_id},
+            read=read,
+            outcomes=_outcomes(tally.outcomes),
+            engines={engine: _outcomes(outcomes) for engine, outcomes in sorted(tally.engines.items())},
+            urls=urls,
+            urls_left_out=read - len(urls),
+        )
+
+
+def _outcomes(numbers: Mapping[CandidateOutcome, int]) -> dict[str, int]:
+    return {outcome.value: numbers[outcome] for outcome in CandidateOutcome}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scrapy_dedup.service.answers.cache import validators_answer
+from scrapy_dedup.answers.cache import validators_answer
 from scrapy_dedup.service.cache_upkeep import PageInCache
-from scrapy_dedup.store.stored_visits import StoredExtraction
+from scrapy_dedup.store.records import ExtractionRecord
 
 
 def cached_page_answer(page: PageInCache) -> dict[str, Any]:
@@ -42,17 +42,17 @@ def cached_page_answer(page: PageInCache) -> dict[str, Any]:
     }
 
 
-def is_current(one: StoredExtraction, page: PageInCache) -> bool:
+def is_current(one: ExtractionRecord, page: PageInCache) -> bool:
     """Whether an extraction is of the content that its page has."""
     return page.page is not None and one.content_hash == page.page.document.content_hash
 
 
-def requests_in(one: StoredExtraction) -> int:
+def requests_in(one: ExtractionRecord) -> int:
     """Return how many requests an extraction holds; an entry may be a run of them after two names."""
     return sum(max(0, len(each) - 2) if isinstance(each, list) else "request" in each for each in one.requests)
 
 
-def unkeepable_in(one: StoredExtraction) -> str | None:
+def unkeepable_in(one: ExtractionRecord) -> str | None:
     """Return why a callback runs again although its outcome is held; None where it does not."""
     found = (each["unkeepable"] for each in one.requests if isinstance(each, Mapping) and "unkeepable" in each)
     return next((str(reason) for reason in found), None)
