@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from scrapy_dedup.commands.ages import ago, duration
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
-from scrapy_dedup.commands.verbs.cache_reports import progress
+from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, progress, shown
 from scrapy_dedup.report.numbers import count, short, whole
 from scrapy_dedup.service.projects import find_project
 from scrapy_dedup.service.store_policies import keep_policy
