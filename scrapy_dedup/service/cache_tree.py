@@ -116,15 +116,6 @@ class _Entry(NamedTuple):
     extraction_file: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A page, or a file, that is left out, and why."""
-
-    url: str
-    where: str
-    reason: str
-
-
 @dataclass(slots=True)
 class Transfer:
     """What was written into a tree, or read from one, or would be.
@@ -135,7 +126,7 @@ class Transfer:
         pages_held: that the store has in this or a newer state.
         pages_left_out: damaged ones, or those whose files are missing, altered or of another page.
         index_rebuilt: why the extraction files themselves were taken for the index; None: it is sound.
-        problems: of the first pages that were left out.
+        problems: the first pages, or files, that were left out, and why.
     """
 
     pages: int = 0
@@ -143,13 +134,13 @@ class Transfer:
     pages_held: int = 0
     pages_left_out: int = 0
     index_rebuilt: str | None = None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
-    def leave_out(self, problem: Problem) -> None:
+    def leave_out(self, what: str, reason: object) -> None:
         """Note a page that is not taken over."""
         self.pages_left_out += 1
         if len(self.problems) < _MOST_TOLD:
-            self.problems.append(problem)
+            self.problems.append(f"{what} is left out: {reason}")
 
 
 def url_record(url: str, content_hash: str, last_extracted: str, stem: str | None = None) -> UrlRecord:
@@ -191,7 +182,7 @@ def export_cache(store: Store, project: ProjectStore, folder: Path, progress: Pr
             try:
                 held, content = _page_file(page)
             except (DamagedError, CacheTreeError) as error:
-                done.leave_out(Problem(url, "", str(error)))
+                done.leave_out(url, error)
             else:
                 record = _write_page(folder, held, content, _metadata(page))
                 index.write(f"{comma}\n{json.dumps(url)}: {json.dumps(record)}")
@@ -324,7 +315,8 @@ class _Run:
         try:
             page = self._read(entry)
         except CacheTreeError as error:
-            self.done.leave_out(Problem(entry.url, entry.extraction_file[:200], f"{error}; the page is done again"))
+            where = f"{entry.url} ({entry.extraction_file[:200]})".lstrip()
+            self.done.leave_out(where, f"{error}; the page is done again")
             return
         key = page.document.page_key
         if key in self.waiting and _seen_at(self.waiting[key]) >= _seen_at(page):

@@ -45,18 +45,6 @@ class TestHash:
 
         assert index.calculate_content_hash(f"  {TEXT}\t\n") == expected
 
-    @pytest.mark.parametrize(
-        ("other", "same"),
-        [
-            pytest.param(TEXT.replace("\n", " \r\n\t"), True, id="white-space"),
-            pytest.param(TEXT.lower(), False, id="case"),
-            pytest.param(TEXT.replace(".", ","), False, id="a-sign"),
-            pytest.param("", False, id="empty"),
-        ],
-    )
-    def test_is_that_of_the_words(self, index: ContentIndexManager, other: str, *, same: bool) -> None:
-        assert (index.calculate_content_hash(other) == index.calculate_content_hash(TEXT)) is same
-
     def test_may_be_of_any_text(self, index: ContentIndexManager) -> None:
         assert len(index.calculate_content_hash("lone \ud800 surrogate \0")) == 64
 

@@ -6,7 +6,7 @@ not_modified (hits by 304), bytes_received, bytes_saved, seconds_saved (against 
 extractions, packed_bytes. invalidate, expire, clean: `dry_run`, `extractions`, `packed_bytes`, `unknown` (URLs without
 a page). verify: `pages`, `extractions`, `damaged` by part, `damages` (the first 200: url, part, reason), `fixed`.
 export, import: `pages`, `extractions`, `pages_held` (by the store, as they are or newer), `pages_left_out`,
-`index_rebuilt` (null, or why the index was not used), `problems` (the first 200: url, where, reason).
+`index_rebuilt` (null, or why the index was not used), `problems` (the first 200).
 
 The exit code is 1 for a URL that has no page, and for damage that was found and not fixed.
 """
@@ -30,7 +30,7 @@ from scrapy_dedup.service.answers.cache import (
     CacheStatsAnswer,
     CacheTransferAnswer,
 )
-from scrapy_dedup.service.cache_tree import Problem, count_files, export_cache, import_cache
+from scrapy_dedup.service.cache_tree import count_files, export_cache, import_cache
 from scrapy_dedup.store.cache import StoredCache
 from scrapy_dedup.store.stored_visits import ExtractionChoice
 
@@ -145,7 +145,7 @@ def _export(call: Call) -> int:
         done = export_cache(store, project, folder, told)
     if not _printed(call, CacheTransferAnswer, done):
         _say(f"Exported: {count(done.pages, 'page')} to {folder}.")
-        _warn(map(_told, done.problems), done.pages_left_out)
+        _warn(done.problems, done.pages_left_out)
     return DONE
 
 
@@ -157,7 +157,7 @@ def _import(call: Call) -> int:
         return DONE
     if done.index_rebuilt:
         _warn([f"{done.index_rebuilt}: the extraction files are taken for it"], 1)
-    _warn(map(_told, done.problems), done.pages_left_out)
+    _warn(done.problems, done.pages_left_out)
     taken = f"{count(done.pages, 'page')}, {count(done.extractions, 'extraction')}"
     held = f"in the store already, as they are or newer: {count(done.pages_held, 'page')}"
     _say(f"{'Would be imported' if dry_run else 'Imported'}: {taken}; {held}.")
@@ -173,10 +173,6 @@ def _printed(call: Call, answer: type[BaseModel], value: Any) -> bool:
 
 def _say(text: str) -> None:
     output().print(shown(text, 2_000), soft_wrap=True)
-
-
-def _told(problem: Problem) -> str:
-    return f"{problem.url or problem.where} is left out: {problem.reason}"
 
 
 def _warn(lines: Iterable[str], total: int) -> None:

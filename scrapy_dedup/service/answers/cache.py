@@ -83,14 +83,6 @@ class CacheCheckAnswer(_Answer):
     fixed: Switch
 
 
-class CacheProblemAnswer(_Answer):
-    """A page, or a file of the tree, that is left out."""
-
-    url: Text
-    where: Text
-    reason: Text
-
-
 class CacheTransferAnswer(_Answer):
     """What was written into a tree, or read from one; index_rebuilt says why its index was not used."""
 
@@ -99,4 +91,4 @@ class CacheTransferAnswer(_Answer):
     pages_held: Count
     pages_left_out: Count
     index_rebuilt: Annotated[str | None, Field(examples=[None])]
-    problems: list[CacheProblemAnswer]
+    problems: Annotated[list[str], Field(examples=[[]])]

