@@ -134,11 +134,7 @@ def total_of(domains: Iterable[DomainCache]) -> DomainCache:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Extractions that were deleted, or would be; their pages are extracted anew.
-
-    Attributes:
-        unknown: URLs of which there is no page.
-    """
+    """Extractions that were deleted, or would be, and URLs of which there is no page."""
 
     extractions: int
     packed_bytes: int
@@ -183,13 +179,9 @@ class Damage:
 
 @dataclass(slots=True)
 class Check:
-    """What was looked at, and what is wrong with it.
+    """What was looked at, and what is wrong with it: how much by part, and the first damages.
 
     Attributes:
-        pages: that were seen.
-        extractions: of these pages.
-        damaged: by part.
-        damages: the first of them.
         fixed: the damaged parts are deleted, and their pages come again.
     """
 
@@ -203,13 +195,8 @@ class Check:
 def verify(store: Store, project: ProjectStore, settings: Settings, progress: Progress, *, fix: bool = False) -> Check:
     """Unpack every extraction and original of the pages that were seen, and compare texts with their hashes.
 
-    Args:
-        store: to check.
-        project: to check.
-        settings: of the crawls.
-        progress: is told of pages.
-        fix: delete what is damaged. A page of which anything but an extraction is damaged loses all extractions: the
-            next crawl fetches it whole and runs its callback.
+    To fix is to delete what is damaged. A page of which anything but an extraction is damaged loses all extractions:
+    the next crawl fetches it whole and runs its callback.
 
     Raises:
         StoreError: the store failed.

@@ -49,8 +49,6 @@ _EXTRACTION_FILE: Final = re.compile(r"extractions/[0-9a-f]{12}(_[0-9]{1,9})?\.j
 # Of a file that holds a page, and of a line of the index.
 _MAX_FILE_BYTES: Final = 100_000_000
 _MAX_LINE_BYTES: Final = 1_000_000
-_PAGES_AT_ONCE: Final = 50
-_CHARS_AT_ONCE: Final = 20_000_000
 _MOST_TOLD: Final = 200
 _CHECKSUM: Final = b',\n "checksum": "'
 _AFTER_CHECKSUM: Final = b'"\n}\n'
@@ -279,102 +277,65 @@ def import_cache(
     if not extractions.is_dir() or extractions.is_symlink():
         advice = "name the folder that `scrapy dedup cache export` wrote"
         raise CacheTreeError(f"{extractions} is a link, or no folder: {advice}")
-    run = _Run(StoredCache(store, project.id), project, folder, settings, dry_run)
-    for entry in run.entries():
-        run.take(entry)
-        progress(1)
-    run.write()
-    return run.done
-
-
-@dataclass(slots=True)
-class _Run:
-    """One import under way."""
-
-    cache: StoredCache
-    project: ProjectStore
-    folder: Path
-    settings: Settings
-    dry_run: bool
-    done: Transfer = field(default_factory=Transfer)
-    waiting: dict[bytes, _PageFile] = field(default_factory=dict)
-    waiting_chars: int = 0
-
-    def entries(self) -> Iterator[_Entry]:
-        """Return what the index names; without a sound index, what there is."""
+    cache, done = StoredCache(store, project.id), Transfer()
+    for entry in _entries(folder, done):
         try:
-            for _ in _read_index(self.folder / INDEX):
-                pass
-        except CacheTreeError as error:
-            self.done.index_rebuilt = f"{INDEX} {error}"
-            return (_Entry("", "", name) for name in _names(self.folder))
-        return _read_index(self.folder / INDEX)
-
-    def take(self, entry: _Entry) -> None:
-        """Read the file of an entry."""
-        try:
-            page = self._read(entry)
+            page = _read_entry(folder, entry, settings)
         except CacheTreeError as error:
             where = f"{entry.url} ({entry.extraction_file[:200]})".lstrip()
-            self.done.leave_out(where, f"{error}; the page is done again")
-            return
-        key = page.document.page_key
-        if key in self.waiting and _seen_at(self.waiting[key]) >= _seen_at(page):
-            self.done.pages_held += 1
-            return
-        self.waiting[key] = page
-        self.waiting_chars += len(page.source.content) if page.source else 0
-        if len(self.waiting) >= _PAGES_AT_ONCE or self.waiting_chars >= _CHARS_AT_ONCE:
-            self.write()
-
-    def _read(self, entry: _Entry) -> _PageFile:
-        if not _EXTRACTION_FILE.fullmatch(entry.extraction_file):
-            raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
-        page = _read_page(_read_file(self.folder / entry.extraction_file), self.settings)
-        if entry.url not in ("", page.url):
-            raise CacheTreeError(f"holds the page {page.url}")
-        if entry.url and entry.content_hash != page.content_hash:
-            raise CacheTreeError(f"does not fit the content_hash in {INDEX}")
-        return page
-
-    def write(self) -> None:
-        """Write the pages that wait, in one transaction."""
-        standings, urls = self.cache.standings(self.waiting), self.project.document_keys(self.waiting)
-        records: list[Record] = []
-        for key, page in self.waiting.items():
-            status, seen_at = standings.get(key, ("", None))
-            if status != "processing" and (seen_at is None or seen_at < _seen_at(page)):
-                records += _records(page, has_url=key in urls)
-                self.done.pages += 1
-            else:
-                self.done.pages_held += 1
-                if seen_at != _seen_at(page):
-                    continue
-                # They may have been invalidated since.
-                records += page.extractions
-            self.done.extractions += len(page.extractions)
-        if records and not self.dry_run:
-            self.project.write(records)
-        self.waiting.clear()
-        self.waiting_chars = 0
+            done.leave_out(where, f"{error}; the page is done again")
+        else:
+            records = _news(cache, project, page, done)
+            if records and not dry_run:
+                project.write(records)
+        progress(1)
+    return done
 
 
-def _seen_at(page: _PageFile) -> datetime:
-    seen_at = page.document.last_seen_at
-    assert seen_at is not None  # `_read_page` sees to that
-    return seen_at
+def _entries(folder: Path, done: Transfer) -> Iterator[_Entry]:
+    """Return what the index names; without a sound index, what there is."""
+    try:
+        for _ in _read_index(folder / INDEX):
+            pass
+    except CacheTreeError as error:
+        done.index_rebuilt = f"{INDEX} {error}"
+        return (_Entry("", "", name) for name in _names(folder))
+    return _read_index(folder / INDEX)
 
 
-def _records(page: _PageFile, *, has_url: bool) -> Iterator[Record]:
+def _read_entry(folder: Path, entry: _Entry, settings: Settings) -> _PageFile:
+    if not _EXTRACTION_FILE.fullmatch(entry.extraction_file):
+        raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
+    page = _read_page(_read_file(folder / entry.extraction_file), settings)
+    if entry.url not in ("", page.url):
+        raise CacheTreeError(f"holds the page {page.url}")
+    if entry.url and entry.content_hash != page.content_hash:
+        raise CacheTreeError(f"does not fit the content_hash in {INDEX}")
+    return page
+
+
+def _news(cache: StoredCache, project: ProjectStore, page: _PageFile, done: Transfer) -> list[Record]:
+    """Return what the store does not have of a page, or only in an older state."""
     document = page.document
-    yield document
+    key, at = document.page_key, document.last_seen_at
+    assert at is not None  # `_read_page` sees to that
+    status, seen_at = cache.standing(key)
+    if status == "processing" or (seen_at is not None and seen_at >= at):
+        done.pages_held += 1
+        # They may have been invalidated since.
+        again = page.extractions if seen_at == at else []
+        done.extractions += len(again)
+        return list(again)
+    done.pages += 1
+    done.extractions += len(page.extractions)
+    records: list[Record] = [document, *page.extractions, *page.decisions]
     if page.source:
-        yield replace(page.source, cleaned_content="\n".join(page.content) if page.content else None)
-    yield from page.extractions
-    yield from page.decisions
-    if not has_url:
-        key, at = document.page_key, _seen_at(page)
-        yield CrawledUrlRecord(key, page.url, document.domain, "crawled", at, page.http_status, document_key=key)
+        cleaned = "\n".join(page.content) if page.content else None
+        records.append(replace(page.source, cleaned_content=cleaned))
+    if not project.document_keys([key]):
+        status_code = page.http_status
+        records.append(CrawledUrlRecord(key, page.url, document.domain, "crawled", at, status_code, document_key=key))
+    return records
 
 
 def _read_page(content: bytes, settings: Settings) -> _PageFile:

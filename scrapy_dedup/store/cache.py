@@ -113,13 +113,13 @@ class StoredCache:
             found = session.execute(self._documents().where(Document.page_key == page_key)).all()
             return next(iter(self._packed(session, found)), None)
 
-    def standings(self, keys: Collection[bytes]) -> dict[bytes, tuple[str, datetime | None]]:
-        """Return the status, and the time of the last acknowledged visit, of those documents that there are."""
-        columns = (Document.page_key, Document.status, Document.last_seen_at)
-        of_project = select(*columns).where(Document.project_id == self._project_id)
-        parts = [of_project.where(Document.page_key.in_(some)) for some in chunks(keys)]
+    def standing(self, page_key: bytes) -> tuple[str, datetime | None]:
+        """Return the status of a document, "" where there is none, and when its last acknowledged visit was."""
+        found = select(Document.status, Document.last_seen_at)
+        found = found.where(Document.project_id == self._project_id, Document.page_key == page_key)
         with self._store.session(read_only=True) as session:
-            return {key: (status, at) for part in parts for key, status, at in session.execute(part)}
+            row = session.execute(found).first()
+        return (row.status, row.last_seen_at) if row else ("", None)
 
     def traffic(self, run_id: uuid.UUID | None = None) -> list[Traffic]:
         """Return the visits of a run, or all that are kept, by domain and kind."""

@@ -63,6 +63,11 @@ def edit(path: Path, change: Edit) -> None:
     path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
 
 
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """What was exported of a project with pages 0 to 2."""
@@ -124,7 +129,9 @@ class TestExport:
         assert isinstance(document, DocumentRecord)
         project.write([replace(document, gone_at=gone_at), *others])
         if by_hand:
-            project.write([DecisionRecord(document.page_key, "content_index", *by_hand, NOON - timedelta(days=1))])
+            action, why = by_hand
+            earlier = NOON - timedelta(days=1)
+            project.write([DecisionRecord(document.page_key, "content_index", action, why, earlier)])
 
         export(store, project, tmp_path)
 
@@ -307,7 +314,7 @@ class TestIndex:
             pytest.param(lambda path: path.write_bytes(b"{\n" + b"[" * 100_000), id="deep"),
             pytest.param(lambda path: path.write_bytes(b'{\n"https://a.example/": 7\n}\n'), id="no-record"),
             pytest.param(lambda path: path.write_text(json.dumps(read(path), indent=4)), id="in-another-form"),
-            pytest.param(lambda path: (path.unlink(), os.mkfifo(path)), id="pipe"),
+            pytest.param(pipe, id="pipe"),
         ],
     )
     def test_that_is_damaged_is_made_anew_from_the_files(
@@ -378,7 +385,7 @@ def test_a_flipped_byte_never_gets_in(store: Store, project: ProjectStore, tree:
 
 
 def set_in(*path: str, to: Any) -> Edit:
-    def change(held: dict[str, Any]) -> None:
+    def change(held: Any) -> None:
         for name in path[:-1]:
             held = held[0] if name == "0" else held[name]
         held[path[-1]] = to
@@ -452,7 +459,7 @@ def link(path: Path) -> None:
         pytest.param(nest, ": Invalid JSON", id="nested-without-end"),
         pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
         pytest.param(link, "is a link", id="link"),
-        pytest.param(lambda path: (path.unlink(), os.mkfifo(path)), "is no file", id="pipe"),
+        pytest.param(pipe, "is no file", id="pipe"),
         pytest.param(lambda path: (path.unlink(), path.mkdir()), "is no file", id="folder"),
         pytest.param(lambda path: path.unlink(), "is missing", id="missing"),
     ],
