@@ -2,8 +2,11 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -49,3 +52,15 @@ def print_table(title: str, table: Table) -> None:
     console = output()
     console.print(shown(title, 300, style="bold"), soft_wrap=True)
     console.print(table)
+
+
+@contextmanager
+def progress(things: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Give what moves a bar; nothing is drawn where nobody looks at it."""
+    if not sys.stderr.isatty():
+        yield lambda _number: None
+        return
+    columns = (TextColumn(things), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=errors(), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda number: bar.advance(task, number)

@@ -4,12 +4,11 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.cache_files import sync_folder
 
 PART: Final = ".part"
 _FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -51,7 +50,17 @@ def replacing_alone(path: Path) -> Iterator[BinaryIO]:
         except BaseException:
             part.unlink(missing_ok=True)
             raise
-    sync_folder(path.parent)
+    _sync_folder(path.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    """See to it that the names of the files in a folder outlast a power failure, where the system can do so."""
+    with suppress(OSError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager

@@ -10,17 +10,15 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import content_hash
 from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.core.memo import memo_key
-from scrapy_dedup.service.cache_index import UrlRecord, url_record
-from scrapy_dedup.service.cache_pages import EXCLUDED, INCLUDED, INDEX_LAYER, content_lines
-from scrapy_dedup.service.explain import Keys, UrlError, keys_of
+from scrapy_dedup.service.cache_tree import EXCLUDED, INCLUDED, INDEX_LAYER, UrlRecord, content_lines, url_record
+from scrapy_dedup.service.explain import Keys, keys_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.cache_reads import CacheReads, PackedPage
+from scrapy_dedup.store.cache import CachedPage, StoredCache
 from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 _HASH_DIGITS: Final = 64
-_URLS_AT_ONCE: Final = 1_000
 # Whoever fills the index knows no links: a crawl runs the callback for them.
 _NO_LINKS: Final = ({"unkeepable": "what the index does not know"},)
 
@@ -39,27 +37,28 @@ class _Update:
     records: tuple[Record, ...]
 
 
-class ContentIndexManager(Mapping[str, UrlRecord]):
-    """The content index of a project: a mapping from URL to record, read from the store when it is asked for.
+class ContentIndexManager:
+    """The content index of a project: of each URL the hash of its content, while an extraction of that is held.
 
-    A record is held while the extraction of the URL's present content is: who invalidates that has the page done
-    again. Updates wait in memory until `save_index`; to save them is to say that their pages are done, for crawls, too,
-    which then take them for seen. Not for several threads.
+    Who invalidates the extraction has the page done again. Updates wait in memory until `save_index`; to save them is
+    to say that their pages are done, for crawls, too, which then take them for seen. Not for several threads.
 
-    Raises, in every method that reads or writes, StoreError when the store fails.
+    Raises, in every method that reads or writes, StoreError when the store fails, and, in every method that takes a
+    URL, UrlError where it is no URL of a page.
     """
 
     def __init__(self, store: Store, project: ProjectStore, settings: Settings | None = None) -> None:
         """Take a project; what its crawls have seen is in its index, too."""
-        self._store = store
+        self._cache = StoredCache(store, project.id)
         self._project = project
         self._settings = settings or Settings()
         self._waiting: dict[bytes, _Update] = {}
 
-    def load_index(self) -> Mapping[str, UrlRecord]:
-        """Return the index as it is stored; updates that were not saved are given up. Nothing is read yet."""
+    def load_index(self) -> Iterator[tuple[str, UrlRecord]]:
+        """Give up updates that were not saved; return all URLs with their records, read as they are asked for."""
         self._waiting.clear()
-        return self
+        found = ((page, _held(page)) for page in self._cache.iterate_pages())
+        return ((page.document.url, _record(page, held)) for page, held in found if held)
 
     def save_index(self) -> int:
         """Store all updates, in one transaction; return how many these were.
@@ -73,20 +72,13 @@ class ContentIndexManager(Mapping[str, UrlRecord]):
         return saved
 
     def get_url_record(self, url: str) -> UrlRecord | None:
-        """Return the record of a URL; None where there is none, or nothing is held that was extracted.
-
-        Raises:
-            UrlError: it is no URL of a page.
-        """
+        """Return the record of a URL; None where there is none, or nothing is held that was extracted."""
         keys = keys_of(url, self._settings)
         if keys.page_key in self._waiting:
             return self._waiting[keys.page_key].record
-        with self._store.session(read_only=True) as session:
-            page, extraction = _held(CacheReads(session, self._project.id), keys)
-        if page is None or extraction is None:
-            return None
-        digits = extraction.content_hash.hex()
-        return url_record(page.document.url, digits, extraction.created_at.isoformat())
+        page = self._cache.page(keys.page_key)
+        held = _held(page) if page else None
+        return _record(page, held) if page and held else None
 
     @staticmethod
     def calculate_content_hash(cleaned: str) -> str:
@@ -94,11 +86,7 @@ class ContentIndexManager(Mapping[str, UrlRecord]):
         return content_hash(cleaned).hex()
 
     def is_content_changed(self, url: str, new_hash: str) -> bool:
-        """Return whether there is no extraction for this content of a URL.
-
-        Raises:
-            UrlError: it is no URL of a page.
-        """
+        """Return whether there is no extraction for this content of a URL."""
         record = self.get_url_record(url)
         return record is None or record["content_hash"] != new_hash
 
@@ -115,14 +103,12 @@ class ContentIndexManager(Mapping[str, UrlRecord]):
                 datetime); all of them optional.
 
         Raises:
-            UrlError: it is no URL of a page.
             ContentIndexError: the hash is none, or something cannot be kept.
         """
         keys, metadata = keys_of(url, self._settings), metadata or {}
         digest, now = _digest(new_hash), datetime.now(UTC)
         extraction = _extraction(keys, digest, extraction_data, now)
-        with self._store.session(read_only=True) as session:
-            page = CacheReads(session, self._project.id).page(keys.page_key)
+        page = self._cache.page(keys.page_key)
         document = _document(keys, page.document if page else None, digest, metadata, now)
         seen_at = document.last_seen_at or now
         records: list[Record] = [document, extraction]
@@ -144,61 +130,33 @@ class ContentIndexManager(Mapping[str, UrlRecord]):
         Returns:
             What `update_url_record` was given. Of a page that was extracted by a crawl: `url`, `content` (lines of the
             cleaned text), `extraction_timestamp`, `items` (dicts, as they had passed all pipelines).
-
-        Raises:
-            UrlError: it is no URL of a page.
         """
         keys = keys_of(url, self._settings)
         if keys.page_key in self._waiting:
             return dict(self._waiting[keys.page_key].extraction)
-        with self._store.session(read_only=True) as session:
-            page, extraction = _held(CacheReads(session, self._project.id), keys)
-            if page is None or extraction is None or extraction.items is None:
-                return None
-            lines = content_lines(page.source())
-        items = [keeping.decode(item["fields"]) for item in extraction.items]
-        if extraction.callback == "" and len(items) == 1:
+        page = self._cache.page(keys.page_key)
+        held = _held(page) if page else None
+        if page is None or held is None or held.items is None:
+            return None
+        items = [keeping.decode(item["fields"]) for item in held.items]
+        if held.callback == "" and len(items) == 1:
             return dict(items[0])
         return {
             "url": page.document.url,
-            "content": lines,
-            "extraction_timestamp": extraction.created_at.isoformat(),
+            "content": content_lines(page.source()),
+            "extraction_timestamp": held.created_at.isoformat(),
             "items": items,
         }
 
-    def __getitem__(self, url: str) -> UrlRecord:
-        try:
-            record = self.get_url_record(url)
-        except UrlError as error:
-            raise KeyError(url) from error
-        if record is None:
-            raise KeyError(url)
-        return record
 
-    def __iter__(self) -> Iterator[str]:
-        """Iterate over the URLs that have records, those that wait to be saved first."""
-        yield from (update.url for update in self._waiting.values())
-        after: bytes | None = None
-        while True:
-            with self._store.session(read_only=True) as session:
-                some = CacheReads(session, self._project.id).indexed_urls(after, _URLS_AT_ONCE)
-            if not some:
-                return
-            yield from (url for key, url in some if key not in self._waiting)
-            after = some[-1][0]
-
-    def __len__(self) -> int:
-        """Return how many URLs have records; reads all of them."""
-        return sum(1 for _ in self)
+def _held(page: CachedPage) -> ExtractionRecord | None:
+    """Return the newest extraction of a page's present content; one that has items before others."""
+    of_content = [one for one in page.extractions() if one.content_hash == page.document.content_hash]
+    return min(of_content, key=lambda one: one.items is None, default=None)
 
 
-def _held(reads: CacheReads, keys: Keys) -> tuple[PackedPage | None, ExtractionRecord | None]:
-    """Return a page, and the newest extraction of its present content; one that has items before others."""
-    page = reads.page(keys.page_key)
-    if page is None or page.document.content_hash is None:
-        return None, None
-    held = [one for one in page.extractions() if one.content_hash == page.document.content_hash]
-    return page, min(held, key=lambda one: one.items is None, default=None)
+def _record(page: CachedPage, held: ExtractionRecord) -> UrlRecord:
+    return url_record(page.document.url, held.content_hash.hex(), held.created_at.isoformat())
 
 
 def _digest(digits: str) -> bytes:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from itertools import islice
 
 from scrapy_dedup.report import values
-from scrapy_dedup.service.cache_stats import CacheStats, tally
+from scrapy_dedup.service.cache import spared, total_of
 from scrapy_dedup.service.changes import Choice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.cache_figures import CacheFigures
+from scrapy_dedup.store.cache import StoredCache
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
@@ -28,16 +28,14 @@ def findings(store: Store, project: ProjectStore, settings: Settings, run: Store
     Raises:
         StoreError: the store failed.
     """
-    with store.session(read_only=True) as session:
-        figures = CacheFigures(session, project.id)
-        traffic = figures.traffic(run.id)
-        costs = {cost.domain: cost for cost in figures.full_costs()}
+    cache = StoredCache(store, project.id)
+    traffic = cache.traffic(run.id)
     pages: Counter[str] = Counter()
     for one in traffic:
         pages[one.verdict or ""] += one.visits
     if not any(pages[verdict] for verdict in _KNOWN_BEFORE):
         return None
-    total = CacheStats(project.name, run, tally(traffic, costs, {}, {})).total
+    total = total_of(spared(cache, run, {}))
     return values.Recrawl(
         began_at=run.started_at,
         new=pages["new"],
@@ -45,11 +43,11 @@ def findings(store: Store, project: ProjectStore, settings: Settings, run: Store
         unchanged=pages["unchanged"],
         removed=pages["removed"],
         requests=sum(one.visits for one in traffic if one.fetched != "skip"),
-        not_modified=total.ways["304"].pages,
-        callbacks_run=total.callbacks_run,
-        callbacks_saved=total.saved.pages,
+        not_modified=total.not_modified,
+        callbacks_run=total.misses,
+        callbacks_saved=total.hits,
         bytes_received=total.bytes_received,
-        bytes_saved=total.saved.bytes_saved,
+        bytes_saved=total.bytes_saved,
         diffs=tuple(_diffs(project, settings, run)) if pages["changed"] else (),
     )
 

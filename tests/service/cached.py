@@ -9,17 +9,14 @@ from scrapy_dedup.core.fingerprints import content_hash
 from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.store.codec import pack_fingerprints
-from scrapy_dedup.store.models import Base, Project
+from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.records import (
-    BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
-    Evidence,
     ExtractionRecord,
     Record,
     SourceRecord,
-    ValidatorRecord,
     VisitRecord,
 )
 from scrapy_dedup.store.store import Store
@@ -94,22 +91,7 @@ def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str 
         CrawledUrlRecord(key, url, domain, "crawled", at, http_status=200, document_key=key),
         an_extraction(url, text, created_at=at),
         VisitRecord(key, at, "get", "new", f"page {name} is new", bytes_received=1000, seconds=0.5, callback_run=True),
-        DecisionRecord(
-            key,
-            "boilerplate",
-            "removed",
-            "2 blocks",
-            at,
-            REMOVED,
-        ),
-    ]
-
-
-def a_domain(domain: str = DOMAIN) -> list[Record]:
-    evidence = {"ab" * 8: Evidence(5, "body>p", "© ünï")}
-    return [
-        BoilerplateRecord(domain, "html", ("ab" * 8,), 6, 10, 1, 30, evidence=evidence),
-        ValidatorRecord(domain, sent=30, not_modified=28, useless=1),
+        DecisionRecord(key, "boilerplate", "removed", "2 blocks", at, REMOVED),
     ]
 
 
@@ -121,31 +103,21 @@ def an_alias(name: object, target: object) -> CrawledUrlRecord:
 
 
 def fill(project: ProjectStore, pages: int = 3) -> None:
+    """Pages from 0 on; page 0 has an alias, an extraction of an older content, and one by another callback."""
     project.write([record for name in range(pages) for record in a_page(name)])
     outdated = an_extraction(a_url(0), "older", created_at=NOON + timedelta(hours=1), dedup_version="2", items=None)
     project.write([outdated, an_extraction(a_url(0), text_of(0), callback="other", cb_kwargs={"n": 1})])
-    project.write([*a_domain(), an_alias("old", 0)])
-    project.write([CrawledUrlRecord(page_key(a_url("gone")), a_url("gone"), DOMAIN, "failed", NOON, http_status=503)])
+    project.write([an_alias("old", 0)])
 
 
-def rows(store: Store, project: ProjectStore, *without: str) -> dict[str, list[dict[str, Any]]]:
-    """Return all rows that an export is to bring back, by table."""
-    tables = (
-        "documents",
-        "sources",
-        "extractions",
-        "crawled_urls",
-        "domain_boilerplate",
-        "domain_validators",
-        "decisions",
-    )
+def rows(store: Store, project: ProjectStore) -> dict[str, list[dict[str, Any]]]:
+    """Return all rows that a tree of files is to bring back, by table."""
     found = {}
     with store.session(read_only=True) as session:
-        for name in tables:
+        for name in ("documents", "sources", "extractions"):
             table = Base.metadata.tables[name]
             some = session.execute(select(table).where(table.c.project_id == project.id)).mappings()
-            lost = (LOST | set(without)) - ({"created_at"} if name == "extractions" else set())
+            lost = LOST - ({"created_at"} if name == "extractions" else set())
             kept = [{key: value for key, value in row.items() if key not in lost} for row in some]
-            found[name] = sorted(kept, key=lambda row: str(row.get("memo_key") or row.get("page_key") or row["domain"]))
-    assert Project.__tablename__ not in found
+            found[name] = sorted(kept, key=lambda row: (row["page_key"], row.get("memo_key")))
     return found

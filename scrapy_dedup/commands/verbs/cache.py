@@ -1,47 +1,40 @@
 """`scrapy dedup cache ACTION`: what is held of pages, so that they need not be fetched and extracted again.
 
-JSON of stats: `project`; `run` (null: all visits that are kept), with id, spider, status, started_at; `price`,
-`money_saved` (null without a price); `total` and `domains`, each with domain, visits, hit_rate (0.0 to 1.0),
-callbacks_run, callbacks_saved, bytes_received, bytes_saved, seconds_saved, `ways` (304: the site said so; text: the
-text was the same; skip: not asked for; each with pages, bytes_saved, seconds_saved), extractions, packed_bytes; domains
-also with `validators` (null, or sent, not_modified, useless, changed_304, trusted, reason) and `lastmod` (null, or
-right, wrong, trusted, reason). Bytes saved are those that pages weighed when they were received whole, seconds are
-against the average of visits with a callback.
-
-list: `pages`, each with url, domain, extractions, current (how many are of the present content), packed_bytes,
-extracted_at; `total`. show: `url`, `page_key`, `known`, `stands_for`, `record` and `metadata` (as an export has them,
-or null), `validators` with etag, last_modified, validated_at, and of the domain sent, not_modified, useless,
-changed_304, trusted, reason; `extractions`, each with callback, cb_kwargs, dedup_version, content_hash, current,
-created_at, items (null: not kept), requests (how many), unkeepable (why its callback runs again, or null).
-
-invalidate, expire, gc: `dry_run`, `extractions`, `packed_bytes`, `unknown` (URLs without a page). verify: `pages`,
-`extractions`, `damaged` by part, `damages` (the first 200: url, part, reason), `fixed`, `dry_run`. export: `folder`,
-`pages`, `files_written`, `files_removed`, `pages_left_out`, `left_out` (url, reason). import: `folder`, `dry_run`,
-`pages`, `extractions`, `urls`, `domains`, `pages_held`, `index_rebuilt` (null, or why), `files_left`,
-`problems_by_kind`, `problems` (the first 200: where, url, reason).
+JSON of stats: `project`; `run` (null: all visits that are kept), with id, spider, status, started_at; `total` and
+`domains`, each with domain, visits, hits (answered without a callback), misses (callbacks run), hit_rate (0.0 to 1.0),
+not_modified (hits by 304), bytes_received, bytes_saved, seconds_saved (against the average of visits with a callback),
+extractions, packed_bytes. invalidate, expire, clean: `dry_run`, `extractions`, `packed_bytes`, `unknown` (URLs without
+a page). verify: `pages`, `extractions`, `damaged` by part, `damages` (the first 200: url, part, reason), `fixed`.
+export, import: `pages`, `extractions`, `pages_held` (by the store, as they are or newer), `pages_left_out`,
+`index_rebuilt` (null, or why the index was not used), `problems` (the first 200).
 
 The exit code is 1 for a URL that has no page, and for damage that was found and not fixed.
 """
 
 import argparse
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from pydantic import BaseModel
+
+from scrapy_dedup.answers.cache import (
+    CacheCheckAnswer,
+    CacheRemovalAnswer,
+    CacheStatsAnswer,
+    CacheTransferAnswer,
+)
 from scrapy_dedup.commands.ages import ago, duration
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
-from scrapy_dedup.commands.verbs import cache_reports as reports
-from scrapy_dedup.commands.verbs import cache_tables as tables
-from scrapy_dedup.service import cache_upkeep as upkeep
-from scrapy_dedup.service.cache_check import check_cache
-from scrapy_dedup.service.cache_export import count_pages, export_cache
-from scrapy_dedup.service.cache_import import count_files, import_cache
-from scrapy_dedup.service.cache_stats import cache_stats
-from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
+from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, progress, shown
+from scrapy_dedup.report.numbers import count, percent, short, whole
+from scrapy_dedup.service import cache
+from scrapy_dedup.service.cache_tree import count_files, export_cache, import_cache
+from scrapy_dedup.store.cache import StoredCache
+from scrapy_dedup.store.stored_visits import ExtractionChoice
 
-_LISTED: Final = 100
+_TOLD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +43,7 @@ class Action:
 
     run: Callable[[Call], int]
     options: frozenset[str] = frozenset()
-    takes: Literal["nothing", "a URL", "URLs", "a folder"] = "nothing"
+    takes: Literal["nothing", "URLs", "a folder"] = "nothing"
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -59,15 +52,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.parse_args = parser.parse_intermixed_args  # type: ignore[method-assign]
     add = parser.add_argument
     add("action", nargs="?", choices=tuple(ACTIONS), help="what to do")
-    add("targets", nargs="*", metavar="URL|DIR", help="show, invalidate: pages; export, import: the folder")
-    add("--domain", metavar="DOMAIN", help="list, invalidate: only this domain")
-    add("--pattern", metavar="PATTERN", help="invalidate: a domain, or a URL without scheme where * is any text")
-    add("--all", action="store_true", help="stats: all visits that are kept; invalidate: everything")
-    add("--price", type=_price, metavar="PER_CALL", help="stats: what one callback costs")
-    add("--limit", type=_limit, metavar="PAGES", help=f"list: how many pages; 0 is all, the default is {_LISTED}")
+    add("targets", nargs="*", metavar="URL|DIR", help="invalidate: pages; export, import: the folder")
+    add("--domain", metavar="DOMAIN", help="invalidate: all pages of this domain")
+    add("--all", action="store_true", help="invalidate: everything")
     add("--older-than", type=duration, metavar="AGE", help="expire: made so long ago, such as 30d, 12h, 2w")
     add("--fix", action="store_true", help="verify: delete what is damaged, so that its pages come again")
-    add("--dry-run", action="store_true", help="invalidate, expire, gc, verify, import: only say what would be done")
+    add("--dry-run", action="store_true", help="invalidate, expire, clean, verify, import: only say what would be done")
 
 
 def run(call: Call) -> int:
@@ -76,122 +66,129 @@ def run(call: Call) -> int:
     if options.action is None:
         raise WrongCallError(f"cache needs an action: {', '.join(ACTIONS)}")
     action = ACTIONS[options.action]
-    given = {name for name in _OPTIONS if getattr(options, name) not in (None, False)}
+    given = {name for name in ("domain", "all", "older_than", "fix", "dry_run") if getattr(options, name)}
     for name in sorted(given - action.options):
         raise WrongCallError(f"cache {options.action} takes no --{name.replace('_', '-')}")
-    wrong = {"nothing": options.targets, "a URL": len(options.targets) != 1, "a folder": len(options.targets) != 1}
-    if wrong.get(action.takes):
+    if {"nothing": options.targets, "a folder": len(options.targets) != 1}.get(action.takes):
         raise WrongCallError(f"cache {options.action} takes {action.takes}, and {len(options.targets)} were given")
     return action.run(call)
 
 
 def _stats(call: Call) -> int:
     with call.opened() as (store, project):
-        stats = cache_stats(store, project, all_runs=call.options.all, price=call.options.price)
-    tables.show_stats(stats, as_json=call.options.json)
+        stats = cache.cache_stats(store, project)
+    if _printed(call, CacheStatsAnswer, stats):
+        return DONE
+    table = a_table("Domain", "Visits", "Hits", "Misses", "Hit rate", "304", "Bytes saved", "Seconds saved")
+    for each in [*stats.domains, *([stats.total] if len(stats.domains) != 1 else [])]:
+        name = "all" if each is stats.total else each.domain or "(unknown)"
+        pages = (whole(each.visits), whole(each.hits), whole(each.misses), percent(each.hits, each.visits))
+        saved = (whole(each.not_modified), short(each.bytes_saved), f"{each.seconds_saved:,.1f}")
+        table.add_row(shown(name, 100), *pages, *saved)
+    run = f"run of {stats.run.spider}, {stats.run.started_at:%Y-%m-%d %H:%M} UTC" if stats.run else "all visits kept"
+    print_table(f"Cache of project {stats.project}: {run}", table)
+    held = f"{count(stats.total.extractions, 'extraction')} held in {short(stats.total.packed_bytes)} bytes"
+    output().print(f"\n{short(stats.total.bytes_received)} bytes received; {held}.")
     return DONE
-
-
-def _list(call: Call) -> int:
-    limit = _LISTED if call.options.limit is None else call.options.limit or None
-    with call.opened() as (store, project):
-        listing = upkeep.list_pages(store, project, call.options.domain, limit)
-    tables.show_listing(listing, as_json=call.options.json)
-    return DONE
-
-
-def _show(call: Call) -> int:
-    (url,) = call.options.targets
-    keys_of(url, call.settings)  # a wrong URL is told before the store is looked for
-    with call.opened() as (store, project):
-        page = upkeep.find_page(store, project, url, call.settings)
-    tables.show_page(page, as_json=call.options.json)
-    return DONE if page.is_known else NOT_DONE
 
 
 def _invalidate(call: Call) -> int:
-    options, dry_run = call.options, call.options.dry_run
-    chosen = [bool(options.targets), options.domain is not None, options.pattern is not None, options.all]
-    if sum(chosen) != 1:
-        raise WrongCallError("cache invalidate needs one of: URLs, --domain, --pattern, --all")
-    with call.opened() as (store, project):
-        if options.targets:
-            removal = upkeep.invalidate_urls(project, options.targets, call.settings, dry_run=dry_run)
-        elif options.pattern is not None:
-            removal = upkeep.invalidate_pattern(store, project, options.pattern, dry_run=dry_run)
-        else:
-            removal = upkeep.invalidate(project, options.domain, dry_run=dry_run)
-    reports.show_removal(removal, as_json=options.json)
-    return NOT_DONE if removal.unknown else DONE
+    options = call.options
+    if bool(options.targets) + (options.domain is not None) + options.all != 1:
+        raise WrongCallError("cache invalidate needs one of: URLs, --domain, --all")
+    if not options.targets:
+        return _remove(call, ExtractionChoice(domain=options.domain))
+    with call.opened() as (_, project):
+        removal = cache.invalidate(project, options.targets, call.settings, dry_run=options.dry_run)
+    return _show_removal(call, removal)
 
 
 def _expire(call: Call) -> int:
     if call.options.older_than is None:
         raise WrongCallError("cache expire needs --older-than AGE, such as --older-than 30d")
-    with call.opened() as (_, project):
-        before = ago(call.options.older_than)
-        removal = upkeep.expire(project, before, dry_run=call.options.dry_run)
-    reports.show_removal(removal, as_json=call.options.json)
-    return DONE
+    return _remove(call, ExtractionChoice(created_before=ago(call.options.older_than)))
 
 
-def _gc(call: Call) -> int:
+def _remove(call: Call, choice: ExtractionChoice) -> int:
     with call.opened() as (_, project):
-        removal = upkeep.collect_garbage(project, dry_run=call.options.dry_run)
-    reports.show_removal(removal, "No crawl would have used them.", as_json=call.options.json)
-    return DONE
+        return _show_removal(call, cache.remove(project, choice, dry_run=call.options.dry_run))
+
+
+def _show_removal(call: Call, removal: cache.Removal) -> int:
+    if not _printed(call, CacheRemovalAnswer, removal):
+        found = f"{count(removal.extractions, 'extraction')} of {short(removal.packed_bytes)} bytes"
+        _say(f"Would be deleted: {found}." if removal.dry_run else f"Deleted: {found}.")
+        _warn((f"{url}: there is no such page" for url in removal.unknown), len(removal.unknown))
+    return NOT_DONE if removal.unknown else DONE
 
 
 def _verify(call: Call) -> int:
     fix = call.options.fix and not call.options.dry_run
-    with call.opened() as (store, project), reports.progress("pages", count_pages(store, project)) as progress:
-        check = check_cache(store, project, call.settings, progress, fix=fix)
-    reports.show_check(check, asked_to_fix=call.options.fix, dry_run=call.options.dry_run, as_json=call.options.json)
+    with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
+        check = cache.verify(store, project, call.settings, told, fix=fix)
+    if not _printed(call, CacheCheckAnswer, check):
+        _say(f"Checked: {count(check.pages, 'page')} with {count(check.extractions, 'extraction')}.")
+        _warn((f"{one.url}: {one.part}: {one.reason}" for one in check.damages), check.damaged.total())
+        parts = ", ".join(f"{part} {whole(number)}" for part, number in sorted(check.damaged.items()))
+        if not parts:
+            _say("All is as it was stored.")
+        elif fix:
+            _say(f"Damaged and deleted: {parts}. Their pages come again.")
+        else:
+            _say(f"Damaged: {parts}. With --fix it is deleted, so that its pages come again.")
     return NOT_DONE if check.damaged and not fix else DONE
 
 
 def _export(call: Call) -> int:
     folder = Path(call.options.targets[0])
-    with call.opened() as (store, project), reports.progress("pages", count_pages(store, project)) as progress:
-        export = export_cache(store, project, folder, progress)
-    reports.show_export(export, as_json=call.options.json)
+    with call.opened() as (store, project), progress("pages", StoredCache(store, project.id).count_pages()) as told:
+        done = export_cache(store, project, folder, told)
+    if not _printed(call, CacheTransferAnswer, done):
+        _say(f"Exported: {count(done.pages, 'page')} to {folder}.")
+        _warn(done.problems, done.pages_left_out)
     return DONE
 
 
 def _import(call: Call) -> int:
     folder, dry_run = Path(call.options.targets[0]), call.options.dry_run
-    if not folder.is_dir():
-        raise WrongCallError(f"cache import: {folder} is no folder: name one that `scrapy dedup cache export` wrote")
-    with call.filled(dry_run=dry_run) as (store, project), reports.progress("files", count_files(folder)) as progress:
-        done = import_cache(store, project, folder, call.settings, progress, dry_run=dry_run)
-    reports.show_import(done, folder, dry_run=dry_run, as_json=call.options.json)
+    with call.filled(dry_run=dry_run) as (store, project), progress("files", count_files(folder)) as told:
+        done = import_cache(store, project, folder, call.settings, told, dry_run=dry_run)
+    if _printed(call, CacheTransferAnswer, done):
+        return DONE
+    if done.index_rebuilt:
+        _warn([f"{done.index_rebuilt}: the extraction files are taken for it"], 1)
+    _warn(done.problems, done.pages_left_out)
+    taken = f"{count(done.pages, 'page')}, {count(done.extractions, 'extraction')}"
+    held = f"in the store already, as they are or newer: {count(done.pages_held, 'page')}"
+    _say(f"{'Would be imported' if dry_run else 'Imported'}: {taken}; {held}.")
     return DONE
 
 
-def _price(text: str) -> float:
-    try:
-        price = float(text)
-    except ValueError:
-        price = -1.0
-    if not (math.isfinite(price) and price >= 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is no price: write a number, such as 0.002")
-    return price
+def _printed(call: Call, answer: type[BaseModel], value: Any) -> bool:
+    """Print a value as JSON where that was asked for."""
+    if call.options.json:
+        print_json(answer.model_validate(value).model_dump(mode="json"))
+    return bool(call.options.json)
 
 
-def _limit(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of pages")
-    return int(text)
+def _say(text: str) -> None:
+    output().print(shown(text, 2_000), soft_wrap=True)
 
 
-_OPTIONS: Final = ("domain", "pattern", "all", "price", "limit", "older_than", "fix", "dry_run")
+def _warn(lines: Iterable[str], total: int) -> None:
+    """Print the first lines on standard error, and how many more there are."""
+    for number, line in enumerate(lines):
+        if number == _TOLD:
+            errors().print(f"scrapy dedup: and {whole(total - _TOLD)} more; --json has some of them", soft_wrap=True)
+            return
+        errors().print(shown(f"scrapy dedup: {line}", 500), soft_wrap=True)
+
+
 ACTIONS: Final = {
-    "stats": Action(_stats, frozenset({"all", "price"})),
-    "list": Action(_list, frozenset({"domain", "limit"})),
-    "show": Action(_show, takes="a URL"),
-    "invalidate": Action(_invalidate, frozenset({"domain", "pattern", "all", "dry_run"}), takes="URLs"),
+    "stats": Action(_stats),
+    "invalidate": Action(_invalidate, frozenset({"domain", "all", "dry_run"}), takes="URLs"),
     "expire": Action(_expire, frozenset({"older_than", "dry_run"})),
-    "gc": Action(_gc, frozenset({"dry_run"})),
+    "clean": Action(lambda call: _remove(call, ExtractionChoice(outdated=True)), frozenset({"dry_run"})),
     "verify": Action(_verify, frozenset({"fix", "dry_run"})),
     "export": Action(_export, takes="a folder"),
     "import": Action(_import, frozenset({"dry_run"}), takes="a folder"),

@@ -17,8 +17,7 @@ from typing import Any, Final
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.commands.verbs.cache_reports import progress
+from scrapy_dedup.commands.terminal import a_table, output, print_table, progress, shown
 from scrapy_dedup.core.mining import Family
 from scrapy_dedup.core.subtrees import Subtree
 from scrapy_dedup.report.numbers import count, percent, whole

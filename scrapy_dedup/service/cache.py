@@ -1,0 +1,304 @@
+"""The cache of a project: what it spared, whether it is sound, and what a person has done again or deletes."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal
+
+from scrapy_dedup.core import keeping
+from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.core.keeping import DamagedValueError
+from scrapy_dedup.core.repeats import Boilerplate
+from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.reading import read_again
+from scrapy_dedup.service.removals import removals_in
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.cache import CachedPage, StoredCache, Traffic
+from scrapy_dedup.store.errors import DamagedError
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import StoredRun, StoredSource
+from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures
+from scrapy_dedup.store.writer import ProjectStore
+
+Part = Literal["extraction", "original", "text", "blocks"]
+Progress = Callable[[int], None]
+"""Is told of so many more pages, or files."""
+
+# SHA-256; hashes of documents that were cut by an earlier version are shorter.
+_HASH_BYTES: Final = 32
+_MOST_TOLD: Final = 200
+_FIXED_AT_ONCE: Final = 200
+_FORMS: Final = ("markdown", "text", "html")
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCache:
+    """What coming again spared on a domain.
+
+    Attributes:
+        hits: visits that were answered without their callback.
+        misses: visits whose callback ran.
+        not_modified: hits of which the site said that nothing changed (304).
+        bytes_saved, seconds_saved: by which hits cost less than the domain's visits with a callback do on average.
+        extractions: that are held, in so many packed bytes.
+    """
+
+    domain: str
+    visits: int = 0
+    hits: int = 0
+    misses: int = 0
+    not_modified: int = 0
+    bytes_received: int = 0
+    bytes_saved: int = 0
+    seconds_saved: float = 0.0
+    extractions: int = 0
+    packed_bytes: int = 0
+
+    @property
+    def hit_rate(self) -> float:
+        """Share of the visits that were hits, 0.0 to 1.0."""
+        return self.hits / self.visits if self.visits else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """What coming again spared; of all visits that are kept where run is None."""
+
+    project: str
+    run: StoredRun | None
+    domains: tuple[DomainCache, ...]
+    total: DomainCache
+
+
+def cache_stats(store: Store, project: ProjectStore) -> CacheStats:
+    """Return what the last run spared, by domain in alphabetical order.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    run = next(iter(project.last_runs(1)), None)
+    domains = spared(StoredCache(store, project.id), run, project.extraction_figures())
+    return CacheStats(project.name, run, domains, total_of(domains))
+
+
+def spared(
+    cache: StoredCache, run: StoredRun | None, extractions: Mapping[str, ExtractionFigures]
+) -> tuple[DomainCache, ...]:
+    """Return what a run spared on each domain that it visited, or that has extractions."""
+    whole = _by_domain(cache.traffic())
+    of_run = whole if run is None else _by_domain(cache.traffic(run.id))
+    none = ExtractionFigures(0, 0)
+    return tuple(
+        _domain(domain, of_run.get(domain, []), whole.get(domain, []), extractions.get(domain, none))
+        for domain in sorted({*of_run, *extractions})
+    )
+
+
+def _by_domain(traffic: Iterable[Traffic]) -> dict[str, list[Traffic]]:
+    found: dict[str, list[Traffic]] = {}
+    for one in traffic:
+        found.setdefault(one.domain, []).append(one)
+    return found
+
+
+def _domain(domain: str, some: list[Traffic], whole: list[Traffic], held: ExtractionFigures) -> DomainCache:
+    hits = [one for one in some if not one.callback_run and one.verdict == "unchanged"]
+    # What was received whole, although its callback was spared, saved seconds and no bytes.
+    small = [one for one in hits if one.fetched != "get"]
+    full = [one for one in whole if one.callback_run and one.fetched == "get"]
+    visits = sum(one.visits for one in full) or 1
+    bytes_each, seconds_each = (
+        sum(one.bytes_received for one in full) / visits,
+        sum(one.seconds for one in full) / visits,
+    )
+    return DomainCache(
+        domain=domain,
+        visits=sum(one.visits for one in some),
+        hits=sum(one.visits for one in hits),
+        misses=sum(one.visits for one in some if one.callback_run),
+        not_modified=sum(one.visits for one in hits if one.fetched == "304"),
+        bytes_received=sum(one.bytes_received for one in some),
+        bytes_saved=round(max(0.0, sum(one.visits * bytes_each - one.bytes_received for one in small))),
+        seconds_saved=max(0.0, sum(one.visits * seconds_each - one.seconds for one in hits)),
+        extractions=held.extractions,
+        packed_bytes=held.packed_bytes,
+    )
+
+
+def total_of(domains: Iterable[DomainCache]) -> DomainCache:
+    """Return the sums over domains."""
+    domains = list(domains)
+    names = [field.name for field in fields(DomainCache) if field.name != "domain"]
+    return DomainCache("", **{name: sum(getattr(one, name) for one in domains) for name in names})
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Extractions that were deleted, or would be, and URLs of which there is no page."""
+
+    extractions: int
+    packed_bytes: int
+    dry_run: bool
+    unknown: tuple[str, ...] = ()
+
+
+def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings, *, dry_run: bool) -> Removal:
+    """Delete the extractions of pages, named by any of their URLs.
+
+    Raises:
+        UrlError: one is no URL of a page; then nothing is deleted.
+        StoreError: the store failed.
+    """
+    keys = {keys_of(url, settings).page_key: url for url in urls}
+    known = project.document_keys(keys)
+    pages = {key: known.get(key) or key for key in keys}
+    unknown = [url for key, url in keys.items() if key not in known and not project.extractions_of(pages[key])]
+    return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
+
+
+def remove(project: ProjectStore, choice: ExtractionChoice, *, dry_run: bool, unknown: Iterable[str] = ()) -> Removal:
+    """Delete the chosen extractions.
+
+    Raises:
+        StoreError: the store failed; nothing was deleted.
+    """
+    found = project.delete_extractions(choice, dry_run=dry_run)
+    return Removal(found.extractions, found.packed_bytes, dry_run, tuple(unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A part of a page that is not what was stored; memo_key names an extraction."""
+
+    page_key: bytes
+    url: str
+    part: Part
+    reason: str
+    memo_key: bytes = b""
+
+
+@dataclass(slots=True)
+class Check:
+    """What was looked at, and what is wrong with it: how much by part, and the first damages.
+
+    Attributes:
+        fixed: the damaged parts are deleted, and their pages come again.
+    """
+
+    pages: int = 0
+    extractions: int = 0
+    damaged: Counter[Part] = field(default_factory=Counter)
+    damages: list[Damage] = field(default_factory=list)
+    fixed: bool = False
+
+
+def verify(store: Store, project: ProjectStore, settings: Settings, progress: Progress, *, fix: bool = False) -> Check:
+    """Unpack every extraction and original of the pages that were seen, and compare texts with their hashes.
+
+    To fix is to delete what is damaged. A page of which anything but an extraction is damaged loses all extractions:
+    the next crawl fetches it whole and runs its callback.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    cache, check, waiting = StoredCache(store, project.id), Check(fixed=fix), list[Damage]()
+    for page in cache.iterate_pages():
+        found = list(_damages(page, settings))
+        check.pages += 1
+        check.extractions += len(page.memo_keys)
+        check.damaged.update(one.part for one in found)
+        check.damages += found[: _MOST_TOLD - len(check.damages)]
+        waiting += found if fix else ()
+        if len(waiting) >= _FIXED_AT_ONCE:
+            _fix(cache, project, waiting)
+        progress(1)
+    _fix(cache, project, waiting)
+    return check
+
+
+def check_outcome(cb_kwargs: Any, requests: Iterable[Any], items: Iterable[Any] | None) -> None:
+    """Read what a callback gave as a crawl would.
+
+    Raises:
+        DamagedValueError: it is nothing that a crawl keeps.
+    """
+    keeping.decode(cb_kwargs)
+    for entry in requests:
+        match entry:
+            case {"request": kept}:
+                keeping.decode(kept)
+            case {"unkeepable": str()}:
+                pass
+            case [str() | None, str() | None, *urls] if all(isinstance(url, str) for url in urls):
+                pass
+            case _:
+                raise DamagedValueError("a kept request is none")
+    for item in items or ():
+        match item:
+            case {"class": str(), "fields": dict() as kept}:
+                keeping.decode(kept)
+            case _:
+                raise DamagedValueError("a kept item is none")
+
+
+def _damages(page: CachedPage, settings: Settings) -> Iterator[Damage]:
+    key, url = page.document.page_key, page.document.url
+    for place, memo_key in enumerate(page.memo_keys):
+        if reason := _reason(lambda place=place: _check_extraction(page, place)):  # type: ignore[misc]
+            yield Damage(key, url, "extraction", reason, memo_key)
+    if reason := _reason(page.blocks):
+        yield Damage(key, url, "blocks", reason)
+    if reason := _reason(page.source):
+        yield Damage(key, url, "original", reason)
+    elif reason := _reason(lambda: _check_text(page, settings)):
+        yield Damage(key, url, "text", reason)
+
+
+def _reason(read: Callable[[], object]) -> str | None:
+    """Return why something cannot be read, None where it can."""
+    try:
+        read()
+    except (DamagedError, DamagedValueError) as error:
+        return str(error)
+    return None
+
+
+def _check_extraction(page: CachedPage, place: int) -> None:
+    held = page.extraction(place)
+    check_outcome(held.cb_kwargs, held.requests, held.items)
+
+
+def _check_text(page: CachedPage, settings: Settings) -> None:
+    """Refuse a cleaned text that is neither what was seen, nor what `scrapy dedup analyze` left of it since."""
+    source, expected = page.source(), page.document.content_hash
+    if source is None or source.cleaned_content is None or expected is None or len(expected) != _HASH_BYTES:
+        return
+    found = content_hash(source.cleaned_content)
+    if found != expected and found not in _cut_again(page, source, settings):
+        raise DamagedError("the cleaned text is not that of its content hash")
+
+
+def _cut_again(page: CachedPage, source: StoredSource, settings: Settings) -> Iterator[bytes]:
+    """Yield hashes of the original without the blocks that were removed of it."""
+    removals = {key: one for decision in page.decisions() for key, one in removals_in(decision).items()}
+    of_pages = max((one.rule.of_pages for one in removals.values()), default=0)
+    boilerplate = Boilerplate(of_pages, {key: one.rule.on_pages for key, one in removals.items()})
+    for method in ("html", "text"):
+        for form in _FORMS:
+            chosen = settings.override({"output": form, "boilerplate_method": method}, "")
+            reading = read_again(source, chosen)
+            if reading is not None:
+                yield content_hash(reading.clean(boilerplate, chosen).content)
+
+
+def _fix(cache: StoredCache, project: ProjectStore, damages: list[Damage]) -> None:
+    """Delete what is damaged, and the extractions that would spare its page the callback."""
+    if not damages:
+        return
+    originals = {one.page_key for one in damages if one.part in ("original", "text")}
+    blocks = {one.page_key for one in damages if one.part == "blocks"}
+    cache.drop(originals, blocks)
+    project.delete_extractions(ExtractionChoice(page_keys=originals | blocks), dry_run=False)
+    memo_keys = {one.memo_key for one in damages if one.memo_key}
+    project.delete_extractions(ExtractionChoice(memo_keys=memo_keys), dry_run=False)
+    damages.clear()
