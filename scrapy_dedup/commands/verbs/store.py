@@ -15,9 +15,8 @@ from sqlalchemy import URL
 
 from scrapy_dedup.commands.ages import ago, duration
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import errors, output
+from scrapy_dedup.commands.terminal import errors, output, progress
 from scrapy_dedup.commands.terminal import shown as safe
-from scrapy_dedup.commands.verbs.cache_reports import progress
 from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.store.copying import copy_store
