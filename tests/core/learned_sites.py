@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from random import Random
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
 from scrapy_dedup.core.path_verdicts import DEFAULT_POLICY, LearnPolicy, SiteVerdicts, learn
+from tests.core.builders import parsed
 
 _LETTERS = "abcdefghijklmnop"
 
@@ -25,12 +26,6 @@ def article(number: int, *, before: str = "", within: str = "", after: str = "",
         f"<div class=side><h3>Latest</h3><a href=/x>{words(3, 'x')}</a></div></div>{after}"
         "<footer>All rights reserved by the owners of this site, who are many</footer>"
     )
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def site(make: Callable[[int], str] = article, pages: int = 10) -> list[Page]:

@@ -161,7 +161,3 @@ def test_redirects_make_aliases() -> None:
     aliases = redirect_aliases(passed, PAGE)
 
     assert aliases == tuple(Address(url, page_key(url)) for url in (f"{SITE}/old", f"{SITE}/older"))
-
-
-def test_page_without_redirects_has_no_aliases() -> None:
-    assert redirect_aliases([], PAGE) == ()

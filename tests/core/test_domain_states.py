@@ -82,13 +82,6 @@ def test_a_blacklist_without_an_end_does_not() -> None:
     assert is_blacklisted(blacklisted(Standing(), Blacklisting(NOON, None, None)), NOON + 10_000 * DAY)
 
 
-def test_a_row_without_a_status_before_was_discovered() -> None:
-    standing = Standing(BLACKLISTED, None, NOON, None, None, NOON)
-
-    assert present_status(standing, NOON) == DISCOVERED
-    assert unblacklisted(standing) == Standing(DISCOVERED)
-
-
 @pytest.mark.parametrize("status", list(DomainStatus))
 @given(standing=STANDINGS)
 def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: Standing) -> None:
@@ -106,12 +99,6 @@ def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: Standing, othe
     assert (both.status == BLACKLISTED) == (BLACKLISTED in {one.status, other.status})
     assert unblacklisted(both) == of_pair(unblacklisted(one), unblacklisted(other))
     assert of_pair(both, both) == both == of_pair(other, one)
-
-
-def test_of_two_blacklists_without_a_date_the_first_counts() -> None:
-    one, other = (Standing(BLACKLISTED, LOW, None, name) for name in ("ann", "bob"))
-
-    assert of_pair(one, other).blacklisted_by == "ann"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fallback import (
     EXTRACTOR,
     DroppedBy,
@@ -16,17 +16,12 @@ from scrapy_dedup.core.fallback import (
     fall_back,
 )
 from scrapy_dedup.core.fallback_align import align
+from tests.core.builders import parsed
 from tests.core.html_soup import anything
 
 SENTENCE = "The river rose by two metres in the night before the bridge was closed to all traffic"
 OTHER = "Nobody was hurt when the water reached the market square early in the morning of that day"
 ARTICLE = '<script type="application/ld+json">{"@type": "NewsArticle"}</script>'
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def kept(page: Page, found: Fallback) -> list[str]:

@@ -1,11 +1,10 @@
 import json
 from collections import OrderedDict, namedtuple
 from contextlib import suppress
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import IntEnum
 from typing import Any
-from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -80,12 +79,7 @@ def test_value_comes_back_as_it_was(value: object) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        pytest.param({"name": "Cup", "price": 9.5, "tags": ["a", None, True]}, id="plain-json"),
-        pytest.param(float("nan"), id="nan"),
-        pytest.param([float("inf"), float("-inf"), -0.0], id="infinities"),
-        pytest.param(2**53 + 1, id="beyond-doubles"),
         pytest.param(-(10**5_000), id="beyond-json"),
-        pytest.param("\ud83d\ude00", id="two-lone-surrogates"),
         pytest.param({"$": "tuple", "v": [1]}, id="looks-like-a-tag"),
         pytest.param({1: "a", (2, 3): "b", None: "c", b"d": "d"}, id="keys-that-are-no-text"),
         pytest.param({"\ud800": 1}, id="key-with-a-surrogate"),
@@ -93,11 +87,7 @@ def test_value_comes_back_as_it_was(value: object) -> None:
         pytest.param(datetime(2025, 10, 26, 2, 30, tzinfo=BERLIN, fold=1), id="the-second-half-past-two"),
         pytest.param(datetime(1, 1, 1, tzinfo=ODD), id="odd-offset"),
         pytest.param(time(2, 30, tzinfo=BERLIN), id="time-in-a-zone"),
-        pytest.param(date(2025, 2, 28), id="date"),
-        pytest.param(timedelta(days=-1, microseconds=1), id="negative-timedelta"),
         pytest.param([Decimal("1.10"), Decimal("-Infinity"), Decimal("1E+999")], id="decimals"),
-        pytest.param(uuid5(UUID(int=0), "x"), id="uuid"),
-        pytest.param(bytes(range(256)), id="bytes"),
     ],
 )
 def test_hard_value_comes_back(value: object) -> None:
@@ -176,10 +166,6 @@ def test_what_is_kept_is_bounded(value: object, reason: UnkeepableReason) -> Non
 
     assert isinstance(kept, Unkeepable)
     assert kept.reason is reason
-
-
-def test_what_is_within_the_limits_is_kept() -> None:
-    assert encode([[[1]], "x" * 100], KeepLimits(depth=3, values=10, characters=100)) == [[[1]], "x" * 100]
 
 
 @pytest.mark.parametrize("wrap", [list, tuple, set, lambda one: {1: one[0]}], ids=["list", "tuple", "set", "dict"])

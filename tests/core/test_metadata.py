@@ -5,22 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.locators import Field, Locators
 from scrapy_dedup.core.metadata import Metadata, evidence_of, metadata_of
-from scrapy_dedup.core.metadata_dates import day_in_url, declared_day, written_day
-from scrapy_dedup.core.metadata_json_ld import names_of, things_of
-from scrapy_dedup.core.metadata_people import byline_name, declared_names
-from scrapy_dedup.core.metadata_titles import SiteNames, heading
+from scrapy_dedup.core.metadata_dates import declared_day, written_day
+from scrapy_dedup.core.metadata_json_ld import things_of
+from scrapy_dedup.core.metadata_people import byline_name
+from tests.core.builders import parsed
 from tests.core.html_soup import anything
 
 URL = "https://www.the-news.example/a/flood"
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def found(html: str, url: str | None = URL, locators: Locators | None = None) -> Metadata:
@@ -369,10 +362,6 @@ def test_declared_day_keeps_its_time(value: object, day: str | None) -> None:
     assert declared_day(value) == day
 
 
-def test_address_without_a_day_has_none() -> None:
-    assert (day_in_url("https://a.example/2024/flood"), day_in_url("https://a.example/2024/13/40/x")) == (None, None)
-
-
 @pytest.mark.parametrize(
     ("text", "is_marked", "name"),
     [
@@ -392,41 +381,12 @@ def test_byline_gives_a_name_or_nothing(text: str, is_marked: bool, name: str | 
     assert byline_name(text, is_marked=is_marked) == name
 
 
-def test_declared_names_are_each_given_once() -> None:
-    assert declared_names(["by Ann", "Ann", "", "ann@a.example", "x" * 2_000, "y" * 200]) == "Ann"
-
-
-@pytest.mark.parametrize(
-    ("value", "names"),
-    [
-        pytest.param({"name": ["Ann", "A."]}, ["Ann"], id="several-names"),
-        pytest.param({"name": [1]}, [], id="no-text"),
-        pytest.param({"@id": "#b"}, [], id="lost-reference"),
-        pytest.param([["Ann"]], [], id="nested-lists"),
-        pytest.param(5, [], id="number"),
-    ],
-)
-def test_names_of_odd_shapes_are_none(value: object, names: list[str]) -> None:
-    assert names_of(value, [{"@id": "#a", "name": "Bo"}]) == names
-
-
 def test_json_that_is_none_is_passed_over() -> None:
     assert things_of(["{", "[" * 100_000, '{"a": [{"b": 1}, 2]}', "5"]) == [{"a": [{"b": 1}, 2]}, {"b": 1}]
 
 
-@pytest.mark.parametrize("url", [None, "https://[", "mailto:a", "http://localhost/x"])
-def test_address_without_a_host_names_no_site(url: str | None) -> None:
-    assert SiteNames([], url).has("The News") is False
-
-
-def test_heading_loses_the_mark_of_its_link() -> None:
-    assert heading("  A   flood ¶ ") == "A flood"
-
-
 def test_days_of_scripts_are_bounded() -> None:
-    days = parsed("<script>" + "publishDate='2024-05-06';" * 20_000 + "</script>").declared.days
-
-    assert len(days) == 30
+    assert len(parsed("<script>" + "publishDate='2024-05-06';" * 20_000 + "</script>").declared.days) == 30
 
 
 def test_declarations_are_bounded() -> None:

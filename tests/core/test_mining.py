@@ -1,6 +1,6 @@
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.kinds import Kind
 from scrapy_dedup.core.mining import Cluster, MinedPage, families, mine
+from tests.core.builders import parsed
 
 HOST = "https://example.com"
 HEAD = "<body><header><a href=/>Home</a><a href=/news>News</a></header>"
@@ -8,8 +8,7 @@ FOOT = "<footer>Imprint and all that stands below</footer>"
 
 
 def a_page(path: str, html: str, title: str = "T", status: int = 200) -> MinedPage:
-    page = parse_page(f"<title>{title}</title>{HEAD}{html}{FOOT}")
-    assert isinstance(page, Page)
+    page = parsed(f"<title>{title}</title>{HEAD}{html}{FOOT}")
     return MinedPage.of(HOST + path, page, status)
 
 
@@ -72,13 +71,8 @@ def test_order_of_pages_matters_for_indexes_only() -> None:
     ]
 
 
-def test_nothing_has_no_clusters() -> None:
-    assert mine([]) == []
-
-
 def test_pages_without_text_are_pages() -> None:
-    blank = parse_page("")
-    assert isinstance(blank, Page)
+    blank = parsed("")
 
     (found,) = mine([MinedPage.of(HOST, blank), MinedPage.of(f"{HOST}/a", blank)])
 

@@ -40,12 +40,6 @@ def test_only_dates_are_passed_over_among_numbers() -> None:
     assert valves == [True, True, True]
 
 
-def test_key_is_new_once() -> None:
-    texts = SeenTexts()
-
-    assert [texts.is_new_key(key) for key in (b"a", b"b", b"a")] == [True, True, False]
-
-
 @given(st.lists(st.lists(st.text(max_size=60), max_size=4), max_size=8))
 def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[str]]) -> None:
     texts = SeenTexts(most=4)
@@ -58,6 +52,5 @@ def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[s
 
 def test_what_was_forgotten_is_news_again() -> None:
     texts = SeenTexts(most=2)
-    keys = [b"a", b"b", b"c", b"a"]
 
-    assert [texts.is_new_key(key) for key in keys] == [True] * 4
+    assert [texts.is_new_key(key) for key in [b"a", b"b", b"c", b"a"]] == [True] * 4

@@ -3,14 +3,13 @@ import pickle  # noqa: TID251, what multiprocessing does
 import pytest
 from hypothesis import given
 
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.observations import MOST_BLOCKS, MOST_STEPS, Observation, observe
+from tests.core.builders import parsed
 from tests.core.html_soup import anything
 
 
 def seen(html: str) -> Observation:
-    page = parse_page(html)
-    assert isinstance(page, Page)
+    page = parsed(html)
     return observe(page)
 
 
@@ -54,15 +53,12 @@ def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() 
 
 
 def test_what_stands_deep_counts_for_what_it_stands_in() -> None:
-    found = seen("<div>" * 100 + "deep")
-
-    assert found.paths == (">".join(["body"] + ["div"] * (MOST_STEPS - 1)),)
+    assert seen("<div>" * 100 + "deep").paths == (">".join(["body"] + ["div"] * (MOST_STEPS - 1)),)
 
 
 @given(anything)
 def test_anything_can_be_seen_and_sent_to_another_process(html: str) -> None:
-    page = parse_page(html)
-    assert isinstance(page, Page)
+    page = parsed(html)
 
     found = observe(page)
 

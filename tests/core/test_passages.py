@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.passages import (
     Repeats,
     main_text,
@@ -14,12 +13,7 @@ from scrapy_dedup.core.passages import (
     title_parts,
 )
 from scrapy_dedup.core.repeats import PageCounts, RepeatPolicy
-
-
-def page_of(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
+from tests.core.builders import parsed
 
 
 @pytest.mark.parametrize(
@@ -78,9 +72,7 @@ def test_repeats_are_those_of_all_versions() -> None:
         old.add([1, 10 + number] + [2] * (number < 6))
         new.add([3])
 
-    repeats = repeats_of([old, new], RepeatPolicy(0.7, 5))
-
-    assert repeats == Repeats({1, 3}, {1, 2, 3})
+    assert repeats_of([old, new], RepeatPolicy(0.7, 5)) == Repeats({1, 3}, {1, 2, 3})
 
 
 def test_repeats_of_nothing_are_none() -> None:
@@ -88,7 +80,7 @@ def test_repeats_of_nothing_are_none() -> None:
 
 
 def test_keys_of_a_page_end_with_its_title() -> None:
-    one, other = page_of("<title>A | S</title><p>Text"), page_of("<title>B | S</title><p>Text")
+    one, other = parsed("<title>A | S</title><p>Text"), parsed("<title>B | S</title><p>Text")
 
     ours, theirs = page_keys(one), page_keys(other)
 
@@ -97,7 +89,7 @@ def test_keys_of_a_page_end_with_its_title() -> None:
 
 
 def test_main_text_keeps_what_the_site_does_not_share() -> None:
-    page = page_of("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
+    page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
     repeats = Repeats({page.fingerprints[1], page_keys(page)[-1]}, {page.fingerprints[2]})
 
     found = main_text(page, repeats)
@@ -109,7 +101,7 @@ def test_main_text_keeps_what_the_site_does_not_share() -> None:
 
 
 def test_page_that_would_be_empty_is_whole() -> None:
-    page = page_of("<p>One<p>Two")
+    page = parsed("<p>One<p>Two")
 
     assert [one.text for one in main_text(page, Repeats(set(page.fingerprints))).passages] == ["One", "Two"]
 

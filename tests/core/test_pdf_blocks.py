@@ -55,10 +55,6 @@ def test_hanging_entry_is_one_paragraph_and_the_next_another():
     assert texts(lines) == ["Knuth, an author with a book of many pages.", "Lamport, another"]
 
 
-def test_first_lines_indent_does_not_end_its_paragraph():
-    assert texts([a_line("One", 90, 100, width=180), *full("line", "more", top=112)]) == ["One line more"]
-
-
 @pytest.mark.parametrize("mark", ["\u2022", "-", "1.", "(a)", "12)"])
 def test_entries_of_a_list_are_blocks(mark: str):
     lines = [
@@ -75,9 +71,7 @@ def test_entries_of_a_list_are_blocks(mark: str):
 
 
 def test_text_after_a_short_entry_is_no_part_of_it():
-    lines = [a_line("1. Entry", 72, 100), *full("Text", top=112)]
-
-    assert texts(lines) == ["1. Entry", "Text"]
+    assert texts([a_line("1. Entry", 72, 100), *full("Text", top=112)]) == ["1. Entry", "Text"]
 
 
 def test_larger_lines_are_headings_and_the_largest_is_the_first_level():
@@ -143,16 +137,6 @@ def test_paragraph_goes_on_over_a_page_and_a_note_below_it():
 )
 def test_other_blocks_end_with_their_page(first: list[Line], second: list[Line]):
     assert len(blocks(first, second)) == 2
-
-
-def test_paragraph_does_not_go_on_over_an_empty_page():
-    assert len(blocks_of([[full("A sentence")], [], [full("more of it")]], 10.0)) == 2
-
-
-def test_page_of_headings_keeps_them_apart():
-    lines = [a_line("One", 72, 100, 20), a_line("Two", 72, 200, 20), a_line("Three", 72, 300, 20)]
-
-    assert texts(lines) == ["One", "Two", "Three"]
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,6 @@ def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: l
         if key(number) not in recent:
             recent.add(key(number))
 
-    last = list(dict.fromkeys(reversed(numbers)))
-    assert all(key(number) in recent for number in last[:5])
+    assert all(key(number) in recent for number in list(dict.fromkeys(reversed(numbers)))[:5])
     assert sum(key(number) in recent for number in range(31)) <= 10
     assert not any(key(number) in recent for number in set(range(31)) - set(numbers))

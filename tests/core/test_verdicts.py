@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fingerprints import block_fingerprint
 from scrapy_dedup.core.passages import TITLE, MainText, Passage, Repeats, main_text, number_key
 from scrapy_dedup.core.verdicts import (
@@ -18,6 +18,7 @@ from scrapy_dedup.core.verdicts import (
     moves,
     unified_diff,
 )
+from tests.core.builders import parsed
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "verdicts" / "pairs.json").read_text(encoding="utf-8"))
 NOTHING_KNOWN = Repeats()
@@ -26,9 +27,7 @@ Case = dict[str, Any]
 
 
 def page_of(parts: list[str], title: str = "") -> Page:
-    page = parse_page(f"<title>{title}</title><body>{''.join(parts)}")
-    assert isinstance(page, Page)
-    return page
+    return parsed(f"<title>{title}</title><body>{''.join(parts)}")
 
 
 def text_of(*parts: str, repeats: Repeats = NOTHING_KNOWN) -> MainText:
@@ -128,9 +127,7 @@ def test_diff_shows_what_changed_late_in_a_long_passage() -> None:
     start = "word " * 300
     old, new = text_of(f"<p>{start}cats</p>"), text_of(f"<p>{start}dogs</p>")
 
-    lines = unified_diff(old, new).splitlines()[3:]
-
-    assert [(line[0], line[-4:]) for line in lines] == [("-", "cats"), ("+", "dogs")]
+    assert [(line[0], line[-4:]) for line in unified_diff(old, new).splitlines()[3:]] == [("-", "cats"), ("+", "dogs")]
 
 
 @pytest.mark.parametrize(("passages", "chars"), [(100_000, 5), (30, 100_000)])

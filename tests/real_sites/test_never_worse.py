@@ -13,7 +13,7 @@ from scrapy_dedup.core.render import render
 from scrapy_dedup.service.site_cleaning import How, cut_page
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.settings import Settings
-from tests.core.learned_sites import parsed
+from tests.core.builders import parsed
 from tests.real_sites.conftest import Pages
 from tests.real_sites.fetching import SITES, RealSite
 

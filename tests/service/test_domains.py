@@ -12,7 +12,7 @@ from scrapy_dedup.service.answers.domains import domain_answer
 from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
 from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_rows, write_domains
-from scrapy_dedup.service.domain_twins import Twins, find_twins, settle_twins
+from scrapy_dedup.service.domain_twins import Twins, settle_twins
 from scrapy_dedup.service.domains import (
     DomainChoice,
     DomainNameError,
@@ -63,22 +63,11 @@ def settle(project: ProjectStore, *, least: int = 3) -> Twins:
 
 def test_a_domain_is_registered_once_however_it_is_spelt(service: DomainService) -> None:
     first = service.register_domain("https://Bücher.example/a", NOON)
-    again = service.register_domain("XN--BCHER-KVA.EXAMPLE.", LATER)
 
-    assert first == again
+    assert first == service.register_domain("XN--BCHER-KVA.EXAMPLE.", LATER)
     assert service.domain_exists("bücher.example")
     assert not service.domain_exists("not a domain")
     assert service.find_by_domain_name("other.example") is None
-
-
-def test_a_session_is_noted_with_the_domains_that_it_discovered(service: DomainService) -> None:
-    session = uuid4()
-
-    found = service.register_domains(["a.example", "b.example", "a.example"], NOON, session_id=session)
-
-    assert names(found) == ["a.example", "b.example"]
-    assert {each.discovery_session_id for each in found} == {session}
-    assert service.register_domain("a.example", LATER, session_id=uuid4()).discovery_session_id == session
 
 
 def test_the_scope_of_the_settings_says_what_one_domain_is(store: Store, project: ProjectStore) -> None:
@@ -87,13 +76,6 @@ def test_the_scope_of_the_settings_says_what_one_domain_is(store: Store, project
     found = service.register_domains(["grants.example.org", "www.example.org", "example.org"], NOON)
 
     assert names(found) == ["example.org"]
-
-
-def test_one_wrong_name_changes_nothing(service: DomainService) -> None:
-    with pytest.raises(DomainNameError, match="'not a domain' is no domain"):
-        service.blacklist_domains(["a.example", "not a domain"], NOON, by=None, reason=None)
-
-    assert service.counts().total == 0
 
 
 def test_a_domain_is_blacklisted_and_is_afterwards_what_it_was(service: DomainService) -> None:
@@ -140,15 +122,6 @@ def test_the_best_confidence_makes_the_status_and_never_falls(service: DomainSer
     assert (second.status, second.best_confidence_score) == ("PROCESSED_HIGH_QUALITY", 0.9)
     assert (second.high_quality_candidate_count, second.low_quality_candidate_count) == (0, 1)
     assert (nothing.status, nothing.last_processed_at) == ("DISCOVERED", NOON)
-
-
-def test_domains_of_high_quality_have_so_many_good_candidates(service: DomainService) -> None:
-    for name, high in (("a.example", 1), ("b.example", 3)):
-        service.register_domain(name, NOON)
-        service.update_candidate_counts(name, NOON, high=high, low=0, confidence=0.7)
-
-    assert names(service.get_high_quality_domains()) == ["a.example", "b.example"]
-    assert names(service.get_high_quality_domains(2)) == ["b.example"]
 
 
 def test_a_status_can_be_set(service: DomainService) -> None:
@@ -254,20 +227,6 @@ def test_a_joined_pair_shares_what_is_decided(project: ProjectStore, service: Do
     assert service.get_blacklisted_domains(NOON) == []
 
 
-def test_a_blacklist_of_one_holds_for_both_once_they_are_one(project: ProjectStore, service: DomainService) -> None:
-    service.blacklist_domain(WWW, NOON, by="ann", reason="spam")
-    service.register_domain(BARE, NOON)
-    put(project, BARE, {"1": "a"})
-    put(project, WWW, {"1": "a"})
-
-    settle(project, least=1)
-
-    assert [(each.domain_name, each.blacklisted_by) for each in service.get_blacklisted_domains(NOON)] == [
-        (BARE, "ann"),
-        (WWW, "ann"),
-    ]
-
-
 def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, service: DomainService) -> None:
     service.register_domains([BARE, WWW], NOON)
     put(project, BARE, {"1": "a"})
@@ -282,17 +241,6 @@ def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, serv
     domain = service.find_by_domain_name(WWW)
     assert domain is not None
     assert (domain.domain_name, domain.joined_to, domain.pages_unlike) == (WWW, None, 2)
-
-
-def test_a_look_at_twins_changes_nothing(project: ProjectStore, service: DomainService) -> None:
-    service.register_domains([BARE, WWW, "alone.example"], NOON)
-    put(project, BARE, {"1": "a"})
-    put(project, WWW, {"1": "a"})
-
-    (found,) = find_twins(project, [WWW, "alone.example"], Settings(domain_join_pages=1))
-
-    assert found.is_joined
-    assert service.counts().joined == 0
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
@@ -357,18 +305,6 @@ def test_a_line_that_is_no_domain_is_told_and_passed_over(line: str, reason: str
     assert bad.where == "file, line 2"
     assert reason in bad.reason
     assert [row.name for row in (first, last) if isinstance(row, DomainRow)] == ["first.example", "last.example"]
-
-
-def test_columns_of_a_table_may_stand_in_any_order_and_be_few() -> None:
-    lines = ["Status,unknown,Domain\n", "blacklisted,x,a.example\n", "\n", ",,b.example,more\n", "x,,c.example\n"]
-
-    found = list(read_rows(lines, "file"))
-
-    assert found == [
-        DomainRow("file, line 2", "a.example", {"status": "BLACKLISTED"}),
-        DomainRow("file, line 4", "b.example", {}),
-        BadRow("file, line 5", "status is 'x'"),
-    ]
 
 
 def test_an_import_changes_only_what_the_file_has(project: ProjectStore, service: DomainService) -> None:

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,7 +67,3 @@ def test_damaged_bytes_are_an_error_that_says_so(damaged: bytes) -> None:
 def test_a_packed_text_that_is_not_json_is_an_error() -> None:
     with pytest.raises(DamagedError, match="not JSON"):
         unpack_json(Packer().text("{"))
-
-
-def test_json_is_compact() -> None:
-    assert len(Packer().json({"a": [1, 2]})) <= len(Packer().text(json.dumps({"a": [1, 2]})))

@@ -46,18 +46,6 @@ def settle(project: ProjectStore, *names: str) -> set[str]:
 
 
 class TestConfidences:
-    def test_first_item_registers_its_domain(self, project: ProjectStore) -> None:
-        project.write([a_confidence(0.7)])
-
-        found = registered(project)
-        assert (found.status, found.best_confidence_score, found.mean_confidence_score) == ("DISCOVERED", 0.7, 0.7)
-        assert (found.high_quality_candidate_count, found.low_quality_candidate_count) == (1, 0)
-
-    def test_nothing_happens_without_any(self, project: ProjectStore) -> None:
-        project.write([a_document()])
-
-        assert project.registered_domains([DOMAIN]) == {}
-
     @given(batches=st.lists(st.lists(SCORES, max_size=4), max_size=4))
     def test_counts_best_and_mean_are_those_of_all_items_however_they_were_written(
         self, lasting: Store, batches: list[list[float]]
@@ -129,19 +117,6 @@ class TestSettling:
         assert settle(project) == set()
         assert registered(project) == first
 
-    def test_text_that_grew_is_no_boilerplate(self, project: ProjectStore) -> None:
-        project.write([a_document(1, chars_in=10, chars_out=12)])
-        settle(project)
-
-        assert registered(project).boilerplate_share == 0.0
-
-    def test_domain_that_only_failed_is_registered_with_its_errors(self, project: ProjectStore) -> None:
-        project.write([a_crawled_url(1, status="failed", http_status=None)])
-        settle(project)
-
-        found = registered(project)
-        assert (found.pages, found.errors, found.last_crawled_at) == (0, 1, None)
-
     @pytest.mark.parametrize(
         ("scores", "status"),
         [
@@ -179,13 +154,6 @@ class TestSettling:
 
         assert [registered(project, name).status for name in (bare, DOMAIN)] == ["PROCESSED_HIGH_QUALITY"] * 2
         assert [registered(project, name).pages for name in (bare, DOMAIN)] == [0, 1]
-
-    def test_thousands_of_domains_are_settled_at_once(self, project: ProjectStore) -> None:
-        names = [f"{number}.example.com" for number in range(1_200)]
-        project.write([a_document(name, domain=name) for name in names])
-
-        assert len(settle(project, *names)) == 1_200
-        assert registered(project, names[-1]).pages == 1
 
 
 class TestAsking:
@@ -236,18 +204,6 @@ class TestAsking:
 
 
 class TestRunUnderWay:
-    def test_it_says_how_it_stands(self, project: ProjectStore) -> None:
-        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
-        project.report_run(run.id, {"pages": 3}, a_time(1))
-
-        (found,) = project.last_runs()
-        assert (found.status, found.stats, found.seen_at, found.finished_at) == (
-            "running",
-            {"pages": 3},
-            a_time(1),
-            None,
-        )
-
     def test_report_that_comes_late_changes_nothing(self, project: ProjectStore) -> None:
         run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.end_run(run.id, status="finished", reason="finished", stats={"pages": 4}, finished_at=a_time(1))

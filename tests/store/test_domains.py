@@ -2,22 +2,20 @@
 
 import base64
 import json
-import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
+from sqlalchemy import select
 
-from scrapy_dedup.core.domain_states import DomainStatus, Standing
+from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.store import candidates, domain_lists, domains
 from scrapy_dedup.store.candidates import NewCandidate
 from scrapy_dedup.store.domain_lists import SORTS, CursorError, DomainChoice, DomainSort
-from scrapy_dedup.store.domain_models import Candidate, DiscoverySession, Domain
+from scrapy_dedup.store.domain_models import DiscoverySession
 from scrapy_dedup.store.domains import Pair
-from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
@@ -70,15 +68,6 @@ def test_a_name_is_registered_once(project: ProjectStore) -> None:
 
     row = find(project, "example.org")["example.org"]
     assert (row.status, row.pages, row.best_confidence_score, row.discovered_at) == ("DISCOVERED", 0, None, NOON)
-
-
-def test_projects_have_domains_of_their_own(lasting: Store, project: ProjectStore) -> None:
-    register(project, "example.org")
-
-    other = lasting.project("other")
-
-    assert find(other, "example.org") == {}
-    assert register(other, "example.org") == {"example.org"}
 
 
 def test_more_names_than_one_statement_takes(project: ProjectStore) -> None:
@@ -137,12 +126,6 @@ def test_patterns_stand_for_names(project: ProjectStore, patterns: list[str], na
         found = domains.matching(connection, project.id, patterns)
 
     assert [each.domain_name for each in found] == names
-
-
-def test_a_pattern_of_a_list_that_is_too_long_fits_nothing(project: ProjectStore) -> None:
-    register(project, *NAMES)
-
-    assert listed(project, DomainChoice(pattern="*" * 400)).total == 0
 
 
 def test_a_pattern_of_a_list_is_a_part_of_names(project: ProjectStore) -> None:
@@ -250,23 +233,6 @@ def test_counts_are_those_of_statuses_and_twins(project: ProjectStore) -> None:
     assert (counts.twins, counts.joined, counts.twin_share) == (2, 1, 0.5)
 
 
-def test_nothing_has_no_share_of_twins(project: ProjectStore) -> None:
-    with project.transaction() as connection:
-        assert domain_lists.count_domains(connection, project.id).twin_share == 0.0
-
-
-def test_a_standing_comes_back_as_it_was_written(project: ProjectStore) -> None:
-    register(project, "example.org")
-    row = find(project, "example.org")["example.org"]
-    standing = Standing(DomainStatus.BLACKLISTED, DomainStatus.DISCOVERED, NOON, "ann", "why", a_time(5))
-
-    with project.transaction(write=True) as connection:
-        domains.set_standings(connection, [row], [standing], a_time(1))
-
-    changed = find(project, "example.org")["example.org"]
-    assert (changed.standing, changed.updated_at) == (standing, a_time(1))
-
-
 @pytest.mark.parametrize(
     ("at", "names"),
     [
@@ -314,23 +280,3 @@ def test_a_session_of_the_same_name_goes_on_and_its_counts_add_up(project: Proje
         row = connection.scalars(select(DiscoverySession.counts).where(DiscoverySession.session_id == session)).one()
 
     assert row == {"known": 1, "new": 5}
-
-
-def test_domains_and_candidates_go_with_their_project(lasting: Store, project: ProjectStore) -> None:
-    register(project, "example.org")
-    with project.transaction(write=True) as connection:
-        session = candidates.begin_session(connection, project.id, "spring", NOON)
-        candidates.add(
-            connection, project.id, session, [NewCandidate("https://example.org/", "e", "example.org")], NOON
-        )
-
-    with lasting.session() as opened:
-        ProjectRepository(opened).delete(project.id)
-        for model in (Domain, Candidate, DiscoverySession):
-            left = select(func.count()).select_from(model).where(model.project_id == project.id)
-            assert opened.scalar(left) == 0
-
-
-def test_an_id_that_is_not_there_is_none(project: ProjectStore) -> None:
-    with project.transaction() as connection:
-        assert domains.find_by_id(connection, project.id, uuid.uuid4()) is None
