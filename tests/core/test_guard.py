@@ -15,6 +15,7 @@ from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.survey import survey
 from tests.core.html_soup import anything
+from tests.tables import table
 
 PROJECT = Path(__file__).parents[2]
 # Two seconds are promised. Measured: 1.5 at most; three times that, so that a busy machine does not fail.
@@ -210,34 +211,7 @@ def depth_of(html: str) -> int:
 
 
 class TestSurvey:
-    @pytest.mark.parametrize(
-        ("html", "depth"),
-        [
-            ("<div><p>a</p><p>b</p></div>", 2),
-            ("<ul><li>a<li>b<li>c</ul>", 2),
-            ("<p>a<p>b<div>c</div>", 1),
-            ("<dl><dt>a<dd>b<dt>c</dl>", 2),
-            ("<table><tr><td>a<td>b<tr><td>c</table>" * 2, 3),
-            ("<table><thead><tr><th>a<tbody><tr><td>b</table>", 4),
-            ("<select><option>a<option>b</select><div></div>", 2),
-            ("<div><span>a</div><div><b>b</div>", 2),
-            ("<ruby>a<rt>b</ruby><i></i>", 2),
-            ("<br><img><input>", 0),
-            ("<svg><path/><g><path/></g></svg>", 2),
-            ("<svg><title>a</title><path/><path/></svg>", 1),
-            ("<svg><![CDATA[a]]><path/></svg>", 1),
-            ("<![CDATA[<b>]]>", 0),
-            ("<![CDATA[", 0),
-            ("<script>'<div><div>'</script><p>", 1),
-            ("<textarea><div></textarea ><title><b></title>", 0),
-            ("<script>never closed <div>", 0),
-            ("<plaintext></plaintext><b>", 0),
-            ("<!-- <b> --><!doctype html><?x <b>?></ <b>><b>", 1),
-            ("<div a='>' b=\">\" c=>d>", 1),
-            ("<math><mi/></math>", 2),
-            ("</p></div>", 0),
-        ],
-    )
+    @table("pages/depths")
     def test_depth_of_usual_markup_is_exact(self, html: str, depth: int) -> None:
         assert survey(html).depth == depth
 

@@ -11,6 +11,7 @@ from scrapy_dedup.core.language import Detect, LanguagePolicy, LanguageReason, j
 from scrapy_dedup.core.language_codes import primary
 from scrapy_dedup.core.language_detectors import careful, light
 from tests.growth import LINEAR, growth
+from tests.tables import table
 
 DUTCH = "De patiënt mag na de operatie een week lang niet fietsen en moet voldoende rusten."
 ENGLISH = "The patient must not ride a bicycle for a week after the operation and should rest."
@@ -35,26 +36,7 @@ def test_a_foreign_chunk_is_dropped_from_a_page_in_a_wanted_language():
     assert (found[1].language, found[1].reason, found[1].mixed) == ("fr", LanguageReason.OTHER, False)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        pytest.param("Opening hours", "short", id="label"),
-        pytest.param(
-            "https://example.org/the/patient/must/not/ride/a/bicycle see www.example.org/for/more",
-            "short",
-            id="addresses",
-        ),
-        pytest.param(
-            "[x](/the/patient/must/not/ride/a/bicycle/for/a/week) 12345 67890 a_b_c_d_e_f_g_h", "short", id="targets"
-        ),
-        pytest.param("`the patient must not ride a bicycle` **12** me@example.org", "short", id="code"),
-        pytest.param("这是一个用中文写的完整句子没有别的文字。", "other", id="chinese-is-dense"),
-        pytest.param("中文。", "short", id="short-chinese"),
-        pytest.param(f"{DUTCH} {DUTCH}", "wanted", id="wanted"),
-        pytest.param(f"{ENGLISH} {ENGLISH} {ENGLISH} {ENGLISH} {ENGLISH} {ENGLISH} {DUTCH}", "mixed", id="mixed"),
-        pytest.param("Qzx wvk pqr zzt xkcd qwv bnm lkj hgf dsa poi uyt rew", "unsure", id="no-language"),
-    ],
-)
+@table("text/languages")
 def test_reason_of_one_chunk(text: str, reason: str):
     assert reasons([text]) == [reason]
 

@@ -17,6 +17,7 @@ from scrapy_dedup.core.neardup import (
     sketch_of,
     words,
 )
+from tests.tables import table
 
 SCOPE = b"project www.example.com en"
 TEXT = " ".join(f"word{number}" for number in range(200))
@@ -39,26 +40,7 @@ def edited(text: str, changes: int) -> str:
 
 
 class TestWords:
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            pytest.param("", [], id="empty"),
-            pytest.param(" \n\t -- *** ## |", [], id="marks-only"),
-            pytest.param("The **Quick** fox, the [quick] fox!", "the quick fox the quick fox".split(), id="marks"),
-            pytest.param("Price 12.50", ["price", "12", "50"], id="numbers-are-words"),
-            pytest.param("CAFÉ cafe\u0301", ["café", "café"], id="composed-or-not"),
-            pytest.param("Straße İstanbul", ["straße", "i̇stanbul"], id="lower-case"),
-            pytest.param("हिन्दी भाषा", ["हिन्दी", "भाषा"], id="indic-marks-belong-to-words"),
-            pytest.param("日本語です", list("日本語です"), id="japanese"),
-            pytest.param("カタカナ", list("カタカナ"), id="katakana"),
-            pytest.param("ภาษานี้", ["ภ", "า", "ษ", "า", "นี้"], id="thai-with-marks"),
-            pytest.param("한국어 문서", ["한국어", "문서"], id="korean-has-spaces"),
-            pytest.param("Python 3入門 2026年", ["python", "3", "入", "門", "2026", "年"], id="mixed"),
-            pytest.param("\U00020000x\U00020001", ["\U00020000", "x", "\U00020001"], id="beyond-16-bits"),
-            pytest.param("a\x00b \ud800 c", ["a", "b", "c"], id="nul-and-lone-surrogate"),
-            pytest.param("привет, мир", ["привет", "мир"], id="cyrillic"),
-        ],
-    )
+    @table("text/words")
     def test_words_are_what_letters_spell(self, text: str, expected: list[str]) -> None:
         assert words(text) == expected
 

@@ -14,6 +14,7 @@ from scrapy_dedup.core.passages import (
 )
 from scrapy_dedup.core.repeats import PageCounts, RepeatPolicy
 from tests.core.builders import parsed
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -46,22 +47,7 @@ def test_mask_takes_numbers_and_names_of_days_and_months(text: str, masked: str)
     assert mask(text) == masked
 
 
-@pytest.mark.parametrize(
-    ("text", "churns"),
-    [
-        ("© 2024 Us", True),
-        ("12 comments", True),
-        ("Last generated: Mon 11 Aug 2025 10:20:15", True),
-        ("2025-08-11 10:20:15", True),
-        ("No number", False),
-        ("€ 9.99", False),
-        ("9.99 EUR", False),
-        ("$5", False),
-        ("Call +49 30 1234567", False),
-        ("0301234567", False),
-        ("1 " + "word " * 100, False),
-    ],
-)
+@table("text/churn")
 def test_numbers_that_somebody_pays_or_dials_never_churn(text: str, *, churns: bool) -> None:
     assert may_churn(text) is churns
 

@@ -6,6 +6,7 @@ from scrapy_dedup.core.pdf_blocks import BlockKind, PdfBlock, blocks_of
 from scrapy_dedup.core.pdf_hyphens import Hyphens
 from scrapy_dedup.core.pdf_lines import Line
 from tests.pdf_files import a_line, stacked
+from tests.tables import table
 
 FULL = 200.0
 
@@ -139,26 +140,7 @@ def test_other_blocks_end_with_their_page(first: list[Line], second: list[Line])
     assert len(blocks(first, second)) == 2
 
 
-@pytest.mark.parametrize(
-    ("lines", "text"),
-    [
-        pytest.param(["infor-", "mation"], "information", id="cut"),
-        pytest.param(
-            ["well-known. A well-", "known thing"], "well-known. A well-known thing", id="written-so-elsewhere"
-        ),
-        pytest.param(["part-time-", "work"], "part-time-work", id="long-compound"),
-        pytest.param(["e-", "mail"], "e-mail", id="one-letter"),
-        pytest.param(["February-", "March"], "February-March", id="name"),
-        pytest.param(["1990-", "1995"], "1990-1995", id="numbers"),
-        pytest.param(["infor\u00ad", "mation"], "information", id="soft"),
-        pytest.param(["a dash -", "here"], "a dash - here", id="dash"),
-        pytest.param(["first-", "2nd"], "first-2nd", id="digit"),
-        pytest.param(["pre-", "(and post-)"], "pre- (and post-)", id="bracket"),
-        pytest.param(["漢字", "仮名"], "漢字仮名", id="unspaced"),
-        pytest.param(["end\u00ad"], "end", id="soft-at-the-end"),
-        pytest.param([], "", id="nothing"),
-    ],
-)
+@table("text/hyphens")
 def test_hyphens_at_the_end_of_lines(lines: list[str], text: str):
     assert Hyphens(lines).join(lines) == text
 
