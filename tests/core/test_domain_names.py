@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.domain_names import MOST_CHARS, bare_name, domain_name, is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.urls import DomainScope, extract_domain
+from tests.tables import table
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "domains" / "names.json").read_text(encoding="utf-8"))
 NAMES = st.from_regex(r"(www\.){0,2}[a-z0-9]{1,3}(\.(example|org|co\.uk|github\.io|test|42)){0,2}", fullmatch=True)
@@ -88,9 +89,6 @@ def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
     assert name_pattern(typed) == pattern
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("*.org", True), ("a?.org", True), ("[::1]:8000", False), ("https://a.org/?q=*", False), ("", False)],
-)
+@table("urls/name_patterns")
 def test_star_and_question_mark_make_a_pattern(text: str, expected: bool) -> None:  # noqa: FBT001
     assert is_pattern(text) is expected

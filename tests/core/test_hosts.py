@@ -3,6 +3,7 @@
 import pytest
 
 from scrapy_dedup.core.hosts import hosts_of, is_loopback
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -32,19 +33,6 @@ def test_loopback_is_known(host: str, wanted: bool):  # noqa: FBT001
     assert is_loopback(host) is wanted
 
 
-@pytest.mark.parametrize(
-    ("origin", "wanted"),
-    [
-        ("http://127.0.0.1:9", True),
-        ("HTTPS://A.example", True),
-        ("http://127.0.0.1:10", False),
-        ("http://127.0.0.1:9/", False),
-        ("http://127.0.0.1:9@evil.example", False),
-        ("file://127.0.0.1:9", False),
-        ("null", False),
-        ("", False),
-        ("http://[", False),
-    ],
-)
+@table("addresses/origins")
 def test_pages_are_those_of_the_names(origin: str, wanted: bool):  # noqa: FBT001
     assert hosts_of("127.0.0.1", 9, ["A.example"]).sends(origin) is wanted

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, UnkeepableReason, decode, encode
+from tests.tables import table
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ODD = timezone(timedelta(hours=5, minutes=45, seconds=1, microseconds=7))
@@ -178,31 +179,7 @@ def test_deepest_value_that_is_kept_comes_back(wrap: Any) -> None:
     assert there_and_back(value) == value
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [
-        {"$": "tuple"},
-        {"$": "tuple", "v": 1},
-        {"$": "nonsense", "v": 1},
-        {"$": ["tuple"], "v": []},
-        {"$": "uuid", "v": 5},
-        {"$": "uuid", "v": "x"},
-        {"$": "bytes", "v": "*"},
-        {"$": "str", "v": "/w=="},
-        {"$": "int", "v": 5},
-        {"$": "decimal", "v": "1,5"},
-        {"$": "datetime", "v": ["2025-01-01T00:00:00", 0, "../../etc/passwd"]},
-        {"$": "datetime", "v": ["2025-01-01T00:00:00", 0, "Nowhere/Land"]},
-        {"$": "datetime", "v": ["2025-01-01T00:00:00", 2, None]},
-        {"$": "time", "v": ["25:00", 0, None]},
-        {"$": "date", "v": "2025-02-30"},
-        {"$": "timedelta", "v": [10**12, 0, 0]},
-        {"$": "dict", "v": [[[1], 2]]},
-        {"$": "set", "v": [{}]},
-        {"$": "set", "v": 5},
-    ],
-    ids=json.dumps,
-)
+@table("values/damaged")
 def test_damaged_value_is_named(kept: Any) -> None:
     with pytest.raises(DamagedValueError, match="damaged; the page has to be extracted again"):
         decode(kept)

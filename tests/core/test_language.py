@@ -116,22 +116,7 @@ def test_hostile_chunks_take_no_time(unit: str):
     assert judge < LINEAR
 
 
-@pytest.mark.parametrize(
-    ("tag", "code"),
-    [
-        ("nl-BE", "nl"),
-        ("NL", "nl"),
-        (" de_DE.UTF-8 ", "de"),
-        ("iw", "he"),
-        ("nob", "nb"),
-        ("xx", None),
-        ("", None),
-        (None, None),
-        ("english", None),
-        ("en" * 1_000_000, None),
-        ("{{ lang }}", None),
-    ],
-)
+@table("text/lang_attributes")
 def test_lang_attribute(tag: str | None, code: str | None):
     assert primary(tag) == code
 

@@ -18,6 +18,7 @@ from scrapy_dedup.core.layouts import (
 )
 from tests.core.builders import parsed
 from tests.core.html_soup import pages
+from tests.tables import table
 
 
 def skeleton(html: str) -> Skeleton:
@@ -44,20 +45,7 @@ def test_skeleton_holds_containers_down_to_prose() -> None:
     assert found.classes == {"single"}
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        pytest.param(ARTICLE.format("a", "b"), ARTICLE.format("c", "d" * 99), id="texts"),
-        pytest.param("<div><p>x</p></div>", "<div><p>x</p><p>y</p><div></div></div>", id="what-stands-beside-prose"),
-        pytest.param("<div id=a></div>", "<div id=b></div>", id="ids"),
-        pytest.param("<div class='a b'></div>", "<div class='b a a'></div>", id="order-of-classes"),
-        pytest.param("<div class=post-1></div>", "<div class=post-2></div>", id="numbers-of-posts"),
-        pytest.param("<nav></nav><div></div>", "<div></div><nav></nav>", id="order"),
-        pytest.param("<div class=a></div>", "<div class=a></div><div class=a></div>", id="repeats"),
-        pytest.param("<div>" * 7 + "<nav>", "<div>" * 7 + "<form>", id="what-is-deeper-than-six"),
-        pytest.param("<ul><li><div></div></ul>", "<ul><li></ul>", id="what-stands-in-lists"),
-    ],
-)
+@table("pages/one_layout")
 def test_what_changes_from_page_to_page_changes_no_signature(one: str, other: str) -> None:
     assert skeleton(one) == skeleton(other)
 

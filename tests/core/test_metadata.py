@@ -1,7 +1,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,19 +115,7 @@ def test_day_is_read_as_people_write_it(text: str, day: str | None) -> None:
     assert written_day(text) == day
 
 
-@pytest.mark.parametrize(
-    ("value", "day"),
-    [
-        pytest.param("20240506", "2024-05-06", id="basic"),
-        pytest.param("2024-05-06T07:08:09Z", "2024-05-06T07:08:09+00:00", id="time"),
-        pytest.param("2024-05-06T99:08:09", "2024-05-06", id="wrong-time"),
-        pytest.param("2024-13-06", None, id="wrong-month"),
-        pytest.param("May 6, 2024", "2024-05-06", id="written"),
-        pytest.param(None, None, id="none"),
-        pytest.param("2" * 200, None, id="long"),
-        pytest.param("1024-05-06", None, id="early"),
-    ],
-)
+@table("metadata/declared_days")
 def test_declared_day_keeps_its_time(value: object, day: str | None) -> None:
     assert declared_day(value) == day
 

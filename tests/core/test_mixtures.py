@@ -1,8 +1,8 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.mixtures import Mixtures
+from tests.tables import table
 
 SITE = "http://a.example"
 
@@ -14,19 +14,7 @@ def met(*paths: str) -> Mixtures:
     return mixtures
 
 
-@pytest.mark.parametrize(
-    ("path", "is_mixed"),
-    [
-        pytest.param("/shop/red/wood/", True, id="filter-on-a-filter"),
-        pytest.param("/shop/red/", False, id="one-filter"),
-        pytest.param("/shop/red/glass/", False, id="step-that-nobody-had"),
-        pytest.param("/tag/x+y/", True, id="tags-together"),
-        pytest.param("/tag/x/", False, id="one-tag"),
-        pytest.param("/docs/v2/open", False, id="known-steps-in-their-places"),
-        pytest.param("/shop/", False, id="section"),
-        pytest.param("/2026/11/22", False, id="numbers"),
-    ],
-)
+@table("urls/mixtures")
 def test_path_is_mixed_where_its_steps_stand_elsewhere_too(path: str, *, is_mixed: bool) -> None:
     mixtures = met("/shop/red/", "/shop/wood/", "/tag/x/", "/tag/y/", "/docs/v1/open", "/docs/v2/close", "/2026/22/11")
 

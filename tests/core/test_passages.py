@@ -17,18 +17,7 @@ from tests.core.builders import parsed
 from tests.tables import table
 
 
-@pytest.mark.parametrize(
-    ("title", "parts"),
-    [
-        (None, []),
-        ("", []),
-        ("Cats", ["Cats"]),
-        ("Cats | Site", ["Cats", "Site"]),
-        ("Cats —  Site 2.0\n docs", ["Cats", "Site 2.0 docs"]),
-        ("Cats - All about: them · Site", ["Cats", "All about: them", "Site"]),
-        ("Self-made", ["Self-made"]),
-    ],
-)
+@table("text/title_parts")
 def test_title_has_parts(title: str | None, parts: list[str]) -> None:
     assert title_parts(title) == parts
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict
 from tests.core.builders import parsed
 from tests.core.learned_sites import article, learned, site, words
+from tests.tables import table
 
 MAIN = "body>div#wrap>div.main"
 
@@ -77,17 +78,7 @@ def test_what_is_no_content_is_dropped_within_the_main_column(
     assert found.paths[f"{MAIN}>p"].keep
 
 
-@pytest.mark.parametrize(
-    ("within", "path"),
-    [
-        pytest.param("<h2>Parameters</h2>", "h2", id="heading"),
-        pytest.param("<dl><dt>Price</dt><dd>{}</dd></dl>", "dl>dt", id="term"),
-        pytest.param("<table><tr><th>Name</th><td>{}</td></tr></table>", "table>tbody>tr>th", id="table-head"),
-        pytest.param("<div class=related>{}</div>", "div.related", id="name-without-evidence"),
-        pytest.param("<div class=author-comment>{}</div>", "div.author-comment", id="comment-on-something"),
-        pytest.param("<div><h3><a href=/q>{}</a></h3></div><p>x {} z</p>", "div>h3", id="linked-heading"),
-    ],
-)
+@table("pages/kept")
 def test_content_that_looks_like_boilerplate_stays(within: str, path: str) -> None:
     def make(number: int) -> str:
         return article(number, within=within.replace("{}", words(4, (number, within))))

@@ -17,6 +17,7 @@ from scrapy_dedup.core.patterns import (
 )
 from scrapy_dedup.core.patterns_spans import Span, covers_all, cut_out, without_overlaps
 from tests.growth import LINEAR, growth
+from tests.tables import table
 
 READABLE = r"Moeilijk leesbaar\??\s*(\[.*?leesbaarheid.*?\](\(.*?\))?\s*)?"
 LOOK_AHEAD = r"-?\s*ZOL-artsen\s+Overzicht\s+ZOL-artsen.*?(?=\n\n|\Z)"
@@ -185,18 +186,6 @@ class TestSpans:
 
 
 class TestDialect:
-    @pytest.mark.parametrize(
-        ("source", "text"),
-        [
-            (r"a\sb", "a\xa0b"),
-            (r"^\w+$", "patiënt"),
-            (r"[\w-]+\Z", "é-1"),
-            (r"\d\D\S\W", "٣a! "),
-            (r"[\s\S]\u00e9", "\né"),
-            (r"[]\d]\]", "]]"),
-            (r"[^\D]", "7"),
-            (r"\U000000e9", "é"),
-        ],
-    )
+    @table("text/dialect")
     def test_classes_know_all_scripts_as_in_python(self, source: str, text: str) -> None:
         assert compile_expression(source).program.search(text.encode()) is not None

@@ -7,6 +7,7 @@ from scrapy_dedup.core.patterns import compile_expressions
 from scrapy_dedup.core.patterns_blocks import Shortened, place, shorten
 from scrapy_dedup.core.render import render
 from tests.core.builders import parsed
+from tests.tables import table
 
 
 def a_page(body: str) -> Page:
@@ -58,16 +59,7 @@ class TestCuts:
         assert [(one.block, one.text) for one in found.cuts] == [(1, "Hard to read? Help")]
         assert found.blocks[0] is page.blocks[0]
 
-    @pytest.mark.parametrize(
-        ("body", "pattern", "text", "html"),
-        [
-            ("<p>one two three", "two ", "one three", "<p>one three</p>"),
-            ("<p>one <b>two</b> three", r"\*\*two\*\* ", "one three", "<p>one three</p>"),
-            ("<p>a &lt; b &amp; c", r"b . c", "a <", "<p>a &lt;</p>"),
-            ("<pre>one\n  two\nthree</pre>", "  two\n", "one\n  \nthree", "<pre>one\n  \nthree</pre>"),
-            ("<p><a href=/x>link text</a> rest", "link ", "text rest", '<p><a href="/x">text</a> rest</p>'),
-        ],
-    )
+    @table("text/cuts")
     def test_a_block_loses_what_is_covered(self, body: str, pattern: str, text: str, html: str) -> None:
         page, found = cut(body, pattern)
 

@@ -24,6 +24,7 @@ from scrapy_dedup.core.pdf_json import PdfFormError, from_json, to_json
 from scrapy_dedup.core.pdf_lines import clean_page, clean_text
 from tests.growth import LINEAR, growth
 from tests.pdf_files import a_line, a_page, stacked
+from tests.tables import table
 
 PROSE = ["Some words of a text that goes", "on for a while, as texts do."]
 MADE = PdfText(
@@ -92,36 +93,12 @@ def test_title_is_declared_or_the_largest_heading_of_the_first_page(facts: dict[
     assert read(a_page(*lines), facts=facts).title == title
 
 
-@pytest.mark.parametrize(
-    ("written", "date"),
-    [
-        ("D:20230411120000+02'00'", "2023-04-11T12:00:00+02:00"),
-        ("D:20230411120000-05'30", "2023-04-11T12:00:00-05:30"),
-        ("20230411120000Z", "2023-04-11T12:00:00+00:00"),
-        ("D:2023", "2023-01-01T00:00:00"),
-        ("D:20231341", None),
-        ("D:20230411120000+99'00'", None),
-        ("yesterday", None),
-        ("", None),
-    ],
-)
+@table("metadata/pdf_dates")
 def test_date_is_told_in_iso_8601(written: str, date: str | None):
     assert read(a_page(), facts={"CreationDate": written}).date == date
 
 
-@pytest.mark.parametrize(
-    ("text", "clean"),
-    [
-        ("infor\ufffe", "infor-"),
-        ("infor\x02", "infor-"),
-        ("infor\u00ad", "infor\u00ad"),
-        ("in\u00adfor", "infor"),
-        ("e\ufb03cient \ufb02ow", "efficient flow"),
-        (" a\x00b \ud800 c\u200b ", "ab c"),
-        ("\x01", ""),
-        ("", ""),
-    ],
-)
+@table("text/pdf_lines")
 def test_text_of_a_line_is_made_clean(text: str, clean: str):
     assert clean_text(text) == clean
 

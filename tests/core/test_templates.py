@@ -13,6 +13,7 @@ from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article, learned, site, words
 from tests.growth import LINEAR, growth
+from tests.tables import table
 
 MAIN = "body>div#wrap>div.main"
 SITE = site()
@@ -150,17 +151,7 @@ def test_selectors_name_what_is_kept_beside_the_content() -> None:
     assert selectors(template_of(learned(site(make)))).beside == ("body > div",)
 
 
-@pytest.mark.parametrize(
-    ("path", "css"),
-    [
-        pytest.param("body>main>p", "body > main > p", id="tags"),
-        pytest.param("body>div#a>div#b>p.c", "div#b > p.c", id="begins-at-the-last-id"),
-        pytest.param("body>div.col-0.row", 'body > div[class*="col-"].row', id="masked-digits"),
-        pytest.param("body>div.0", "body > div.\\0", id="nothing-but-digits"),
-        pytest.param("body>div.md:flex", "body > div.md\\:flex", id="colon"),
-        pytest.param('body>div.w"0', 'body > div[class*="w\\""]', id="quote"),
-    ],
-)
+@table("pages/selectors")
 def test_path_reads_as_css(path: str, css: str) -> None:
     assert selector(path) == css
 

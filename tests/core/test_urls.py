@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core import urls
 from scrapy_dedup.core.trackers import is_tracker
 from scrapy_dedup.core.urls import UrlRules, extract_domain, normalize_url, page_key, same_site
+from tests.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "urls"
 PROJECT = str(Path(__file__).parents[2])
@@ -51,17 +52,7 @@ def test_url_has_its_domain(case: Case) -> None:
     assert extract_domain(case["url"], "registrable") == case["registrable"], case["why"]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        pytest.param("https://www.example.com/a", "http://shop.example.com/b", True, id="subdomains"),
-        pytest.param("https://example.com/", "https://example.org/", False, id="suffixes"),
-        pytest.param("https://a.github.io/", "https://b.github.io/", False, id="owners-under-a-private-suffix"),
-        pytest.param("http://127.0.0.1:8000/", "http://127.0.0.1:8000/a", True, id="address"),
-        pytest.param("http://127.0.0.1:8000/", "http://127.0.0.1:8001/", False, id="ports-of-an-address"),
-        pytest.param("nothing", "nothing", False, id="no-urls"),
-    ],
-)
+@table("urls/sites")
 def test_site_is_the_registrable_domain(one: str, other: str, *, same: bool) -> None:
     assert same_site(one, other) is same
 

@@ -35,6 +35,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server, postgresql
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
+from tests.tables import table
 
 __all__ = ["postgresql"]
 
@@ -107,9 +108,7 @@ class TestSince:
     def test_a_date_or_an_age_is_an_instant(self, small: ProjectStore, said: str, at: datetime) -> None:
         assert since(small, said, NOON) == Since(at)
 
-    @pytest.mark.parametrize(
-        "said", ["soon", "", "2026-13-01", "7x", "999999w", "0001-01-01T00:00+10:00", "\x1b[2J", "ffffffff-"]
-    )
+    @table("values/no_since")
     def test_anything_else_is_told_with_what_there_is(self, small: ProjectStore, said: str) -> None:
         begin(small, 0)
 

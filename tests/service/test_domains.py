@@ -26,6 +26,7 @@ from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 LATER = NOON + timedelta(days=1)
 BARE, WWW = "example.org", "www.example.org"
@@ -281,21 +282,7 @@ def test_a_list_of_names_is_read_and_what_is_none_is_told() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        pytest.param('{"domain_name": "a.example"', "no JSON", id="cut-off"),
-        pytest.param('{"status": "DISCOVERED"}', "'None' is no domain", id="no-name"),
-        pytest.param('{"domain_name": "a.example", "status": "GOOD"}', "status is 'GOOD'", id="status"),
-        pytest.param('{"domain_name": "a.example", "pages": -1}', "pages is '-1'", id="number"),
-        pytest.param('{"domain_name": "a.example", "pages": true}', "pages is 'True'", id="truth"),
-        pytest.param('{"domain_name": "a.example", "best_confidence_score": 2}', "best_confidence_score", id="score"),
-        pytest.param('{"domain_name": "a.example", "best_confidence_score": NaN}', "best_confidence", id="nan"),
-        pytest.param('{"domain_name": "a.example", "discovered_at": "soon"}', "discovered_at is 'soon'", id="time"),
-        pytest.param('{"domain_name": "a.example", "joined_to": "b.example"}', "no twin of a.example", id="twin"),
-        pytest.param('{"domain_name": "a.example", "blacklist_reason": 3}', "blacklist_reason is '3'", id="text"),
-    ],
-)
+@table("values/no_domains")
 def test_a_line_that_is_no_domain_is_told_and_passed_over(line: str, reason: str) -> None:
     lines = ['{"domain": "first.example"}\n', line + "\n", '{"url": "https://last.example/"}\n']
 
