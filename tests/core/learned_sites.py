@@ -5,7 +5,7 @@ from random import Random
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_verdicts import DEFAULT_POLICY, LearnPolicy, SiteVerdicts, learn
+from scrapy_dedup.core.path_verdicts import SiteVerdicts, learn
 from tests.core.builders import parsed
 
 _LETTERS = "abcdefghijklmnop"
@@ -32,5 +32,5 @@ def site(make: Callable[[int], str] = article, pages: int = 10) -> list[Page]:
     return [parsed(make(number)) for number in range(1, pages + 1)]
 
 
-def learned(pages: Iterable[Page], policy: LearnPolicy = DEFAULT_POLICY) -> SiteVerdicts:
-    return learn([observe(page) for page in pages], policy)
+def learned(pages: Iterable[Page]) -> SiteVerdicts:
+    return learn([observe(page) for page in pages])

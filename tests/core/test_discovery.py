@@ -49,7 +49,7 @@ def test_archive_is_found_by_its_name(link: str) -> None:
     ("path", "is_archive"),
     [("/2023", True), ("/blog/2023/05/", True), ("/site_map", True), ("/2023/05/17", False), ("/archivist", False)],
 )
-def test_archive_is_found_by_its_address(path: str, is_archive: bool) -> None:  # noqa: FBT001 (a table)
+def test_archive_is_found_by_its_address(path: str, *, is_archive: bool) -> None:
     found = read_signposts(f'<nav><a href="{path}">x</a></nav>', URL).archives
 
     assert found == ((f"http://a.example{path}",) if is_archive else ())

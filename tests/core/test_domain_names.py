@@ -90,5 +90,5 @@ def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
 
 
 @table("urls/name_patterns")
-def test_star_and_question_mark_make_a_pattern(text: str, expected: bool) -> None:  # noqa: FBT001
+def test_star_and_question_mark_make_a_pattern(text: str, *, expected: bool) -> None:
     assert is_pattern(text) is expected

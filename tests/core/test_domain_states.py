@@ -71,7 +71,7 @@ def test_who_blacklists_again_says_anew_who_when_and_why() -> None:
     ("hours", "holds"),
     [pytest.param(0, True, id="now"), pytest.param(23.9, True, id="before"), pytest.param(24, False, id="at-its-end")],
 )
-def test_a_blacklist_ends_by_itself(hours: float, holds: bool) -> None:  # noqa: FBT001
+def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
     standing, at = blacklisted(Standing(LOW), ANN), NOON + timedelta(hours=hours)
 
     assert is_blacklisted(standing, at) is holds

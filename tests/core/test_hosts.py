@@ -29,10 +29,10 @@ def test_hosts_are_those_of_the_address_and_those_allowed(
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("[::1]", True), ("localhost", True)]
     + [(host, False) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example", "")],
 )
-def test_loopback_is_known(host: str, wanted: bool):  # noqa: FBT001
+def test_loopback_is_known(host: str, *, wanted: bool):
     assert is_loopback(host) is wanted
 
 
 @table("addresses/origins")
-def test_pages_are_those_of_the_names(origin: str, wanted: bool):  # noqa: FBT001
+def test_pages_are_those_of_the_names(origin: str, *, wanted: bool):
     assert hosts_of("127.0.0.1", 9, ["A.example"]).sends(origin) is wanted

@@ -60,7 +60,7 @@ def test_what_changes_from_page_to_page_changes_no_signature(one: str, other: st
         pytest.param("<p>x</p><div></div>", "<p>x</p>", False, id="body-with-prose-goes-on"),
     ],
 )
-def test_a_design_changes_signatures(one: str, other: str, same_structure: bool) -> None:  # noqa: FBT001
+def test_a_design_changes_signatures(one: str, other: str, *, same_structure: bool) -> None:
     left, right = skeleton(one), skeleton(other)
 
     assert left.l1 != right.l1
@@ -226,9 +226,7 @@ class TestLayoutIndex:
         assert index.to_json()["classes"]["kind"] == 3_009
 
     @given(st.lists(st.tuples(sets, st.frozensets(st.sampled_from("xyz"))), max_size=12))
-    def test_what_it_says_of_a_page_is_one_of_its_layouts(
-        self, made: list[tuple[frozenset[str], frozenset[str]]]
-    ) -> None:
+    def test_what_it_says_of_a_page_is_one_of_its_layouts(self, made: list[tuple[frozenset[str], frozenset[str]]]):
         index = LayoutIndex(most=3)
         for paths, classes in made:
             match = index.add(a_skeleton(" ".join(sorted(paths)), " ".join(sorted(classes))))

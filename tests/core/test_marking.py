@@ -92,11 +92,11 @@ class TestXPath:
 
 
 FLAT = "<p class=a>x</p>" * 4_000
-DEEP = "<div class=a>" * 400 + "<p>x</p>" * 1_000
+DEEP = "<div class=a>" * 400
 
 
 class TestHostile:
-    @pytest.mark.parametrize("html", [FLAT, DEEP], ids=["flat", "deep"])
+    @pytest.mark.parametrize("around", ["", DEEP], ids=["flat", "deep"])
     @pytest.mark.parametrize(
         "selector",
         [
@@ -109,8 +109,8 @@ class TestHostile:
             "//p//q//r",
         ],
     )
-    def test_no_selector_stalls(self, html: str, selector: str) -> None:
-        assert growth(lambda text: mark(text, parsed(text), [selector]), html) < LINEAR
+    def test_no_selector_stalls(self, around: str, selector: str) -> None:
+        assert growth(lambda text: mark(around + text, parsed(around + text), [selector]), FLAT) < LINEAR
 
     def test_what_would_take_too_long_is_told(self) -> None:
         assert mark(FLAT, parsed(FLAT), ["p", "q ~ p ~ p", "//*//*//*"]).too_costly == {1, 2}

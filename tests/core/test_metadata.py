@@ -121,7 +121,7 @@ def test_declared_day_keeps_its_time(value: object, day: str | None) -> None:
 
 
 @table("metadata/bylines")
-def test_byline_gives_a_name_or_nothing(text: str, is_marked: bool, name: str | None) -> None:  # noqa: FBT001
+def test_byline_gives_a_name_or_nothing(text: str, name: str | None, *, is_marked: bool) -> None:
     assert byline_name(text, is_marked=is_marked) == name
 
 

@@ -15,7 +15,7 @@ def seen() -> SeenTexts:
 
 
 @table("text/news")
-def test_page_is_news_when_it_brings_text_that_was_not_met(texts: list[str], news: bool) -> None:  # noqa: FBT001
+def test_page_is_news_when_it_brings_text_that_was_not_met(texts: list[str], *, news: bool) -> None:
     assert seen().is_news(texts) is news
 
 

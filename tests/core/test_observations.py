@@ -22,13 +22,6 @@ def test_each_block_is_seen_with_its_path_size_and_links() -> None:
     assert list(found.link_chars) == [0, 5, 0]
 
 
-def test_one_text_has_one_mark_wherever_it_stands() -> None:
-    found = seen("<p>Same text</p><div>same TEXT</div><div>another</div>")
-
-    assert found.texts[0] == found.texts[1] != found.texts[2]
-    assert found.fingerprints[0] != found.fingerprints[1]
-
-
 def test_usual_page_takes_less_than_two_kilobytes() -> None:
     page = "".join(f"<div class=c{i}><p>Paragraph number {i} of a page</p></div>" for i in range(90))
     found = seen(f"<main>{page}</main>")

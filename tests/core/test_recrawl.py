@@ -165,9 +165,7 @@ def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
         pytest.param(NOON - 5 * DAY, NOON - 3 * DAY, False, id="another-than-then-though-before-the-visit"),
     ],
 )
-def test_sitemap_says_whether_a_page_changed(
-    before: datetime | None, now: datetime | None, *, unchanged: bool | None
-) -> None:
+def test_sitemap_says_whether_a_page_changed(before: datetime | None, now: datetime | None, *, unchanged: bool | None):
     assert says_unchanged(seen(1, lastmod=before), now) is unchanged
 
 
@@ -180,9 +178,7 @@ def test_sitemap_says_whether_a_page_changed(
         pytest.param(True, NOON - DAY, ETAG, id="changed"),
     ],
 )
-def test_dates_of_sitemaps_count_where_they_are_trusted(
-    lastmod: datetime | None, answer: object, *, trusted: bool
-) -> None:
+def test_dates_of_sitemaps_count_where_they_are_trusted(lastmod: datetime | None, answer: object, *, trusted: bool):
     situation = Situation(lastmod=lastmod, trusts_lastmod=trusted)
 
     assert decide(URL, seen(10), NOON, WEEK, situation) == answer

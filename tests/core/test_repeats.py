@@ -37,7 +37,7 @@ class TestSplitIntoBlocks:
         assert split_into_blocks("one\n\ntwo\n \t\n\nthree\nstill three", 1) == ["one", "two", "three\nstill three"]
 
     @pytest.mark.parametrize(("chars", "kept"), [(49, False), (50, True)])
-    def test_filters_short_blocks(self, chars: int, kept: bool):  # noqa: FBT001
+    def test_filters_short_blocks(self, chars: int, *, kept: bool):
         assert split_into_blocks(f"  {'x' * chars}  \n\nshort") == (["x" * chars] if kept else [])
 
     @pytest.mark.parametrize("content", ["", "\n", " \n\n \n\n"])

@@ -68,14 +68,6 @@ def test_small_filter_does_not_become_one_of_many_layers() -> None:
     assert len(layers) == 2
 
 
-def test_filter_takes_many_keys_at_once() -> None:
-    layers = Layers(Exact, 1_000)
-    layers.update([key(1), key(2)])
-
-    assert layers.size == 2
-    assert key(2) in layers
-
-
 def test_key_of_a_hash_is_its_beginning() -> None:
     assert key_of(bytes(range(20)), is_hash=True) == bytes(range(16))
 

@@ -16,7 +16,7 @@ def widths(html: str, kind: str) -> list[float]:
 def test_three_hundred_domains_become_the_largest_and_the_rest() -> None:
     domains = [a_domain(f"d{number}.example", pages=2, chars_in=1000 + number, chars_out=1000) for number in range(300)]
 
-    bars = rows(domains, top=12)
+    bars = rows(domains)
 
     assert [each.name for each in bars][:2] == ["d299.example", "d298.example"]
     assert bars[-1].name == "288 other domains"
@@ -26,7 +26,7 @@ def test_three_hundred_domains_become_the_largest_and_the_rest() -> None:
 
 @pytest.mark.parametrize(("domains", "bars"), [(0, 0), (1, 1), (12, 12), (13, 13), (14, 13)])
 def test_no_row_stands_for_a_single_other_domain(domains: int, bars: int) -> None:
-    assert len(rows([a_domain(f"d{number}.example") for number in range(domains)], top=12)) == bars
+    assert len(rows([a_domain(f"d{number}.example") for number in range(domains)])) == bars
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import tracemalloc
-from collections import Counter
 from typing import Unpack
 
 import pytest
@@ -16,7 +15,7 @@ from scrapy_dedup.core.repeats import (
 )
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.domain_analysis import PASSES, Parameters
+from scrapy_dedup.service.domain_analysis import Parameters
 from scrapy_dedup.service.removals import removals_in
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.store import Store
@@ -74,9 +73,7 @@ class TestOneDomain:
         assert row["bytes_removed_avg"] == result.bytes_removed_total // 10
 
     @pytest.mark.parametrize("footers", [12, 13, 14, 15, 20])
-    def test_how_much_is_counted_in_memory_changes_nothing(
-        self, store: Store, project: ProjectStore, footers: int
-    ) -> None:
+    def test_how_much_is_counted_in_memory_changes_nothing(self, store: Store, project: ProjectStore, footers: int):
         """Blocks in doubt are counted again: those that begin late are, after others were forgotten."""
         in_order = sorted(range(20), key=lambda name: page_key(a_url(name), UrlRules()))
         contents = {
@@ -93,9 +90,7 @@ class TestOneDomain:
         assert analyze(store, project, most_blocks=16) == exact
         assert [cleaned(project, name) for name in range(20)] == texts
 
-    def test_a_redesign_in_the_middle_leaves_nothing_of_either_design(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_a_redesign_in_the_middle_leaves_nothing_of_either_design(self, store: Store, project: ProjectStore):
         """Of all pages each banner is on half: fewer than repeat."""
         names = [f"{word}{number}" for word in ("old", "new") for number in range(10)]
         banners = {name: BANNER if name.startswith("old") else FOOTER for name in names}
@@ -230,14 +225,6 @@ class TestOneDomain:
         assert analyze(store, project).pages_analyzed == 6
         assert cleaned(project, "deep") is None
 
-    def test_progress_names_the_domain_and_counts_every_reading(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(6), BANNER)
-        told: Counter[str] = Counter()
-
-        analyze(store, project, progress=lambda domain, pages: told.update({domain: pages}))
-
-        assert told == {DOMAIN: PASSES * 6}
-
     def test_all_pages_are_never_in_memory_at_once(self, store: Store, project: ProjectStore) -> None:
         page = "\n\n".join(str(number) * 2_000 for number in range(10))
         put(project, {a_url(name): page + unique(name) for name in range(480)}, field="content")
@@ -261,9 +248,7 @@ class TestTransactions:
         assert stats(store, project) == []
 
     @pytest.mark.parametrize("fill", [put_html, put_text])
-    def test_a_dry_run_finds_the_same_and_writes_nothing(
-        self, store: Store, project: ProjectStore, fill: object
-    ) -> None:
+    def test_a_dry_run_finds_the_same_and_writes_nothing(self, store: Store, project: ProjectStore, fill: object):
         assert callable(fill)
         fill(project, range(6), BANNER)
 

@@ -90,7 +90,7 @@ class TestPageAlone:
             pytest.param(replace(DUTCH, chunk_enabled=False, language_enabled=False), False, id="both-off"),
         ],
     )
-    def test_is_divided_where_a_layer_asks_for_it(self, settings: Settings, makes: bool) -> None:  # noqa: FBT001
+    def test_is_divided_where_a_layer_asks_for_it(self, settings: Settings, *, makes: bool) -> None:
         assert makes_chunks(settings) is makes
 
     @pytest.mark.parametrize("size", [100, 400])

@@ -125,9 +125,7 @@ def test_unchanged_page_is_seen_and_its_document_stays() -> None:
 @pytest.mark.parametrize(
     ("fetched", "status", "url_written"), [("get", 200, True), ("304", 200, True), ("skip", None, False)]
 )
-def test_what_was_not_received_says_nothing_of_when_it_was(
-    fetched: Any, status: int | None, *, url_written: bool
-) -> None:
+def test_what_was_not_received_says_nothing_of_when_it_was(fetched: Any, status: int | None, *, url_written: bool):
     written = committed(a_judgement(UNCHANGED, a_state(), fetched=fetched))
 
     assert of_kind(written, SeenRecord).validated_at == (STAY.at if fetched == "get" else None)

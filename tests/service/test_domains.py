@@ -71,14 +71,6 @@ def test_a_domain_is_registered_once_however_it_is_spelt(service: DomainService)
     assert service.find_by_domain_name("other.example") is None
 
 
-def test_the_scope_of_the_settings_says_what_one_domain_is(store: Store, project: ProjectStore) -> None:
-    service = DomainService(store, project, Settings(domain_scope="registrable"))
-
-    found = service.register_domains(["grants.example.org", "www.example.org", "example.org"], NOON)
-
-    assert names(found) == ["example.org"]
-
-
 def test_a_domain_is_blacklisted_and_is_afterwards_what_it_was(service: DomainService) -> None:
     service.register_domain("a.example", NOON)
     service.update_candidate_counts("a.example", NOON, high=0, low=4, confidence=0.3)
@@ -183,9 +175,7 @@ def test_twins_are_joined_once_their_pages_agree(
     assert service.counts().joined == found.is_joined
 
 
-def test_redirects_from_one_name_to_the_other_are_pages_that_agree(
-    project: ProjectStore, service: DomainService
-) -> None:
+def test_redirects_from_one_name_to_the_other_are_pages_that_agree(project: ProjectStore, service: DomainService):
     service.register_domains([BARE, WWW], NOON)
     put(project, WWW, {"1": "a", "2": "b", "3": "c"})
     for path in "123":
@@ -245,9 +235,7 @@ def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, serv
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_what_is_exported_comes_back_as_it_was(
-    store: Store, project: ProjectStore, service: DomainService, form: str
-) -> None:
+def test_what_is_exported_comes_back_as_it_was(store: Store, project: ProjectStore, service: DomainService, form: str):
     service.register_domains([BARE, WWW, "bücher.example", "[::1]:8000"], NOON)
     service.update_candidate_counts(BARE, NOON, high=3, low=1, confidence=1 / 3)
     service.blacklist_domain("[::1]:8000", NOON, by='a "quote", and\na line', reason="=1+1\u202e", expires_at=LATER)

@@ -96,9 +96,7 @@ class TestAddresses:
 
 
 class TestRemovedBlocks:
-    def test_each_has_layer_rule_and_evidence_as_often_as_the_page_has_it(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_each_has_layer_rule_and_evidence_as_often_as_the_page_has_it(self, store: Store, project: ProjectStore):
         put_html(project, range(7), FOOTER, BANNER, BANNER)
         put_html(project, range(7, 10), FOOTER)
         analyze(store, project, Settings(boilerplate_method="html"))
@@ -111,14 +109,6 @@ class TestRemovedBlocks:
         ]
         assert {block.layer for block in found.removed} == {"boilerplate"}
         assert {block.rule for block in found.removed} == {"repeated block: the same place and text"}
-
-    def test_the_method_by_which_it_was_removed_is_found_again(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(5), BANNER)
-        analyze(store, project, Settings(boilerplate_method="text"))
-
-        (block,) = explained(store, 0).removed
-
-        assert (block.text, block.rule) == (BANNER, "repeated block: the same text")
 
     def test_where_the_original_is_newer_the_domain_remembers(self, store: Store, project: ProjectStore) -> None:
         put_html(project, range(5), BANNER)

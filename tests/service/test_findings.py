@@ -123,9 +123,7 @@ def test_report_is_on_the_last_run_or_the_one_that_was_asked_for(store: Store, p
         pytest.param([0, 0], [], id="none-is-kept"),
     ],
 )
-def test_three_of_the_changes_are_shown(
-    store: Store, project: ProjectStore, lengths: list[int], shown: list[int]
-) -> None:
+def test_three_of_the_changes_are_shown(store: Store, project: ProjectStore, lengths: list[int], shown: list[int]):
     crawl_with_diffs(project, *lengths)
 
     assert diffs(store, project) == shown

@@ -12,7 +12,6 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.sight import Box, Flag, SeenElement, Sight, TextRun
-from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
 from scrapy_dedup.report.picture_values import BoxKind, PictureBox
 from scrapy_dedup.service.layout_overview import PICTURE_BYTES, PICTURES, shown_layouts
 from scrapy_dedup.service.layout_picture import boxes_of, reasons_of
@@ -191,22 +190,6 @@ def test_boxes_end_where_the_picture_ends(knowledge: SiteKnowledge) -> None:
 
     assert boxes
     assert all(box.y + box.height <= 330 and box.x + box.width <= WIDTH for box in boxes)
-
-
-def test_labels_are_called_clear_only_where_nothing_is_written(knowledge: SiteKnowledge) -> None:
-    html, url = article(3), url_of("a", 3)
-    page = page_of(html)
-    given = numbered(html, page)
-    assert given is not None
-    sight = a_sight(given, page)
-
-    boxes = boxes_of(page, given, sight, cut_page(html, page, url, knowledge, SETTINGS), height=4_000)
-
-    assert any(box.is_clear for box in boxes)
-    for box in boxes:
-        strip = label_strip(box, sight.width)
-        hidden = [run for run in sight.runs if run.box.y < strip.y + LABEL_HEIGHT - 2 and run.box.y + LINE > strip.y]
-        assert not box.is_clear or not hidden
 
 
 @settings(max_examples=60, deadline=None)

@@ -61,9 +61,7 @@ def test_a_young_domain_is_shown_from_three_pages_on(articles: int, to_show: int
         pytest.param({"confidence": 0.1, "overrides": (Override("drop", "h1"),)}, "", id="decided-by-hand"),
     ],
 )
-def test_of_a_known_domain_layouts_are_shown_that_are_doubted(
-    known: SiteKnowledge, changes: dict[str, Any], why: str
-) -> None:
+def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known: SiteKnowledge, changes: dict[str, Any], why: str):
     course = plan_course(DOMAIN, at_hand(20, 12), with_all(known, **changes), SETTINGS)
 
     assert all(why in lesson.why and bool(lesson.why) is bool(why) for lesson in course.lessons)

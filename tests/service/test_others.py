@@ -175,11 +175,7 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
         pytest.param(Settings(near_duplicate="drop", shadow=frozenset(["near_duplicate"])), False, id="in-the-shadow"),
     ],
 )
-def test_near_duplicates_are_dropped_where_that_was_chosen(
-    project: ProjectStore,
-    settings: Settings,
-    dropped: bool,  # noqa: FBT001
-) -> None:
+def test_near_duplicates_are_dropped_where_that_was_chosen(project: ProjectStore, settings: Settings, *, dropped: bool):
     settings = replace(settings, near_duplicate_jaccard=0.7)
     run = Run(project, settings)
     run.give(a_fact(1, TEN))

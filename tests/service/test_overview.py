@@ -104,9 +104,7 @@ class TestReport:
         ]
         assert sample.cleaned.strip() == sample.blocks[1].text
 
-    def test_samples_are_the_pages_that_lost_most_the_middle_and_least(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_samples_are_the_pages_that_lost_most_the_middle_and_least(self, store: Store, project: ProjectStore):
         pages = {a_url(name): html_page(name, BANNER, "own " * name * 10 + str(name)) for name in range(1, 8)}
         put(project, pages)
         analyze(store, project)
@@ -115,11 +113,6 @@ class TestReport:
 
         assert [sample.url for sample in first] == [a_url(1), a_url(4), a_url(7)]
         assert first == report_of(store, project).samples
-
-    def test_an_empty_project_gives_an_empty_report(self, store: Store, project: ProjectStore) -> None:
-        report = report_of(store, project)
-
-        assert (report.pages_fetched, report.domains, report.repeated, report.samples) == (0, (), (), ())
 
 
 class TestRuns:

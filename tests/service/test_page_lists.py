@@ -107,9 +107,7 @@ def test_a_place_survives_as_text(at: Any, key: bytes) -> None:
     assert place_of(cursor_of(Place(at, key))) == Place(at, key)
 
 
-def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(
-    store: Store, project: ProjectStore
-) -> None:
+def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store: Store, project: ProjectStore):
     project.write([a_document(hour, updated_at=a_time(hour)) for hour in range(6)])
     first = list_pages(store, project, PageChoice(limit=3))
 

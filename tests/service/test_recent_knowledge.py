@@ -21,13 +21,6 @@ class Place:
         return self._text
 
 
-def test_that_nothing_is_known_is_read_once() -> None:
-    recent, place = RecentKnowledge(), Place(None)
-
-    assert [recent.get("a", place) for _ in range(3)] == [None] * 3
-    assert place.reads == 1
-
-
 # Of places with so much room, these are asked for in this order; so often each is read.
 CASES = [
     ("all that fits is held", 2, "abab", {"a": 1, "b": 1}),

@@ -162,16 +162,12 @@ class TestFinding:
         assert Found(store, project).churn.passed_over == {PassedOver.WITHOUT_ITEMS: 1}
 
     @pytest.mark.parametrize("field", ["html", "content"])
-    def test_domains_of_which_nothing_is_known_are_passed_over(
-        self, store: Store, project: ProjectStore, field: Field
-    ) -> None:
+    def test_domains_of_which_nothing_is_known_are_passed_over(self, store: Store, project: ProjectStore, field: Field):
         put(project, URL, "<p>Tea", field)
 
         assert Found(store, project).churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
 
-    def test_pages_without_originals_are_counted_and_those_without_items_not(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_pages_without_originals_are_counted_and_those_without_items_not(self, store: Store, project: ProjectStore):
         put_site(project)
         put(project, a_url("bare"), "<p>Tea", BARE, chars_in=None)
         key = page_key(a_url("lost"))

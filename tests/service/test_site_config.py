@@ -49,9 +49,7 @@ class TestStoring:
 
 
 class TestRefining:
-    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store: Store, project: ProjectStore):
         put_pages(project)
         configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
         refiner = Refiner(store, project, Settings())

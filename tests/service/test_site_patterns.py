@@ -143,9 +143,7 @@ class TestTextPatterns:
         assert cleaned.content == "Own.\n\nMore."
         assert paths(cleaned) == [(WIDGET, "Hard to read? Yes")]
 
-    def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog: pytest.LogCaptureFixture):
         strikes = Strikes()
 
         with caplog.at_level(logging.WARNING):

@@ -114,16 +114,6 @@ def test_neither_a_page_larger_than_the_bound_nor_its_text_is_kept(store: Store)
     assert stored_bytes(store) == 0
 
 
-def test_the_bound_of_one_project_leaves_another_alone(store: Store) -> None:
-    other = store.project("other")
-    other.write([a_source(content=noise(1))])
-
-    project = store.project("p", KeepPolicy(max_bytes=100))
-    project.write([a_source(content=noise(2))])
-
-    assert source_of(other).content == noise(1)
-
-
 def test_texts_cleaned_by_an_analysis_count_too(store: Store) -> None:
     project = store.project("p")
     project.write(a_source(number) for number in range(250))

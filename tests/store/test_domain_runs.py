@@ -65,9 +65,7 @@ class TestConfidences:
         assert found.best_confidence_score == max(scores)
         assert found.mean_confidence_score == pytest.approx(sum(scores) / len(scores), abs=1e-9)
 
-    def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(self, store: Store, project: ProjectStore):
         service = DomainService(store, project, Settings())
         bare, www = "example.com", "www.example.com"
         service.register_domains([bare, www], NOON)
@@ -125,25 +123,12 @@ class TestSettling:
             pytest.param([0.1, 0.6], "PROCESSED_HIGH_QUALITY", id="boundary-is-high"),
         ],
     )
-    def test_status_is_what_the_best_item_makes_of_it(
-        self, project: ProjectStore, scores: list[float], status: str
-    ) -> None:
+    def test_status_is_what_the_best_item_makes_of_it(self, project: ProjectStore, scores: list[float], status: str):
         project.write([a_confidence(score) for score in scores])
         settle(project, DOMAIN, OTHER)
 
         assert registered(project).status == status
         assert registered(project, OTHER).status == "DISCOVERED"
-
-    def test_blacklisted_domain_stays_so_and_remembers_what_it_would_be(
-        self, store: Store, project: ProjectStore
-    ) -> None:
-        DomainService(store, project, Settings()).blacklist_domain(DOMAIN, NOON, by="alice", reason="spam")
-        project.write([a_confidence(0.9)])
-        settle(project)
-
-        found = registered(project)
-        assert (found.status, found.status_before) == ("BLACKLISTED", "PROCESSED_HIGH_QUALITY")
-        assert (found.blacklisted_by, found.blacklist_reason) == ("alice", "spam")
 
     def test_joined_twins_have_one_status_and_figures_of_their_own(self, store: Store, project: ProjectStore) -> None:
         bare = DOMAIN.removeprefix("www.")
@@ -227,11 +212,3 @@ class TestRunUnderWay:
 
         (found,) = project.last_runs()
         assert (found.silence(NOON + timedelta(seconds=seconds)) is not None) is is_silent
-
-    def test_resumed_run_is_heard_anew(self, project: ProjectStore) -> None:
-        run = project.begin_run(spider="s", jobdir="job", started_at=NOON)
-        project.end_run(run.id, status="stopped", reason=None, stats={}, finished_at=NOON)
-        project.begin_run(spider="s", jobdir="job", started_at=a_time(5))
-
-        (found,) = project.last_runs()
-        assert (found.started_at, found.seen_at, found.silence(a_time(5))) == (NOON, a_time(5), None)

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
 
 from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.store import candidates, domain_lists, domains
 from scrapy_dedup.store.candidates import NewCandidate
 from scrapy_dedup.store.domain_lists import SORTS, CursorError, DomainChoice, DomainSort
-from scrapy_dedup.store.domain_models import DiscoverySession
 from scrapy_dedup.store.domains import Pair
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -185,13 +183,6 @@ def test_a_list_says_how_many_were_chosen_and_where_it_goes_on(project: ProjectS
     assert ([each.domain_name for each in chosen.domains], chosen.total, chosen.next) == (["example.org"], 1, None)
 
 
-def test_no_list_is_longer_than_a_thousand(project: ProjectStore) -> None:
-    register(project, *(f"{number}.example" for number in range(1_002)))
-
-    assert len(listed(project, DomainChoice(limit=10**9)).domains) == 1_000
-    assert len(listed(project, DomainChoice(limit=-1)).domains) == 1
-
-
 def test_a_cursor_belongs_to_its_order(project: ProjectStore) -> None:
     register(project, *NAMES)
     after = listed(project, DomainChoice(limit=1)).next
@@ -267,16 +258,3 @@ def test_candidates_are_told_newest_first_with_their_session(project: ProjectSto
     assert (found[1].engine, found[1].title, found[1].confidence, found[1].rank) == ("one\ufffd", "T", 0.5, 3)
     assert (found[1].session_id, found[1].session_name) == (session, "spring\ufffd")
     assert with_one == {"a.example"}
-
-
-def test_a_session_of_the_same_name_goes_on_and_its_counts_add_up(project: ProjectStore) -> None:
-    with project.transaction(write=True) as connection:
-        session = candidates.begin_session(connection, project.id, "spring", NOON)
-        candidates.add_counts(connection, session, {"new": 2, "known": 1}, NOON)
-        assert candidates.begin_session(connection, project.id, "spring", a_time(1)) == session
-        assert candidates.begin_session(connection, project.id, "summer", a_time(1)) != session
-        candidates.add_counts(connection, session, {"new": 3}, a_time(1))
-
-        row = connection.scalars(select(DiscoverySession.counts).where(DiscoverySession.session_id == session)).one()
-
-    assert row == {"known": 1, "new": 5}

@@ -116,9 +116,7 @@ def test_figures_are_by_domain(project: ProjectStore) -> None:
         pytest.param(ExtractionChoice(page_keys=[a_key(n) for n in range(1200)] + [a_key("d")]), "abc", id="many"),
     ],
 )
-def test_chosen_extractions_are_deleted(
-    store: Store, project: ProjectStore, choice: ExtractionChoice, left: str
-) -> None:
+def test_chosen_extractions_are_deleted(store: Store, project: ProjectStore, choice: ExtractionChoice, left: str):
     project.write(an_extraction(name, domain=f"{name}.example", created_at=a_time(n)) for n, name in enumerate("abcd"))
     project.write([a_document("a", content_hash=a_key("c")), a_document("b", content_hash=a_key("newer"))])
     other = store.project("other")

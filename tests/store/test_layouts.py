@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.store.layout_models import REST
 from scrapy_dedup.store.layout_records import from_digits, to_digits
 from scrapy_dedup.store.layouts import ALARMS_KEPT, RUN_COUNTS_KEPT, SIGNATURES_KEPT
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_layouts import LayoutFigures, StoredSignature
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_layout_count, a_signature, a_template, a_time, a_url, an_alarm
@@ -136,17 +135,6 @@ class TestAlarms:
         assert kept[0] == ALARMS_KEPT
         assert kept == list(range(ALARMS_KEPT, ALARMS_KEPT - len(kept), -1))
         assert ALARMS_KEPT * 0.8 < len(kept) < ALARMS_KEPT
-
-
-def test_projects_do_not_share_what_they_know_of_layouts(store: Store, project: ProjectStore) -> None:
-    project.write([a_signature(), a_layout_count(), an_alarm()])
-    other = store.project("other")
-
-    other.write([a_signature(seen=5)])
-
-    assert other.layouts()[0].runs == ()
-    assert other.alarms() == []
-    assert project.signatures(DOMAIN)[0].seen_count == 1
 
 
 def test_some_domains_with_layouts_are_named(project: ProjectStore) -> None:

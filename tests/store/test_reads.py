@@ -68,9 +68,7 @@ class TestPagesByShare:
             pytest.param([100, 100, 90], [2], id="pages-that-lost-nothing-stay-out"),
         ],
     )
-    def test_first_middle_and_last(
-        self, store: Store, project: ProjectStore, kept: list[int], chosen: list[int]
-    ) -> None:
+    def test_first_middle_and_last(self, store: Store, project: ProjectStore, kept: list[int], chosen: list[int]):
         assert self.keys(store, project, kept) == [a_key(name) for name in chosen]
 
     def test_pages_without_original_or_text_are_left_out(self, store: Store, project: ProjectStore) -> None:

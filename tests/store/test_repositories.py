@@ -120,9 +120,7 @@ class TestSources:
             ((_, pages),) = SourceRepository(session).get_domains_for_project(project.id)
             assert len(list(SourceRepository(session).iterate(project.id, DOMAIN))) == pages < 50
 
-    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(self, store: Store, project: ProjectStore):
         project.write(a_source(number, fetched_at=a_time(number % 5)) for number in range(30))
 
         with store.session(read_only=True) as session:

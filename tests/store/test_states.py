@@ -63,12 +63,6 @@ class TestPageStates:
 
         assert project.page_states([a_key(name) for name in range(5)]) == {}
 
-    def test_when_a_page_was_first_seen_stays(self, project: ProjectStore) -> None:
-        project.write([a_document(updated_at=NOON)])
-        project.write([a_document(updated_at=a_time(5))])
-
-        assert (state_of(project).first_seen_at, state_of(project).last_seen_at) == (NOON, a_time(5))
-
     @pytest.mark.parametrize("status", ["processing", "failed"])
     def test_what_was_acknowledged_outlives_a_visit_that_was_not(self, project: ProjectStore, status: str) -> None:
         project.write([a_document(**STATE, chars_in=9, sketch=b"12345678")])

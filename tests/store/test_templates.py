@@ -64,9 +64,7 @@ def test_a_template_is_read_back(project: ProjectStore, given: dict[str, Any]) -
         pytest.param({"state": "live"}, 2, id="state"),
     ],
 )
-def test_only_another_cut_or_state_makes_a_version(
-    project: ProjectStore, change: dict[str, Any], versions: int
-) -> None:
+def test_only_another_cut_or_state_makes_a_version(project: ProjectStore, change: dict[str, Any], versions: int):
     first = a_template(overrides=[{"action": "drop", "selector": "h2"}])
     project.write([first])
 
@@ -136,25 +134,6 @@ def test_the_oldest_versions_go_but_for_the_live_one(project: ProjectStore) -> N
     newest = VERSIONS_KEPT + 6
     assert list(states(project)) == [*range(newest, newest - VERSIONS_KEPT, -1), 1]
     assert states(project)[1] == "live"
-
-
-def test_figures_leave_out_the_bodies(project: ProjectStore) -> None:
-    project.write([a_template(domain="b.example"), a_template(9, state="live"), a_template(8, pages=4)])
-
-    figures = project.template_figures()
-
-    assert [(one.domain, one.layout) for one in figures] == [("b.example", 7), (DOMAIN, 8), (DOMAIN, 9)]
-    assert [(one.state, one.pages) for one in project.template_figures(DOMAIN)] == [("probation", 4), ("live", 0)]
-    assert project.template_domains() == ["b.example", DOMAIN]
-
-
-def test_projects_do_not_share_templates(store: Store, project: ProjectStore) -> None:
-    project.write([a_template(state="live")])
-
-    assert store.project("other").add_template(a_template(state="live", body={})) == 1
-
-    assert project.templates(DOMAIN)[0].body == {"keep": ["main"]}
-    assert [one.version for one in project.template_versions(DOMAIN, 7)] == [1]
 
 
 CHANGES = st.lists(

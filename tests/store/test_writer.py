@@ -102,12 +102,6 @@ def test_an_alias_has_its_own_row(project: ProjectStore) -> None:
     }
 
 
-def test_more_keys_than_one_statement_takes_are_asked_for(project: ProjectStore) -> None:
-    project.write([a_crawled_url(name) for name in range(1200)])
-
-    assert len(project.document_keys([a_key(name) for name in range(2000)])) == 1200
-
-
 def test_a_domain_is_known_when_it_has_a_row_even_without_hashes(project: ProjectStore) -> None:
     assert not project.is_known(DOMAIN)
 
