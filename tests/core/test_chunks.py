@@ -95,13 +95,6 @@ def test_a_heading_begins_a_chunk_and_stays_with_its_text():
     assert (found[-1].text, found[-1].kind) == ("# End", ChunkKind.HEADING)
 
 
-def test_headings_right_below_one_another_share_the_chunk_of_the_text():
-    (chunk,) = chunks_of("# Top\n\n## [Below](/x#y)\n\nA text.")
-
-    assert chunk.text.startswith("# Top\n\n## [Below]")
-    assert chunk.headings == ("Top", "Below")
-
-
 def test_headings_name_the_path_of_each_section():
     content = "\n\n".join(
         f"{'#' * level} {name}\n\n{sentences(1)}" for level, name in [(1, "A"), (2, "B"), (3, "C"), (2, "D")]

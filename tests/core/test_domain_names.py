@@ -73,18 +73,7 @@ def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:
     assert twin_of(name) is None
 
 
-@pytest.mark.parametrize(
-    ("typed", "pattern"),
-    [
-        pytest.param(" *.Example.ORG ", "*.example.org", id="case-and-spaces"),
-        pytest.param("bücher.*", "xn--bcher-kva.*", id="international-label"),
-        pytest.param("büch*.de", "büch*.de", id="part-of-an-international-label-stays"),
-        pytest.param("a\u202eb.de", "a\u202eb.de", id="what-is-no-label-stays"),
-        pytest.param("a" * 301, "", id="too-long"),
-        pytest.param("*a" * 9, "", id="too-many-stars"),
-        pytest.param("*a" * 8, "*a" * 8, id="as-many-stars-as-may-be"),
-    ],
-)
+@table("urls/spelt_patterns")
 def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
     assert name_pattern(typed) == pattern
 

@@ -51,13 +51,6 @@ def test_what_all_pages_of_a_kind_share_is_told_from_what_varies() -> None:
     assert [one.path for one in articles.varying] == ["body>main.post"]
 
 
-def test_structure_is_that_of_most_pages() -> None:
-    articles = mine(PAGES)[0]
-
-    assert articles.structures == ((articles.l2, 12),)
-    assert articles.l2 == PAGES[0].skeleton.l2
-
-
 def test_order_of_pages_matters_for_indexes_only() -> None:
     backwards = mine(PAGES[::-1])
     last = len(PAGES) - 1

@@ -67,12 +67,6 @@ class TestCuts:
         assert not found.gone
         assert render(Page(blocks=found.blocks, walk=page.walk), [True] * len(page.blocks), "html") == html
 
-    def test_two_patterns_share_a_block(self) -> None:
-        _, found = cut("<p>one two three four", "one", "three")
-
-        assert [(one.pattern, one.text) for one in found.cuts] == [("one", "one"), ("three", "three")]
-        assert found.blocks[0].text == "two four"
-
     @pytest.mark.parametrize(
         ("body", "pattern", "gone"),
         [

@@ -23,13 +23,6 @@ def test_two_columns_are_read_one_after_the_other():
     assert order(interleaved(stacked(LEFT, 50), stacked(RIGHT, 320))) == LEFT + RIGHT
 
 
-def test_three_columns_are_read_from_left_to_right():
-    columns = [[f"{name} {number} of its column" for number in range(6)] for name in ("one", "two", "three")]
-    lines = interleaved(*(stacked(column, left) for column, left in zip(columns, (30, 220, 400), strict=True)))
-
-    assert order(lines) == [text for column in columns for text in column]
-
-
 def test_heading_over_both_columns_comes_first_and_a_note_below_both_last():
     heading = a_line("A heading that runs over both columns of the page", 50, 60, 20)
     note = a_line("A note that runs over both columns, below them, to the very end of the page", 50, 300, 12)

@@ -15,15 +15,12 @@ def paths(pages: list[PageBlocks]) -> tuple[list[str], list[str]]:
     return [one.path for one in common], [one.path for one in varying]
 
 
-def test_largest_subtrees_are_told_apart() -> None:
-    assert paths([a_page(n) for n in range(10)]) == (["body>footer", "body>nav"], ["body>main"])
-
-
-def test_evidence_is_counted() -> None:
+def test_largest_subtrees_are_told_apart_with_their_evidence() -> None:
     common, varying = split_subtrees([a_page(n) for n in range(10)])
 
-    assert [(one.pages, one.same, one.chars) for one in common] == [(10, 10, 20), (10, 10, 10)]
-    assert [(one.pages, one.same, one.chars) for one in varying] == [(10, 1, 98)]
+    told = [(one.path, one.pages, one.same, one.chars) for one in common]
+    assert told == [("body>footer", 10, 10, 20), ("body>nav", 10, 10, 10)]
+    assert [(one.path, one.pages, one.same, one.chars) for one in varying] == [("body>main", 10, 1, 98)]
 
 
 def test_a_page_in_ten_may_differ() -> None:

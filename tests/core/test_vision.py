@@ -78,12 +78,9 @@ def test_a_list_of_links_beside_the_text_is_apart_within_the_container_too() -> 
     assert looks("long text", page) == 1
 
 
-def test_names_of_navigation_mean_nothing_around_most_of_a_page() -> None:
-    assert looks("long text", shown("<div class=pagination><p>" + "long text " * 20 + "</p></div><p>a</p>", {})) == 1
-
-
-def test_a_form_around_most_of_a_page_is_none_to_be_filled_in() -> None:
-    assert looks("long text", shown("<form><input><p>" + "long text " * 20 + "</p></form>", {})) == 1
+@pytest.mark.parametrize("around", ["<div class=pagination>{}</div><p>a</p>", "<form><input>{}</form>"])
+def test_names_of_navigation_and_forms_mean_nothing_around_most_of_a_page(around: str) -> None:
+    assert looks("long text", shown(around.format("<p>" + "long text " * 20 + "</p>"), {})) == 1
 
 
 def shown(html: str, boxes: dict[str, Box], *, links: Sequence[str] = (), flags: int = 0) -> Recorded:

@@ -70,14 +70,6 @@ def test_what_is_left_out_is_told_with_evidence_and_example() -> None:
     assert texts(tree, ".layout h5") == ["Content", "Title, date, author", "Left out"]
 
 
-@pytest.mark.parametrize(
-    ("state", "told"),
-    [("live", "live"), ("probation", "on probation"), ("retired", "retired"), ("odd", "odd")],
-)
-def test_the_state_of_a_template_is_told(state: str, told: str) -> None:
-    assert texts(read(a_report(layouts=(a_site(a_layout(template=a_template(state=state))),))), ".badge") == [told]
-
-
 def test_many_layouts_alarms_and_rules_are_cut_and_counted() -> None:
     tree = read(a_large_report())
 

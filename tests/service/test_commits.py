@@ -222,9 +222,3 @@ def test_interval_follows_what_was_found(verdict: Verdict, last: float | None, f
     written = committed(judgement, adaptive=True, adaptive_first=timedelta(days=1))
 
     assert of_kind(written, SeenRecord if judgement.is_unchanged else DocumentRecord).interval_seconds == expected
-
-
-def test_long_reasons_are_cut() -> None:
-    long = Verdict(Kind.UNCHANGED, Change.NONE, "x" * 1_000)
-
-    assert len(of_kind(committed(a_judgement(long, a_state())), VisitRecord).reason) == 500

@@ -2,7 +2,6 @@
 
 import io
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -17,7 +16,6 @@ from scrapy_dedup.service.domains import (
     DomainChoice,
     DomainNameError,
     DomainService,
-    DomainStatus,
     StoredDomain,
     UnknownDomainError,
 )
@@ -115,15 +113,6 @@ def test_the_best_confidence_makes_the_status_and_never_falls(service: DomainSer
     assert (second.status, second.best_confidence_score) == ("PROCESSED_HIGH_QUALITY", 0.9)
     assert (second.high_quality_candidate_count, second.low_quality_candidate_count) == (0, 1)
     assert (nothing.status, nothing.last_processed_at) == ("DISCOVERED", NOON)
-
-
-def test_a_status_can_be_set(service: DomainService) -> None:
-    domain = service.register_domain("a.example", NOON)
-
-    assert service.update_status(domain.domain_id, DomainStatus.BLACKLISTED, NOON).blacklisted_at == NOON
-    assert service.update_status(domain.domain_id, DomainStatus.DISCOVERED, NOON).blacklisted_at is None
-    with pytest.raises(UnknownDomainError, match="none of that id"):
-        service.update_status(uuid4(), DomainStatus.DISCOVERED, NOON)
 
 
 def test_patterns_choose_what_is_registered_and_tell_what_is_not(service: DomainService) -> None:

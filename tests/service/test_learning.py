@@ -132,9 +132,3 @@ class TestRemembering:
         assert again.known
         assert (again.boilerplate, again.samples) == (learner.boilerplate, learner.samples)
         assert again.record() == learner.record()
-
-    def test_hashes_without_evidence_count_as_on_every_page(self) -> None:
-        """As the rows of the domain-level specification are, which has no evidence."""
-        record = BoilerplateRecord("site.example", "text", (to_hex(MENU),), pages_analyzed=9, blocks_total=20)
-
-        assert knowledge_of(a_row(record)) == Knowledge(Boilerplate(9, {MENU: 9}, 20), {})

@@ -39,12 +39,3 @@ def test_so_much_is_held(room: int, asked: str, reads: dict[str, int]) -> None:
         recent.get(name, places[name])
 
     assert {name: place.reads for name, place in places.items()} == reads
-
-
-def test_what_cannot_be_read_is_not_held() -> None:
-    recent, place = RecentKnowledge(), Place("{")
-
-    for _ in range(2):
-        with pytest.raises(ValueError, match="Expecting"):
-            recent.get("a", place)
-    assert place.reads == 2

@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.store.codec import Packer, column_text, unpack_json, unpack_text
 from scrapy_dedup.store.errors import DamagedError
+from tests.tables import table
 
 # Any code point, lone surrogates and NUL included.
 ANY_TEXT = st.text(st.characters())
@@ -44,16 +45,7 @@ def test_a_column_text_fits_every_database_and_is_stable(text: str) -> None:
     assert column_text(stored) == stored
 
 
-@pytest.mark.parametrize(
-    ("text", "stored"),
-    [
-        pytest.param("plain", "plain", id="ascii"),
-        pytest.param("Grüße, 世界 \U0001f600", "Grüße, 世界 \U0001f600", id="any-script"),
-        pytest.param("a\0b", "a\ufffdb", id="nul"),
-        pytest.param("a\ud800b", "a\ufffdb", id="lone-surrogate"),
-        pytest.param("\ud83d\ude00", "\U0001f600", id="surrogates-that-make-a-pair"),
-    ],
-)
+@table("text/columns")
 def test_what_no_text_column_holds_is_replaced(text: str, stored: str) -> None:
     assert column_text(text) == stored
 

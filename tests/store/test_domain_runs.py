@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import domains
@@ -142,18 +141,6 @@ class TestSettling:
 
 
 class TestAsking:
-    def test_statuses_are_read_by_one_question(self, store: Store, project: ProjectStore) -> None:
-        service = DomainService(store, project, Settings())
-        service.register_domains(["a.example", "b.example", "c.example"], NOON)
-        service.blacklist_domain("b.example", NOON, by=None, reason=None, expires_at=a_time(1))
-        other = DomainService(store, store.project("other"), Settings())
-        other.blacklist_domain("a.example", NOON, by=None, reason=None)
-
-        (found,) = project.domains_with_status([DomainStatus.BLACKLISTED])
-
-        assert (found.domain_name, found.status_before) == ("b.example", "DISCOVERED")
-        assert found.blacklist_expires_at == a_time(1)
-
     def test_pages_that_a_run_asked_for_are_counted_by_domain(self, project: ProjectStore) -> None:
         first = project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.write(

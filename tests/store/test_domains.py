@@ -2,7 +2,6 @@
 
 import base64
 import json
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -222,24 +221,6 @@ def test_counts_are_those_of_statuses_and_twins(project: ProjectStore) -> None:
         "BLACKLISTED": 1,
     }
     assert (counts.twins, counts.joined, counts.twin_share) == (2, 1, 0.5)
-
-
-@pytest.mark.parametrize(
-    ("at", "names"),
-    [
-        pytest.param(NOON, ["a.example", "b.example"], id="before"),
-        pytest.param(a_time(1), ["a.example"], id="at-its-end"),
-    ],
-)
-def test_a_blacklist_that_is_over_is_none(project: ProjectStore, at: datetime, names: list[str]) -> None:
-    register(project, "a.example", "b.example", "c.example")
-    ends = {"status": "BLACKLISTED", "blacklist_expires_at": NOON + timedelta(hours=1)}
-    change(project, {"a.example": {"status": "BLACKLISTED"}, "b.example": ends})
-
-    with project.transaction() as connection:
-        assert [row.domain_name for row in domains.blacklisted(connection, project.id, at)] == names
-        over = [row.domain_name for row in domains.expired(connection, project.id, at)]
-    assert over == ([] if len(names) == 2 else ["b.example"])
 
 
 def test_candidates_are_told_newest_first_with_their_session(project: ProjectStore) -> None:

@@ -71,13 +71,6 @@ def test_the_oldest_extractions_of_a_page_go(store: Store, *, at_once: bool) -> 
     assert memos(project) == {memo(page, n) for n in (3, 4) for page in (1, 2)}
 
 
-def test_all_are_iterated_over_in_the_order_of_their_keys(project: ProjectStore, store: Store) -> None:
-    project.write([an_extraction(n) for n in range(250)])
-    store.project("other").write([an_extraction("other")])
-
-    assert [extraction.memo_key for extraction in project.iterate_extractions()] == sorted(memo(n) for n in range(250))
-
-
 def test_all_are_read_in_bounded_memory(project: ProjectStore) -> None:
     """1,000 extractions of 20 kB are 20 MB."""
     project.write(an_extraction(n, items=[{"text": f"{n} " * 5000}]) for n in range(1000))

@@ -31,12 +31,6 @@ def test_text_figures_and_reason_change_together(store: Store, project: ProjectS
     ]
 
 
-def test_the_ledger_keeps_its_bound(store: Store, project: ProjectStore) -> None:
-    reclean(store, project, *(a_page(name, reason="x") for name in range(50)), keep_decisions=10)
-
-    assert sum(len(project.decisions(a_key(name))) for name in range(50)) <= 10
-
-
 def test_each_layer_has_a_decision_of_its_own(store: Store, project: ProjectStore) -> None:
     project.write([a_source(), a_decision(layer="patterns", reason="old"), a_decision(layer="canonical")])
     page = a_page(reason="new")

@@ -112,14 +112,6 @@ class TestSources:
             assert repository.get_domains_for_project(pages.id, []) == []
             assert repository.get_domains_for_project(no_id()) == []
 
-    def test_pages_without_content_are_left_out(self, store: Store) -> None:
-        project = store.project("p", KeepPolicy(max_bytes=100))
-        project.write(a_source(number, fetched_at=a_time(number)) for number in range(50))
-
-        with store.session(read_only=True) as session:
-            ((_, pages),) = SourceRepository(session).get_domains_for_project(project.id)
-            assert len(list(SourceRepository(session).iterate(project.id, DOMAIN))) == pages < 50
-
     def test_pages_come_oldest_first_however_many_keys_are_read_at_once(self, store: Store, project: ProjectStore):
         project.write(a_source(number, fetched_at=a_time(number % 5)) for number in range(30))
 
