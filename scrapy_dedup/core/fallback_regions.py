@@ -105,9 +105,9 @@ def surroundings(blocks: Sequence[Block], found: dict[str, Region]) -> dict[str,
     return verdicts
 
 
-def container(found: dict[str, Region], share: float = 0.9) -> str:
-    """Return the innermost path under which so much of what the extractor kept stands."""
-    needed = share * found["body"].held_chars if "body" in found else 0
+def container(found: dict[str, Region]) -> str:
+    """Return the innermost path under which nine tenths of what the extractor kept stand."""
+    needed = 0.9 * found["body"].held_chars if "body" in found else 0
     # Of two that hold as much the longer path is the inner one.
     holding = [path for path, region in found.items() if region.held_chars >= needed] if needed else []
     return max(holding, key=lambda path: (path.count(">"), path), default="body")

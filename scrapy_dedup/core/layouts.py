@@ -169,7 +169,7 @@ class LayoutIndex:
         }
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any], most: int = MOST_LAYOUTS) -> Self:
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """Return the index behind what `to_json` gave.
 
         Raises:
@@ -179,7 +179,7 @@ class LayoutIndex:
             raise StoredLayoutsError(
                 f"layouts: stored as version {stored.get('version')!r}, this is version {VERSION}: learn them again"
             )
-        index = cls(most)
+        index = cls()
         try:
             for layout in stored["layouts"]:
                 skeleton = Skeleton(

@@ -118,18 +118,17 @@ def shingles(text: str) -> frozenset[str]:
     return frozenset(map(" ".join, runs))
 
 
-def sketch(text: str, scope: bytes, version: str = VERSION) -> Sketch | None:
+def sketch(text: str, scope: bytes) -> Sketch | None:
     """Return the sketch of a text, None where there are no shingles.
 
     Args:
         text: of the page, without what its site repeats.
         scope: what pages must have in common to be compared at all: project, domain, language.
-        version: of the method; sketches of different versions never share a band.
     """
-    return sketch_of(shingles(text), scope, version)
+    return sketch_of(shingles(text), scope)
 
 
-def sketch_of(own: Shingles, scope: bytes, version: str = VERSION) -> Sketch | None:
+def sketch_of(own: Shingles, scope: bytes) -> Sketch | None:
     """Return the sketch of a set of shingles, None of an empty one."""
     if not own:
         return None
@@ -137,16 +136,16 @@ def sketch_of(own: Shingles, scope: bytes, version: str = VERSION) -> Sketch | N
     minhash.update(list(own))
     slots = struct.pack(f"<{_SLOTS}I", *minhash.digest())
     # One byte of four is enough to estimate: it makes the standard error 0.036 of 0.035.
-    return Sketch(len(own), slots[::4], tuple(_bands(slots, scope, version)))
+    return Sketch(len(own), slots[::4], tuple(_bands(slots, scope)))
 
 
-def _bands(slots: bytes, scope: bytes, version: str) -> Iterable[int]:
+def _bands(slots: bytes, scope: bytes) -> Iterable[int]:
     """Yield the bands' keys, which begin with bits of the scope: those of a domain lie in one part of an index.
 
     A crawl so writes to few pages of the database: with keys spread over all of it, 500 pages of a site are 10,000
     writes to as many places.
     """
-    of_scope = blake2b(version.encode() + b"\0" + scope, digest_size=8)
+    of_scope = blake2b(VERSION.encode() + b"\0" + scope, digest_size=8)
     first = of_scope.digest()[:_SCOPE_BYTES]
     size = 4 * _ROWS
     for number in range(BANDS):

@@ -89,18 +89,17 @@ DEFAULT_POLICY: Final = LearnPolicy()
 
 def learn(
     observations: Sequence[Observation],
-    policy: LearnPolicy = DEFAULT_POLICY,
     looks: Sequence[Mapping[str, PathLooks]] = (),
 ) -> SiteVerdicts:
     """Return a verdict for each path of some pages of one site; their order does not matter.
 
     Args:
-        observations: one a page; 60 spread over the site are as good as all, fewer than `policy.fewest_pages` drop
+        observations: one a page; 60 spread over the site are as good as all, fewer than `LearnPolicy.fewest_pages` drop
             nothing.
-        policy: thresholds.
         looks: how the text on each path looks, for those of the pages that a browser showed. With it something is
             dropped from any number of pages.
     """
+    policy = DEFAULT_POLICY
     statistics = survey_paths(observations, policy.shares, looks)
     ways = _ways(statistics, policy)
     containers = _containers(ways)

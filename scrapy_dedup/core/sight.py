@@ -114,7 +114,6 @@ class Sight:
     """Seen characters in elements that the page came with."""
     scripted_chars: int = 0
     """Seen characters in elements that scripts made."""
-    is_cut: bool = False
     """It was too large to be looked at whole."""
     is_styled: bool = True
     """Style sheets were there: else boxes and type are those of any page."""
@@ -146,7 +145,6 @@ class Sight:
             runs=runs,
             static_chars=sum(one.chars for one in runs if one.is_seen) - scripted,
             scripted_chars=scripted,
-            is_cut=value.get("cut") is True,
             is_styled=_is_styled(value),
         )
 

@@ -144,18 +144,16 @@ class Churn:
         for counts, keys in ((self.changed, found.changed), (self.still, found.still)):
             counts.update(key for key in keys if key in counts or len(counts) < self.most)
 
-    def volatile(self, min_pages: int = 3, share: float = 0.7, elsewhere: int = 0) -> frozenset[int]:
-        """Return the passages whose numbers changed on most pages that have them, and on enough.
+    def volatile(self, elsewhere: int = 0) -> frozenset[int]:
+        """Return the passages whose numbers changed on most pages that have them, and on three at least.
 
         Args:
-            min_pages: on fewer nothing is proven.
-            share: of the pages that have the passage.
             elsewhere: pages that did not change and were not seen: any of them may have it.
         """
         return frozenset(
             key
             for key, changed in self.changed.items()
-            if changed >= min_pages and changed >= share * (changed + self.still[key] + elsewhere)
+            if changed >= 3 and changed >= 0.7 * (changed + self.still[key] + elsewhere)
         )
 
 

@@ -15,6 +15,7 @@ from scrapy_dedup.report.values import DomainFigures
 
 LONGEST_LABEL = 80
 LONGEST_TREND = 12
+_MOST_BARS = 12
 
 # Drawn once a document; every bar refers to it. The hatching tells removed
 # from kept without colour.
@@ -36,14 +37,14 @@ class Bar:
     chars_out: int
 
 
-def rows(domains: Sequence[DomainFigures], *, top: int = 12) -> list[Bar]:
+def rows(domains: Sequence[DomainFigures]) -> list[Bar]:
     """Return one bar for each of the largest domains, and one for all others together.
 
     Largest by text that came in, ties by name; a single left-over domain gets
     its own bar, since "1 other domain" takes as much room and says less.
     """
     ordered = sorted(domains, key=lambda figures: (-figures.chars_in, figures.domain))
-    shown = len(ordered) if len(ordered) <= top + 1 else top
+    shown = len(ordered) if len(ordered) <= _MOST_BARS + 1 else _MOST_BARS
     bars = [Bar(each.domain, each.pages, each.chars_in, each.chars_out) for each in ordered[:shown]]
     if rest := ordered[shown:]:
         pages = sum(each.pages for each in rest)
@@ -64,9 +65,9 @@ def bar(chars_in: int, chars_out: int, longest: int, label: Html) -> Html:
     )
 
 
-def domain_chart(domains: Sequence[DomainFigures], *, top: int = 12) -> Html:
+def domain_chart(domains: Sequence[DomainFigures]) -> Html:
     """Return a list of bars that share one scale, largest domain first."""
-    bars = rows(domains, top=top)
+    bars = rows(domains)
     # The bar of all others may be far longer than any domain's; it sets the scale, so that lengths stay honest.
     longest = max((each.chars_in for each in bars), default=0)
     return Html(f'<ol class="chart">\n{joined(_row(each, longest) for each in bars)}\n</ol>')

@@ -137,7 +137,6 @@ class DomainView:
         runs: that met pages of it.
         blocks: those on most pages first; there are `all_blocks`.
         next_pages: cursor of the rest of its pages; "" at the end.
-        config_version: 0 where nothing is decided.
     """
 
     domain: str
@@ -153,6 +152,5 @@ class DomainView:
     all_pages: int | None = None
     next_pages: str = ""
     is_continued: bool = False
-    config_version: int = 0
     config_entries: int = 0
     refine: RefineState | None = None

@@ -156,7 +156,7 @@ def _layers(ledger: Ledger) -> Html:
     return panel("What each layer saved", joined([chart, layer_table(every, ledger)]), lead=lead, name="layers")
 
 
-def layer_table(shown: LedgerTable, ledger: Ledger, *, is_open: bool = False) -> Html:
+def layer_table(shown: LedgerTable, ledger: Ledger) -> Html:
     """Return what the layers did, as figures that fold away; `shown` is one of the ledger's tables."""
     body = joined(
         table_row(
@@ -169,9 +169,8 @@ def layer_table(shown: LedgerTable, ledger: Ledger, *, is_open: bool = False) ->
     )
     rows = table("Layer", COLUMNS, body, "wide listing")
     foot = Html(f'<p class="more">{isolated(tokens_line(ledger), 500)}</p>')
-    opened = " open" if is_open else ""
     return Html(
-        f'<details class="folded"{opened}><summary>All figures of the layers</summary>\n'
+        '<details class="folded"><summary>All figures of the layers</summary>\n'
         f"{scrolling('Figures of the layers', rows)}\n{foot}</details>"
     )
 

@@ -82,7 +82,6 @@ def domain_view(
         all_pages=pages.total,
         next_pages=pages.next or "",
         is_continued=bool(part.after),
-        config_version=stored.version if stored else 0,
         config_entries=sum(len(getattr(config, key)) for key in KEYS),
         refine=part.refine,
     )

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterable
 from random import Random
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_verdicts import DEFAULT_POLICY, LearnPolicy, SiteVerdicts, learn
+from scrapy_dedup.core.path_verdicts import SiteVerdicts, learn
+from tests.core.builders import parsed
 
 _LETTERS = "abcdefghijklmnop"
 
@@ -27,15 +28,9 @@ def article(number: int, *, before: str = "", within: str = "", after: str = "",
     )
 
 
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
-
-
 def site(make: Callable[[int], str] = article, pages: int = 10) -> list[Page]:
     return [parsed(make(number)) for number in range(1, pages + 1)]
 
 
-def learned(pages: Iterable[Page], policy: LearnPolicy = DEFAULT_POLICY) -> SiteVerdicts:
-    return learn([observe(page) for page in pages], policy)
+def learned(pages: Iterable[Page]) -> SiteVerdicts:
+    return learn([observe(page) for page in pages])

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.sight import Sight
+from tests.core.builders import parsed
 
 FOLDER = Path(__file__).parents[1] / "data" / "sights"
 
@@ -27,8 +28,7 @@ def recorded(name: str) -> Recorded:
     """Return a recorded page."""
     html = (FOLDER / f"{name}.html").read_text()
     answer = json.loads((FOLDER / f"{name}.json").read_text())
-    page = parse_page(html)
-    assert isinstance(page, Page)
+    page = parsed(html)
     shown = numbered(html, page)
     assert shown is not None
     return Recorded(html, page, shown, answer, Sight.from_json(answer))

@@ -22,6 +22,7 @@ from scrapy_dedup.core.canonical import (
     resolve,
 )
 from scrapy_dedup.core.urls import UrlRules, page_key
+from tests.tables import table
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "urls" / "canonical.json").read_text(encoding="utf-8"))
 SITE = "https://example.com"
@@ -126,19 +127,7 @@ def test_more_claims_never_make_a_target_more_trusted(pages: int, claims: int, m
         assert isinstance(judge(declaration, Evidence(pages, claims)), Alias)
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs", "ignoring", "expected"),
-    [
-        pytest.param([1, 2], [2, 1], [], 1.0, id="same-blocks"),
-        pytest.param([1, 1, 2], [1, 2], [], 1.0, id="repeats-do-not-count"),
-        pytest.param([1, 2, 3], [2, 3, 4], [], 0.5, id="half"),
-        pytest.param([1], [2], [], 0.0, id="nothing-shared"),
-        pytest.param([1, 8, 9], [2, 8, 9], [8, 9], 0.0, id="only-boilerplate-shared"),
-        pytest.param([], [], [], 0.0, id="nothing-seen-is-no-agreement"),
-        pytest.param([8], [8], [8], 0.0, id="only-boilerplate-seen"),
-        pytest.param([1], [], [], 0.0, id="one-is-empty"),
-    ],
-)
+@table("values/agreement")
 def test_agreement_of_contents(ours: list[int], theirs: list[int], ignoring: list[int], expected: float) -> None:
     assert agreement(ours, theirs, ignoring) == expected
 
@@ -161,7 +150,3 @@ def test_redirects_make_aliases() -> None:
     aliases = redirect_aliases(passed, PAGE)
 
     assert aliases == tuple(Address(url, page_key(url)) for url in (f"{SITE}/old", f"{SITE}/older"))
-
-
-def test_page_without_redirects_has_no_aliases() -> None:
-    assert redirect_aliases([], PAGE) == ()

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -7,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks import ChunkKind, ChunkPolicy, once, split_into_chunks
+from tests.growth import LINEAR, growth
 
 
 def chunks_of(
@@ -95,13 +95,6 @@ def test_a_heading_begins_a_chunk_and_stays_with_its_text():
     assert (found[-1].text, found[-1].kind) == ("# End", ChunkKind.HEADING)
 
 
-def test_headings_right_below_one_another_share_the_chunk_of_the_text():
-    (chunk,) = chunks_of("# Top\n\n## [Below](/x#y)\n\nA text.")
-
-    assert chunk.text.startswith("# Top\n\n## [Below]")
-    assert chunk.headings == ("Top", "Below")
-
-
 def test_headings_name_the_path_of_each_section():
     content = "\n\n".join(
         f"{'#' * level} {name}\n\n{sentences(1)}" for level, name in [(1, "A"), (2, "B"), (3, "C"), (2, "D")]
@@ -125,20 +118,13 @@ def test_small_siblings_go_together_under_what_they_share():
     ]
 
 
-def test_an_empty_section_beside_others_is_a_heading():
-    found = chunks_of(f"# A\n\n# B\n\n{sentences(1)}")
-
-    assert [(chunk.kind, chunk.headings) for chunk in found] == [(ChunkKind.HEADING, ("A",)), (ChunkKind.PROSE, ("B",))]
-
-
 def test_an_edit_changes_the_chunks_of_its_own_section_only():
     sections = [f"## Part {n}\n\n{sentences(8, n)}" for n in range(10)]
     before = chunks_of("\n\n".join(sections))
     sections[4] = f"## Part 4\n\nNew. {sentences(8, 4)}"
     after = chunks_of("\n\n".join(sections))
 
-    changed = {chunk.headings for chunk in before if chunk.id not in {other.id for other in after}}
-    assert changed <= {("Part 4",)}
+    assert {chunk.headings for chunk in before if chunk.id not in {other.id for other in after}} <= {("Part 4",)}
 
 
 def test_an_edit_of_a_long_section_leaves_most_of_its_chunks_alone():
@@ -146,9 +132,8 @@ def test_an_edit_of_a_long_section_leaves_most_of_its_chunks_alone():
     paragraphs = [sentences(1 + n % 3, n) for n in range(300)]
     before = {chunk.hash for chunk in chunks_of("\n\n".join(paragraphs), 600)}
     paragraphs[3] = "Something else."
-    after = {chunk.hash for chunk in chunks_of("\n\n".join(paragraphs), 600)}
 
-    assert len(before - after) <= len(before) // 10
+    assert len(before - {chunk.hash for chunk in chunks_of("\n\n".join(paragraphs), 600)}) <= len(before) // 10
 
 
 @pytest.mark.parametrize(
@@ -162,9 +147,7 @@ def test_an_edit_of_a_long_section_leaves_most_of_its_chunks_alone():
     ],
 )
 def test_what_fits_stays_whole(block: str):
-    found = texts(f"{sentences(2)}\n\n{block}\n\n{sentences(2)}")
-
-    assert sum(block in text for text in found) == 1
+    assert sum(block in text for text in texts(f"{sentences(2)}\n\n{block}\n\n{sentences(2)}")) == 1
 
 
 def test_a_long_table_repeats_its_head_over_whole_rows():
@@ -180,13 +163,6 @@ def test_a_long_table_repeats_its_head_over_whole_rows():
     assert "\n".join(bodies).split("\n") == rows
 
 
-@pytest.mark.parametrize("names", ["| " + "long name | " * 20, "| a |"], ids=["long-head", "no-rows"])
-def test_a_table_whose_head_leaves_no_room_is_divided_without_it(names: str):
-    content = f"{names}\n| {'--- | ' * 40}\n"
-
-    assert ink("".join(texts(content))) == ink(content)
-
-
 def test_long_code_is_divided_at_blank_lines_and_fenced_again():
     functions = [f"def f{n}():\n    return {n} * {n}\n    # that was {n}" for n in range(12)]
 
@@ -196,23 +172,6 @@ def test_long_code_is_divided_at_blank_lines_and_fenced_again():
     assert {chunk.kind for chunk in found} == {ChunkKind.CODE}
     bodies = [chunk.text.removeprefix("```python\n").removesuffix("\n```") for chunk in found]
     assert "\n\n".join(bodies) == "\n\n".join(functions)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param("```\n" + "x = 1\n" * 90, id="unclosed"),
-        pytest.param("```" + "word " * 90 + "\nx\n```", id="long-info"),
-        pytest.param("```\n" + " \n" * 190 + "```", id="no-code"),
-        pytest.param("```\n" + " " * 400 + "x" * 400 + "\n```", id="wide"),
-    ],
-)
-def test_odd_code_loses_nothing(content: str):
-    found = texts(content)
-
-    rest = iter(ink("".join(found)))
-    assert all(character in rest for character in ink(content))
-    assert all(len(text) <= 100 for text in found)
 
 
 def test_a_long_list_is_divided_between_items_with_all_that_is_nested():
@@ -253,13 +212,6 @@ def test_a_cut_without_any_space_keeps_characters_whole():
     assert ink("".join(texts("\u0301" * 300, 40))) == "\u0301" * 300
 
 
-def test_a_long_heading_stands_in_chunks_of_its_own():
-    found = chunks_of(f"# {'long ' * 50}\n\nText.")
-
-    assert [chunk.kind for chunk in found[-2:]] == [ChunkKind.HEADING, ChunkKind.PROSE]
-    assert all(chunk.size <= 100 for chunk in found)
-
-
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
@@ -284,10 +236,6 @@ def test_overlap_is_whole_sentences_of_the_same_section():
         assert chunk.overlap.startswith("Sentence")
         assert len(chunk.overlap) <= 50
     assert [chunk.text for chunk in found] == texts(f"{sentences(12)}\n\n# Next\n\n{sentences(1)}")
-
-
-def test_there_is_no_overlap_where_no_sentence_is_short_enough():
-    assert {chunk.overlap for chunk in chunks_of("words " * 90, overlap=3)} == {""}
 
 
 def test_repeats_within_a_document_name_the_first():
@@ -317,7 +265,7 @@ def test_a_policy_that_makes_no_sense_is_refused(size: int, overlap: int):
         pytest.param("ab " * 300_000, id="one-line"),
         pytest.param("a. " * 300_000, id="sentences"),
         pytest.param("a\n" * 200_000, id="lines"),
-        pytest.param(" " * 2_000_000 + "x" + " " * 2_000_000, id="spaces"),
+        pytest.param(("x" + " " * 100_000) * 40, id="spaces"),
         pytest.param("# h\n" * 50_000, id="headings"),
         pytest.param("# h\n\ntext\n\n" * 20_000, id="sections"),
         pytest.param("| a |\n| - |\n| " + "cell | " * 80_000, id="table-row"),
@@ -333,17 +281,5 @@ def test_a_policy_that_makes_no_sense_is_refused(size: int, overlap: int):
     ],
 )
 def test_hostile_content_takes_time_in_proportion_to_its_length(content: str):
-    started = time.perf_counter()
-    found = split_into_chunks(content, b"page", ChunkPolicy())
-
-    # A bound against stalls.
-    assert time.perf_counter() - started < 4
-    assert found
-    assert all(chunk.size <= 1500 for chunk in found)
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_divided(content: str):
-    rest = iter(ink("".join(texts(content, 20))))
-
-    assert all(character in rest for character in ink(content))
+    assert growth(lambda text: split_into_chunks(text, b"page", ChunkPolicy()), content) < LINEAR
+    assert all(chunk.size <= 1500 for chunk in split_into_chunks(content, b"page", ChunkPolicy()))

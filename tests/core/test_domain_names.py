@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.domain_names import MOST_CHARS, bare_name, domain_name, is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.urls import DomainScope, extract_domain
+from tests.tables import table
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "domains" / "names.json").read_text(encoding="utf-8"))
 NAMES = st.from_regex(r"(www\.){0,2}[a-z0-9]{1,3}(\.(example|org|co\.uk|github\.io|test|42)){0,2}", fullmatch=True)
@@ -72,25 +73,11 @@ def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:
     assert twin_of(name) is None
 
 
-@pytest.mark.parametrize(
-    ("typed", "pattern"),
-    [
-        pytest.param(" *.Example.ORG ", "*.example.org", id="case-and-spaces"),
-        pytest.param("bücher.*", "xn--bcher-kva.*", id="international-label"),
-        pytest.param("büch*.de", "büch*.de", id="part-of-an-international-label-stays"),
-        pytest.param("a\u202eb.de", "a\u202eb.de", id="what-is-no-label-stays"),
-        pytest.param("a" * 301, "", id="too-long"),
-        pytest.param("*a" * 9, "", id="too-many-stars"),
-        pytest.param("*a" * 8, "*a" * 8, id="as-many-stars-as-may-be"),
-    ],
-)
+@table("urls/spelt_patterns")
 def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
     assert name_pattern(typed) == pattern
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("*.org", True), ("a?.org", True), ("[::1]:8000", False), ("https://a.org/?q=*", False), ("", False)],
-)
-def test_star_and_question_mark_make_a_pattern(text: str, expected: bool) -> None:  # noqa: FBT001
+@table("urls/name_patterns")
+def test_star_and_question_mark_make_a_pattern(text: str, *, expected: bool) -> None:
     assert is_pattern(text) is expected

@@ -3,8 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from scrapy_dedup.core.domain_requests import LowQualityPolicy, Refusal, RefusedDomains, RequestPolicy, judge_domain
 
@@ -38,18 +36,3 @@ def test_domain_is_asked_unless_it_is_refused(
     name: str, policy: LowQualityPolicy, requested: int, at: datetime, refusal: Refusal | None
 ) -> None:
     assert judged(name, policy, requested, at) is refusal
-
-
-@given(st.sampled_from(["crawl", "skip", "sample"]), st.integers(0, 10), st.integers(-5, 5))
-def test_no_policy_lets_a_blacklisted_domain_pass(policy: LowQualityPolicy, requested: int, seconds: int) -> None:
-    assert judged("bad.example", policy, requested, NOON + seconds * A_SECOND) is Refusal.BLACKLISTED
-
-
-@given(st.integers(0, 10))
-def test_a_sample_is_so_many_pages_and_no_more(requested: int) -> None:
-    assert (judged("poor.example", "sample", requested) is None) is (requested < 2)
-
-
-def test_nothing_is_refused_where_nothing_is_listed() -> None:
-    assert not RefusedDomains()
-    assert DOMAINS

@@ -71,7 +71,7 @@ def test_who_blacklists_again_says_anew_who_when_and_why() -> None:
     ("hours", "holds"),
     [pytest.param(0, True, id="now"), pytest.param(23.9, True, id="before"), pytest.param(24, False, id="at-its-end")],
 )
-def test_a_blacklist_ends_by_itself(hours: float, holds: bool) -> None:  # noqa: FBT001
+def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
     standing, at = blacklisted(Standing(LOW), ANN), NOON + timedelta(hours=hours)
 
     assert is_blacklisted(standing, at) is holds
@@ -80,13 +80,6 @@ def test_a_blacklist_ends_by_itself(hours: float, holds: bool) -> None:  # noqa:
 
 def test_a_blacklist_without_an_end_does_not() -> None:
     assert is_blacklisted(blacklisted(Standing(), Blacklisting(NOON, None, None)), NOON + 10_000 * DAY)
-
-
-def test_a_row_without_a_status_before_was_discovered() -> None:
-    standing = Standing(BLACKLISTED, None, NOON, None, None, NOON)
-
-    assert present_status(standing, NOON) == DISCOVERED
-    assert unblacklisted(standing) == Standing(DISCOVERED)
 
 
 @pytest.mark.parametrize("status", list(DomainStatus))
@@ -106,12 +99,6 @@ def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: Standing, othe
     assert (both.status == BLACKLISTED) == (BLACKLISTED in {one.status, other.status})
     assert unblacklisted(both) == of_pair(unblacklisted(one), unblacklisted(other))
     assert of_pair(both, both) == both == of_pair(other, one)
-
-
-def test_of_two_blacklists_without_a_date_the_first_counts() -> None:
-    one, other = (Standing(BLACKLISTED, LOW, None, name) for name in ("ann", "bob"))
-
-    assert of_pair(one, other).blacklisted_by == "ann"
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,6 @@ class TestAlarm:
     def test_single_odd_pages_raise_none(self) -> None:
         assert noted(DriftWatch(), *[LOST, "", "", ""] * 20) == []
 
-    def test_it_is_raised_once(self) -> None:
-        assert len(noted(DriftWatch(), *[LOST] * 40)) == 1
-
 
 class TestEnd:
     def test_an_alarm_is_over_once_pages_fit_again(self) -> None:
@@ -53,13 +50,6 @@ class TestEnd:
         noted(watch, *[""] * ENOUGH)
         assert watch.cleared()
         assert not watch.cleared()
-
-    def test_the_next_one_can_be_raised(self) -> None:
-        watch = DriftWatch()
-        noted(watch, *[LOST] * ENOUGH, *[""] * ENOUGH)
-        watch.cleared()
-
-        assert noted(watch, *[LOST] * ENOUGH)
 
     @given(st.lists(st.sampled_from(["", LOST])))
     def test_alarms_and_ends_alternate(self, pages: list[str]) -> None:

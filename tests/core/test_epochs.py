@@ -76,6 +76,5 @@ def test_a_redesign_is_found_before_its_first_epoch_is_over(old: int, new: int, 
 
 def test_the_last_page_of_an_epoch_ends_nothing() -> None:
     """Else today would be an epoch without pages."""
-    epochs = fed([OLD] * 10, epoch_pages=10)
 
-    assert list(epochs.latest().counts) == OLD
+    assert list(fed([OLD] * 10, epoch_pages=10).latest().counts) == OLD

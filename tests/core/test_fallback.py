@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fallback import (
     EXTRACTOR,
     DroppedBy,
@@ -16,17 +16,13 @@ from scrapy_dedup.core.fallback import (
     fall_back,
 )
 from scrapy_dedup.core.fallback_align import align
+from tests.core.builders import parsed
 from tests.core.html_soup import anything
+from tests.tables import table
 
 SENTENCE = "The river rose by two metres in the night before the bridge was closed to all traffic"
 OTHER = "Nobody was hurt when the water reached the market square early in the morning of that day"
 ARTICLE = '<script type="application/ld+json">{"@type": "NewsArticle"}</script>'
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def kept(page: Page, found: Fallback) -> list[str]:
@@ -133,21 +129,7 @@ def test_product_page_is_its_description_not_all_that_surrounds_it(head: str) ->
     assert reasons(html, SENTENCE) == [KeptBy.EXTRACTOR] + [DroppedBy.OUTSIDE] * 4
 
 
-@pytest.mark.parametrize(
-    ("html", "reason"),
-    [
-        pytest.param("<nav>Home</nav>", DroppedBy.NAVIGATION, id="nav"),
-        pytest.param("<footer>Imprint</footer>", DroppedBy.NAVIGATION, id="footer"),
-        pytest.param("<header>The Site</header>", DroppedBy.HEADER, id="header"),
-        pytest.param("<article><header>A title</header></article>", KeptBy.STRUCTURE, id="header-of-an-article"),
-        pytest.param("<form>Your name</form>", DroppedBy.FORM, id="form"),
-        pytest.param("<div class='cookie-consent'>We use cookies</div>", DroppedBy.NAMED, id="class"),
-        pytest.param("<div id='sidebar'>Latest</div>", DroppedBy.NAMED, id="id"),
-        pytest.param("<div class='navel'>Oranges</div>", DroppedBy.NAMED, id="word-that-begins-so"),
-        pytest.param("<div class='unrelated'>Text</div>", KeptBy.STRUCTURE, id="part-of-a-word"),
-        pytest.param("<ul><li>a<li>b<li>c<li>d</ul>", KeptBy.STRUCTURE, id="list-without-links"),
-    ],
-)
+@table("pages/small_parts")
 def test_small_part_is_told_by_its_tag_and_names(html: str, reason: str) -> None:
     assert reasons(f"<main>{prose()}</main>{html}", "")[12] == reason
 

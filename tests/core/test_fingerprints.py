@@ -67,11 +67,6 @@ def test_a_signed_number_has_sixteen_digits(signature: int, digits: str) -> None
     assert to_digits(signature) == digits
 
 
-def test_other_text_is_no_fingerprint() -> None:
-    with pytest.raises(ValueError, match="xyz"):
-        from_hex("xyz")
-
-
 @given(st.lists(fingerprints))
 def test_packed_sets_come_back_and_do_not_depend_on_order(values: list[int]) -> None:
     assert pack(values) == pack(reversed(values))

@@ -1,23 +1,18 @@
 from copy import copy
-from time import process_time
 
 import pytest
 
-from scrapy_dedup.core.blocks import Block, Page, parse_page
+from scrapy_dedup.core.blocks import Block
 from scrapy_dedup.core.fingerprints import both_hashes, content_hash, text_hash
 from scrapy_dedup.core.gather import Gatherer
 from scrapy_dedup.core.marking import marked_blocks
 from scrapy_dedup.core.places import BODY, forget_many
 from scrapy_dedup.core.tags import Tag
+from tests.core.builders import parsed
+from tests.growth import LINEAR, growth
 
 LINK, END, BR = Tag("a", (("href", "x"),)), Tag("a", (), closing=True), Tag("br")
 BOLD, NOT_BOLD = Tag("b"), Tag("b", (), closing=True)
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def gathered(source: str) -> list[Block]:
@@ -102,11 +97,7 @@ def test_places_are_forgotten_between_pages_when_they_are_many() -> None:
     ],
 )
 def test_no_source_takes_long(source: str) -> None:
-    started = process_time()
-
-    gathered(source)
-
-    assert process_time() - started < 2
+    assert growth(gathered, source) < LINEAR
 
 
 def test_both_hashes_are_those_of_one_text() -> None:

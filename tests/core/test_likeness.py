@@ -68,9 +68,7 @@ def test_layer_that_finds_a_page(own: str | None, other: Text, policy: LikenessP
 @pytest.mark.parametrize(("texts", "layer"), [(0, TITLE), (2, TITLE), (3, DUPLICATE), (50, DUPLICATE)])
 @pytest.mark.parametrize("policy", [LikenessPolicy(), TRUSTING], ids=["content", "always"])
 def test_title_that_many_texts_have_says_nothing(texts: int, layer: str, policy: LikenessPolicy) -> None:
-    found = stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], texts, policy, LAYERS)
-
-    assert layer_of(found) == layer
+    assert layer_of(stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], texts, policy, LAYERS)) == layer
 
 
 @pytest.mark.parametrize("asked", [LAYERS[start:] for start in range(4)], ids=["all", "two", "one", "none"])

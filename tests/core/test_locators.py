@@ -2,17 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.locators import Evidence, Field, Locators, learn_locators, value_in
+from scrapy_dedup.core.locators import Field, Locators, learn_locators, value_in
 from scrapy_dedup.core.metadata import evidence_of, metadata_of
+from tests.core.builders import parsed
 
 NAMES = ["Ann Lee", "Bo Ray", "Cy Fox", "Di Orr", "Ed Poe"]
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def an_article(number: int, *, is_declared: bool = True) -> str:
@@ -114,13 +108,3 @@ def test_locators_come_back_as_they_were_stored(paths: dict[Field, str]) -> None
 
     assert Locators.from_json(locators.to_json()) == locators
     assert locators.selectors() == locators.to_json()
-
-
-def test_stored_fields_of_other_kinds_are_passed_over() -> None:
-    assert Locators.from_json({"title": 5, "price": "body>p"}) == Locators()
-
-
-def test_page_without_locators_is_not_walked() -> None:
-    evidence: list[Evidence] = []
-
-    assert learn_locators(evidence).values(Page()) == {}

@@ -1,6 +1,6 @@
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.kinds import Kind
 from scrapy_dedup.core.mining import Cluster, MinedPage, families, mine
+from tests.core.builders import parsed
 
 HOST = "https://example.com"
 HEAD = "<body><header><a href=/>Home</a><a href=/news>News</a></header>"
@@ -8,8 +8,7 @@ FOOT = "<footer>Imprint and all that stands below</footer>"
 
 
 def a_page(path: str, html: str, title: str = "T", status: int = 200) -> MinedPage:
-    page = parse_page(f"<title>{title}</title>{HEAD}{html}{FOOT}")
-    assert isinstance(page, Page)
+    page = parsed(f"<title>{title}</title>{HEAD}{html}{FOOT}")
     return MinedPage.of(HOST + path, page, status)
 
 
@@ -52,13 +51,6 @@ def test_what_all_pages_of_a_kind_share_is_told_from_what_varies() -> None:
     assert [one.path for one in articles.varying] == ["body>main.post"]
 
 
-def test_structure_is_that_of_most_pages() -> None:
-    articles = mine(PAGES)[0]
-
-    assert articles.structures == ((articles.l2, 12),)
-    assert articles.l2 == PAGES[0].skeleton.l2
-
-
 def test_order_of_pages_matters_for_indexes_only() -> None:
     backwards = mine(PAGES[::-1])
     last = len(PAGES) - 1
@@ -72,13 +64,8 @@ def test_order_of_pages_matters_for_indexes_only() -> None:
     ]
 
 
-def test_nothing_has_no_clusters() -> None:
-    assert mine([]) == []
-
-
 def test_pages_without_text_are_pages() -> None:
-    blank = parse_page("")
-    assert isinstance(blank, Page)
+    blank = parsed("")
 
     (found,) = mine([MinedPage.of(HOST, blank), MinedPage.of(f"{HOST}/a", blank)])
 

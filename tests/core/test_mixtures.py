@@ -1,8 +1,8 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.mixtures import Mixtures
+from tests.tables import table
 
 SITE = "http://a.example"
 
@@ -14,29 +14,11 @@ def met(*paths: str) -> Mixtures:
     return mixtures
 
 
-@pytest.mark.parametrize(
-    ("path", "is_mixed"),
-    [
-        pytest.param("/shop/red/wood/", True, id="filter-on-a-filter"),
-        pytest.param("/shop/red/", False, id="one-filter"),
-        pytest.param("/shop/red/glass/", False, id="step-that-nobody-had"),
-        pytest.param("/tag/x+y/", True, id="tags-together"),
-        pytest.param("/tag/x/", False, id="one-tag"),
-        pytest.param("/docs/v2/open", False, id="known-steps-in-their-places"),
-        pytest.param("/shop/", False, id="section"),
-        pytest.param("/2026/11/22", False, id="numbers"),
-    ],
-)
+@table("urls/mixtures")
 def test_path_is_mixed_where_its_steps_stand_elsewhere_too(path: str, *, is_mixed: bool) -> None:
     mixtures = met("/shop/red/", "/shop/wood/", "/tag/x/", "/tag/y/", "/docs/v1/open", "/docs/v2/close", "/2026/22/11")
 
     assert mixtures.is_mixed(SITE + path) is is_mixed
-
-
-def test_step_in_several_places_is_mixed_in_each() -> None:
-    mixtures = met("/shop/red/", "/shop/wood/", "/shop/red/wood/")
-
-    assert mixtures.is_mixed(f"{SITE}/shop/red/wood/")
 
 
 def test_mixtures_of_a_section_are_one_kind() -> None:
@@ -56,6 +38,4 @@ def test_no_more_is_remembered_than_the_most() -> None:
 
 @given(st.text())
 def test_any_path_is_judged(path: str) -> None:
-    mixtures = met(f"/{path}", f"/shop/{path}")
-
-    assert mixtures.is_mixed(f"{SITE}/shop/{path}") in (True, False)
+    assert met(f"/{path}", f"/shop/{path}").is_mixed(f"{SITE}/shop/{path}") in (True, False)

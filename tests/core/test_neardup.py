@@ -17,6 +17,7 @@ from scrapy_dedup.core.neardup import (
     sketch_of,
     words,
 )
+from tests.tables import table
 
 SCOPE = b"project www.example.com en"
 TEXT = " ".join(f"word{number}" for number in range(200))
@@ -39,26 +40,7 @@ def edited(text: str, changes: int) -> str:
 
 
 class TestWords:
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            pytest.param("", [], id="empty"),
-            pytest.param(" \n\t -- *** ## |", [], id="marks-only"),
-            pytest.param("The **Quick** fox, the [quick] fox!", "the quick fox the quick fox".split(), id="marks"),
-            pytest.param("Price 12.50", ["price", "12", "50"], id="numbers-are-words"),
-            pytest.param("CAFÉ cafe\u0301", ["café", "café"], id="composed-or-not"),
-            pytest.param("Straße İstanbul", ["straße", "i̇stanbul"], id="lower-case"),
-            pytest.param("हिन्दी भाषा", ["हिन्दी", "भाषा"], id="indic-marks-belong-to-words"),
-            pytest.param("日本語です", list("日本語です"), id="japanese"),
-            pytest.param("カタカナ", list("カタカナ"), id="katakana"),
-            pytest.param("ภาษานี้", ["ภ", "า", "ษ", "า", "นี้"], id="thai-with-marks"),
-            pytest.param("한국어 문서", ["한국어", "문서"], id="korean-has-spaces"),
-            pytest.param("Python 3入門 2026年", ["python", "3", "入", "門", "2026", "年"], id="mixed"),
-            pytest.param("\U00020000x\U00020001", ["\U00020000", "x", "\U00020001"], id="beyond-16-bits"),
-            pytest.param("a\x00b \ud800 c", ["a", "b", "c"], id="nul-and-lone-surrogate"),
-            pytest.param("привет, мир", ["привет", "мир"], id="cyrillic"),
-        ],
-    )
+    @table("text/words")
     def test_words_are_what_letters_spell(self, text: str, expected: list[str]) -> None:
         assert words(text) == expected
 
@@ -95,10 +77,8 @@ class TestSketch:
         assert found.signature[:8].hex() == "12d2538431b1dd9c"
         assert found.bands[:2] == (-2374823282724405301, -2374823901066011334)
 
-    def test_case_space_and_marks_do_not_count(self) -> None:
-        assert a_sketch("The quick brown fox, he jumps.") == a_sketch("the  QUICK\nbrown **fox**: he jumps")
-
-    def test_bands_fit_into_a_column(self) -> None:
+    def test_bands_of_a_page_differ_and_fit_into_a_column(self) -> None:
+        assert len(set(a_sketch("one").bands)) == BANDS
         assert all(-(2**63) <= band < 2**63 for band in a_sketch().bands)
 
     def test_bands_of_a_scope_lie_side_by_side_in_an_index(self) -> None:
@@ -107,22 +87,9 @@ class TestSketch:
         assert len({band >> 40 for band in found}) == 1
         assert found[0] >> 40 != a_sketch(scope=b"another").bands[0] >> 40
 
-    def test_no_two_bands_of_a_page_are_equal(self) -> None:
-        assert len(set(a_sketch("one").bands)) == BANDS
-
     @pytest.mark.parametrize("text", [TEXT, "short"], ids=["long", "short"])
     def test_pages_of_other_scopes_never_meet(self, text: str) -> None:
         assert not set(a_sketch(text).bands) & set(a_sketch(text, b"project www.example.com nl").bands)
-
-    def test_sketches_of_another_version_never_meet(self) -> None:
-        other = sketch(TEXT, SCOPE, "2-2")
-
-        assert other is not None
-        assert not set(other.bands) & set(a_sketch().bands)
-
-    @pytest.mark.parametrize("text", ["", " \n", "***", "\ud800"], ids=repr)
-    def test_without_words_there_is_none(self, text: str) -> None:
-        assert sketch(text, SCOPE) is None
 
     def test_texts_that_are_alike_share_bands(self) -> None:
         for number in range(150):
@@ -162,18 +129,9 @@ class TestPromising:
         ]
         return [other.name for other in promising(a_sketch(), others, threshold, limit)]
 
-    def test_most_alike_come_first_and_equals_in_their_order(self) -> None:
+    def test_most_alike_come_first_and_equals_in_their_order_up_to_the_limit(self) -> None:
         assert self.names() == ["same", "same too", "alike"]
-
-    def test_no_more_than_the_limit_are_looked_at(self) -> None:
         assert self.names(limit=2) == ["same", "same too"]
-
-    def test_a_lower_threshold_lets_more_in(self) -> None:
-        assert self.names(threshold=0.4) == ["same", "same too", "alike", "half"]
-
-    @pytest.mark.parametrize("threshold", [0.0, 1.0])
-    def test_the_same_text_is_always_promising(self, threshold: float) -> None:
-        assert promising(a_sketch(), [self.stored("same", TEXT)], threshold, 1)
 
     def test_texts_just_alike_enough_are_not_left_out(self) -> None:
         """One in 100,000 may be."""
@@ -186,19 +144,12 @@ class TestPromising:
 
 
 @settings(max_examples=40, deadline=None)
-@given(TEXTS)
-def test_a_text_is_wholly_like_itself(text: str) -> None:
-    alike = 1.0 if shingles(text) else 0.0
-
-    assert jaccard(text, text) == alike
-
-
-@settings(max_examples=40, deadline=None)
 @given(TEXTS, TEXTS)
 def test_likeness_is_mutual_and_a_share(one: str, other: str) -> None:
     alike = jaccard(one, other)
 
     assert 0.0 <= alike <= 1.0
+    assert jaccard(one, one) == bool(shingles(one))
     assert alike == jaccard(other, one) == resemblance(shingles(one), shingles(other))
 
 

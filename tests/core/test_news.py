@@ -1,8 +1,8 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.news import SeenTexts
+from tests.tables import table
 
 MENU = ["Home", "All departments of the hospital", "Contact us by telephone or mail"]
 STORY = "Boats leave the harbour every day at nine."
@@ -14,20 +14,8 @@ def seen() -> SeenTexts:
     return texts
 
 
-@pytest.mark.parametrize(
-    ("texts", "news"),
-    [
-        pytest.param([*MENU, STORY], False, id="same-page"),
-        pytest.param([*reversed(MENU), STORY.upper()], False, id="order-and-case"),
-        pytest.param([*MENU, "January 2032", "1", "2"], False, id="next-month"),
-        pytest.param([*MENU, "No appointments on 12.1.2032, nor on the days thereafter"], True, id="first-such-text"),
-        pytest.param([*MENU, "Page 17 of 40", "Results 170 to 180"], False, id="little-text"),
-        pytest.param([*MENU, "Trains leave the station every day at ten."], True, id="another-story"),
-        pytest.param([*MENU, "Valve DN 25", "Diameter 25 mm", "Article number 4711"], True, id="another-product"),
-        pytest.param([], False, id="nothing"),
-    ],
-)
-def test_page_is_news_when_it_brings_text_that_was_not_met(texts: list[str], news: bool) -> None:  # noqa: FBT001
+@table("text/news")
+def test_page_is_news_when_it_brings_text_that_was_not_met(texts: list[str], *, news: bool) -> None:
     assert seen().is_news(texts) is news
 
 
@@ -38,12 +26,6 @@ def test_only_dates_are_passed_over_among_numbers() -> None:
 
     assert months == [True, False, False]
     assert valves == [True, True, True]
-
-
-def test_key_is_new_once() -> None:
-    texts = SeenTexts()
-
-    assert [texts.is_new_key(key) for key in (b"a", b"b", b"a")] == [True, True, False]
 
 
 @given(st.lists(st.lists(st.text(max_size=60), max_size=4), max_size=8))
@@ -58,6 +40,5 @@ def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[s
 
 def test_what_was_forgotten_is_news_again() -> None:
     texts = SeenTexts(most=2)
-    keys = [b"a", b"b", b"c", b"a"]
 
-    assert [texts.is_new_key(key) for key in keys] == [True] * 4
+    assert [texts.is_new_key(key) for key in [b"a", b"b", b"c", b"a"]] == [True] * 4

@@ -3,12 +3,12 @@ from hypothesis import given
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.numbering import MOST_ELEMENTS, NO_ELEMENT, Numbered, numbered
+from tests.core.builders import parsed
 from tests.core.html_soup import anything
 
 
 def number(html: str) -> Numbered | None:
-    page = parse_page(html)
-    assert isinstance(page, Page)
+    page = parsed(html)
     return numbered(html, page)
 
 

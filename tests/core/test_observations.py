@@ -3,14 +3,13 @@ import pickle  # noqa: TID251, what multiprocessing does
 import pytest
 from hypothesis import given
 
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.observations import MOST_BLOCKS, MOST_STEPS, Observation, observe
+from tests.core.builders import parsed
 from tests.core.html_soup import anything
 
 
 def seen(html: str) -> Observation:
-    page = parse_page(html)
-    assert isinstance(page, Page)
+    page = parsed(html)
     return observe(page)
 
 
@@ -21,13 +20,6 @@ def test_each_block_is_seen_with_its_path_size_and_links() -> None:
     assert list(found.at) == [0, 0, 1]
     assert list(found.chars) == [9, 9, 3]
     assert list(found.link_chars) == [0, 5, 0]
-
-
-def test_one_text_has_one_mark_wherever_it_stands() -> None:
-    found = seen("<p>Same text</p><div>same TEXT</div><div>another</div>")
-
-    assert found.texts[0] == found.texts[1] != found.texts[2]
-    assert found.fingerprints[0] != found.fingerprints[1]
 
 
 def test_usual_page_takes_less_than_two_kilobytes() -> None:
@@ -54,15 +46,12 @@ def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() 
 
 
 def test_what_stands_deep_counts_for_what_it_stands_in() -> None:
-    found = seen("<div>" * 100 + "deep")
-
-    assert found.paths == (">".join(["body"] + ["div"] * (MOST_STEPS - 1)),)
+    assert seen("<div>" * 100 + "deep").paths == (">".join(["body"] + ["div"] * (MOST_STEPS - 1)),)
 
 
 @given(anything)
 def test_anything_can_be_seen_and_sent_to_another_process(html: str) -> None:
-    page = parse_page(html)
-    assert isinstance(page, Page)
+    page = parsed(html)
 
     found = observe(page)
 

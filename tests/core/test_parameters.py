@@ -111,12 +111,6 @@ def test_page_without_text_says_nothing() -> None:
     assert not any(fetched(parameters, f"/{page}?sid=4f2a9c0{n}d3", ["404"]) for n in range(9) for page in "xyz")
 
 
-def test_one_page_is_not_enough() -> None:
-    parameters = Parameters()
-
-    assert not any(fetched(parameters, f"/x?sid=4f2a9c0{n}d3", text("x")) for n in range(9))
-
-
 def test_one_page_is_tried_at_a_time_while_it_is_open() -> None:
     parameters = Parameters()
     fetched(parameters, "/x?sid=4f2a9c01d3", text("x"))

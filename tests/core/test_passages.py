@@ -2,7 +2,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.passages import (
     Repeats,
     main_text,
@@ -14,26 +13,11 @@ from scrapy_dedup.core.passages import (
     title_parts,
 )
 from scrapy_dedup.core.repeats import PageCounts, RepeatPolicy
+from tests.core.builders import parsed
+from tests.tables import table
 
 
-def page_of(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
-
-
-@pytest.mark.parametrize(
-    ("title", "parts"),
-    [
-        (None, []),
-        ("", []),
-        ("Cats", ["Cats"]),
-        ("Cats | Site", ["Cats", "Site"]),
-        ("Cats —  Site 2.0\n docs", ["Cats", "Site 2.0 docs"]),
-        ("Cats - All about: them · Site", ["Cats", "All about: them", "Site"]),
-        ("Self-made", ["Self-made"]),
-    ],
-)
+@table("text/title_parts")
 def test_title_has_parts(title: str | None, parts: list[str]) -> None:
     assert title_parts(title) == parts
 
@@ -52,22 +36,7 @@ def test_mask_takes_numbers_and_names_of_days_and_months(text: str, masked: str)
     assert mask(text) == masked
 
 
-@pytest.mark.parametrize(
-    ("text", "churns"),
-    [
-        ("© 2024 Us", True),
-        ("12 comments", True),
-        ("Last generated: Mon 11 Aug 2025 10:20:15", True),
-        ("2025-08-11 10:20:15", True),
-        ("No number", False),
-        ("€ 9.99", False),
-        ("9.99 EUR", False),
-        ("$5", False),
-        ("Call +49 30 1234567", False),
-        ("0301234567", False),
-        ("1 " + "word " * 100, False),
-    ],
-)
+@table("text/churn")
 def test_numbers_that_somebody_pays_or_dials_never_churn(text: str, *, churns: bool) -> None:
     assert may_churn(text) is churns
 
@@ -78,9 +47,7 @@ def test_repeats_are_those_of_all_versions() -> None:
         old.add([1, 10 + number] + [2] * (number < 6))
         new.add([3])
 
-    repeats = repeats_of([old, new], RepeatPolicy(0.7, 5))
-
-    assert repeats == Repeats({1, 3}, {1, 2, 3})
+    assert repeats_of([old, new], RepeatPolicy(0.7, 5)) == Repeats({1, 3}, {1, 2, 3})
 
 
 def test_repeats_of_nothing_are_none() -> None:
@@ -88,7 +55,7 @@ def test_repeats_of_nothing_are_none() -> None:
 
 
 def test_keys_of_a_page_end_with_its_title() -> None:
-    one, other = page_of("<title>A | S</title><p>Text"), page_of("<title>B | S</title><p>Text")
+    one, other = parsed("<title>A | S</title><p>Text"), parsed("<title>B | S</title><p>Text")
 
     ours, theirs = page_keys(one), page_keys(other)
 
@@ -97,7 +64,7 @@ def test_keys_of_a_page_end_with_its_title() -> None:
 
 
 def test_main_text_keeps_what_the_site_does_not_share() -> None:
-    page = page_of("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
+    page = parsed("<title>A | S</title><p>Own<p>Shared<ul><li><a href=/x>Link</a>")
     repeats = Repeats({page.fingerprints[1], page_keys(page)[-1]}, {page.fingerprints[2]})
 
     found = main_text(page, repeats)
@@ -109,7 +76,7 @@ def test_main_text_keeps_what_the_site_does_not_share() -> None:
 
 
 def test_page_that_would_be_empty_is_whole() -> None:
-    page = page_of("<p>One<p>Two")
+    page = parsed("<p>One<p>Two")
 
     assert [one.text for one in main_text(page, Repeats(set(page.fingerprints))).passages] == ["One", "Two"]
 

@@ -4,25 +4,20 @@ import random
 
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
 from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.path_rules import DropReason
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template, cut, template_of
+from tests.core.builders import parsed
 
 STORY = "body>div.story>p"
 RAIL = "body>div.rail>p"
 SEEN = PathLooks(seen=100, main=100, unseen=0)
 APART = PathLooks(seen=100, main=6, unseen=0)
 UNSEEN = PathLooks(seen=0, main=0, unseen=40)
-
-
-def parsed(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
 
 
 def page(number: int, rail: str = "read this", rail_class: str = "rail") -> Page:
@@ -87,9 +82,8 @@ def test_a_list_of_links_that_a_browser_shows_far_apart_is_dropped_from_many_pag
         )
         for number in range(9)
     ]
-    there = {"body>div.story>p": SEEN, "body>div.more": APART}
 
-    assert "body>div.more" in why(taught(pages, [there]), pages[0])
+    assert "body>div.more" in why(taught(pages, [{"body>div.story>p": SEEN, "body>div.more": APART}]), pages[0])
 
 
 def test_the_reason_is_said_in_words() -> None:

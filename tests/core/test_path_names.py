@@ -1,20 +1,4 @@
-import pytest
-
-from scrapy_dedup.core.path_names import Folding, design_names, names_in, parts_of, tag_of
-
-
-@pytest.mark.parametrize(
-    ("step", "parts"),
-    [
-        pytest.param("p", ["p"], id="tag"),
-        pytest.param("div#page", ["div", "#page"], id="id"),
-        pytest.param("ul.menu.wide", ["ul", ".menu", ".wide"], id="classes"),
-        pytest.param("div#page.main", ["div", "#page", ".main"], id="id-and-class"),
-    ],
-)
-def test_step_has_tag_id_and_classes(step: str, parts: list[str]) -> None:
-    assert parts_of(step) == parts
-    assert tag_of(step) == parts[0]
+from scrapy_dedup.core.path_names import Folding, design_names, names_in
 
 
 def test_names_of_single_pages_are_not_of_the_design() -> None:
@@ -24,20 +8,10 @@ def test_names_of_single_pages_are_not_of_the_design() -> None:
 
 
 def test_name_of_few_of_many_pages_is_not_of_the_design() -> None:
-    pages = [["body>div.text"]] * 95 + [["body>div.rare"]] * 5
-
-    assert design_names(pages, 0.1) == {".text"}
+    assert design_names(([["body>div.text"]] * 95 + [["body>div.rare"]] * 5), 0.1) == {".text"}
 
 
 def test_folded_path_has_only_names_of_the_design() -> None:
     folding = Folding(names_in(["body>div#page>p.lead"]))
 
     assert folding.path("body>div#page.new>section#one>p.lead.x") == "body>div#page>section>p.lead"
-
-
-def test_any_number_of_different_steps_is_folded_in_little_memory() -> None:
-    folding = Folding(())
-
-    folded = {folding.step(f"p.c{number}") for number in range(20_002)}
-
-    assert folded == {"p"}

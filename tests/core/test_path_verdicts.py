@@ -4,36 +4,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.path_verdicts import DropReason, LearnPolicy, PathVerdict, learn
-from scrapy_dedup.core.templates import cut, template_of
-from tests.core.html_soup import anything
-from tests.core.learned_sites import article, learned, parsed, site, words
+from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict
+from tests.core.builders import parsed
+from tests.core.learned_sites import article, learned, site, words
+from tests.tables import table
 
 MAIN = "body>div#wrap>div.main"
 
 
-def test_main_column_is_the_element_that_holds_nearly_all_unique_text() -> None:
+def test_main_column_is_the_element_that_holds_nearly_all_unique_text_and_what_stands_beside_it_is_dropped() -> None:
     found = learned(site())
 
-    assert found.container == MAIN
-    assert found.containers == (MAIN,)
-    assert found.paths[f"{MAIN}>p"].keep
-    assert found.paths[f"{MAIN}>p"].inside
-
-
-@pytest.mark.parametrize(
-    ("path", "reason"),
-    [
-        pytest.param("body>nav", DropReason.OUTSIDE, id="menu"),
-        pytest.param("body>header", DropReason.OUTSIDE, id="header"),
-        pytest.param("body>div#wrap>div.side", DropReason.OUTSIDE, id="side-column"),
-        pytest.param("body>footer", DropReason.OUTSIDE, id="footer"),
-    ],
-)
-def test_what_stands_beside_the_main_column_is_dropped(path: str, reason: DropReason) -> None:
-    found = learned(site())
-
-    assert found.paths[path].reason is reason
+    assert found.containers == (found.container,) == (MAIN,)
+    assert (found.paths[f"{MAIN}>p"].keep, found.paths[f"{MAIN}>p"].inside) == (True, True)
+    beside = ("body>nav", "body>header", "body>div#wrap>div.side", "body>footer")
+    assert {found.paths[path].reason for path in beside} == {DropReason.OUTSIDE}
 
 
 def fields(number: int) -> str:
@@ -93,24 +78,12 @@ def test_what_is_no_content_is_dropped_within_the_main_column(
     assert found.paths[f"{MAIN}>p"].keep
 
 
-@pytest.mark.parametrize(
-    ("within", "path"),
-    [
-        pytest.param("<h2>Parameters</h2>", "h2", id="heading"),
-        pytest.param("<dl><dt>Price</dt><dd>{}</dd></dl>", "dl>dt", id="term"),
-        pytest.param("<table><tr><th>Name</th><td>{}</td></tr></table>", "table>tbody>tr>th", id="table-head"),
-        pytest.param("<div class=related>{}</div>", "div.related", id="name-without-evidence"),
-        pytest.param("<div class=author-comment>{}</div>", "div.author-comment", id="comment-on-something"),
-        pytest.param("<div><h3><a href=/q>{}</a></h3></div><p>x {} z</p>", "div>h3", id="linked-heading"),
-    ],
-)
+@table("pages/kept")
 def test_content_that_looks_like_boilerplate_stays(within: str, path: str) -> None:
     def make(number: int) -> str:
         return article(number, within=within.replace("{}", words(4, (number, within))))
 
-    found = learned(site(make))
-
-    assert found.paths[f"{MAIN}>{path}"].keep
+    assert learned(site(make)).paths[f"{MAIN}>{path}"].keep
 
 
 def test_header_with_the_page_title_stays_beside_the_main_column() -> None:
@@ -143,18 +116,14 @@ def test_text_that_one_layout_repeats_is_dropped_though_most_pages_lack_it() -> 
         form = "<div class=buy><p>Choose how many of these you want</p></div>"
         return article(number, within=form if number % 4 == 0 else "")
 
-    found = learned(site(make, 24))
-
-    assert found.paths[f"{MAIN}>div.buy"].reason is DropReason.REPEATS
+    assert learned(site(make, 24)).paths[f"{MAIN}>div.buy"].reason is DropReason.REPEATS
 
 
 def test_names_of_single_pages_do_not_split_a_path() -> None:
     def make(number: int) -> str:
         return f"<div id={words(1, number)} class='text {words(1, -number)}'><p>{words(70, number)}</p></div>"
 
-    found = learned(site(make))
-
-    assert found.container == "body>div.text"
+    assert learned(site(make)).container == "body>div.text"
 
 
 @pytest.mark.parametrize("pages", [0, 1, 2])
@@ -164,21 +133,6 @@ def test_nothing_is_dropped_from_too_few_pages(pages: int) -> None:
     assert found.pages == pages
     assert all(verdict.keep for verdict in found.paths.values())
     assert not found.repeated
-
-
-def test_blocks_of_most_pages_are_remembered() -> None:
-    pages = site()
-
-    found = learned(pages)
-
-    footer = next(block for block in pages[0].blocks if block.path == "body>footer")
-    assert found.repeated[footer.fingerprint] == len(pages)
-
-
-def test_policy_decides() -> None:
-    strict = learned(site(link_list), LearnPolicy(link_pages=1.1))
-
-    assert strict.paths[f"{MAIN}>ul.more"].keep
 
 
 @pytest.mark.parametrize(
@@ -212,29 +166,13 @@ def test_order_of_pages_changes_nothing(order: list[int]) -> None:
     assert learned(pages[number] for number in order) == learned(pages)
 
 
-@given(st.lists(anything, max_size=6))
-def test_anything_can_be_learned_and_cut(sources: list[str]) -> None:
-    pages = [parsed(source) for source in sources]
-
-    template = template_of(learned(pages))
-
-    for page in pages:
-        assert len(cut(page, template).removed) == len(page.blocks)
-
-
-def test_no_page_teaches_nothing() -> None:
-    assert learn([]).container == "body"
-
-
 def cards(number: int) -> str:
     names = [f"<div class=name><a href=/{card}>{words(3, (number, card))}</a></div>" for card in range(8)]
     return article(number, within="".join(f"<div class=card>{name}<p>{words(6, name)}</p></div>" for name in names))
 
 
 def test_titles_of_cards_are_no_list_of_links() -> None:
-    found = learned(site(cards))
-
-    assert found.paths[f"{MAIN}>div.card>div.name"].keep
+    assert learned(site(cards)).paths[f"{MAIN}>div.card>div.name"].keep
 
 
 def test_picture_link_that_repeats_the_title_beside_it_is_dropped() -> None:
@@ -250,30 +188,6 @@ def test_picture_link_that_repeats_the_title_beside_it_is_dropped() -> None:
 
     assert found.paths[f"{MAIN}>div.card>div.picture"].reason is DropReason.LINKS
     assert found.paths[f"{MAIN}>div.card>div.name"].keep
-
-
-@pytest.mark.parametrize("tag", ["nav", "form"])
-def test_element_beside_the_main_column_that_can_be_no_content_is_dropped_with_its_heading(tag: str) -> None:
-    def make(number: int) -> str:
-        return article(number, after=f"<{tag}><p>{words(12, (number, 'more'))}</p></{tag}>")
-
-    found = learned(site(make))
-
-    assert found.paths[f"body>{tag}>p"].reason is DropReason.OUTSIDE
-
-
-def test_what_repeats_or_links_is_dropped_from_a_header_that_stays() -> None:
-    def make(number: int) -> str:
-        slogan = "<div class=slogan>The site of all things</div>"
-        ways = f"<div class=ways><a href=/>{words(2, (number, 'a'))}</a> <a href=/>{words(2, (number, 'b'))}</a></div>"
-        head = f"<div class=top><h1>{words(9, (number, 't'))}</h1>{slogan}{ways}</div>"
-        return f"{head}<div class=text><p>{words(150, number)}</p></div>"
-
-    found = learned(site(make))
-
-    assert found.paths["body>div.top>h1"].keep
-    assert found.paths["body>div.top>div.slogan"].reason is DropReason.REPEATS
-    assert found.paths["body>div.top>div.ways"].reason is DropReason.LINKS
 
 
 def test_columns_that_share_the_text_stay_both() -> None:

@@ -1,5 +1,4 @@
 import random
-import time
 from contextlib import suppress
 from itertools import pairwise
 
@@ -16,15 +15,14 @@ from scrapy_dedup.core.patterns import (
     compile_expressions,
     strip_pdf_boilerplate,
 )
-from scrapy_dedup.core.patterns_dialect import to_re2
 from scrapy_dedup.core.patterns_spans import Span, covers_all, cut_out, without_overlaps
+from tests.growth import LINEAR, growth
+from tests.tables import table
 
 READABLE = r"Moeilijk leesbaar\??\s*(\[.*?leesbaarheid.*?\](\(.*?\))?\s*)?"
 LOOK_AHEAD = r"-?\s*ZOL-artsen\s+Overzicht\s+ZOL-artsen.*?(?=\n\n|\Z)"
 COVER = r"\*{0,2}ZOL GENK\*{0,2}\s+\*{0,2}ZOL MAAS EN KEMPEN\*{0,2}[\s\S]*?B\s+36\d{2}"
 ADDRESS = r"Campus Sint-Jan\s+Synaps Park 1\s+B 3600 Genk"
-SECONDS = 20
-"""Against stalls: what must end within 2 s does so on a busy machine within these."""
 
 
 def matched(sources: list[str], text: str, *, allow_slow: bool = False) -> list[str]:
@@ -58,9 +56,7 @@ class TestPatternsOfARealSite:
         assert [one.pattern for one in stripped] == [COVER, ADDRESS]
 
     def test_compiled_patterns_serve_many_files(self) -> None:
-        known = compile_expressions([ADDRESS])
-
-        assert strip_pdf_boilerplate("Own.", known) == ("Own.", [])
+        assert strip_pdf_boilerplate("Own.", compile_expressions([ADDRESS])) == ("Own.", [])
 
 
 class TestRefusals:
@@ -105,18 +101,9 @@ class TestMatches:
     def test_empty_matches_are_no_matches(self) -> None:
         assert matched(["x*", "(?=a)"], "a b", allow_slow=True) == []
 
-    def test_patterns_without_words_are_run_too(self) -> None:
-        assert matched([r"\d+"], "a 12 b") == ["12"]
-
     @pytest.mark.parametrize("text", ["", "nothing of it"], ids=["empty", "other"])
     def test_a_text_without_matches_stays(self, text: str) -> None:
         assert compile_expressions(["abc"]).find(text) == patterns.Found()
-
-    def test_no_patterns_match_nothing(self) -> None:
-        assert compile_expressions([]).find("a") == patterns.Found()
-
-    def test_lone_surrogates_are_text(self) -> None:
-        assert matched(["b"], "\ud800 b") == ["b"]
 
     def test_a_pattern_that_would_remove_the_page_is_held_back(self) -> None:
         found = compile_expressions([".*", "two"]).find("one two")
@@ -147,36 +134,26 @@ class TestHostile:
     )
     @pytest.mark.parametrize("line", ["a", "abcdefghij klmnop ", "abxyz"])
     def test_a_line_of_five_million_characters_is_searched_in_time(self, source: str, line: str) -> None:
-        known = compile_expressions([source])
-        text = (line * (5_000_000 // len(line) + 1))[:5_000_000]
-
-        begin = time.perf_counter()
-        known.find(text)
-        assert time.perf_counter() - begin < SECONDS
+        assert growth(compile_expressions([source]).find, (line * (5_000_000 // len(line) + 1))[:5_000_000]) < LINEAR
 
     def test_a_thousand_patterns_search_a_page_in_time(self) -> None:
         known = compile_expressions(f"foo{number} .*? bar{number}" for number in range(1_000))
         text = " ".join(f"foo{number} x bar{number}" for number in random.Random(1).sample(range(1_000), 1_000))
 
-        begin = time.perf_counter()
         found = known.find(text + " own")
-        assert time.perf_counter() - begin < SECONDS
+
+        assert growth(known.find, text) < LINEAR
         assert len({one.pattern for one in found.spans}) == 1_000
 
     def test_a_page_too_large_for_so_many_patterns_says_so(self) -> None:
         known = compile_expressions(f"a.{{{number}}}q?" for number in range(1, 100))
 
-        found = known.find("ab " * 300_000)
-
-        assert Held.TOO_MUCH_WORK in {one.reason for one in found.held}
+        assert Held.TOO_MUCH_WORK in {one.reason for one in known.find("ab " * 300_000).held}
 
     def test_slow_patterns_end_in_time_and_say_so(self) -> None:
         known = compile_expressions(["(?=a)(a+)+b"], allow_slow=True)
 
-        begin = time.perf_counter()
-        found = known.find("a" * 5_000 + "c")
-        assert time.perf_counter() - begin < SECONDS
-        assert found.held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
+        assert known.find("a" * 5_000 + "c").held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
 
     @given(st.text(max_size=60))
     def test_any_text_compiles_or_is_refused(self, source: str) -> None:
@@ -205,28 +182,10 @@ class TestSpans:
             for place in range(span.start, span.end):
                 owners.setdefault(place, span.pattern)
 
-        found = without_overlaps(spans)
-
-        assert {place: one.pattern for one in found for place in range(one.start, one.end)} == owners
+        assert {place: one.pattern for one in without_overlaps(spans) for place in range(one.start, one.end)} == owners
 
 
 class TestDialect:
-    @pytest.mark.parametrize(
-        ("source", "text"),
-        [
-            (r"a\sb", "a\xa0b"),
-            (r"^\w+$", "patiënt"),
-            (r"[\w-]+\Z", "é-1"),
-            (r"\d\D\S\W", "٣a! "),
-            (r"[\s\S]\u00e9", "\né"),
-            (r"[]\d]\]", "]]"),
-            (r"[^\D]", "7"),
-            (r"\U000000e9", "é"),
-        ],
-    )
+    @table("text/dialect")
     def test_classes_know_all_scripts_as_in_python(self, source: str, text: str) -> None:
         assert compile_expression(source).program.search(text.encode()) is not None
-
-    def test_a_lone_backslash_stays_one(self) -> None:
-        assert to_re2("a\\") == "a\\"
-        assert to_re2(r"\u12") == r"\u12"

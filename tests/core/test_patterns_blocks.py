@@ -2,17 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.patterns import compile_expressions
-from scrapy_dedup.core.patterns_blocks import Placed, Shortened, place, shorten
-from scrapy_dedup.core.patterns_spans import Span
+from scrapy_dedup.core.patterns_blocks import Shortened, place, shorten
 from scrapy_dedup.core.render import render
+from tests.core.builders import parsed
+from tests.tables import table
 
 
 def a_page(body: str) -> Page:
-    page = parse_page(f"<body>{body}")
-    assert isinstance(page, Page)
-    return page
+    return parsed(f"<body>{body}")
 
 
 def cut(body: str, *patterns: str) -> tuple[Page, Shortened]:
@@ -37,9 +36,7 @@ class TestPlaces:
         assert list(found.regions) == [0, 2]
 
     def test_a_page_that_holds_marks_itself_has_no_places(self) -> None:
-        page = a_page("<p>one\ufdd1<p>two")
-
-        assert place(page, [True, True]).regions == {}
+        assert place(a_page("<p>one\ufdd1<p>two"), [True, True]).regions == {}
 
     def test_a_page_whose_marks_are_lost_has_no_places(self) -> None:
         page = a_page("<p>one<p>two")
@@ -50,11 +47,8 @@ class TestPlaces:
     @given(st.text("ab*_`<>&[]()\\ \n#1.-|é", max_size=60))
     def test_any_text_is_placed(self, text: str) -> None:
         page = a_page(f"<p>x {text.replace('<', '&lt;')}</p><p>end</p>")
-        keep = [True] * len(page.blocks)
 
-        found = place(page, keep)
-
-        assert len(found.regions) == len(page.blocks)
+        assert len(place(page, ([True] * len(page.blocks))).regions) == len(page.blocks)
 
 
 class TestCuts:
@@ -65,35 +59,13 @@ class TestCuts:
         assert [(one.block, one.text) for one in found.cuts] == [(1, "Hard to read? Help")]
         assert found.blocks[0] is page.blocks[0]
 
-    @pytest.mark.parametrize(
-        ("body", "pattern", "text", "html"),
-        [
-            ("<p>one two three", "two ", "one three", "<p>one three</p>"),
-            ("<p>one <b>two</b> three", r"\*\*two\*\* ", "one three", "<p>one three</p>"),
-            ("<p>a &lt; b &amp; c", r"b . c", "a <", "<p>a &lt;</p>"),
-            ("<pre>one\n  two\nthree</pre>", "  two\n", "one\n  \nthree", "<pre>one\n  \nthree</pre>"),
-            ("<p><a href=/x>link text</a> rest", "link ", "text rest", '<p><a href="/x">text</a> rest</p>'),
-        ],
-    )
+    @table("text/cuts")
     def test_a_block_loses_what_is_covered(self, body: str, pattern: str, text: str, html: str) -> None:
         page, found = cut(body, pattern)
 
         assert found.blocks[0].text == text
         assert not found.gone
-        drawn = Page(blocks=found.blocks, walk=page.walk)
-        assert render(drawn, [True] * len(page.blocks), "html") == html
-
-    def test_two_patterns_share_a_block(self) -> None:
-        _, found = cut("<p>one two three four", "one", "three")
-
-        assert [(one.pattern, one.text) for one in found.cuts] == [("one", "one"), ("three", "three")]
-        assert found.blocks[0].text == "two four"
-
-    def test_markup_alone_is_no_loss_of_text(self) -> None:
-        _, found = cut("<p>one <a href=/track>two</a> three", r"\(/track\)")
-
-        assert found.cuts == ()
-        assert not found.gone
+        assert render(Page(blocks=found.blocks, walk=page.walk), [True] * len(page.blocks), "html") == html
 
     @pytest.mark.parametrize(
         ("body", "pattern", "gone"),
@@ -108,18 +80,6 @@ class TestCuts:
 
         assert [one.text for one in found.cuts] == [gone]
         assert found.blocks[0].text == page.blocks[0].text.removesuffix(gone).strip()
-
-    def test_a_span_between_blocks_takes_nothing(self) -> None:
-        _, found = cut("<p>one<p>two", r"\n\n")
-
-        assert found.cuts == ()
-
-    def test_letters_that_a_converter_lost_stay(self) -> None:
-        page = a_page("<p>one two")
-
-        found = shorten(page, Placed("one", {0: (0, 3)}), [Span(0, 3, "one")])
-
-        assert found.blocks[0].text == "two"
 
     @given(st.text("ab*_<&[]( )\\é", min_size=1, max_size=40), st.sampled_from(["a", "b+", r"\w+", r"\[.*?\]", r"\s"]))
     def test_what_goes_and_what_stays_are_the_words(self, text: str, pattern: str) -> None:

@@ -6,6 +6,7 @@ from scrapy_dedup.core.pdf_blocks import BlockKind, PdfBlock, blocks_of
 from scrapy_dedup.core.pdf_hyphens import Hyphens
 from scrapy_dedup.core.pdf_lines import Line
 from tests.pdf_files import a_line, stacked
+from tests.tables import table
 
 FULL = 200.0
 
@@ -55,10 +56,6 @@ def test_hanging_entry_is_one_paragraph_and_the_next_another():
     assert texts(lines) == ["Knuth, an author with a book of many pages.", "Lamport, another"]
 
 
-def test_first_lines_indent_does_not_end_its_paragraph():
-    assert texts([a_line("One", 90, 100, width=180), *full("line", "more", top=112)]) == ["One line more"]
-
-
 @pytest.mark.parametrize("mark", ["\u2022", "-", "1.", "(a)", "12)"])
 def test_entries_of_a_list_are_blocks(mark: str):
     lines = [
@@ -75,9 +72,7 @@ def test_entries_of_a_list_are_blocks(mark: str):
 
 
 def test_text_after_a_short_entry_is_no_part_of_it():
-    lines = [a_line("1. Entry", 72, 100), *full("Text", top=112)]
-
-    assert texts(lines) == ["1. Entry", "Text"]
+    assert texts([a_line("1. Entry", 72, 100), *full("Text", top=112)]) == ["1. Entry", "Text"]
 
 
 def test_larger_lines_are_headings_and_the_largest_is_the_first_level():
@@ -145,36 +140,7 @@ def test_other_blocks_end_with_their_page(first: list[Line], second: list[Line])
     assert len(blocks(first, second)) == 2
 
 
-def test_paragraph_does_not_go_on_over_an_empty_page():
-    assert len(blocks_of([[full("A sentence")], [], [full("more of it")]], 10.0)) == 2
-
-
-def test_page_of_headings_keeps_them_apart():
-    lines = [a_line("One", 72, 100, 20), a_line("Two", 72, 200, 20), a_line("Three", 72, 300, 20)]
-
-    assert texts(lines) == ["One", "Two", "Three"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "text"),
-    [
-        pytest.param(["infor-", "mation"], "information", id="cut"),
-        pytest.param(
-            ["well-known. A well-", "known thing"], "well-known. A well-known thing", id="written-so-elsewhere"
-        ),
-        pytest.param(["part-time-", "work"], "part-time-work", id="long-compound"),
-        pytest.param(["e-", "mail"], "e-mail", id="one-letter"),
-        pytest.param(["February-", "March"], "February-March", id="name"),
-        pytest.param(["1990-", "1995"], "1990-1995", id="numbers"),
-        pytest.param(["infor\u00ad", "mation"], "information", id="soft"),
-        pytest.param(["a dash -", "here"], "a dash - here", id="dash"),
-        pytest.param(["first-", "2nd"], "first-2nd", id="digit"),
-        pytest.param(["pre-", "(and post-)"], "pre- (and post-)", id="bracket"),
-        pytest.param(["漢字", "仮名"], "漢字仮名", id="unspaced"),
-        pytest.param(["end\u00ad"], "end", id="soft-at-the-end"),
-        pytest.param([], "", id="nothing"),
-    ],
-)
+@table("text/hyphens")
 def test_hyphens_at_the_end_of_lines(lines: list[str], text: str):
     assert Hyphens(lines).join(lines) == text
 

@@ -7,24 +7,10 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.neardup import words
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.core.render import Output
+from tests.tables import table
 
 
-@pytest.mark.parametrize(
-    ("content", "output", "found"),
-    [
-        pytest.param("See [the plan](https://a.example/plan).", "markdown", "See the plan", id="link"),
-        pytest.param("See [the plan](/plan_(old)/x).", "markdown", "See the plan", id="link-with-parentheses"),
-        pytest.param('![A map](/map.png "Where we are") here', "markdown", "A map here", id="picture-with-title"),
-        pytest.param("[one](/1)[two](/2)", "markdown", "one two", id="links-side-by-side"),
-        pytest.param("[open (not a link", "markdown", "open not a link", id="half-a-link"),
-        pytest.param("a](b c) d", "markdown", "a b c d", id="white-space-in-a-target"),
-        pytest.param("<h1>Plan</h1><p>of <b>work</b></p>", "html", "Plan of work", id="tags"),
-        pytest.param("<p title='x'>a&amp;b &eacute;t&eacute;</p>", "html", "a b été", id="references"),
-        pytest.param("1 < 2 and 3", "html", "1 2 and 3", id="a-sign-that-is-no-tag"),
-        pytest.param("<p>stays</p> [as](/it) is", "text", "p stays p as it is", id="text-is-its-words"),
-        pytest.param("", "markdown", "", id="nothing"),
-    ],
-)
+@table("text/plain")
 def test_words_are_those_that_a_reader_sees(content: str, output: Output, found: str) -> None:
     assert words(plain(content, output)) == found.lower().split()
 
@@ -45,6 +31,4 @@ def test_hostile_text_takes_no_long_time(content: str, output: Output) -> None:
 
 @given(st.lists(st.sampled_from(["tea", "milk", "sugar"]), max_size=6), st.sampled_from(["/a", "https://b.example/?c"]))
 def test_pages_that_differ_by_their_links_alone_have_the_same_words(said: list[str], target: str) -> None:
-    linked = " ".join(f"[{word}]({target})" for word in said)
-
-    assert words(plain(linked, "markdown")) == said
+    assert words(plain(" ".join(f"[{word}]({target})" for word in said), "markdown")) == said

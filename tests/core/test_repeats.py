@@ -37,15 +37,12 @@ class TestSplitIntoBlocks:
         assert split_into_blocks("one\n\ntwo\n \t\n\nthree\nstill three", 1) == ["one", "two", "three\nstill three"]
 
     @pytest.mark.parametrize(("chars", "kept"), [(49, False), (50, True)])
-    def test_filters_short_blocks(self, chars: int, kept: bool):  # noqa: FBT001
+    def test_filters_short_blocks(self, chars: int, *, kept: bool):
         assert split_into_blocks(f"  {'x' * chars}  \n\nshort") == (["x" * chars] if kept else [])
 
     @pytest.mark.parametrize("content", ["", "\n", " \n\n \n\n"])
     def test_handles_empty_content(self, content: str) -> None:
         assert split_into_blocks(content) == []
-
-    def test_handles_single_block(self) -> None:
-        assert split_into_blocks(BANNER) == [BANNER]
 
     def test_preserves_block_content(self) -> None:
         block = "| a  |  B |\n| -- | -- |\n| *1* | `two  spaces` inside a table of this size |"
@@ -57,16 +54,9 @@ class TestHashBlock:
     def test_deterministic_output(self) -> None:
         assert hash_block("Accept  Cookies") == hash_block("Accept  Cookies") == "7b48aa3c1b260693"
 
-    @pytest.mark.parametrize("other", ["Accept\tall\ncookies", "  Accept all   cookies\n", "Accept\u00a0all cookies"])
-    def test_whitespace_normalized(self, other: str) -> None:
+    @pytest.mark.parametrize("other", ["Accept\tall\ncookies", "  ACCEPT all   cookies\n", "Accept\u00a0all cookies"])
+    def test_whitespace_and_case_normalized(self, other: str) -> None:
         assert hash_block(other) == hash_block("Accept all cookies")
-
-    def test_case_insensitive(self) -> None:
-        assert hash_block("ACCEPT All cookies") == hash_block("accept all COOKIES")
-
-    def test_sixteen_hexadecimal_digits(self) -> None:
-        assert len(hash_block("")) == 16
-        assert set(hash_block("x")) <= set("0123456789abcdef")
 
     def test_half_a_character_has_a_hash(self) -> None:
         """Python can hold half of a pair of surrogates, from JSON or a wrong charset; no encoding can."""
@@ -108,12 +98,6 @@ class TestComputeDomainFingerprint:
 
         assert found.boilerplate_hashes == ([hash_block(BANNER)] if is_boilerplate else [])
 
-    def test_ignores_unique_blocks(self) -> None:
-        found = compute_domain_fingerprint([a_text(number) for number in range(20)])
-
-        assert found.boilerplate_hashes == []
-        assert found.blocks_total == 20
-
     @pytest.mark.parametrize("pages", [[], [""] * 10, ["\n\n"] * 10])
     def test_handles_empty_pages(self, pages: list[str]) -> None:
         found = compute_domain_fingerprint(pages)
@@ -135,25 +119,12 @@ class TestComputeDomainFingerprint:
             a_text(3),
         ]
 
-    def test_a_block_counts_once_a_page(self) -> None:
-        pages = [f"{BANNER}\n\n" * 20, *(a_text(number) for number in range(9))]
-
-        assert compute_domain_fingerprint(pages).boilerplate_hashes == []
-
 
 class TestStripBoilerplate:
-    def test_removes_boilerplate_blocks(self) -> None:
-        cleaned, _ = strip_boilerplate(f"{a_text(1)}\n\n{BANNER.upper()}", {hash_block(BANNER)})
-
-        assert cleaned == f"{a_text(1)}\n\n"
-
     def test_preserves_unique_content(self) -> None:
         content = f"# Title\n\n{a_text(1)}\n  \n- short\n\n{a_text(2)}\n"
 
         assert strip_boilerplate(content, {hash_block(BANNER)}) == (content, 0)
-
-    def test_handles_empty_boilerplate_set(self) -> None:
-        assert strip_boilerplate(f"{BANNER}\n\n{FOOTER}", set()) == (f"{BANNER}\n\n{FOOTER}", 0)
 
     def test_collapses_blank_lines_after_removal(self) -> None:
         content = f"{a_text(1)}\n\n{BANNER}\n\n{a_text(2)}"
@@ -216,9 +187,7 @@ class TestHtmlMethod:
         for page in range(10):
             counts.add([1, 2, 100 + page])
 
-        found = counts.boilerplate(RepeatPolicy())
-
-        assert found == Boilerplate(pages=10, counts={1: 10, 2: 10}, blocks_total=12)
+        assert counts.boilerplate(RepeatPolicy()) == Boilerplate(pages=10, counts={1: 10, 2: 10}, blocks_total=12)
 
     def test_nothing_is_boilerplate_on_too_few_pages(self) -> None:
         counts = PageCounts[int]()
@@ -251,17 +220,3 @@ class TestHtmlMethod:
 
         assert len(verdicts) == len(fingerprints)
         assert sum(verdict is not None for verdict in verdicts) == removed
-
-    @given(st.lists(st.lists(st.integers(0, 6), max_size=6), max_size=12), st.randoms(use_true_random=False))
-    def test_order_of_pages_does_not_matter(self, pages: list[list[int]], random: Random) -> None:
-        def found(these: list[list[int]]) -> tuple[Boilerplate[int], list[int]]:
-            counts = PageCounts[int]()
-            for page in these:
-                counts.add(page)
-            boilerplate = counts.boilerplate(RepeatPolicy(0.5, 2))
-            return boilerplate, list(boilerplate.counts)
-
-        other = [random.sample(page, len(page)) for page in pages]
-        random.shuffle(other)
-
-        assert found(other) == found(pages)

@@ -68,14 +68,6 @@ def test_small_filter_does_not_become_one_of_many_layers() -> None:
     assert len(layers) == 2
 
 
-def test_filter_takes_many_keys_at_once() -> None:
-    layers = Layers(Exact, 1_000)
-    layers.update([key(1), key(2)])
-
-    assert layers.size == 2
-    assert key(2) in layers
-
-
 def test_key_of_a_hash_is_its_beginning() -> None:
     assert key_of(bytes(range(20)), is_hash=True) == bytes(range(16))
 
@@ -95,7 +87,6 @@ def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: l
         if key(number) not in recent:
             recent.add(key(number))
 
-    last = list(dict.fromkeys(reversed(numbers)))
-    assert all(key(number) in recent for number in last[:5])
+    assert all(key(number) in recent for number in list(dict.fromkeys(reversed(numbers)))[:5])
     assert sum(key(number) in recent for number in range(31)) <= 10
     assert not any(key(number) in recent for number in set(range(31)) - set(numbers))

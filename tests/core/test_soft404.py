@@ -1,8 +1,9 @@
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.passages import Repeats, page_keys
 from scrapy_dedup.core.soft404 import ErrorPage, PageReason, RealPage, judge_page, probe_url
+from tests.core.builders import parsed
 
 SITE = "https://example.com"
 PROBE = probe_url(SITE, "run 1")
@@ -11,9 +12,7 @@ NOT_FOUND = "<main><h1>Sorry</h1><p>The page {url} was not found. Try a search, 
 
 
 def page_of(body: str, title: str = "Not found", **values: str) -> Page:
-    page = parse_page(CHROME.format(title=title) + body.format(**values))
-    assert isinstance(page, Page)
-    return page
+    return parsed(CHROME.format(title=title) + body.format(**values))
 
 
 ERROR = page_of(NOT_FOUND, url=PROBE)
@@ -87,7 +86,6 @@ def test_pages_without_words_agree_only_where_they_are_equal() -> None:
 
     assert judge_page(f"{SITE}/x", digits, PROBE, digits, everything) == ErrorPage()
     assert judge_page(f"{SITE}/x", digits, PROBE, other, everything) == RealPage(PageReason.EMPTY)
-    nothing = parse_page("")
-    assert isinstance(nothing, Page)
+    nothing = parsed("")
     assert judge_page(f"{SITE}/x", nothing, PROBE, nothing, everything) == RealPage(PageReason.EMPTY)
     assert empty.blocks

@@ -1,6 +1,7 @@
 import pytest
 
 from scrapy_dedup.core.tags import LONG_TAG, Role, Tag, known_tag, plain, read_tag
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -48,18 +49,7 @@ def test_step_of_a_path_is_made_of_class_and_id() -> None:
     assert read_tag("span").step == ""
 
 
-@pytest.mark.parametrize(
-    ("classes", "language"),
-    [
-        ("language-python", "python"),
-        ("highlight highlight-source-rust x", "rust"),
-        ("highlight-default notranslate", ""),
-        ("lang-none", ""),
-        ("slanguage-x", ""),
-        ("language-<b>", ""),
-        ("", ""),
-    ],
-)
+@table("pages/languages_of_code")
 def test_language_of_code(classes: str, language: str) -> None:
     assert read_tag(f'div class="{classes}"').language == language
 

@@ -44,9 +44,7 @@ def test_page_with_news_begins_the_count_again() -> None:
 def test_path_that_repeats_is_given_up_sooner() -> None:
     traps = Traps()
 
-    found = noted(traps, *("/a" * depth for depth in range(3, 7)))
-
-    assert found[0] == "a.example/a/..."
+    assert noted(traps, *("/a" * depth for depth in range(3, 7)))[0] == "a.example/a/..."
     assert traps.known()[0].reason is TrapReason.REPEATS
 
 

@@ -35,12 +35,7 @@ class TestOutcome:
         assert of(ours, theirs).passed is passed
 
     def test_a_difference_of_two_in_a_hundred_is_none(self) -> None:
-        long = [a_block(1, 10_000), a_block(2, 190)]
-
-        assert try_out(long, [True, False], [True, True], {}, 10).passed
-
-    def test_links_count_a_quarter(self) -> None:
-        assert try_out([a_block(1, 100, 100)], [True], [False], {}, 10).won == 25
+        assert try_out([a_block(1, 10_000), a_block(2, 190)], [True, False], [True, True], {}, 10).passed
 
     def test_without_pages_nothing_is_passed(self) -> None:
         assert not Trial().passed
@@ -60,6 +55,3 @@ class TestOutcome:
 class TestAgreement:
     def test_is_the_share_of_the_text_that_both_keep(self) -> None:
         assert of("++-", "+-+").agreement == pytest.approx(1 / 3)
-
-    def test_where_nothing_is_kept_there_is_nothing_to_disagree_on(self) -> None:
-        assert of("---", "---").agreement == 1.0

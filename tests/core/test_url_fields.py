@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.url_fields import IgnoredParameters, host_of, is_token, names_in, values_in, without
 from scrapy_dedup.core.urls import UrlRules, normalize_url, page_key
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
@@ -20,19 +21,7 @@ def test_value_that_a_person_chose_is_told(value: str) -> None:
     assert not is_token(value)
 
 
-@pytest.mark.parametrize(
-    ("url", "names", "left"),
-    [
-        pytest.param("http://a/p?x=1&sid=2#f", ["sid"], "http://a/p?x=1#f", id="query"),
-        pytest.param("http://a/p?sid=2", ["sid"], "http://a/p", id="only-one"),
-        pytest.param("http://a/p?", ["sid"], "http://a/p?", id="empty-query-stays"),
-        pytest.param("http://a/p;sid=1;v=2/q", [";sid"], "http://a/p;v=2/q", id="named-in-path"),
-        pytest.param("http://a/4F2A9C01D3/p", ["/@0"], "http://a/p", id="step-of-path"),
-        pytest.param("http://a/4F2A9C01D3", ["/@0"], "http://a/", id="only-step"),
-        pytest.param("http://a/about/p", ["/@0"], "http://a/about/p", id="step-that-is-a-word"),
-        pytest.param("http://a?sid=1", ["sid", "/@0"], "http://a", id="no-path"),
-    ],
-)
+@table("urls/without_parameters")
 def test_parameters_are_left_out(url: str, names: list[str], left: str) -> None:
     assert without(url, names) == left
 

@@ -1,10 +1,10 @@
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.url_patterns import matches_pattern, url_pattern, url_target
+from tests.tables import table
 
 HOST = "https://example.com"
 
@@ -13,34 +13,7 @@ def at(paths: str) -> list[str]:
     return [HOST + path for path in paths.split()]
 
 
-@pytest.mark.parametrize(
-    ("own", "others", "pattern"),
-    [
-        pytest.param("/", "/a /b", "^/$", id="home"),
-        pytest.param("/about", "/a", "^/about/?$", id="one-page"),
-        pytest.param("/products/a /products/b-c/", "/ /pages/a", "^/products/[^/]+/?$", id="section"),
-        pytest.param("/a/x.html /b/y.html", "/a/x /index.html", r"^/[^/]+/[^/]+\.html$", id="extension"),
-        pytest.param("/2020/01/a /2021/12/b", "/page/2 /tag/x/y", r"^/\d+/\d+/[^/]+/?$", id="dates"),
-        pytest.param("/page-1 /page-23", "/about /page-a", r"^/page-\d+/?$", id="numbers-in-a-word"),
-        pytest.param("/x/Ab.html /x/C.html", "/x/index.html", r"^/x/[A-Z][^/]*\.html$", id="capitals"),
-        pytest.param(
-            "/en/news/a /en/news/b /en/blog/c /en/blog/d", "/en/tag/a", "^/en/(?:blog|news)/[^/]+/?$", id="words"
-        ),
-        pytest.param("/d/a/b/use.html /d/c/use.html", "/d/c/all.html", r"^/d/.+/use\.html$", id="any-depth"),
-        pytest.param("/d /d/a/b /d/a/b/c", "/e", "^/d(?:/.*)?$", id="a-folder-and-all-below"),
-        pytest.param("/ /page/2 /page/3", "/a /tag/a", r"^(?:/|/page/\d+/?)$", id="two-forms"),
-        pytest.param("/a/1 /a/2 /b/x /b/y/z", "/c/1", r"^(?:/a/\d+/?|/b(?:/.+)?/[^/]+/?)$", id="forms-by-section"),
-        pytest.param("/?p=1 /?p=22", "/?cat=3 /", r"^/\?(?:.*&)?p=\d+(?:&.*)?$", id="number-in-query"),
-        pytest.param("/l?s=a&o=1 /l?o=b&s=c", "/l?x=1", r"^/l/?\?(?:.*&)?o=.*$", id="name-in-query"),
-        pytest.param("/l?s=a /l", "/m", r"^/l/?(?:\?.*)?$", id="query-or-none"),
-        pytest.param("/a.b(c) /a.b(c)/", "/axb(c)", r"^/a\.b\(c\)/?$", id="special-characters"),
-        pytest.param("/a /b/c /d/e/f /g/h/i/j", "", "^(?:/.+)?/[^/]+/?$", id="all-of-a-site"),
-        pytest.param("/ /b/c /d/e/f /g/h/i/j", "", "^/.*$", id="all-of-a-site-with-home"),
-        pytest.param("/a /b", "/c /d", None, id="nothing-tells-them-apart"),
-        pytest.param("/a", "/a", None, id="same-url"),
-        pytest.param("", "/a", None, id="no-url"),
-    ],
-)
+@table("urls/patterns")
 def test_pattern_says_what_urls_share(own: str, others: str, pattern: str | None) -> None:
     assert url_pattern(at(own), at(others)) == pattern
 
@@ -99,6 +72,5 @@ def test_pattern_has_nothing_that_linear_engines_refuse(own: list[str]) -> None:
 
 def test_endless_urls_end_soon() -> None:
     own = [f"{HOST}/" + "/".join("a" * i for i in range(1, 60)) + f"/{n}" for n in range(300)]
-    others = [f"{HOST}/" + "a/" * 900 + f"{n}" for n in range(300)]
 
-    assert url_pattern(own, others) is not None
+    assert url_pattern(own, [f"{HOST}/" + "a/" * 900 + f"{n}" for n in range(300)]) is not None

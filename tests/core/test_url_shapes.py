@@ -47,7 +47,3 @@ def test_folders_are_told() -> None:
 def test_any_text_is_taken(text: str) -> None:
     shape_of(text)
     assert shape_of(f"http://a/{text}") is None or shape_of(f"http://a/{text}").path.startswith("/")  # type: ignore[union-attr]
-
-
-def test_what_is_no_url_has_none() -> None:
-    assert shape_of("mailto:me") is None

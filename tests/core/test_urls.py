@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core import urls
 from scrapy_dedup.core.trackers import is_tracker
 from scrapy_dedup.core.urls import UrlRules, extract_domain, normalize_url, page_key, same_site
+from tests.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "urls"
 PROJECT = str(Path(__file__).parents[2])
@@ -32,9 +33,7 @@ def cases(name: str) -> list[ParameterSet]:
 
 @pytest.mark.parametrize("case", cases("normal.json"))
 def test_url_has_its_normal_form(case: Case) -> None:
-    rules = UrlRules(**case.get("rules", {}))
-
-    assert normalize_url(case["url"], rules) == case["normal"], case["why"]
+    assert normalize_url(case["url"], UrlRules(**case.get("rules", {}))) == case["normal"], case["why"]
 
 
 @pytest.mark.parametrize("case", cases("pairs.json"))
@@ -53,17 +52,7 @@ def test_url_has_its_domain(case: Case) -> None:
     assert extract_domain(case["url"], "registrable") == case["registrable"], case["why"]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        pytest.param("https://www.example.com/a", "http://shop.example.com/b", True, id="subdomains"),
-        pytest.param("https://example.com/", "https://example.org/", False, id="suffixes"),
-        pytest.param("https://a.github.io/", "https://b.github.io/", False, id="owners-under-a-private-suffix"),
-        pytest.param("http://127.0.0.1:8000/", "http://127.0.0.1:8000/a", True, id="address"),
-        pytest.param("http://127.0.0.1:8000/", "http://127.0.0.1:8001/", False, id="ports-of-an-address"),
-        pytest.param("nothing", "nothing", False, id="no-urls"),
-    ],
-)
+@table("urls/sites")
 def test_site_is_the_registrable_domain(one: str, other: str, *, same: bool) -> None:
     assert same_site(one, other) is same
 
@@ -166,9 +155,8 @@ def test_tracking_parameter_changes_nothing_wherever_it_stands(
     pairs: list[tuple[str, str]], tracker: str, value: str, data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(pairs)))
-    tracked = [*pairs[:place], (tracker, value), *pairs[place:]]
 
-    assert page_key(a_url(tracked)) == page_key(a_url(pairs))
+    assert page_key(a_url([*pairs[:place], (tracker, value), *pairs[place:]])) == page_key(a_url(pairs))
 
 
 @given(st.dictionaries(names, words, max_size=5), st.randoms(use_true_random=False))
@@ -181,9 +169,7 @@ def test_order_of_parameters_changes_nothing(values: dict[str, str], random: Ran
 
 @given(fields, names, words, words)
 def test_other_value_is_another_page(pairs: Pairs, name: str, one: str, other: str) -> None:
-    same = page_key(a_url([*pairs, (name, one)])) == page_key(a_url([*pairs, (name, other)]))
-
-    assert same is (one == other)
+    assert (page_key(a_url([*pairs, (name, one)])) == page_key(a_url([*pairs, (name, other)]))) is (one == other)
 
 
 @given(names, st.lists(words, max_size=4), st.lists(words, max_size=4))

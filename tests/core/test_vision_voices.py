@@ -2,22 +2,20 @@ import json
 
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.path_names import Folding
 from scrapy_dedup.core.vision import SeenPage
 from scrapy_dedup.core.vision_voices import Sighted, Vision, agreements, confidence_of, vision_of
+from tests.core.builders import parsed
 
-PARSED = parse_page("<div class=a><p>aaaa</p><p>bb</p></div><div class=b><p>cccc</p></div><div class=c>dd</div>")
-assert isinstance(PARSED, Page)
+PARSED = parsed("<div class=a><p>aaaa</p><p>bb</p></div><div class=b><p>cccc</p></div><div class=c>dd</div>")
 PAGE: Page = PARSED
 LOOKS = {"body>div.a>p": PathLooks(10, 9, 0), "body>div.b>p": PathLooks(10, 1, 0), "body>div.c": PathLooks(0, 0, 5)}
 
 
 def test_looks_of_some_pages_say_what_to_keep_of_another() -> None:
-    sighted = Sighted([LOOKS], Folding([".a", ".b", ".c"]))
-
-    assert sighted.keeps(PAGE) == [True, True, False, False]
+    assert Sighted([LOOKS], Folding([".a", ".b", ".c"])).keeps(PAGE) == [True, True, False, False]
 
 
 def test_of_what_no_browser_showed_nothing_is_said() -> None:

@@ -13,7 +13,7 @@ from scrapy_dedup.core.render import render
 from scrapy_dedup.service.site_cleaning import How, cut_page
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.settings import Settings
-from tests.core.learned_sites import parsed
+from tests.core.builders import parsed
 from tests.real_sites.conftest import Pages
 from tests.real_sites.fetching import SITES, RealSite
 
@@ -53,9 +53,7 @@ def scored(site: RealSite, html: str, text: str) -> Score:
 
 
 @pytest.mark.parametrize("name", [site.name for site in SITES])
-def test_a_live_template_is_never_worse_than_the_fallback(
-    name: str, pages_of: Callable[[str], tuple[RealSite, Pages]]
-) -> None:
+def test_a_live_template_is_never_worse_than_the_fallback(name: str, pages_of: Callable[[str], tuple[RealSite, Pages]]):
     site, pages = pages_of(name)
     by_layout: dict[int, list[Compared]] = defaultdict(list)
     for one in compared(site, pages):

@@ -18,7 +18,7 @@ from scrapy_dedup.service.site_cleaning import How
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.core.learned_sites import parsed
+from tests.core.builders import parsed
 from tests.end_to_end.conftest import project as crawl_project
 from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import rows

@@ -1,5 +1,6 @@
 """Reports with defaults; a test overrides what it is about."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -53,14 +54,7 @@ def a_layer(layer: str = "boilerplate", *, pages: int = 0, blocks: int = 320, ch
 
 
 def a_repeated_block(text: str = "Contact us", **other: Any) -> RepeatedBlock:
-    values: dict[str, Any] = {
-        "domain": "shop.example",
-        "path": "body>footer>p",
-        "on_pages": 39,
-        "of_pages": 40,
-        "chars": 10,
-    }
-    return RepeatedBlock(text=text, **(values | other))
+    return replace(RepeatedBlock("shop.example", text, "body>footer>p", on_pages=39, of_pages=40, chars=10), **other)
 
 
 def kept(text: str) -> SampleBlock:
@@ -72,13 +66,9 @@ def removed(text: str, evidence: str = "on 39 of 40 pages") -> SampleBlock:
 
 
 def a_sample(**other: Any) -> SamplePage:
-    values: dict[str, Any] = {
-        "url": "http://shop.example/tea",
-        "title": "Green tea",
-        "blocks": (removed("Menu"), kept("Steep for two minutes."), removed("Contact us")),
-        "cleaned": "# Green tea\n\nSteep for two minutes.",
-    }
-    return SamplePage(**(values | other))
+    blocks = (removed("Menu"), kept("Steep for two minutes."), removed("Contact us"))
+    cleaned = "# Green tea\n\nSteep for two minutes."
+    return replace(SamplePage("http://shop.example/tea", "Green tea", blocks=blocks, cleaned=cleaned), **other)
 
 
 def a_diff(*lines: str) -> str:
@@ -86,13 +76,8 @@ def a_diff(*lines: str) -> str:
 
 
 def a_changed_page(**other: Any) -> ChangedPage:
-    values: dict[str, Any] = {
-        "url": "http://shop.example/tea",
-        "title": "Green tea",
-        "change": "content",
-        "diff": a_diff("@@ -1 +1 @@", "-Steep for two minutes.", "+Steep for three minutes.", "@@ -9,0 +9 @@", "+New!"),
-    }
-    return ChangedPage(**(values | other))
+    diff = a_diff("@@ -1 +1 @@", "-Steep for two minutes.", "+Steep for three minutes.", "@@ -9,0 +9 @@", "+New!")
+    return replace(ChangedPage("http://shop.example/tea", "Green tea", change="content", diff=diff), **other)
 
 
 def a_recrawl(**other: Any) -> Recrawl:
@@ -114,8 +99,7 @@ def a_recrawl(**other: Any) -> Recrawl:
 
 
 def an_alarm(cause: str = "content root lost on 9 of 10 pages since 14:02", **other: Any) -> Alarm:
-    values: dict[str, Any] = {"domain": "shop.example", "layout": "05b8c1d2e3f40718", "raised_at": NOON}
-    return Alarm(cause=cause, **(values | other))
+    return replace(Alarm(domain="shop.example", layout="05b8c1d2e3f40718", cause=cause, raised_at=NOON), **other)
 
 
 def a_template(**other: Any) -> TemplateFigures:
@@ -137,16 +121,12 @@ def a_template(**other: Any) -> TemplateFigures:
 
 
 def a_layout(**other: Any) -> LayoutFigures:
-    values: dict[str, Any] = {
-        "layout": "05b8c1d2e3f40718",
-        "kind": "article",
-        "pages": 440,
-        "pages_by_run": (40, 60, 140, 0, 200),
-        "examples": ("https://shop.example/notes/green-tea", "https://shop.example/notes/oolong"),
-        "url_pattern": r"/notes/[^/]+",
-        "template": a_template(),
-    }
-    return LayoutFigures(**(values | other))
+    examples = ("https://shop.example/notes/green-tea", "https://shop.example/notes/oolong")
+    layout = LayoutFigures(
+        "05b8c1d2e3f40718", "article", pages=440, pages_by_run=(40, 60, 140, 0, 200), examples=examples,
+        url_pattern=r"/notes/[^/]+", template=a_template(),
+    )  # fmt: skip
+    return replace(layout, **other)
 
 
 def a_site(*layouts: LayoutFigures, **other: Any) -> DomainLayouts:
@@ -157,12 +137,8 @@ def a_site(*layouts: LayoutFigures, **other: Any) -> DomainLayouts:
 
 
 def a_shadowed_layer(**other: Any) -> ShadowedLayer:
-    values: dict[str, Any] = {
-        "layer": "boilerplate",
-        "counts": {"blocks": 320, "chars": 41_000, "pages": 40},
-        "samples": (a_sample(),),
-    }
-    return ShadowedLayer(**(values | other))
+    counts = {"blocks": 320, "chars": 41_000, "pages": 40}
+    return replace(ShadowedLayer("boilerplate", counts, samples=(a_sample(),)), **other)
 
 
 def shadowed_pages(*pages: tuple[str, str]) -> ShadowedLayer:
@@ -170,16 +146,8 @@ def shadowed_pages(*pages: tuple[str, str]) -> ShadowedLayer:
 
 
 def a_row(layer: str = "title", **other: Any) -> LedgerRow:
-    values: dict[str, Any] = {
-        "prevents": "pages with the title of another",
-        "method": "title, then text",
-        "pages": 53,
-        "chunks": 159,
-        "chars": 52_500,
-        "tokens": 13_125,
-        "is_about": True,
-    }
-    return LedgerRow(layer, **(values | other))
+    says = ("pages with the title of another", "title, then text")
+    return replace(LedgerRow(layer, *says, pages=53, chunks=159, chars=52_500, tokens=13_125, is_about=True), **other)
 
 
 def a_table(**other: Any) -> LedgerTable:
@@ -220,14 +188,8 @@ def a_ledger(**other: Any) -> Ledger:
 
 
 def a_removed_block(text: str = "Menu", **other: Any) -> ExplainedBlock:
-    values: dict[str, Any] = {
-        "layer": "boilerplate",
-        "rule": "template: outside",
-        "where": "body>nav",
-        "evidence": "on 60 of 60 pages",
-        "fingerprint": "a443c9553881cae5",
-    }
-    return ExplainedBlock(text, **(values | other))
+    named = ("boilerplate", "template: outside", "body>nav", "on 60 of 60 pages", "a443c9553881cae5")
+    return replace(ExplainedBlock(text, *named), **other)
 
 
 def an_explained_page(**other: Any) -> ExplainedPage:
@@ -283,16 +245,12 @@ def a_full_report() -> Report:
 
 
 def a_report(**other: Any) -> Report:
-    values: dict[str, Any] = {
-        "project": "shop",
-        "generated_at": NOON,
-        "pages_fetched": 42,
-        "domains": (a_domain(),),
-        "layers": (a_layer("url", pages=3, blocks=0, chars=0), a_layer()),
-        "repeated": (a_repeated_block(),),
-        "samples": (a_sample(),),
-    }
-    return Report(**(values | other))
+    layers = (a_layer("url", pages=3, blocks=0, chars=0), a_layer())
+    report = Report(
+        "shop", NOON, pages_fetched=42, domains=(a_domain(),), layers=layers,
+        repeated=(a_repeated_block(),), samples=(a_sample(),),
+    )  # fmt: skip
+    return replace(report, **other)
 
 
 def a_large_report() -> Report:

@@ -1,6 +1,5 @@
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,20 +28,6 @@ def test_columns_stay_in_their_drawing(counts: list[tuple[int, int]]) -> None:
         assert y >= 0
         assert y + height <= HEIGHT + 12.1
     assert html.count("<g>") == min(len(counts), MOST_COLUMNS)
-
-
-@pytest.mark.parametrize(
-    ("number", "seen"),
-    [
-        pytest.param(0, 0, id="nothing"),
-        pytest.param(1, 2, id="next-to-nothing"),
-        pytest.param(10**6, HEIGHT, id="most"),
-    ],
-)
-def test_what_is_there_is_seen(number: int, seen: float) -> None:
-    html = columns_chart(["a", "b"], [Series("new", "new", [number, 10**6])], unit="pages")
-
-    assert (heights(html)[0] if number else 0) == seen
 
 
 def test_every_column_says_its_figures() -> None:

@@ -4,7 +4,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.explained import render_explanation
-from scrapy_dedup.report.explained_values import ExplainedBlock, ExplainedLike, ExplainedPage
+from scrapy_dedup.report.explained_values import ExplainedLike, ExplainedPage
 from tests.report.builders import a_removed_block, an_explained_page
 from tests.report.hostile import HOSTILE, a_hostile_page
 
@@ -17,7 +17,7 @@ def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
     return [" ".join(node.text(separator="", strip=False).split()) for node in tree.css(selector)]
 
 
-def test_each_removed_block_tells_layer_rule_and_number_without_colour() -> None:
+def test_a_page_stands_beside_its_clean_text_and_each_block_tells_layer_rule_and_number() -> None:
     tree = read(an_explained_page())
 
     reasons = texts(tree, ".pane .reason")
@@ -25,12 +25,10 @@ def test_each_removed_block_tells_layer_rule_and_number_without_colour() -> None
     assert reasons[1].endswith("A part removed by patterns: text pattern tw.")
     assert texts(tree, ".pane .cut del") == ["Menu", "two"]
     assert texts(tree, ".pane .key") == ["a443c9553881cae5", "a443c9553881cae5"]
-
-
-def test_layers_differ_in_colour() -> None:
-    classes = [node.attributes.get("class") for node in read(an_explained_page()).css(".pane .cut")]
-
+    classes = [node.attributes.get("class") for node in tree.css(".pane .cut")]
     assert classes == ["cut by-boilerplate", "cut by-patterns"]
+    assert texts(tree, ".summary") == ["1 of 2 blocks removed, 27 % of the text"]
+    assert texts(tree, ".pane pre") == ["# Green tea Steep for minutes."]
 
 
 def test_blocks_with_one_reason_stand_together_and_many_are_folded() -> None:
@@ -39,14 +37,6 @@ def test_blocks_with_one_reason_stand_together_and_many_are_folded() -> None:
     assert len(tree.css(".pane .cut")) == 1
     assert "(10 blocks)" in texts(tree, ".pane .reason")[0]
     assert texts(tree, ".pane .cut summary") == ["4 more blocks"]
-
-
-def test_the_head_counts_blocks_and_text() -> None:
-    assert texts(read(an_explained_page()), ".summary") == ["1 of 2 blocks removed, 27 % of the text"]
-
-
-def test_clean_text_stands_beside_the_page() -> None:
-    assert texts(read(an_explained_page()), ".pane pre") == ["# Green tea Steep for minutes."]
 
 
 def test_chunks_tell_their_state_and_who_gives_them() -> None:
@@ -86,10 +76,6 @@ def test_a_page_whose_original_is_not_kept_has_its_reasons_all_the_same() -> Non
     assert texts(tree, "h2") == ["Block by block", "What else is known"]
 
 
-def test_nothing_left_is_said() -> None:
-    assert "Nothing was kept." in texts(read(an_explained_page(cleaned=" ")), ".pane .more")
-
-
 def test_hostile_text_stays_text() -> None:
     html = render_explanation(a_hostile_page())
     tree = LexborHTMLParser(html)
@@ -98,10 +84,3 @@ def test_hostile_text_stays_text() -> None:
     assert tree.css("script, img") == []
     assert not any((node.attributes.get("href") or "").startswith("javascript") for node in tree.css("a"))
     assert len(html) < 5_000_000
-
-
-def test_the_same_page_gives_the_same_bytes() -> None:
-    assert render_explanation(an_explained_page()) == render_explanation(an_explained_page())
-    assert render_explanation(an_explained_page(blocks=(ExplainedBlock("x"),))) != render_explanation(
-        an_explained_page()
-    )

@@ -20,11 +20,25 @@ def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
     return [node.text(separator="", strip=False).strip() for node in tree.css(selector)]
 
 
-def test_it_stands_in_the_place_of_the_old_table() -> None:
-    headings = texts(read(a_ledger()), "h2")
+def test_each_section_stands_in_its_place_and_what_there_is_not_has_none() -> None:
+    tree, least = (
+        read(a_ledger()),
+        read(a_ledger(run=a_table(rows=(), costs=()), aliases=(), shared=(), domains=(), all_runs=None)),
+    )
 
-    assert "What each layer dropped" not in headings
-    assert headings[1:4] == ["What each layer saved", "One page, several addresses", "Most shared chunks"]
+    assert texts(tree, "h2")[1:4] == ["What each layer saved", "One page, several addresses", "Most shared chunks"]
+    assert texts(tree, ".savings .name") == ["title", "chunk"]
+    cells = tree.css("table.wide")[0].css("tbody tr")[0].css("td")
+    assert tuple(cell.attributes.get("data-label") for cell in cells) == COLUMNS
+    assert "1.38 seconds of processor time of 15.0 that the crawl took." in texts(tree, "p.lead")
+    assert "93\u00a0%" in texts(tree, "td")
+    assert "/werking/*" in texts(tree, "code")
+    assert "66 addresses of pages that have another one, by how both look; * is anything." in texts(tree, "p.lead")
+    assert "33 by canonical, 33 by title" in texts(tree, ".note")
+    headings = texts(least, "h2, h3, summary")
+    assert not {"One page, several addresses", "Most shared chunks", "What it cost"} & set(headings)
+    assert not any("runs together" in text or "By domain" in text for text in headings)
+    assert least.css(".savings, .alarms") == []
 
 
 @pytest.mark.parametrize(
@@ -41,17 +55,6 @@ def test_it_stands_in_the_place_of_the_old_table() -> None:
 )
 def test_figures_say_what_is_about_and_what_is_not_counted(row: LedgerRow, figures: list[str]) -> None:
     assert figures_of(row) == figures
-
-
-def test_each_figure_names_its_column_where_there_is_no_room_for_a_head() -> None:
-    cells = read(a_ledger()).css("table.wide")[0].css("tbody tr")[0].css("td")
-
-    assert tuple(cell.attributes.get("data-label") for cell in cells) == COLUMNS
-
-
-def test_layers_that_saved_text_have_a_bar() -> None:
-    assert texts(read(a_ledger()), ".savings .name") == ["title", "chunk"]
-    assert read(a_ledger(run=a_table(rows=()), all_runs=None)).css(".savings") == []
 
 
 def test_before_counts_the_pages_that_were_left_out() -> None:
@@ -75,22 +78,6 @@ def test_how_tokens_were_counted_is_said() -> None:
     assert tokens_line(a_ledger(run=a_table(rows=()), all_runs=None)) == "Tokens: an estimate, 4 characters each."
 
 
-def test_costs_are_told_with_their_share() -> None:
-    tree = read(a_ledger())
-
-    assert "1.38 seconds of processor time of 15.0 that the crawl took." in texts(tree, "p.lead")
-    assert "93\u00a0%" in texts(tree, "td")
-    assert "What it cost" not in texts(read(a_ledger(run=a_table(costs=()), all_runs=None)), "h3")
-
-
-def test_patterns_of_addresses_have_a_count_and_an_example() -> None:
-    tree = read(a_ledger())
-
-    assert "/werking/*" in texts(tree, "code")
-    assert "66 addresses of pages that have another one, by how both look; * is anything." in texts(tree, "p.lead")
-    assert "33 by canonical, 33 by title" in texts(tree, ".note")
-
-
 def test_a_chunk_that_nobody_gives_says_so() -> None:
     (shared,) = a_ledger().shared
     nobody = type(shared)(shared.sample, shared.chars, shared.pages, (), shared.others)
@@ -99,13 +86,6 @@ def test_a_chunk_that_nobody_gives_says_so() -> None:
         "given by https://a.example/1; also on" in " ".join(text.split()) for text in texts(read(a_ledger()), ".note")
     )
     assert any("given by none" in text for text in texts(read(a_ledger(shared=(nobody,))), ".note"))
-
-
-def test_what_there_is_not_has_no_section() -> None:
-    headings = texts(read(a_ledger(aliases=(), shared=(), domains=(), all_runs=None)), "h2, summary")
-
-    assert not {"One page, several addresses", "Most shared chunks"} & set(headings)
-    assert not any("runs together" in text or "By domain" in text for text in headings)
 
 
 def test_hostile_text_stays_text() -> None:

@@ -1,6 +1,7 @@
 """A site of two layouts, with all that real ones have around their content."""
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
+from tests.core.builders import parsed
 
 DOMAIN = "site.example"
 _WORDS = (
@@ -57,6 +58,4 @@ def own_text(number: int) -> list[str]:
 
 
 def page_of(html: str) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
+    return parsed(html)

@@ -59,8 +59,7 @@ def test_three_engines_that_found_one_site_make_one_candidate(
         "tavily": {CandidateOutcome.KNOWN: 1},
         "perplexity": {CandidateOutcome.TWIN: 1},
     }
-    found = candidates_of(project, [BARE, WWW])
-    assert [each.url for each in found] == ([] if dry_run else [THREE_ENGINES[0][1]])
+    assert [each.url for each in candidates_of(project, [BARE, WWW])] == ([] if dry_run else [THREE_ENGINES[0][1]])
     counts = DomainService(store, project, Settings()).counts()
     assert (counts.total, counts.twins) == ((0, 0) if dry_run else (2, 2))
 
@@ -79,12 +78,6 @@ def test_what_was_decided_about_a_domain_says_what_becomes_of_its_urls(store: St
     assert [each.domain_name for each in candidates_of(project, [f"{name}.example" for name in names])] == [
         "new.example"
     ]
-
-
-def test_the_twin_of_a_blacklisted_domain_is_looked_at(store: Store, project: ProjectStore) -> None:
-    DomainService(store, project, Settings()).blacklist_domain(BARE, NOON, by=None, reason=None)
-
-    assert outcomes(project, f"https://{WWW}/") == ["new"]
 
 
 def test_a_domain_is_known_the_second_time(project: ProjectStore) -> None:
@@ -178,13 +171,6 @@ def test_a_line_that_is_no_result_does_not_end_the_file(line: bytes, reason: str
     assert bad.where.startswith("file, line 2")
     assert reason in bad.reason
     assert (first.url, last.url) == (A, B)
-
-
-def test_a_first_line_that_is_cut_off_is_told_and_the_others_are_read() -> None:
-    bad, good = read(b'{"url": "https://a.exam\n{"url": "https://b.example/"}\n')
-
-    assert isinstance(bad, BadProposal)
-    assert good.url == B
 
 
 @pytest.mark.parametrize(

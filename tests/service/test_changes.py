@@ -35,6 +35,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server, postgresql
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
+from tests.tables import table
 
 __all__ = ["postgresql"]
 
@@ -107,9 +108,7 @@ class TestSince:
     def test_a_date_or_an_age_is_an_instant(self, small: ProjectStore, said: str, at: datetime) -> None:
         assert since(small, said, NOON) == Since(at)
 
-    @pytest.mark.parametrize(
-        "said", ["soon", "", "2026-13-01", "7x", "999999w", "0001-01-01T00:00+10:00", "\x1b[2J", "ffffffff-"]
-    )
+    @table("values/no_since")
     def test_anything_else_is_told_with_what_there_is(self, small: ProjectStore, said: str) -> None:
         begin(small, 0)
 
@@ -190,12 +189,6 @@ class TestWhichChanges:
         assert count_changes(small, Since(NOON), Choice()) == {"new": 2, "changed": 1}
         assert count_changes(small, Since(NOON), Choice(domain=OTHER)) == {"new": 1}
 
-    def test_a_page_whose_document_is_gone_has_no_url(self, small: ProjectStore) -> None:
-        small.write([VisitRecord(page_key(a_url("a")), NOON, "get", "new", "never seen")])
-
-        assert told(small) == [("new", None)]
-        assert told(small, domain=DOMAIN) == []
-
 
 OLD = html_page(1, "Tea costs 3 euros.", "Shipping is free.")
 NEW = html_page(1, "Tea costs 4 euros.", "Shipping is free.")
@@ -249,15 +242,6 @@ class TestDiff:
         assert diff is not None
         assert diff.splitlines()[3:] == ["-Tea costs 3 euros.", "+Tea costs 4 euros."]
 
-    def test_texts_are_compared_line_by_line(self, small: ProjectStore) -> None:
-        visit(small, 1, "new", 0, "One.\n\nTwo.", field="content")
-        visit(small, 1, "changed", 1, "One.\n\nThree.", field="content")
-
-        ((diff, _),) = self.diffs(small)
-
-        assert diff is not None
-        assert diff.splitlines()[3:] == ["-Two.", "+Three."]
-
     @pytest.mark.parametrize(
         ("versions", "settings", "reason"),
         [
@@ -275,27 +259,11 @@ class TestDiff:
 
         assert self.diffs(small, **settings) == [(None, reason)]
 
-    def test_a_reason_says_which_setting_helps(self) -> None:
-        assert "DEDUP_KEEP_PAGES = 2" in NOT_KEPT
-        assert "DEDUP_DIFF = True" in NOT_KEPT
-        assert {"DEDUP_KEEP_PAGES", "DEDUP_DIFF"} <= {f"DEDUP_{name.upper()}" for name in Settings.__dataclass_fields__}
-
-    def test_by_default_one_version_is_kept(self) -> None:
-        with Store.open("sqlite://") as opened:
-            project = opened.project("shop")
-            visit(project, 1, "new", 0, OLD)
-            visit(project, 1, "changed", 1, NEW)
-
-            assert self.diffs(project) == [(None, NOT_KEPT)]
-
-    def test_pages_that_are_new_or_removed_have_none(self, small: ProjectStore) -> None:
-        visit(small, 1, "new", 0, OLD)
-        visit(small, 1, "removed", 1, NEW)
-
-        assert [(each.diff, each.no_diff) for each in found(small, Since(NOON), diff=True)] == [(None, None)] * 2
-
-    def test_it_is_not_made_unasked(self, small: ProjectStore) -> None:
+    def test_pages_that_are_new_or_removed_have_none_and_none_is_made_unasked(self, small: ProjectStore) -> None:
         visit(small, 1, "new", 0, OLD)
         visit(small, 1, "changed", 1, NEW)
+        visit(small, 1, "removed", 2)
 
-        assert [each.diff for each in found(small, Since(NOON))] == [None, None]
+        diffs = [each.diff for each in found(small, Since(NOON), diff=True)]
+        assert [diff is None for diff in diffs] == [True, False, True]
+        assert [each.diff for each in found(small, Since(NOON))] == [None] * 3

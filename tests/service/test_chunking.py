@@ -78,9 +78,8 @@ class TestPageAlone:
     )
     def test_layers_act_as_they_are_set(self, settings: Settings, states: list[str]) -> None:
         """A layer in the shadow leaves a chunk to the next one, as if it were off."""
-        chunks = a_page(a_paragraph(1), FRENCH_PART, FRENCH_PART, settings=settings)
 
-        assert [one.state for one in chunks] == states
+        assert [one.state for one in a_page(a_paragraph(1), FRENCH_PART, FRENCH_PART, settings=settings)] == states
 
     @pytest.mark.parametrize(
         ("settings", "makes"),
@@ -91,7 +90,7 @@ class TestPageAlone:
             pytest.param(replace(DUTCH, chunk_enabled=False, language_enabled=False), False, id="both-off"),
         ],
     )
-    def test_is_divided_where_a_layer_asks_for_it(self, settings: Settings, makes: bool) -> None:  # noqa: FBT001
+    def test_is_divided_where_a_layer_asks_for_it(self, settings: Settings, *, makes: bool) -> None:
         assert makes_chunks(settings) is makes
 
     @pytest.mark.parametrize("size", [100, 400])
@@ -125,32 +124,12 @@ class TestBesideOthers:
 
         assert said(found) == [("removed", "language"), ("removed", "chunk")]
 
-    def test_nothing_is_held_where_the_layer_is_off(self) -> None:
-        settings = Settings(chunk_enabled=False, languages=frozenset(["nl"]))
-
-        assert said(judged(a_page(a_paragraph(1), settings=settings), settings, at_0=9)) == [("added", None)]
-
     def test_shadow_lets_it_out_and_counts_it(self) -> None:
         found = judged(a_page(a_paragraph(1)), Settings(shadow=frozenset(["chunk"])), at_0=1)
 
         assert said(found) == [("added", None)]
         assert found.left_out() == {}
         assert found.left_out(in_shadow=True) == {"chunk": (1, len(a_paragraph(1)))}
-
-    def test_shadow_of_languages_leaves_it_to_the_other_pages(self) -> None:
-        settings = replace(DUTCH, shadow=frozenset(["language"]))
-
-        found = judged(a_page(FRENCH_PART, settings=settings), settings, at_0=1)
-
-        assert said(found) == [("removed", "chunk")]
-        assert found.left_out(in_shadow=True).keys() == {"language"}
-
-    def test_repeat_in_the_shadow_is_counted_once(self) -> None:
-        settings = Settings(shadow=frozenset(["chunk"]))
-
-        found = judged(a_page(a_paragraph(1), a_paragraph(1), settings=settings), settings, at_0=1)
-
-        assert found.left_out(in_shadow=True)["chunk"][0] == 2
 
     @given(
         st.lists(st.integers(0, 3), max_size=8),
@@ -179,9 +158,7 @@ class TestLastVersion:
         return across(a_page(*map(a_paragraph, now)), {}, stored, DUTCH)
 
     def test_text_that_stays_is_kept(self) -> None:
-        found = self.versions([1, 2], [3, 1])
-
-        assert [one.state for one in found.chunks] == ["added", "kept"]
+        assert [one.state for one in self.versions([1, 2], [3, 1]).chunks] == ["added", "kept"]
 
     def test_text_that_is_gone_is_told(self) -> None:
         found = self.versions([1, 2], [2])
@@ -199,15 +176,6 @@ class TestLastVersion:
         assert [one.state for one in self.versions([1], [1], state=state).chunks] == ["added"]
         assert list(self.versions([1], [2], state=state).gone) == []
 
-    def test_text_that_another_page_gives_now_is_removed(self) -> None:
-        chunks = a_page(a_paragraph(1))
-        stored = chunks_record(a_key(1), PageChunks(chunks), DUTCH).chunks
-
-        found = across(chunks, {chunks[0].key: [a_key(2)]}, stored, DUTCH)
-
-        assert said(found) == [("removed", "chunk")]
-        assert found.gone == []
-
 
 class TestReport:
     def test_says_text_or_reason(self) -> None:
@@ -219,15 +187,6 @@ class TestReport:
         assert (french["layer"], "text" in french, "holder" in french) == ("language", False, False)
         assert (held["layer"], held["reason"], held["holder"]) == ("chunk", ACROSS, a_key(0).hex())
         assert [one["position"] for one in (given_out, french, held)] == [0, 1, 2]
-
-    def test_says_what_is_put_in_front_and_what_is_mixed(self) -> None:
-        chunks = a_page(prose("long", 30), settings=Settings(chunk_size=400, chunk_overlap=150))
-        overlapping = chunks_report(PageChunks(chunks))
-        mixed = chunks_report(PageChunks([replace(chunks[0], mixed=True)]))
-
-        assert "overlap" not in overlapping[0]
-        assert overlapping[1]["overlap"] in overlapping[0]["text"]
-        assert mixed[0]["mixed"] is True
 
     def test_is_stored_as_it_went_out(self) -> None:
         chunks = judged(a_page(a_paragraph(1), FRENCH_PART), at_0=1)

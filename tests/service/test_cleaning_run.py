@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from scrapy_dedup.service.cleaning_run import BadInputError, CleaningRun, Plan
 from scrapy_dedup.service.cleaning_run_output import OutputError, replacing_alone
 from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages, Samples
-from scrapy_dedup.service.cleaning_run_shelf import Shelf
 from scrapy_dedup.service.cleaning_run_workers import WorkerError, Workers
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord
@@ -177,15 +176,7 @@ class TestRun:
 
     @pytest.mark.parametrize("url", ["no url", "https://", "ftp://a.example/", "https://" + "a" * 70_000, "\ud800"])
     def test_a_page_without_a_domain_is_cleaned_as_well(self, url: str) -> None:
-        done = Done({"url": url, "html": a_page(1)})
-
-        assert "Tea number 1 grows" in done.contents[0]
-
-    def test_a_class_in_the_settings_needs_not_be_sent(self) -> None:
-        class Own:
-            """Nobody else can import it."""
-
-        assert Done(a_row(1), jobs=2, fallback_request_fingerprinter_class=Own).tally.pages == 1
+        assert "Tea number 1 grows" in Done({"url": url, "html": a_page(1)}).contents[0]
 
     def test_the_output_is_utf_8_whatever_the_page_holds(self) -> None:
         done = Done({"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"}, jobs=2)
@@ -195,16 +186,6 @@ class TestRun:
 
 
 class TestSamples:
-    def test_the_smallest_keys_are_chosen(self) -> None:
-        with Samples() as samples:
-            for place, letter in enumerate("tea leaf"):
-                samples.add("b", letter.encode(), place, 1)
-            samples.add("a", b"x", 8, 1)
-
-            assert samples.domains() == [DomainPages("a", 1), DomainPages("b", 6)]
-            assert samples.choose("b", 3) == 3
-            assert list(samples.chosen()) == [(1, "b", 3), (2, "b", 2), (3, "b", 1)]
-
     @given(keys=st.lists(st.binary(max_size=2), max_size=30), most=st.integers(1, 10))
     def test_in_whatever_order_they_come(self, keys: list[bytes], most: int) -> None:
         def chosen(keys: Sequence[bytes]) -> list[bytes]:
@@ -275,17 +256,6 @@ class TestWorkers:
             list(workers.in_order(dying, [(1, 1)]))
 
 
-class TestShelf:
-    def test_gives_what_was_put(self, tmp_path: Path) -> None:
-        shelf = Shelf(str(tmp_path))
-        shelf.put(SiteKnowledge("a" * 300 + "/..", 7))
-
-        found = shelf.get("a" * 300 + "/..")
-        assert found is not None
-        assert found.pages == 7
-        assert shelf.get("b") is None
-
-
 class TestOutput:
     def test_a_file_is_there_once_it_is_whole(self, tmp_path: Path) -> None:
         path = tmp_path / "out"
@@ -335,12 +305,6 @@ class TestOutput:
 
         assert (tmp_path / "link").is_symlink()
         assert (tmp_path / "out").read_text() == "x"
-
-    def test_a_device_is_written_to(self) -> None:
-        with replacing_alone(Path(os.devnull)) as file:
-            file.write(b"x")
-
-        assert not Path(os.devnull).is_file()
 
     @pytest.mark.parametrize(("name", "reason"), [(".", "is a folder"), ("no/out", "cannot be written")])
     def test_what_can_be_no_file_is_told(self, tmp_path: Path, name: str, reason: str) -> None:

@@ -5,12 +5,10 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.cleaning import clean_html
-from scrapy_dedup.service.commits import Commit, Recorded, Stay, commit, failed_fetch
+from scrapy_dedup.service.commits import Commit, Recorded, Stay, commit
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement, Known
 from scrapy_dedup.settings import Settings
@@ -25,6 +23,7 @@ from scrapy_dedup.store.records import (
     VisitRecord,
 )
 from scrapy_dedup.store.stored_visits import StoredState
+from tests.core.builders import parsed
 from tests.store.builders import DOMAIN, NOON, a_key, a_time, a_url
 
 UNCHANGED = Verdict(Kind.UNCHANGED, Change.NONE, "main text is the same")
@@ -52,8 +51,7 @@ def a_state(**fields: Any) -> StoredState:
 
 
 def a_draft(**fields: Any) -> Draft:
-    page = parse_page(HTML)
-    assert isinstance(page, Page)
+    page = parsed(HTML)
     cleaned = clean_html(page, Boilerplate(), "markdown", a_url())
     return Draft(a_url(), a_key(), DOMAIN, HTML, a_time(5), page=page, cleaned=cleaned, of_response=True, **fields)
 
@@ -116,15 +114,6 @@ def test_changed_page_goes_on_with_its_history() -> None:
     assert (visit.verdict, visit.change_class, visit.reason) == ("changed", "title", "title differs")
 
 
-def test_document_and_its_original_and_outcome_know_each_other() -> None:
-    written = committed(a_judgement(NEW), recorded=RECORDED)
-    document, source, outcome = (of_kind(written, kind) for kind in (DocumentRecord, SourceRecord, ExtractionRecord))
-
-    assert source.fetched_at == document.last_changed_at
-    assert outcome.content_hash == document.content_hash
-    assert outcome.memo_key == memo_key(a_key(), document.content_hash, "parse", {"page": 1}, "2")
-
-
 def test_unchanged_page_is_seen_and_its_document_stays() -> None:
     written = committed(a_judgement(UNCHANGED, a_state(interval_seconds=7.0)))
     seen = of_kind(written, SeenRecord)
@@ -136,9 +125,7 @@ def test_unchanged_page_is_seen_and_its_document_stays() -> None:
 @pytest.mark.parametrize(
     ("fetched", "status", "url_written"), [("get", 200, True), ("304", 200, True), ("skip", None, False)]
 )
-def test_what_was_not_received_says_nothing_of_when_it_was(
-    fetched: Any, status: int | None, *, url_written: bool
-) -> None:
+def test_what_was_not_received_says_nothing_of_when_it_was(fetched: Any, status: int | None, *, url_written: bool):
     written = committed(a_judgement(UNCHANGED, a_state(), fetched=fetched))
 
     assert of_kind(written, SeenRecord).validated_at == (STAY.at if fetched == "get" else None)
@@ -235,15 +222,3 @@ def test_interval_follows_what_was_found(verdict: Verdict, last: float | None, f
     written = committed(judgement, adaptive=True, adaptive_first=timedelta(days=1))
 
     assert of_kind(written, SeenRecord if judgement.is_unchanged else DocumentRecord).interval_seconds == expected
-
-
-def test_failed_fetch_leaves_what_was_known() -> None:
-    record = failed_fetch(a_url(), a_key(), DOMAIN, 503, NOON)
-
-    assert (record.status, record.http_status, record.document_key) == ("failed", 503, a_key())
-
-
-def test_long_reasons_are_cut() -> None:
-    long = Verdict(Kind.UNCHANGED, Change.NONE, "x" * 1_000)
-
-    assert len(of_kind(committed(a_judgement(long, a_state())), VisitRecord).reason) == 500

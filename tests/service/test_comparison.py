@@ -16,7 +16,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import SETTINGS, Run, a_fact, a_paragraph
 from tests.service.known_facts import given as texts_of
-from tests.store.builders import DOMAIN, NOON, a_key
+from tests.store.builders import NOON, a_key
 
 PARAGRAPHS = st.lists(st.integers(0, 5), min_size=1, max_size=4)
 Pages = dict[int, list[int]]
@@ -129,19 +129,6 @@ class TestPageThatFails:
         assert texts_of(run.decide(second, found)) == [a_paragraph(2), a_paragraph(3)]
 
 
-def test_text_that_moved_goes_out_with_the_next_item_of_its_page(project: ProjectStore) -> None:
-    run = Run(project)
-    run.give(first := a_fact(1, [1, 2]))
-    run.give(a_fact(2, [2, 3]))
-    run = run.later()
-    run.fail(first)
-    run = run.later()
-
-    again = run.give(a_fact(2, [2, 3]))
-
-    assert [one.state for one in again.chunks.chunks] == ["added", "kept"]
-
-
 def test_chunks_of_the_last_version_are_kept_added_or_gone(project: ProjectStore) -> None:
     run = Run(project)
     before = run.give(a_fact(1, [1, 2]))
@@ -209,15 +196,3 @@ class TestCounts:
         }
         assert said["chunk", "removed"].reason == f"9 chunks, {found.counts()['chunk/chars']} characters"
         assert said["chunk", "removed"].decided_at == NOON
-
-    def test_of_a_page_alone_are_its_chunks(self, project: ProjectStore) -> None:
-        counts = Run(project).give(a_fact(1, [1, 2, 1])).counts()
-
-        assert counts["chunks/in"] == 3
-        assert (counts["chunks/out"], counts["chunk/chunks"]) == (2, 1)
-
-    def test_of_a_page_without_text_are_none(self, project: ProjectStore) -> None:
-        found = Run(project).give(a_fact(1, [], domain=DOMAIN))
-
-        assert found.records(Settings(), NOON)[0].page_key == a_key(1)  # type: ignore[union-attr]
-        assert not [name for name in found.counts() if not name.startswith("seconds/")]

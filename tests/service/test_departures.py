@@ -66,14 +66,6 @@ def test_page_is_removed_by_the_run_that_makes_it_enough(project: ProjectStore, 
     assert state_of(project, 2).gone_at == a_time(runs)
 
 
-def test_page_that_is_found_again_has_missed_no_run(project: ProjectStore) -> None:
-    crawls = Crawls(project, removed_after=2)
-    for numbers in (range(1, PAGES), range(PAGES), range(1, PAGES)):
-        departed = crawls.find(numbers)
-
-    assert (len(departed.missed), departed.removed) == (1, ())
-
-
 def test_page_that_was_received_is_not_missing_though_the_store_does_not_know_yet(project: ProjectStore) -> None:
     assert Crawls(project).find(range(1, PAGES), met={a_key(0)}) == Departed()
 
@@ -133,10 +125,3 @@ def test_tombstone_is_an_item_that_names_the_page() -> None:
 @pytest.mark.parametrize("item", [{}, {"dedup": None}, {"dedup": "removed"}, {"dedup": {"verdict": "new"}}, "x", None])
 def test_other_items_are_no_tombstones(item: Any) -> None:
     assert not is_tombstone(item)
-
-
-@pytest.mark.parametrize(("missed", "reason"), [(0, "1 complete run"), (1, "2 complete runs")])
-def test_removal_says_by_how_many_runs(missed: int, reason: str) -> None:
-    (_, visit) = removal_records([MissedPage(a_key(), a_url(), DOMAIN, missed, NOON)], NOON)
-
-    assert getattr(visit, "reason", "") == f"not found by {reason}"

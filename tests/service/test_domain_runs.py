@@ -1,6 +1,5 @@
 """Which domains a crawl leaves alone, and in which words that is written down."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -16,17 +15,6 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time
 
 LOW, HIGH = DomainStatus.PROCESSED_LOW_QUALITY, DomainStatus.PROCESSED_HIGH_QUALITY
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with Store.open("sqlite://") as opened:
-        yield opened
-
-
-@pytest.fixture
-def project(store: Store) -> ProjectStore:
-    return store.project("shop")
 
 
 @pytest.fixture
@@ -101,20 +89,6 @@ def test_reason_names_who_when_and_why(
 ) -> None:
     assert service.domain_exists(name) is (name != "gone.example")
     assert reason(project, name, why) == told
-
-
-def test_quality_is_told_where_it_is_known(project: ProjectStore, service: DomainService) -> None:
-    service.update_candidate_counts("poor.example", NOON, high=0, low=3, confidence=0.254)
-
-    told = "poor.example is of low quality (best confidence 0.25) (DEDUP_DOMAIN_POLICY=skip)"
-    assert reason(project, "poor.example", Refusal.LOW_QUALITY) == told
-
-
-@pytest.mark.usefixtures("service")
-def test_shadow_says_would_be(project: ProjectStore) -> None:
-    told = reason(project, "bad.example", Refusal.BLACKLISTED, is_shadow=True)
-
-    assert told.startswith("would be refused: bad.example is blacklisted by alice")
 
 
 def test_reason_is_bounded(project: ProjectStore, service: DomainService) -> None:

@@ -4,7 +4,6 @@ import io
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
@@ -13,12 +12,11 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
 from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_rows, write_domains
-from scrapy_dedup.service.domain_twins import Twins, find_twins, settle_twins
+from scrapy_dedup.service.domain_twins import Twins, settle_twins
 from scrapy_dedup.service.domains import (
     DomainChoice,
     DomainNameError,
     DomainService,
-    DomainStatus,
     StoredDomain,
     UnknownDomainError,
 )
@@ -27,6 +25,7 @@ from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 LATER = NOON + timedelta(days=1)
 BARE, WWW = "example.org", "www.example.org"
@@ -64,37 +63,11 @@ def settle(project: ProjectStore, *, least: int = 3) -> Twins:
 
 def test_a_domain_is_registered_once_however_it_is_spelt(service: DomainService) -> None:
     first = service.register_domain("https://Bücher.example/a", NOON)
-    again = service.register_domain("XN--BCHER-KVA.EXAMPLE.", LATER)
 
-    assert first == again
+    assert first == service.register_domain("XN--BCHER-KVA.EXAMPLE.", LATER)
     assert service.domain_exists("bücher.example")
     assert not service.domain_exists("not a domain")
     assert service.find_by_domain_name("other.example") is None
-
-
-def test_a_session_is_noted_with_the_domains_that_it_discovered(service: DomainService) -> None:
-    session = uuid4()
-
-    found = service.register_domains(["a.example", "b.example", "a.example"], NOON, session_id=session)
-
-    assert names(found) == ["a.example", "b.example"]
-    assert {each.discovery_session_id for each in found} == {session}
-    assert service.register_domain("a.example", LATER, session_id=uuid4()).discovery_session_id == session
-
-
-def test_the_scope_of_the_settings_says_what_one_domain_is(store: Store, project: ProjectStore) -> None:
-    service = DomainService(store, project, Settings(domain_scope="registrable"))
-
-    found = service.register_domains(["grants.example.org", "www.example.org", "example.org"], NOON)
-
-    assert names(found) == ["example.org"]
-
-
-def test_one_wrong_name_changes_nothing(service: DomainService) -> None:
-    with pytest.raises(DomainNameError, match="'not a domain' is no domain"):
-        service.blacklist_domains(["a.example", "not a domain"], NOON, by=None, reason=None)
-
-    assert service.counts().total == 0
 
 
 def test_a_domain_is_blacklisted_and_is_afterwards_what_it_was(service: DomainService) -> None:
@@ -141,24 +114,6 @@ def test_the_best_confidence_makes_the_status_and_never_falls(service: DomainSer
     assert (second.status, second.best_confidence_score) == ("PROCESSED_HIGH_QUALITY", 0.9)
     assert (second.high_quality_candidate_count, second.low_quality_candidate_count) == (0, 1)
     assert (nothing.status, nothing.last_processed_at) == ("DISCOVERED", NOON)
-
-
-def test_domains_of_high_quality_have_so_many_good_candidates(service: DomainService) -> None:
-    for name, high in (("a.example", 1), ("b.example", 3)):
-        service.register_domain(name, NOON)
-        service.update_candidate_counts(name, NOON, high=high, low=0, confidence=0.7)
-
-    assert names(service.get_high_quality_domains()) == ["a.example", "b.example"]
-    assert names(service.get_high_quality_domains(2)) == ["b.example"]
-
-
-def test_a_status_can_be_set(service: DomainService) -> None:
-    domain = service.register_domain("a.example", NOON)
-
-    assert service.update_status(domain.domain_id, DomainStatus.BLACKLISTED, NOON).blacklisted_at == NOON
-    assert service.update_status(domain.domain_id, DomainStatus.DISCOVERED, NOON).blacklisted_at is None
-    with pytest.raises(UnknownDomainError, match="none of that id"):
-        service.update_status(uuid4(), DomainStatus.DISCOVERED, NOON)
 
 
 def test_patterns_choose_what_is_registered_and_tell_what_is_not(service: DomainService) -> None:
@@ -210,9 +165,7 @@ def test_twins_are_joined_once_their_pages_agree(
     assert service.counts().joined == found.is_joined
 
 
-def test_redirects_from_one_name_to_the_other_are_pages_that_agree(
-    project: ProjectStore, service: DomainService
-) -> None:
+def test_redirects_from_one_name_to_the_other_are_pages_that_agree(project: ProjectStore, service: DomainService):
     service.register_domains([BARE, WWW], NOON)
     put(project, WWW, {"1": "a", "2": "b", "3": "c"})
     for path in "123":
@@ -255,20 +208,6 @@ def test_a_joined_pair_shares_what_is_decided(project: ProjectStore, service: Do
     assert service.get_blacklisted_domains(NOON) == []
 
 
-def test_a_blacklist_of_one_holds_for_both_once_they_are_one(project: ProjectStore, service: DomainService) -> None:
-    service.blacklist_domain(WWW, NOON, by="ann", reason="spam")
-    service.register_domain(BARE, NOON)
-    put(project, BARE, {"1": "a"})
-    put(project, WWW, {"1": "a"})
-
-    settle(project, least=1)
-
-    assert [(each.domain_name, each.blacklisted_by) for each in service.get_blacklisted_domains(NOON)] == [
-        (BARE, "ann"),
-        (WWW, "ann"),
-    ]
-
-
 def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, service: DomainService) -> None:
     service.register_domains([BARE, WWW], NOON)
     put(project, BARE, {"1": "a"})
@@ -285,21 +224,8 @@ def test_a_pair_is_two_again_when_later_pages_differ(project: ProjectStore, serv
     assert (domain.domain_name, domain.joined_to, domain.pages_unlike) == (WWW, None, 2)
 
 
-def test_a_look_at_twins_changes_nothing(project: ProjectStore, service: DomainService) -> None:
-    service.register_domains([BARE, WWW, "alone.example"], NOON)
-    put(project, BARE, {"1": "a"})
-    put(project, WWW, {"1": "a"})
-
-    (found,) = find_twins(project, [WWW, "alone.example"], Settings(domain_join_pages=1))
-
-    assert found.is_joined
-    assert service.counts().joined == 0
-
-
 @pytest.mark.parametrize("form", ["jsonl", "csv"])
-def test_what_is_exported_comes_back_as_it_was(
-    store: Store, project: ProjectStore, service: DomainService, form: str
-) -> None:
+def test_what_is_exported_comes_back_as_it_was(store: Store, project: ProjectStore, service: DomainService, form: str):
     service.register_domains([BARE, WWW, "bücher.example", "[::1]:8000"], NOON)
     service.update_candidate_counts(BARE, NOON, high=3, low=1, confidence=1 / 3)
     service.blacklist_domain("[::1]:8000", NOON, by='a "quote", and\na line', reason="=1+1\u202e", expires_at=LATER)
@@ -332,21 +258,7 @@ def test_a_list_of_names_is_read_and_what_is_none_is_told() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        pytest.param('{"domain_name": "a.example"', "no JSON", id="cut-off"),
-        pytest.param('{"status": "DISCOVERED"}', "'None' is no domain", id="no-name"),
-        pytest.param('{"domain_name": "a.example", "status": "GOOD"}', "status is 'GOOD'", id="status"),
-        pytest.param('{"domain_name": "a.example", "pages": -1}', "pages is '-1'", id="number"),
-        pytest.param('{"domain_name": "a.example", "pages": true}', "pages is 'True'", id="truth"),
-        pytest.param('{"domain_name": "a.example", "best_confidence_score": 2}', "best_confidence_score", id="score"),
-        pytest.param('{"domain_name": "a.example", "best_confidence_score": NaN}', "best_confidence", id="nan"),
-        pytest.param('{"domain_name": "a.example", "discovered_at": "soon"}', "discovered_at is 'soon'", id="time"),
-        pytest.param('{"domain_name": "a.example", "joined_to": "b.example"}', "no twin of a.example", id="twin"),
-        pytest.param('{"domain_name": "a.example", "blacklist_reason": 3}', "blacklist_reason is '3'", id="text"),
-    ],
-)
+@table("values/no_domains")
 def test_a_line_that_is_no_domain_is_told_and_passed_over(line: str, reason: str) -> None:
     lines = ['{"domain": "first.example"}\n', line + "\n", '{"url": "https://last.example/"}\n']
 
@@ -356,18 +268,6 @@ def test_a_line_that_is_no_domain_is_told_and_passed_over(line: str, reason: str
     assert bad.where == "file, line 2"
     assert reason in bad.reason
     assert [row.name for row in (first, last) if isinstance(row, DomainRow)] == ["first.example", "last.example"]
-
-
-def test_columns_of_a_table_may_stand_in_any_order_and_be_few() -> None:
-    lines = ["Status,unknown,Domain\n", "blacklisted,x,a.example\n", "\n", ",,b.example,more\n", "x,,c.example\n"]
-
-    found = list(read_rows(lines, "file"))
-
-    assert found == [
-        DomainRow("file, line 2", "a.example", {"status": "BLACKLISTED"}),
-        DomainRow("file, line 4", "b.example", {}),
-        BadRow("file, line 5", "status is 'x'"),
-    ]
 
 
 def test_an_import_changes_only_what_the_file_has(project: ProjectStore, service: DomainService) -> None:

@@ -121,9 +121,6 @@ class TestLines:
 
         assert pages(read("-", stdin=raw, url_field="link", html_field="page")) == [(ONE, "<p>")]
 
-    def test_an_empty_page_is_a_page(self) -> None:
-        assert pages(read("-", stdin=lines({"url": ONE, "html": ""}))) == [(ONE, "")]
-
     def test_a_body_is_decoded_by_its_content_type(self) -> None:
         body = b64encode("<p>één".encode("latin-1")).decode()
         row = {"url": ONE, "body": f"{body[:4]}\n{body[4:]}", "content_type": "text/html; charset=iso-8859-1"}
@@ -190,17 +187,7 @@ class TestFolders:
         ],
     )
     def test_a_manifest_says_what_url_each_file_has(self, tmp_path: Path, name: str, manifest: str) -> None:
-        folder = a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two")
-
-        assert pages(read(folder)) == PAGES
-
-    def test_a_folder_of_folders_is_read_by_name(self, tmp_path: Path) -> None:
-        for name, url in (("b", TWO), ("a", ONE)):
-            a_folder(tmp_path / name, "manifest.jsonl", json.dumps({"url": url, "file": "p.html"}), p=b"<p>")
-
-        found = read(str(tmp_path))
-
-        assert [url for url, _ in pages(found)] == [ONE, TWO]
+        assert pages(read(a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two"))) == PAGES
 
     def test_files_may_be_packed(self, tmp_path: Path) -> None:
         manifest = "url,file\n1,a.html\n2,b.html\n3,c.html"
@@ -247,14 +234,6 @@ class TestFolders:
         assert bad.where == f"{folder}/manifest.json, entry 1"
         assert reason in bad.reason
         assert pages([good]) == PAGES[1:]
-
-    def test_an_entry_may_say_that_it_is_no_html(self, tmp_path: Path) -> None:
-        manifest = '{"url": "u", "file": "a", "content_type": "image/png"}\n{\n5'
-
-        no_page, *bad = read(a_folder(tmp_path, "manifest.jsonl", manifest))
-
-        assert isinstance(no_page, NoPage)
-        assert [type(one) for one in bad] == [BadRecord, BadRecord]
 
     @pytest.mark.parametrize("manifest", ["{", "{}", "5", "[" * 100_000])
     def test_a_manifest_that_is_none_ends_the_call(self, tmp_path: Path, manifest: str) -> None:

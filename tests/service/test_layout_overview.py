@@ -3,8 +3,8 @@ import uuid
 import pytest
 
 from scrapy_dedup.report.values import DomainLayouts, LayoutFigures
-from scrapy_dedup.service.layout_overview import open_alarms, shown_layouts
-from scrapy_dedup.store.layout_records import AlarmRecord, LayoutRunRecord, TemplateRecord, TemplateStateRecord
+from scrapy_dedup.service.layout_overview import shown_layouts
+from scrapy_dedup.store.layout_records import LayoutRunRecord, TemplateStateRecord
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -76,15 +76,6 @@ class TestLayouts:
         assert (article.template.state, article.template.reason) == ("probation", "worse than the fallback")
         assert (article.template.content, article.template.left_out, article.template.rules) == ((), (), 0)
 
-    def test_a_template_of_another_version_is_told_without_rules(self, store: Store, project: ProjectStore) -> None:
-        project.add_template(TemplateRecord(DOMAIN, 7, 8, {"template": {"version": 99}}, NOON, state="live"))
-
-        (layout,) = shown_layouts(store, project)[0].layouts
-
-        assert layout.template is not None
-        assert (layout.template.state, layout.template.left_out) == ("live", ())
-        assert layout.examples == ()
-
     @pytest.mark.parametrize("domains", [3, 20])
     def test_domains_with_most_pages_come_first_and_some_are_shown(
         self, store: Store, project: ProjectStore, domains: int
@@ -110,12 +101,3 @@ class TestLayouts:
         assert shown(None) == {DOMAIN: (4, 6), "b.example": (1,)}
         assert shown(first.id) == {DOMAIN: (4, 6)}
         assert shown(second.id) == shown(None)
-
-
-def test_alarms_are_those_that_are_open_newest_first(project: ProjectStore) -> None:
-    for day, layout in ((1, 7), (2, 8), (3, 9)):
-        raised = AlarmRecord(DOMAIN, layout, f"lost {layout}", 9, 10, NOON, raised_at=NOON.replace(day=day))
-        project.write([raised])
-    project.write([AlarmRecord(DOMAIN, 8, cleared_at=NOON.replace(day=4))])
-
-    assert [(each.layout[-1], each.cause) for each in open_alarms(project)] == [("9", "lost 9"), ("7", "lost 7")]

@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.sight import Box, Flag, SeenElement, Sight, TextRun
-from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
 from scrapy_dedup.report.picture_values import BoxKind, PictureBox
 from scrapy_dedup.service.layout_overview import PICTURE_BYTES, PICTURES, shown_layouts
-from scrapy_dedup.service.layout_picture import MANY, boxes_of, reasons_of
-from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
+from scrapy_dedup.service.layout_picture import boxes_of, reasons_of
+from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.learned_site import WORDS, post, put_site
+from tests.core.builders import parsed
+from tests.service.learned_site import put_site
 from tests.service.site_pages import DOMAIN, article, page_of, pages, url_of
 from tests.service.stored_pages import DOMAIN as STORED_DOMAIN
 from tests.service.stored_pages import NOON
@@ -117,24 +117,6 @@ def test_content_and_what_is_left_out_do_not_share_a_box(knowledge: SiteKnowledg
             assert held[box.number] == {False}
 
 
-def test_a_column_and_a_footer_have_a_box_each_for_one_around_both_would_hold_the_content() -> None:
-    site = learn_site(DOMAIN, [(url_of("p", number), post(name)) for number, name in enumerate(WORDS)], SETTINGS)
-    html = post("hemp")
-    page = page_of(html)
-    given = numbered(html, page)
-    assert given is not None
-    sight = a_sight(given, page)
-    column = sight.elements[given.tags.index("aside")]
-    beside = column._replace(box=Box(900, 200, 300, 40))
-    sight = replace(sight, elements=sight.elements | {column.number: beside})
-    _, boxes = drawn(html, url_of("p", 99), site, sight=sight)
-
-    (content,) = (box for box in boxes if box.kind is BoxKind.CONTENT)
-    left_out = [box for box in boxes if box.kind is BoxKind.BOILERPLATE]
-    assert len(left_out) == 3
-    assert not any(box.y <= content.y and box.y + box.height >= content.y + content.height for box in left_out)
-
-
 def test_outer_boxes_come_first_and_fields_last(knowledge: SiteKnowledge) -> None:
     _, boxes = drawn(article(3), url_of("a", 3), knowledge)
 
@@ -195,16 +177,7 @@ def test_what_lies_over_the_page_and_what_nobody_sees_is_told(flag: Flag, text: 
 
     boxes = boxes_of(page, given, a_sight(given, page, {number_of(html, text): int(flag)}), found, height=4_000)
 
-    one = next(box for box in boxes if box.kind is kind)
-    assert label in one.label
-
-
-def test_what_is_not_displayed_has_no_box() -> None:
-    html = FIXED.format(PROSE)
-
-    _, boxes = drawn(html, "https://shop.example/x", None, flags={number_of(html, "Rope"): int(Flag.NOT_DISPLAYED)})
-
-    assert BoxKind.CONTENT not in kinds(boxes)
+    assert label in next(box for box in boxes if box.kind is kind).label
 
 
 def test_boxes_end_where_the_picture_ends(knowledge: SiteKnowledge) -> None:
@@ -219,36 +192,10 @@ def test_boxes_end_where_the_picture_ends(knowledge: SiteKnowledge) -> None:
     assert all(box.y + box.height <= 330 and box.x + box.width <= WIDTH for box in boxes)
 
 
-def test_labels_are_called_clear_only_where_nothing_is_written(knowledge: SiteKnowledge) -> None:
-    html, url = article(3), url_of("a", 3)
-    page = page_of(html)
-    given = numbered(html, page)
-    assert given is not None
-    sight = a_sight(given, page)
-
-    boxes = boxes_of(page, given, sight, cut_page(html, page, url, knowledge, SETTINGS), height=4_000)
-
-    assert any(box.is_clear for box in boxes)
-    for box in boxes:
-        strip = label_strip(box, sight.width)
-        hidden = [run for run in sight.runs if run.box.y < strip.y + LABEL_HEIGHT - 2 and run.box.y + LINE > strip.y]
-        assert not box.is_clear or not hidden
-
-
-def test_very_many_verdicts_are_told_by_their_kind() -> None:
-    """A page that nothing is known of, cut piece by piece."""
-    menu = "".join(f'<div><p>Say {n}: {PROSE}</p><nav class="n{n}">Menu {n}</nav></div>' for n in range(4 * MANY))
-
-    _, boxes = drawn(f"<html><body>{menu}</body></html>", "https://shop.example/x", None)
-
-    assert set(labelled(boxes, BoxKind.BOILERPLATE)) == {"left out"}
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.text(alphabet="<>/ abdivpulin=\"'!-", max_size=400), st.integers(0, 3_000))
 def test_no_page_whatever_it_is_raises(source: str, height: int) -> None:
-    page = parse_page(f"<body>{source}<p>End</p>")
-    assert isinstance(page, Page)
+    page = parsed(f"<body>{source}<p>End</p>")
     given = numbered(f"<body>{source}<p>End</p>", page)
     if given is None:
         return
@@ -286,11 +233,3 @@ class TestPicturesOfAReport:
         assert sum(each.picture is not None for each in found.values()) == 1
         assert sorted(bool(each.left_out) for each in found.values()).count(True) == 1
         assert PICTURES >= 1
-
-
-def test_a_cut_without_verdicts_keeps_all() -> None:
-    page = page_of(PAGE.format(PROSE))
-    cut = cut_page(PAGE.format(PROSE), page, "https://shop.example/x", None, Settings(fallback="whole"))
-
-    assert isinstance(cut, SiteCut)
-    assert reasons_of(page, cut) == [None] * len(page.blocks)

@@ -4,18 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.fingerprints import from_hex, to_hex
-from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy, hash_block
+from scrapy_dedup.core.fingerprints import to_hex
+from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy
 from scrapy_dedup.service.learning import (
     CHECKPOINTS,
-    SAMPLE_CHARS,
     Knowledge,
     Learner,
     Sample,
-    html_samples,
     knowledge_of,
-    text_samples,
 )
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence
 from scrapy_dedup.store.stored import StoredBoilerplate
@@ -45,20 +41,6 @@ def a_page(number: int, *repeating: int) -> dict[int, Sample]:
 
 def learn_from(learner: Learner, pages: int, *repeating: int, first: int = 0) -> list[bool]:
     return [learner.count(b"%d" % number, a_page(number, *repeating)) for number in range(first, first + pages)]
-
-
-class TestSamples:
-    def test_of_html_are_its_blocks(self) -> None:
-        page = parse_page("<nav>Menu</nav><p>Text</p><nav>menu</nav>")
-        assert isinstance(page, Page)
-
-        samples = html_samples(page)
-
-        assert list(samples.values()) == [Sample("body>nav", "menu"), Sample("body>p", "Text")]
-        assert list(samples) == list(dict.fromkeys(page.fingerprints))
-
-    def test_of_text_are_the_parts_between_blank_lines(self) -> None:
-        assert text_samples("Long enough\n\nno", 5) == {from_hex(hash_block("Long enough")): Sample("", "Long enough")}
 
 
 class TestCounting:
@@ -91,16 +73,6 @@ class TestCounting:
         assert not learner.learn()
         assert set(learner.boilerplate.counts) == {MENU}
 
-    def test_samples_are_cut_and_kept_of_what_two_pages_have(self) -> None:
-        learner = a_learner()
-        long = {MENU: Sample("body>nav", "x" * 5_000)}
-
-        learner.count(b"1", long)
-        assert learner.samples == {}
-        learner.count(b"2", long)
-
-        assert learner.samples == {MENU: Sample("body>nav", "x" * SAMPLE_CHARS)}
-
 
 class TestLearning:
     @pytest.mark.parametrize(("pages", "is_learned"), [(4, False), (5, True)])
@@ -111,15 +83,6 @@ class TestLearning:
         assert learner.learn() is is_learned
         assert learner.known is is_learned
         assert set(learner.boilerplate.counts) == ({MENU} if is_learned else set())
-
-    def test_only_samples_of_boilerplate_are_kept(self) -> None:
-        learner = a_learner()
-        learn_from(learner, 8, MENU)
-        learn_from(learner, 2, FOOTER, first=8)
-
-        learner.learn()
-
-        assert learner.samples == {MENU: SAMPLES[MENU]}
 
     def test_fewer_pages_than_before_do_not_replace_what_is_known(self) -> None:
         learner = a_learner(learn_pages=60)
@@ -137,21 +100,6 @@ class TestLearning:
 
         assert learner.learn()
         assert dict(learner.boilerplate.counts) == {MENU: 30}
-
-    def test_a_full_lesson_replaces_even_more_pages(self) -> None:
-        learner = a_learner(learn_pages=10)
-        learner.recall(Knowledge(Boilerplate(500, {FOOTER: 500}, 40), SAMPLES))
-        learn_from(learner, 10, MENU)
-
-        assert learner.learn()
-        assert set(learner.boilerplate.counts) == {MENU}
-
-    def test_what_tells_no_page_from_another(self) -> None:
-        learner = a_learner()
-        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), {}))
-        learn_from(learner, 3, MENU)
-
-        assert learner.often([MENU, FOOTER, 100, 101, 999]) == {MENU, FOOTER}
 
 
 class TestRemembering:
@@ -173,14 +121,6 @@ class TestRemembering:
             evidence={to_hex(MENU): Evidence(10, "body>nav", "Menu")},
         )
 
-    def test_a_small_domain_is_remembered_as_known(self) -> None:
-        learner = a_learner()
-        learn_from(learner, 3, MENU)
-
-        record = learner.record()
-
-        assert (record.pages_analyzed, record.blocks_total, record.boilerplate_hashes) == (3, 4, ())
-
     def test_knowledge_comes_back_from_the_store(self) -> None:
         learner = a_learner()
         learn_from(learner, 10, MENU)
@@ -192,9 +132,3 @@ class TestRemembering:
         assert again.known
         assert (again.boilerplate, again.samples) == (learner.boilerplate, learner.samples)
         assert again.record() == learner.record()
-
-    def test_hashes_without_evidence_count_as_on_every_page(self) -> None:
-        """As the rows of the domain-level specification are, which has no evidence."""
-        record = BoilerplateRecord("site.example", "text", (to_hex(MENU),), pages_analyzed=9, blocks_total=20)
-
-        assert knowledge_of(a_row(record)) == Knowledge(Boilerplate(9, {MENU: 9}, 20), {})

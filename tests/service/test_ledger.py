@@ -75,12 +75,6 @@ def test_counts_of_a_run_under_way_need_not_agree(store: Store, project: Project
     assert any(check.expected for check in found.all_runs.checks)
 
 
-def test_where_no_run_left_counts_there_is_no_ledger(store: Store, project: ProjectStore) -> None:
-    crawled(project, 0, {"downloader/request_count": 3})
-
-    assert make_ledger(store, project, Settings(), project.last_runs(), None) is None
-
-
 def test_it_holds_what_the_store_knows(store: Store, project: ProjectStore) -> None:
     put_html(project, [1, 2])
     chunk = StoredChunk(0, "0" * 16, b"x" * 16, "added", "prose", 40, 10, "A passage")

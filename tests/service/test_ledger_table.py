@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.report.ledger_values import LedgerRow, LedgerTable
-from scrapy_dedup.service.ledger_table import Counts, Span, Tokens, checks_of, estimated, make_table
+from scrapy_dedup.service.ledger_table import Counts, Span, Tokens, estimated, make_table
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.settings.cleaning import LAYERS
 from scrapy_dedup.store.ledger_reads import DroppedPages
 
 RECORDED = sorted((Path(__file__).parents[1] / "data" / "ledger").glob("*.json"))
@@ -28,10 +27,6 @@ def row(counts: Counts, layer: str, dropped: dict[str, DroppedPages] | None = No
 def recorded(file: Path) -> dict[str, float]:
     stats = json.loads(file.read_text(encoding="utf-8"))
     return {name.removeprefix("dedup/"): number for name, number in stats.items() if name.startswith("dedup/")}
-
-
-def test_crawls_were_recorded() -> None:
-    assert RECORDED
 
 
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
@@ -98,22 +93,11 @@ def test_counts_that_add_up_make_no_difference(
     assert (found.before.items, found.after.items) == (out + gone, out)
 
 
-def test_an_item_that_no_layer_dropped_is_named() -> None:
-    (wrong,) = [one for one in checks_of({"items/in": 5, "items/out": 3, "items/dropped": 2}) if not one.is_right]
-
-    assert (wrong.what, wrong.counted, wrong.expected) == ("items dropped = sum of the layers", 0, 2)
-
-
 def test_what_a_callback_gave_in_vain_came_in_and_did_not_go_out() -> None:
     found = table({"items/in": 3, "items/out": 3, "unchanged/items": 7, "unchanged/unchanged": 8, "soft_404/items": 1})
 
     assert (found.before.items, found.after.items, found.differences) == (11, 3, ())
     assert next(one for one in found.rows if one.layer == "unchanged").note == "7 items"
-
-
-def test_rows_stand_in_the_order_in_which_layers_act() -> None:
-    assert tuple(one.layer for one in table({}).rows) == LAYERS
-    assert all(one.is_idle for one in table({}).rows)
 
 
 def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them() -> None:
@@ -124,15 +108,6 @@ def test_pages_left_out_whole_are_as_long_as_those_that_stand_for_them() -> None
     assert (found.pages, found.chunks, found.chars, found.tokens, found.is_about) == (6, 12, 6_000, 1_500, True)
     assert table({"title/dropped": 6, "pages/chars_in": 10}, dropped).about.chars == 6_000
     assert (row({"title/dropped": 6}, "title").chars, row({}, "title", dropped).chars) == (None, None)
-
-
-def test_tokens_are_those_of_the_tokenizer() -> None:
-    tokens = Tokens(0.5, "counted", is_estimate=False)
-
-    found = table({"chunk/chars": 100, "chunk/chunks": 2, "pages/chars_in": 300, "pages/chars_out": 200}, {}, tokens)
-
-    assert (found.before.tokens, found.after.tokens) == (150, 100)
-    assert [one.tokens for one in found.rows if one.layer == "chunk"] == [50]
 
 
 def test_costs_come_dearest_first() -> None:

@@ -61,22 +61,11 @@ def test_a_young_domain_is_shown_from_three_pages_on(articles: int, to_show: int
         pytest.param({"confidence": 0.1, "overrides": (Override("drop", "h1"),)}, "", id="decided-by-hand"),
     ],
 )
-def test_of_a_known_domain_layouts_are_shown_that_are_doubted(
-    known: SiteKnowledge, changes: dict[str, Any], why: str
-) -> None:
+def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known: SiteKnowledge, changes: dict[str, Any], why: str):
     course = plan_course(DOMAIN, at_hand(20, 12), with_all(known, **changes), SETTINGS)
 
     assert all(why in lesson.why and bool(lesson.why) is bool(why) for lesson in course.lessons)
     assert bool(course.pages_to_show) is bool(why)
-
-
-def test_layouts_that_drift_are_shown(known: SiteKnowledge) -> None:
-    sure = with_all(known, confidence=0.99, state="live")
-    layout = next(layout for layout in sure.templates if layout != REST)
-
-    course = plan_course(DOMAIN, at_hand(20, 12), sure, SETTINGS, drifting={layout})
-
-    assert [lesson.layout for lesson in course.lessons if lesson.shown] == [layout]
 
 
 def test_all_layouts_are_shown_where_that_is_asked_for(known: SiteKnowledge) -> None:
@@ -89,14 +78,6 @@ def test_budget_of_the_domain_is_kept_and_spent_on_the_largest_layout_first() ->
     course = plan_course(DOMAIN, at_hand(20, 12), None, replace(SETTINGS, teacher_domain_pages=3))
 
     assert [len(lesson.shown) for lesson in course.lessons] == [2, 1]
-
-
-def test_order_of_pages_changes_nothing() -> None:
-    one, other = (plan_course(DOMAIN, given, None, SETTINGS) for given in (at_hand(9, 6), at_hand(9, 6)[::-1]))
-
-    assert [[page.url for page in lesson.shown] for lesson in one.lessons] == [
-        [page.url for page in lesson.shown] for lesson in other.lessons
-    ]
 
 
 def test_what_was_learned_from_more_pages_is_not_lost(known: SiteKnowledge) -> None:

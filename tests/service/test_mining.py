@@ -5,7 +5,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import BARE
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.learned_site import FOOTER, listing, pages, post
+from tests.service.learned_site import listing, pages, post
 from tests.service.stored_pages import DOMAIN, a_url, put, put_text
 
 OTHER = "https://other.example"
@@ -35,17 +35,6 @@ def test_pages_of_one_design_are_one_cluster_with_a_name(store: Store, project: 
         ("listing", 8, "^/tools/[^/]+/?$"),
     ]
     assert len(found.clusters[0].examples) == 5
-
-
-def test_a_subtree_that_all_pages_share_is_shown_as_it_reads(store: Store, project: ProjectStore) -> None:
-    put(project, pages())
-
-    article = only(mined(store, project)).clusters[0]
-
-    texts = {one.path.rpartition(">")[2]: article.samples[one.path] for one in article.common}
-    assert texts["footer.end"] == FOOTER
-    assert texts["header.top"] == "Home Posts Tools About us"
-    assert "main.post" in article.varying[0].path
 
 
 @pytest.mark.parametrize("batch_pages", [25, 40, 99])
@@ -79,12 +68,6 @@ def test_what_is_no_html_is_left_out_and_counted(store: Store, project: ProjectS
     found = only(mined(store, project))
 
     assert (found.pages, found.left_out) == (1, 2)
-
-
-def test_a_domain_without_html_has_no_clusters(store: Store, project: ProjectStore) -> None:
-    put_text(project, ["a", "b"])
-
-    assert only(mined(store, project)).clusters == ()
 
 
 def test_structures_that_several_domains_share_are_families(store: Store, project: ProjectStore) -> None:

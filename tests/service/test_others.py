@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.service.comparison import Comparison
-from scrapy_dedup.service.others import Found, asked_layers, drops
+from scrapy_dedup.service.others import Found, drops
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import Run, a_fact, a_paragraph, given
@@ -66,23 +66,6 @@ def test_page_that_comes_again_is_not_its_own_twin(after: Any) -> None:
     assert len(given(again)) == len(TEN)
 
 
-def test_title_that_many_texts_have_says_nothing(after: Any) -> None:
-    pages = [a_fact(name, [name * 10 + number for number in TEN], title="Contact") for name in range(1, 5)]
-    run = after(*pages)
-
-    assert said(run.give(a_fact("twin", [10 + number for number in TEN], title="Contact"))) == ("duplicate", a_key(1))
-
-
-def test_trusted_title_drops_a_page_with_another_text(after: Any) -> None:
-    run = after(a_fact("first", TEN, title="Plan"), settings=Settings(title_trust="always"))
-
-    comparison = run.give(a_fact("second", range(50, 60), title="Plan"))
-
-    assert said(comparison) == ("title", a_key("first"))
-    assert comparison.dropped
-    assert given(comparison) == []
-
-
 def test_no_page_leads_to_one_that_was_dropped(after: Any) -> None:
     run = after(a_fact("first", TEN, title="Plan"), a_fact("second", TEN, title="Plan"))
 
@@ -97,22 +80,10 @@ def test_scope_says_among_which_domains_is_looked(after: Any, scope: Any, layer:
     assert said(run.give(a_fact("second", TEN, settings, domain="other.example")))[0] == layer
 
 
-def test_near_duplicates_of_a_project_are_found_on_other_domains(after: Any) -> None:
-    settings = replace(LOW, near_duplicate_scope="project")
-    run = after(a_fact("first", TEN, settings), settings=settings)
-
-    found = run.give(a_fact("second", NEARLY, settings, domain="other.example"))
-
-    assert said(found) == ("near_duplicate", a_key("first"))
-
-
 def test_chain_of_likeness_ends_at_a_keeper(after: Any) -> None:
     """What is like a marked page, but not like its keeper, is a keeper itself."""
-    run = after(a_fact(1, TEN), a_fact(2, NEARLY))
 
-    third = run.give(a_fact(3, [*TEN[:7], 97, 98, 99]))
-
-    assert said(third) == (None, None)
+    assert said(after(a_fact(1, TEN), a_fact(2, NEARLY)).give(a_fact(3, [*TEN[:7], 97, 98, 99]))) == (None, None)
 
 
 class TestAtOnce:
@@ -162,13 +133,6 @@ class TestFailure:
 
         assert said(run.give(a_fact(2, TEN, title="Plan"))) == (None, None)
 
-    def test_page_that_failed_holds_no_text(self, after: Any) -> None:
-        run = after(first := a_fact(1, [1, 2]))
-        run.fail(first)
-        run.write()
-
-        assert given(run.give(a_fact(2, [1, 3]))) == [a_paragraph(1), a_paragraph(3)]
-
     def test_page_that_failed_since_it_was_asked_about_counts_for_none(self, after: Any) -> None:
         run = after(first := a_fact(1, TEN, title="Plan"))
         second = a_fact(2, TEN, title="Plan")
@@ -179,20 +143,6 @@ class TestFailure:
 
         assert said(decided) == (None, None)
         assert len(given(decided)) == len(TEN)
-
-    def test_page_that_failed_and_comes_again_counts(self, after: Any) -> None:
-        run = after(first := a_fact(1, TEN))
-        run.fail(first)
-        run.give(first)
-
-        assert said(run.give(a_fact(2, TEN))) == ("duplicate", a_key(1))
-
-    def test_unknown_page_can_be_withdrawn(self, project: ProjectStore) -> None:
-        run = Run(project)
-        run.fail(a_fact(1, TEN))
-        run.write()
-
-        assert project.chunks_of(a_key(1)) == []
 
 
 def test_store_that_does_not_answer_leaves_what_is_on_its_way(project: ProjectStore) -> None:
@@ -217,41 +167,6 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
     assert run.others.words_of([a_key("first")], Settings()) == {}
 
 
-def test_longest_texts_are_not_kept_beside_each_other(project: ProjectStore) -> None:
-    run = Run(project)
-    for name in (1, 2):
-        run.decide(a_fact(name, [], text="x" * 15_000_000), Found())
-
-    assert list(run.others.words_of([a_key(1), a_key(2)], Settings())) == [a_key(2)]
-
-
-def test_words_come_without_the_form_of_their_text(project: ProjectStore) -> None:
-    run = Run(project)
-    run.give(a_fact("stored", [], text="see [it](https://a.example/x)"))
-    run = run.later()
-    run.give(a_fact("recent", [], text="recent words"))
-
-    keys = [a_key("stored"), a_key("recent"), a_key("nobody")]
-    assert run.others.words_of(keys, Settings()) == {
-        a_key("stored"): "see [it] ",
-        a_key("recent"): "recent words",
-    }
-
-
-@pytest.mark.parametrize(
-    ("settings", "asked"),
-    [
-        pytest.param(Settings(), {"title", "duplicate", "near_duplicate"}, id="default"),
-        pytest.param(Settings(near_duplicate="off"), {"title", "duplicate"}, id="off-by-mode"),
-        pytest.param(Settings(near_duplicate_enabled=False), {"title", "duplicate"}, id="off-by-switch"),
-        pytest.param(Settings(title_enabled=False, duplicate_enabled=False), {"near_duplicate"}, id="others-off"),
-        pytest.param(Settings(shadow=frozenset(["title"])), {"title", "duplicate", "near_duplicate"}, id="shadow"),
-    ],
-)
-def test_layers_that_are_asked(settings: Settings, asked: set[str]) -> None:
-    assert asked_layers(settings) == asked
-
-
 @pytest.mark.parametrize(
     ("settings", "dropped"),
     [
@@ -260,11 +175,7 @@ def test_layers_that_are_asked(settings: Settings, asked: set[str]) -> None:
         pytest.param(Settings(near_duplicate="drop", shadow=frozenset(["near_duplicate"])), False, id="in-the-shadow"),
     ],
 )
-def test_near_duplicates_are_dropped_where_that_was_chosen(
-    project: ProjectStore,
-    settings: Settings,
-    dropped: bool,  # noqa: FBT001
-) -> None:
+def test_near_duplicates_are_dropped_where_that_was_chosen(project: ProjectStore, settings: Settings, *, dropped: bool):
     settings = replace(settings, near_duplicate_jaccard=0.7)
     run = Run(project, settings)
     run.give(a_fact(1, TEN))

@@ -8,7 +8,6 @@ from scrapy_dedup.report.values import LayerFigures, Report
 from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.overview import make_report, overview
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.settings.cleaning import LAYERS
 from scrapy_dedup.store.records import CrawledUrlRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -50,11 +49,6 @@ class TestOverview:
         assert found.total.chars_in == sum(each.chars_in for each in found.domains)
         assert found.total.removed_share == pytest.approx(5 * (2 * len(BANNER) + len(FOOTER)) / found.total.chars_in)
 
-    def test_domains_with_equal_shares_come_by_name(self, store: Store, project: ProjectStore) -> None:
-        put(project, {f"https://{name}.example/": html_page(name) for name in "cab"})
-
-        assert [each.domain for each in overview(store, project).domains] == ["a.example", "b.example", "c.example"]
-
     @pytest.mark.parametrize(("repeats", "exceeds"), [(10, 0), (11, 1)])
     def test_much_is_more_than_a_tenth(self, store: Store, project: ProjectStore, repeats: int, exceeds: int) -> None:
         page = ["x" * repeats, "y" * (100 - repeats)]
@@ -62,11 +56,6 @@ class TestOverview:
         analyze(store, project)
 
         assert overview(store, project).domains_with_much == exceeds
-
-    def test_an_empty_project_has_no_domains(self, store: Store, project: ProjectStore) -> None:
-        found = overview(store, project)
-
-        assert (found.domains, found.total.removed_share, found.domains_with_much) == ((), 0.0, 0)
 
 
 class TestReport:
@@ -86,9 +75,6 @@ class TestReport:
         assert boilerplate == LayerFigures("boilerplate", boilerplate.prevents, 0, 12, removed)
         assert not any(each.blocks or each.chars for each in report.layers if each is not boilerplate)
 
-    def test_layers_come_in_the_order_in_which_they_act(self, store: Store, project: ProjectStore) -> None:
-        assert tuple(each.layer for each in report_of(store, project).layers) == LAYERS
-
     def test_duplicates_are_fetched_pages_and_redirects_are_not(self, store: Store, project: ProjectStore) -> None:
         put_html(project, [1])
         target = page_key(a_url(1))
@@ -97,29 +83,6 @@ class TestReport:
             project.write([CrawledUrlRecord(key, a_url(name), DOMAIN, status, NOON, document_key=target)])  # type: ignore[arg-type]
 
         assert report_of(store, project).pages_fetched == 2
-
-    def test_of_the_blocks_on_most_pages_the_longest_come_first(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(4), "Menu", FOOTER, BANNER, "long " * 30)
-        put_html(project, range(4, 5), "Menu", FOOTER, BANNER)
-        analyze(store, project)
-
-        repeated = report_of(store, project).repeated
-
-        assert [(each.text, each.on_pages) for each in repeated] == [(FOOTER, 5), (BANNER, 5), ("Menu", 5)]
-
-    def test_ten_blocks_are_shown(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(5), *(f"Menu entry {number}" for number in range(20)))
-        analyze(store, project)
-
-        assert len(report_of(store, project).repeated) == 10
-
-    def test_a_long_block_is_told_at_its_full_length(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(5), "long " * 200)
-        analyze(store, project)
-
-        (block,) = report_of(store, project).repeated
-
-        assert (len(block.text), block.chars) == (200, 999)
 
     @pytest.mark.parametrize(
         ("fill", "evidence"),
@@ -141,9 +104,7 @@ class TestReport:
         ]
         assert sample.cleaned.strip() == sample.blocks[1].text
 
-    def test_samples_are_the_pages_that_lost_most_the_middle_and_least(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_samples_are_the_pages_that_lost_most_the_middle_and_least(self, store: Store, project: ProjectStore):
         pages = {a_url(name): html_page(name, BANNER, "own " * name * 10 + str(name)) for name in range(1, 8)}
         put(project, pages)
         analyze(store, project)
@@ -152,19 +113,6 @@ class TestReport:
 
         assert [sample.url for sample in first] == [a_url(1), a_url(4), a_url(7)]
         assert first == report_of(store, project).samples
-
-    def test_two_pages_give_two_samples(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(2))
-
-        samples = report_of(store, project).samples
-
-        assert sorted(sample.url for sample in samples) == [a_url(0), a_url(1)]
-        assert all(block.kept for sample in samples for block in sample.blocks)
-
-    def test_an_empty_project_gives_an_empty_report(self, store: Store, project: ProjectStore) -> None:
-        report = report_of(store, project)
-
-        assert (report.pages_fetched, report.domains, report.repeated, report.samples) == (0, (), (), ())
 
 
 class TestRuns:

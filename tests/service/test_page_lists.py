@@ -44,13 +44,6 @@ def test_a_list_that_is_followed_has_every_page_once(store: Store, project: Proj
     assert followed(store, project, limit=5) == followed(store, project, limit=1000)
 
 
-def test_a_list_that_ends_with_its_limit_has_no_next(store: Store, project: ProjectStore) -> None:
-    project.write([a_document(1), a_document(2)])
-
-    assert list_pages(store, project, PageChoice(limit=2)).next is None
-    assert list_pages(store, project, PageChoice(limit=1)).next is not None
-
-
 def test_a_list_says_how_many_pages_there_are(store: Store, project: ProjectStore) -> None:
     project.write([a_document(1), a_document(2, domain="other.example"), a_document(3, status="failed")])
 
@@ -114,14 +107,7 @@ def test_a_place_survives_as_text(at: Any, key: bytes) -> None:
     assert place_of(cursor_of(Place(at, key))) == Place(at, key)
 
 
-def test_no_place_is_no_text() -> None:
-    assert cursor_of(None) is None
-    assert place_of(None) is None
-
-
-def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(
-    store: Store, project: ProjectStore
-) -> None:
+def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store: Store, project: ProjectStore):
     project.write([a_document(hour, updated_at=a_time(hour)) for hour in range(6)])
     first = list_pages(store, project, PageChoice(limit=3))
 

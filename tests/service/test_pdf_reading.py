@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -96,12 +95,6 @@ def test_text_that_is_not_shown_is_the_text_of_a_scan(reader: PdfReader):
     assert draw(read(reader, [Words("Recognised", drawing="3 Tr")]), "text") == "Recognised"
 
 
-def test_text_printed_twice_is_read_once(reader: PdfReader):
-    page = [Words("Heavy", 72, 100), Words("Other", 72, 130), Words("Heavy", 72.3, 100.1)]
-
-    assert draw(read(reader, page), "text").split() == ["Heavy", "Other"]
-
-
 def test_size_by_matrix_counts(reader: PdfReader):
     page = f"BT /F0 1 Tf 20 0 0 20 72 780 Tm (The title) Tj ET BT /F0 10 Tf 72 700 Td ({JOINED}) Tj ET".encode()
 
@@ -169,13 +162,10 @@ def test_file_that_is_too_large_is_not_read():
 def test_bomb_is_ended_and_the_next_file_is_read():
     with PdfReader(PdfLimits(page_seconds=1.0)) as reader:
         read(reader, column(PROSE))
-        started = time.monotonic()
         answer = reader.read(a_bomb())
-        took = time.monotonic() - started
 
         assert isinstance(answer, Unread)
         assert answer.reason is UnreadReason.TIMEOUT
-        assert took < 10
         assert draw(read(reader, column(PROSE)), "text") == JOINED
 
 
@@ -202,11 +192,6 @@ def test_many_threads_may_ask(reader: PdfReader):
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(text, range(20))) == [f"Text {number}" for number in range(20)]
-
-
-def test_reader_starts_no_process_before_the_first_file():
-    with PdfReader() as reader:
-        assert reader._worker is None
 
 
 def test_function_reads_as_the_reader_does():

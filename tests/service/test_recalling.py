@@ -35,9 +35,7 @@ def a_crawl(project: ProjectStore) -> Crawl:
         pytest.param(8, 40, 40, id="more-was-learned"),
     ],
 )
-def test_what_was_known_holds_from_when_the_store_is_back(
-    project: ProjectStore, stored: int, learned: int, left: int
-) -> None:
+def test_what_was_known_holds_from_when_the_store_is_back(project: ProjectStore, stored: int, learned: int, left: int):
     crawl = a_crawl(project)
     learner = crawl.meet(DOMAIN, "template", None)
     if learned:

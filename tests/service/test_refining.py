@@ -21,6 +21,7 @@ from scrapy_dedup.store.records import (
     ExtractionRecord,
     Field,
     GoneRecord,
+    Record,
     SourceRecord,
 )
 from scrapy_dedup.store.store import Store
@@ -33,6 +34,7 @@ URL = a_url("posts/hemp")
 KEY = page_key(URL)
 LATER = NOON + timedelta(days=1)
 OLD = content_hash("an older text")
+POST = learned_site.post("hemp")
 
 
 def put(project: ProjectStore, url: str, content: str, field: Field = "html", **document: Any) -> bytes:
@@ -125,44 +127,32 @@ class TestFinding:
         assert Found(store, project).pages == []
         assert store_text(project) == next(page.cleaned.content for page in found if page.source.url == URL)
 
-    def test_text_that_a_column_cannot_hold_is_no_change(self, store: Store, project: ProjectStore) -> None:
-        put(project, a_url("text"), f"a\0b \ud800\n\n{BANNER}", "content")
-        project.write([BoilerplateRecord(DOMAIN, "text", pages_analyzed=6)])
-        (page,) = Found(store, project).pages
-
-        write_refined(store, project, Settings(), records_of(page.source, page.cleaned, [], LATER))
-
-        assert Found(store, project).pages == []
-
     @pytest.mark.parametrize(
-        ("document", "why"),
+        ("content", "document", "records", "why"),
         [
-            pytest.param({"last_changed_at": LATER}, PassedOver.NOT_SEEN, id="items-of-a-newer-version-never-safe"),
-            pytest.param({"last_changed_at": None}, PassedOver.NOT_SEEN, id="never-safe"),
+            pytest.param(POST, {"last_changed_at": LATER}, [], PassedOver.NOT_SEEN, id="newer-version-never-safe"),
+            pytest.param(POST, {"last_changed_at": None}, [], PassedOver.NOT_SEEN, id="never-safe"),
+            pytest.param(POST, {}, [GoneRecord(KEY, LATER)], PassedOver.REMOVED, id="removed"),
+            pytest.param("<div>" * 100_000, {}, [], PassedOver.UNREADABLE, id="not-to-be-parsed"),
         ],
     )
-    def test_pages_that_come_again_by_themselves_are_passed_over(
-        self, store: Store, project: ProjectStore, document: dict[str, Any], why: PassedOver
+    def test_pages_that_cannot_be_sent_anew_are_passed_over_with_the_reason(
+        self,
+        store: Store,
+        project: ProjectStore,
+        content: str,
+        document: dict[str, Any],
+        records: list[Record],
+        why: PassedOver,
     ) -> None:
         put_site(project)
-        put(project, URL, learned_site.post("hemp"), **document)
+        put(project, URL, content, **document)
+        project.write(records)
 
         found = Found(store, project)
 
         assert found.churn.passed_over == {why: 1}
         assert URL not in {page.source.url for page in found.pages}
-
-    def test_removed_pages_are_passed_over(self, store: Store, project: ProjectStore) -> None:
-        put_site(project)
-        project.write([GoneRecord(KEY, LATER)])
-
-        assert Found(store, project).churn.passed_over == {PassedOver.REMOVED: 1}
-
-    def test_pages_not_to_be_parsed_are_passed_over(self, store: Store, project: ProjectStore) -> None:
-        put_site(project)
-        put(project, URL, "<div>" * 100_000)
-
-        assert Found(store, project).churn.passed_over == {PassedOver.UNREADABLE: 1}
 
     def test_pages_whose_callback_gives_no_items_are_passed_over(self, store: Store, project: ProjectStore) -> None:
         put_site(project)
@@ -171,16 +161,12 @@ class TestFinding:
         assert Found(store, project).churn.passed_over == {PassedOver.WITHOUT_ITEMS: 1}
 
     @pytest.mark.parametrize("field", ["html", "content"])
-    def test_domains_of_which_nothing_is_known_are_passed_over(
-        self, store: Store, project: ProjectStore, field: Field
-    ) -> None:
+    def test_domains_of_which_nothing_is_known_are_passed_over(self, store: Store, project: ProjectStore, field: Field):
         put(project, URL, "<p>Tea", field)
 
         assert Found(store, project).churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
 
-    def test_pages_without_originals_are_counted_and_those_without_items_not(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_pages_without_originals_are_counted_and_those_without_items_not(self, store: Store, project: ProjectStore):
         put_site(project)
         put(project, a_url("bare"), "<p>Tea", BARE, chars_in=None)
         key = page_key(a_url("lost"))
@@ -293,15 +279,6 @@ class TestWriting:
         assert [one.layer for one in project.decisions(KEY)] == ["boilerplate"]
         assert project.extractions_of(KEY) == [replace(kept, items=[an_item(OTHER), new])]
 
-    def test_items_that_cannot_be_kept_are_made_anew(
-        self, store: Store, project: ProjectStore, refined: Refinement
-    ) -> None:
-        kept = self.outcome(project, [an_item()])
-
-        self.write(store, project, refined, renewed(kept, None))
-
-        assert project.extractions_of(KEY) == [replace(kept, items=None)]
-
     def test_page_of_which_a_newer_version_came_stays_as_it_is(
         self, store: Store, project: ProjectStore, refined: Refinement
     ) -> None:
@@ -327,9 +304,6 @@ class TestWriting:
         self.write(store, project, refined, kept)
 
         assert (project.page(KEY), project.extractions_of(KEY)) == once
-
-    def test_nothing_is_nothing(self, store: Store, project: ProjectStore) -> None:
-        assert write_refined(store, project, Settings(), []) == 0
 
 
 def test_newest_outcome_counts_and_older_ones_are_named(store: Store, project: ProjectStore) -> None:

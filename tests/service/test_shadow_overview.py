@@ -5,7 +5,6 @@ import pytest
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.report.values import Report, ShadowedPage
-from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.service.cleaning import Cleaned, Removed
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.overview import make_report
@@ -68,22 +67,6 @@ class TestBoilerplate:
 
         assert found.removed == ()
         assert [each.action for each in found.decisions] == [SHADOW]
-
-    def test_nothing_is_in_the_shadow_where_no_run_counted_it(self, store: Store, project: ProjectStore) -> None:
-        put_html(project, range(5), BANNER)
-        with store.session() as session:
-            DomainDedupService(session, Settings()).analyze_project(project.id)
-
-        assert report_of(store, project).shadowed == ()
-
-    def test_pages_whose_original_is_gone_are_no_samples(self, store: Store, project: ProjectStore) -> None:
-        run = shadowed_run(project, pages=1)
-        record = DecisionRecord(page_key(a_url("gone")), "boilerplate", SHADOW, "1 blocks, 1 of 1 characters", NOON)
-        project.write([record])
-
-        (layer,) = report_of(store, project, run).shadowed
-
-        assert a_url("gone") not in {sample.url for sample in layer.samples}
 
     @pytest.mark.parametrize(("which", "pages"), [(0, 5), (1, 7), (None, 12)])
     def test_a_run_tells_its_own_counts_and_a_project_all(

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from scrapy_dedup.core.patterns import PatternError
-from scrapy_dedup.core.patterns_config import SiteConfig, SiteConfigError
+from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service import site_config as configs
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.refined_outcomes import records_of, write_refined
@@ -49,9 +49,7 @@ class TestStoring:
 
 
 class TestRefining:
-    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store: Store, project: ProjectStore):
         put_pages(project)
         configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
         refiner = Refiner(store, project, Settings())
@@ -92,12 +90,6 @@ class TestTrying:
         assert found.example in {a_url(number) for number in range(3)}
         assert configs.stored_config(store, project, DOMAIN) is None
 
-    def test_pages_that_cannot_be_read_are_passed_over(self, store: Store, project: ProjectStore) -> None:
-        put(project, a_url(1), "<p>x")
-        tiny = replace(Settings(), max_page_bytes=2)
-
-        assert configs.try_config((store, project), DOMAIN, CONFIG, tiny).pages == 0
-
     def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
         settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))
         configs.put_config(store, project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
@@ -122,14 +114,7 @@ class TestFiles:
     def test_what_is_exported_is_imported(self, store: Store, project: ProjectStore) -> None:
         configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
 
-        text = json.dumps(configs.export_configs(store, project))
-
-        assert configs.read_configs(text) == {DOMAIN: CONFIG}
-
-    def test_the_body_of_a_request_is_one_site_s(self) -> None:
-        body = '{"config": {"pipeline": {"boilerplate_css_selectors": [".custom-header"]}}}'
-
-        assert configs.read_configs(body, DOMAIN) == {DOMAIN: SiteConfig((".custom-header",))}
+        assert configs.read_configs(json.dumps(configs.export_configs(store, project))) == {DOMAIN: CONFIG}
 
     @pytest.mark.parametrize(
         ("text", "told"),
@@ -143,10 +128,4 @@ class TestFiles:
     )
     def test_what_is_none_is_refused(self, text: str, told: str) -> None:
         with pytest.raises(configs.ConfigFileError, match=told):
-            configs.read_configs(text)
-
-    def test_a_bad_key_is_told_with_its_domain(self) -> None:
-        text = '{"format": "scrapy-dedup-config", "version": 1, "domains": {"a.example": {"x": []}}}'
-
-        with pytest.raises(SiteConfigError, match=r"a\.example: 'x' is no key"):
             configs.read_configs(text)

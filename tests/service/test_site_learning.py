@@ -29,11 +29,6 @@ class TestLayouts:
 
         assert patterns == {"article": r"^/a/\d+/?$", "listing": r"^/list/\d+/?$", "page": None}
 
-    def test_a_layout_of_few_pages_has_none(self) -> None:
-        known = learn_site(DOMAIN, pages(20, 8), Settings(learn_after=9))
-
-        assert sorted(one.pages for one in known.templates.values()) == [20, 28]
-
     def test_it_is_live_because_of_pages_that_it_did_not_learn_from(self, known: SiteKnowledge) -> None:
         assert all("held-back page" in one.reason for one in known.templates.values())
 
@@ -53,9 +48,6 @@ class TestTooFew:
 
         assert learn_site(DOMAIN, hostile + pages(4), TEXT).templates == {}
 
-    def test_no_more_than_the_settings_say_is_learned_from(self) -> None:
-        assert learn_site(DOMAIN, pages(30), Settings(learn_pages=10)).pages == 10
-
 
 class TestKnowledge:
     def test_comes_back_from_json_and_cuts_alike(self, known: SiteKnowledge) -> None:
@@ -70,10 +62,3 @@ class TestKnowledge:
 
         assert found.how == "template"
         assert found.cleaned.content.split("\n\n")[1:] == own_text(99)
-
-    def test_title_is_found(self, known: SiteKnowledge) -> None:
-        found = clean_page(article(99), url_of("a", 99), known, TEXT)
-
-        assert found.title is not None
-        assert found.title in article(99)
-        assert "The Site" not in found.title

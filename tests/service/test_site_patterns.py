@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.patterns import Held, HeldBack, PatternError
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.render import Output
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text, markdown_of
 from scrapy_dedup.service.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_patterns import Strikes, patterns_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.stored import StoredDecision
+from tests.core.builders import parsed
 from tests.service.stored_pages import NOON
 
 URL = "https://www.example.com/page"
@@ -30,9 +30,7 @@ WHOLE = Settings(fallback="whole")
 
 
 def a_page(html: str = HTML) -> Page:
-    page = parse_page(html)
-    assert isinstance(page, Page)
-    return page
+    return parsed(html)
 
 
 def cut(config: SiteConfig, html: str = HTML, **settings: Any) -> Cleaned:
@@ -52,9 +50,6 @@ class TestSelectors:
         assert paths(cleaned) == [(selector, "Top of the site")]
         assert {one.removal.rule.layer for one in cleaned.removed} == {"patterns"}
         assert "Top of the site" not in cleaned.content
-
-    def test_settings_name_selectors_of_all_sites(self) -> None:
-        assert paths(cut(SiteConfig(), boilerplate_css_selectors=(".top",))) == [(".top", "Top of the site")]
 
     @pytest.mark.parametrize("selector", ["*", "body", "p, h1, div"])
     def test_a_selector_that_matches_everything_is_held_back(self, selector: str) -> None:
@@ -108,9 +103,6 @@ class TestGenericSelectors:
         assert found.removals == [None, None]
         assert found.held == (HeldBack("aside", Held.PROTECTED),)
 
-    def test_they_can_be_switched_off(self) -> None:
-        assert patterns_of(replace(Settings(), generic_selectors=False)).targets == ()
-
     def test_an_extractor_s_choice_stays(self) -> None:
         text = "A sentence of the article, which says something of its own, at length. " * 5
         html = f"<body><nav>Menu</nav><aside class=sidebar><p>{text}</p></aside><p>{text[:60]}</p></body>"
@@ -137,35 +129,11 @@ class TestTextPatterns:
         assert [text for _, text in paths(cleaned)] == ["Hard to read? Help", "A-17"]
         assert cleaned.chars_in == a_page().chars
 
-    def test_the_hash_of_the_text_is_that_of_all_outputs(self) -> None:
-        config = SiteConfig(boilerplate_text_patterns=(WIDGET, "A-17 "))
-        outputs: tuple[Output, ...] = ("markdown", "text", "html")
-
-        assert len({cut(config, output=output).cleaned_hash for output in outputs}) == 1
-
     def test_the_markdown_of_what_is_left_is_that_of_the_output_markdown(self) -> None:
         config = SiteConfig(boilerplate_text_patterns=(WIDGET,))
 
         assert markdown_of(a_page(), cut(config, output="html"), URL) == cut(config).content
         assert markdown_of(a_page(), cut(SiteConfig(), output="html"), URL) == cut(SiteConfig()).content
-
-    def test_a_pattern_that_matches_everything_is_held_back(self) -> None:
-        cleaned = cut(SiteConfig(boilerplate_text_patterns=(r"[\s\S]*",)), output="html")
-
-        assert cleaned.removed == []
-        assert cleaned.held == (HeldBack(r"[\s\S]*", Held.WHOLE_PAGE),)
-
-    def test_patterns_that_leave_only_markup_are_held_back(self) -> None:
-        cleaned = cut(SiteConfig(boilerplate_text_patterns=(r"[\w .,?-]+",)), "<body><ul><li>one<li>two</ul>")
-
-        assert cleaned.content == "- one\n- two"
-        assert Held.WHOLE_PAGE in {one.reason for one in cleaned.held}
-
-    def test_markup_alone_is_told_too(self) -> None:
-        cleaned = cut(SiteConfig(boilerplate_text_patterns=(r"\(https://www\.example\.com/help\)",)))
-
-        assert "[Help]\n" in cleaned.content
-        assert paths(cleaned) == [(r"\(https://www\.example\.com/help\)", "")]
 
     def test_items_without_html_lose_it_from_their_text(self) -> None:
         patterns = patterns_of(Settings(), SiteConfig(boilerplate_text_patterns=(WIDGET,)))
@@ -175,14 +143,7 @@ class TestTextPatterns:
         assert cleaned.content == "Own.\n\nMore."
         assert paths(cleaned) == [(WIDGET, "Hard to read? Yes")]
 
-    def test_texts_stay_byte_for_byte_where_nothing_matches(self) -> None:
-        patterns = patterns_of(Settings(), SiteConfig(boilerplate_text_patterns=(WIDGET,)))
-
-        assert clean_text("a\n\n\n\nb ", Boilerplate(), 50, patterns=patterns).content == "a\n\n\n\nb "
-
-    def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog: pytest.LogCaptureFixture):
         strikes = Strikes()
 
         with caplog.at_level(logging.WARNING):
@@ -204,22 +165,13 @@ class TestShadow:
         (decision,) = removal_decisions(b"k" * 16, cleaned, NOON)
         assert (decision.layer, decision.action) == ("patterns", SHADOW)
 
-    def test_texts_have_a_shadow_too(self) -> None:
-        patterns = patterns_of(Settings(shadow=frozenset(["patterns"])), SiteConfig(boilerplate_text_patterns=("b",)))
-
-        cleaned = clean_text("a b", Boilerplate(), 50, patterns=patterns)
-
-        assert (cleaned.content, [one.text for one in cleaned.shadowed]) == ("a b", ["b"])
-
     def test_a_layer_that_is_off_does_nothing(self) -> None:
         assert cut(SiteConfig((".top",), (WIDGET,)), patterns_enabled=False).removed == []
 
 
 class TestKeeping:
     def test_a_page_that_is_kept_loses_nothing(self) -> None:
-        config = SiteConfig((".top",), (WIDGET,), keep_pages=(page_key(URL).hex(),))
-
-        assert cut(config).removed == []
+        assert cut(SiteConfig((".top",), (WIDGET,), keep_pages=(page_key(URL).hex(),))).removed == []
 
     @pytest.mark.parametrize("rule", [".top", "selector of the site", "selector of the site: .top"])
     def test_a_rule_that_is_taken_back_is_not_carried_out(self, rule: str) -> None:
@@ -244,8 +196,7 @@ class TestKeeping:
         from scrapy_dedup.core.fingerprints import from_hex
         from scrapy_dedup.core.repeats import hash_block
 
-        repeats = Boilerplate(9, {from_hex(hash_block(text)): 9})
-        assert clean_text(text, repeats, 50, patterns=kept).content == text
+        assert clean_text(text, Boilerplate(9, {from_hex(hash_block(text)): 9}), 50, patterns=kept).content == text
 
 
 class TestRecords:
@@ -266,8 +217,3 @@ class TestRecords:
             stored = StoredDecision(one.page_key, one.layer, one.action, one.reason, NOON, one.detail)
             rules = {removal.rule for removal in removals_in(stored).values()}
             assert rules == {own.removal.rule for own in cleaned.removed if own.removal.rule.layer == one.layer}
-
-    def test_an_item_says_which_layer_removed_what(self) -> None:
-        removed = hashes_and_removed(cut(SiteConfig((".top",))))["removed"]
-
-        assert [(one["layer"], one["path"], one["chars"]) for one in removed] == [("patterns", ".top", 15)]

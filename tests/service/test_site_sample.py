@@ -28,9 +28,6 @@ class TestChoice:
     def test_a_page_counts_once(self) -> None:
         assert len(a_sample(pages(3) * 2)) == 3
 
-    def test_all_pages_of_a_small_site_are_in_it(self) -> None:
-        assert len(a_sample(pages(4))) == 4
-
 
 class TestHeldBack:
     def test_html_of_the_first_few_is_kept(self) -> None:
@@ -41,6 +38,3 @@ class TestHeldBack:
 
         assert [page.page_key for page, _ in held] == [page.page_key for page in sample.pages()[:HELD_BACK]]
         assert [html for _, html in held] == [found[page.url] for page, _ in held]
-
-    def test_no_more_than_asked_for(self) -> None:
-        assert len(list(a_sample(pages(30)).held_back(2))) == 2

@@ -10,11 +10,10 @@ from scrapy_dedup.core.vision import SeenPage
 from scrapy_dedup.core.vision_voices import Vision
 from scrapy_dedup.service.page_cleaning import clean_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.site_learning import PageSight, fewest_pages, learn_sample, seen_page
+from scrapy_dedup.service.site_learning import PageSight, fewest_pages, learn_sample
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.service.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
-from tests.core.sights import recorded
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
 from tests.service.stored_pages import NOON
 
@@ -98,19 +97,11 @@ def test_a_layout_keeps_what_was_seen_of_it() -> None:
 def test_what_was_seen_is_stored_with_the_template_and_read_again() -> None:
     known = learned(12, shown=2)
 
-    stored = json.loads(json.dumps(known.to_json()))
-
-    assert SiteKnowledge.from_json(stored).templates == known.templates
+    assert SiteKnowledge.from_json(json.loads(json.dumps(known.to_json()))).templates == known.templates
     for layout in known.templates:
         record = template_record(known, layout, NOON)
         assert record.source == "visual"
         assert Vision.from_json(record.body["vision"]) == known.templates[layout].vision
-
-
-def test_confidence_is_that_of_the_witnesses() -> None:
-    confidence = {one.confidence for one in learned(12, shown=2).templates.values()}
-
-    assert all(0.5 < one <= 1 for one in confidence)
 
 
 def test_a_page_does_not_teach_the_template_that_is_tried_on_it() -> None:
@@ -145,17 +136,3 @@ def test_order_and_repeats_of_sights_do_not_matter() -> None:
         learn_sample(DOMAIN, sample, TEXT, sights).to_json()
         == learn_sample(DOMAIN, sample, TEXT, [*reversed(sights), sights[0]]).to_json()
     )
-
-
-def test_a_layout_that_scripts_make_needs_rendering() -> None:
-    known = learned(12, shown=2, js_share=0.8, static_chars=20)
-
-    assert all(one.vision is not None and one.vision.needs_rendering for one in known.templates.values())
-
-
-def test_a_shown_page_is_kept_small() -> None:
-    page = recorded("article")
-    kept = seen_page(b"k" * 16, "http://paper.test/", page.page, page.numbered, page.sight)
-
-    assert kept.skeleton == skeleton_of(page.page)
-    assert len(kept.seen.paths) < len(page.page.blocks)

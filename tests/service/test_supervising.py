@@ -121,8 +121,3 @@ def is_running(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
         return False
-
-
-def test_command_that_cannot_be_started_is_an_error() -> None:
-    with pytest.raises(FileNotFoundError):
-        Supervisor(["./no-such-program"], POLICY, WATCHING, print).run()

@@ -12,7 +12,7 @@ from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.teaching import LayoutSeen, PagesToShow, PageToShow, reason_to_show
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, page_of, url_of
-from tests.service.test_site_learner import NOON, Watched
+from tests.service.test_site_learner import Watched
 
 UNSURE = Settings(teacher="unsure", output="text", learn_pages=20)
 NEW = replace(UNSURE, teacher="new")
@@ -72,10 +72,6 @@ def test_pages_that_come_without_text_are_looked_at_once() -> None:
 
     for known, reason in ((KNOWN, "its pages say next to nothing without scripts"), (looked_at, None)):
         assert reason_to_show(site_with(known), LayoutSeen(7, is_empty=True), UNSURE) == reason
-
-
-def test_nothing_is_shown_of_a_site_of_which_nothing_is_learned() -> None:
-    assert reason_to_show(None, LayoutSeen(7, 99), NEW) is None
 
 
 def a_page(number: int, layout: int, domain: str = DOMAIN) -> PageToShow:
@@ -161,20 +157,3 @@ def test_without_a_browser_nothing_waits_any_more(taught: Watched) -> None:
 
     assert (len(waiting), waiting.is_over) == (0, True)
     assert offered(waiting, taught, range(20, 30)) == []
-
-
-def test_a_page_without_text_is_shown_with_its_scripts() -> None:
-    html = "<div id=root></div><script src=/app.js></script>"
-    page = PageToShow(DOMAIN, 7, b"k", "https://a.example/", html, page_of(html))
-
-    assert page.needs_scripts
-    assert not a_page(1, 7).needs_scripts
-
-
-def test_what_a_browser_saw_makes_new_templates(taught: Watched) -> None:
-    """The sights themselves are tried in tests of the learner."""
-    assert taught.learner.seen(layout_of(taught.learner)) >= 10
-    assert not taught.learner.is_drifting(layout_of(taught.learner))
-    taught.learner.end_teaching()
-    assert not taught.learner.is_taught
-    assert taught.at > NOON

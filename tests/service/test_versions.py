@@ -1,19 +1,18 @@
 import pytest
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.passages import number_key, page_keys
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.verdicts import Change, ChangePolicy, Kind
-from scrapy_dedup.service.versions import PAGES_COUNTED, SiteVersions
+from scrapy_dedup.service.versions import SiteVersions
+from tests.core.builders import parsed
 
 MENU = "<nav><p>Home Boats Nets</p></nav>"
 NEW_MENU = "<nav><p>Home Boats Nets Offers</p></nav>"
 
 
 def page_of(name: object, menu: str = MENU, footer: str = "") -> Page:
-    page = parse_page(f"<title>{name}</title>{menu}<main><p>All about {name} and nothing else.</p></main>{footer}")
-    assert isinstance(page, Page)
-    return page
+    return parsed(f"<title>{name}</title>{menu}<main><p>All about {name} and nothing else.</p></main>{footer}")
 
 
 def a_site(*, earlier: int = 0, today: int = 0, menu: str = MENU) -> SiteVersions:
@@ -44,21 +43,9 @@ def test_page_with_the_same_blocks_is_the_same_without_any_knowledge() -> None:
     assert not SiteVersions(RepeatPolicy()).is_same(page_keys(page_of("cats")), page_of("dogs"))
 
 
-def test_boilerplate_that_comes_or_goes_makes_no_other_page() -> None:
-    site = a_site(earlier=8, today=8, menu=NEW_MENU)
-
-    assert site.is_same(page_keys(page_of("cats")), page_of("cats", NEW_MENU))
-
-
 @pytest.mark.parametrize(("pages", "learned"), [(4, False), (5, True), (7, True)])
 def test_frame_is_learned_from_enough_pages(pages: int, *, learned: bool) -> None:
     assert bool(a_site(today=pages).repeats.boilerplate) is learned
-
-
-def test_so_many_pages_are_counted_and_no_more() -> None:
-    site = a_site(today=PAGES_COUNTED + 5)
-
-    assert site.today.pages == PAGES_COUNTED
 
 
 def counter(number: int) -> str:

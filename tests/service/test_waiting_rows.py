@@ -23,15 +23,6 @@ def test_of_too_many_bytes_the_oldest_originals_go_alone() -> None:
     assert held.size == sum(map(size_of, held.rows)) <= 70_000
 
 
-def test_of_too_many_rows_the_oldest_go_but_not_what_was_learned() -> None:
-    learned = a_boilerplate(boilerplate_hashes=("00aa",))
-
-    held = give_up([learned, *(a_document(n) for n in range(100))], RowBounds(rows=50))
-
-    assert held.rows == [learned, *(a_document(n) for n in range(56, 100))]
-    assert (held.originals, held.given_up) == (0, [a_document(n) for n in range(56)])
-
-
 @pytest.mark.parametrize(
     ("items", "about"),
     [

@@ -43,51 +43,27 @@ def a_url(name: object = 1) -> str:
     return f"https://{DOMAIN}/{name}"
 
 
+def _page(name: object) -> dict[str, Any]:
+    return {"page_key": a_key(name), "url": a_url(name), "domain": DOMAIN}
+
+
 def a_source(name: object = 1, **fields: Any) -> SourceRecord:
-    defaults: dict[str, Any] = {
-        "page_key": a_key(name),
-        "url": a_url(name),
-        "domain": DOMAIN,
-        "field": "html",
-        "content": f"<p>page {name}</p>",
-        "fetched_at": NOON,
-    }
-    return SourceRecord(**{**defaults, **fields})
+    defaults = {"field": "html", "content": f"<p>page {name}</p>", "fetched_at": NOON}
+    return SourceRecord(**{**_page(name), **defaults, **fields})
 
 
 def a_document(name: object = 1, **fields: Any) -> DocumentRecord:
-    defaults: dict[str, Any] = {
-        "page_key": a_key(name),
-        "url": a_url(name),
-        "domain": DOMAIN,
-        "status": "completed",
-        "updated_at": NOON,
-    }
-    return DocumentRecord(**{**defaults, **fields})
+    return DocumentRecord(**{**_page(name), "status": "completed", "updated_at": NOON, **fields})
 
 
 def a_crawled_url(name: object = 1, **fields: Any) -> CrawledUrlRecord:
-    defaults: dict[str, Any] = {
-        "page_key": a_key(name),
-        "url": a_url(name),
-        "domain": DOMAIN,
-        "status": "crawled",
-        "last_crawled_at": NOON,
-        "http_status": 200,
-        "document_key": a_key(name),
-    }
-    return CrawledUrlRecord(**{**defaults, **fields})
+    defaults = {"status": "crawled", "last_crawled_at": NOON, "http_status": 200, "document_key": a_key(name)}
+    return CrawledUrlRecord(**{**_page(name), **defaults, **fields})
 
 
 def a_decision(name: object = 1, **fields: Any) -> DecisionRecord:
-    defaults: dict[str, Any] = {
-        "page_key": a_key(name),
-        "layer": "boilerplate",
-        "action": "cut",
-        "reason": "repeats",
-        "decided_at": NOON,
-    }
-    return DecisionRecord(**{**defaults, **fields})
+    defaults = {"layer": "boilerplate", "action": "cut", "reason": "repeats", "decided_at": NOON}
+    return DecisionRecord(**{"page_key": a_key(name), **defaults, **fields})
 
 
 def a_text_signature(name: object = 1, **fields: Any) -> SignatureRecord:
@@ -96,17 +72,9 @@ def a_text_signature(name: object = 1, **fields: Any) -> SignatureRecord:
 
 
 def a_chunk(position: int = 0, text: str = "A chunk.", **fields: Any) -> StoredChunk:
-    defaults: dict[str, Any] = {
-        "position": position,
-        "chunk_id": f"{position:016x}",
-        "content_hash": a_key(text),
-        "state": "added",
-        "kind": "prose",
-        "chars": len(text),
-        "size": len(text),
-        "sample": text,
-    }
-    return StoredChunk(**{**defaults, **fields})
+    named = {"position": position, "chunk_id": f"{position:016x}", "content_hash": a_key(text), "sample": text}
+    defaults: dict[str, Any] = {"state": "added", "kind": "prose", "chars": len(text), "size": len(text)}
+    return StoredChunk(**{**named, **defaults, **fields})
 
 
 def a_chunks(name: object = 1, *chunks: StoredChunk, most_holders: int = 1) -> ChunksRecord:
@@ -118,29 +86,14 @@ def a_sight(name: object = 1, **fields: Any) -> SeenRecord:
 
 
 def a_visit(name: object = 1, **fields: Any) -> VisitRecord:
-    defaults: dict[str, Any] = {
-        "page_key": a_key(name),
-        "at": NOON,
-        "fetched": "get",
-        "verdict": "new",
-        "reason": "never seen",
-        "http_status": 200,
-    }
-    return VisitRecord(**{**defaults, **fields})
+    found = {"fetched": "get", "verdict": "new", "reason": "never seen", "http_status": 200}
+    return VisitRecord(**{"page_key": a_key(name), "at": NOON, **found, **fields})
 
 
 def an_extraction(name: object = 1, content: object = "c", **fields: Any) -> ExtractionRecord:
-    defaults: dict[str, Any] = {
-        "memo_key": a_key(("memo", name, content)),
-        "page_key": a_key(name),
-        "url": a_url(name),
-        "domain": DOMAIN,
-        "content_hash": a_key(content),
-        "callback": "parse",
-        "created_at": NOON,
-        "requests": [{"url": a_url("next")}],
-    }
-    return ExtractionRecord(**{**defaults, **fields})
+    named = {"memo_key": a_key(("memo", name, content)), "content_hash": a_key(content), "callback": "parse"}
+    made = {"created_at": NOON, "requests": [{"url": a_url("next")}]}
+    return ExtractionRecord(**{**_page(name), **named, **made, **fields})
 
 
 def a_boilerplate(**fields: Any) -> BoilerplateRecord:

@@ -152,13 +152,3 @@ def test_a_slow_answer_is_waited_for(postgresql: Server) -> None:
     """A server that is busy is not one that has gone."""
     with postgresql.database() as url, Store.open(url) as store, store.session(read_only=True) as session:
         assert session.scalar(text("SELECT 1 FROM pg_sleep(5)")) == 1
-
-
-def test_a_connection_that_was_ended_is_replaced(postgresql: Server) -> None:
-    with postgresql.database() as url, Store.open(url) as store:
-        project = store.project("shop")
-        assert not project.is_known(DOMAIN)
-        ended = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{url.database}'"
-        postgresql.execute(ended)
-
-        wait_for(lambda: answers(store))

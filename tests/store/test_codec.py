@@ -1,11 +1,10 @@
-import json
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.store.codec import Packer, column_text, unpack_json, unpack_text
 from scrapy_dedup.store.errors import DamagedError
+from tests.tables import table
 
 # Any code point, lone surrogates and NUL included.
 ANY_TEXT = st.text(st.characters())
@@ -46,16 +45,7 @@ def test_a_column_text_fits_every_database_and_is_stable(text: str) -> None:
     assert column_text(stored) == stored
 
 
-@pytest.mark.parametrize(
-    ("text", "stored"),
-    [
-        pytest.param("plain", "plain", id="ascii"),
-        pytest.param("Grüße, 世界 \U0001f600", "Grüße, 世界 \U0001f600", id="any-script"),
-        pytest.param("a\0b", "a\ufffdb", id="nul"),
-        pytest.param("a\ud800b", "a\ufffdb", id="lone-surrogate"),
-        pytest.param("\ud83d\ude00", "\U0001f600", id="surrogates-that-make-a-pair"),
-    ],
-)
+@table("text/columns")
 def test_what_no_text_column_holds_is_replaced(text: str, stored: str) -> None:
     assert column_text(text) == stored
 
@@ -69,7 +59,3 @@ def test_damaged_bytes_are_an_error_that_says_so(damaged: bytes) -> None:
 def test_a_packed_text_that_is_not_json_is_an_error() -> None:
     with pytest.raises(DamagedError, match="not JSON"):
         unpack_json(Packer().text("{"))
-
-
-def test_json_is_compact() -> None:
-    assert len(Packer().json({"a": [1, 2]})) <= len(Packer().text(json.dumps({"a": [1, 2]})))

@@ -59,14 +59,6 @@ def test_as_many_versions_are_kept_as_wanted(store: Store, pages: int, kept: lis
     assert stored_bytes(store) > 0
 
 
-def test_no_page_is_kept_when_none_are_wanted(store: Store) -> None:
-    project = store.project("p", KeepPolicy(pages="none"))
-    project.write([a_source(1), CleanedRecord(a_key(1), "page")])
-
-    assert project.page(a_key(1)) is None
-    assert stored_bytes(store) == 0
-
-
 def test_a_page_that_comes_again_as_it_was_is_no_new_version(store: Store) -> None:
     project = store.project("p", KeepPolicy(pages=3))
 
@@ -74,16 +66,6 @@ def test_a_page_that_comes_again_as_it_was_is_no_new_version(store: Store) -> No
 
     assert past(project) == ["b", "a"]
     assert source_of(project).fetched_at == a_time(3)
-
-
-def test_fewer_versions_stay_once_fewer_are_wanted(store: Store) -> None:
-    visits(store.project("p", KeepPolicy(pages=4)), "a", "b", "c", "d")
-
-    project = store.project("p")
-    project.write([a_source(content="e", fetched_at=a_time(9))])
-
-    assert past(project) == ["e"]
-    assert stored_bytes(store) > 0
 
 
 def test_an_older_original_never_replaces_a_newer_one(store: Store) -> None:
@@ -121,43 +103,15 @@ def test_older_versions_go_before_pages(store: Store) -> None:
     assert all(source_of(project, number).content for number in range(3))
 
 
-def test_a_page_larger_than_the_bound_is_not_kept(store: Store) -> None:
+def test_neither_a_page_larger_than_the_bound_nor_its_text_is_kept(store: Store) -> None:
     project = store.project("p", KeepPolicy(max_bytes=100))
-
     project.write([a_source(content=noise(1))])
-
     assert source_of(project).content is None
-    assert stored_bytes(store) == 0
-
-
-def test_a_text_whose_original_is_gone_is_not_kept(store: Store) -> None:
-    project = store.project("p", KeepPolicy(max_bytes=100))
-    project.write([a_source(content=noise(1))])
 
     project.write([CleanedRecord(a_key(1), "c" * 10_000)])
 
     assert source_of(project).cleaned_content is None
     assert stored_bytes(store) == 0
-
-
-def test_more_than_a_thousand_pages_may_go_at_once(store: Store) -> None:
-    store.project("p").write(a_source(number, fetched_at=a_time(number)) for number in range(1200))
-
-    project = store.project("p", KeepPolicy(max_bytes=1000))
-    project.write([a_source("last", fetched_at=a_time(5000))])
-
-    assert 0 < stored_bytes(store) <= 1000
-    assert source_of(project, "last").content is not None
-
-
-def test_the_bound_of_one_project_leaves_another_alone(store: Store) -> None:
-    other = store.project("other")
-    other.write([a_source(content=noise(1))])
-
-    project = store.project("p", KeepPolicy(max_bytes=100))
-    project.write([a_source(content=noise(2))])
-
-    assert source_of(other).content == noise(1)
 
 
 def test_texts_cleaned_by_an_analysis_count_too(store: Store) -> None:

@@ -35,25 +35,11 @@ def states(project: ProjectStore, name: object) -> list[str]:
     return [chunk.state for chunk in project.chunks_of(a_key(name))]
 
 
-def test_chunks_are_read_back(project: ProjectStore) -> None:
-    chunk = a_chunk(0, "Bonjour", kind="prose", language="fr", state="removed", layer="language", reason="fr, not nl")
-    project.write([a_document(1), a_chunks(1, chunk, a_chunk(1, "Hallo"))])
-
-    assert project.chunks_of(a_key(1)) == [chunk, a_chunk(1, "Hallo")]
-    assert project.chunks_of(a_key(2)) == []
-
-
 def test_a_page_that_gives_a_text_holds_it(project: ProjectStore) -> None:
     project.write(with_text(1, "shared") + with_text(2, "own", left_out=[("shared", 1)]))
 
     assert holders(project, "shared") == [a_key(1)]
     assert holders(project, "own") == [a_key(2)]
-
-
-def test_a_page_does_not_meet_itself(project: ProjectStore) -> None:
-    project.write(with_text(1, "shared"))
-
-    assert holders(project, "shared", asked_by=1) == []
 
 
 @pytest.mark.parametrize(
@@ -118,14 +104,6 @@ def test_a_text_that_was_left_out_for_its_language_does_not_move(project: Projec
     project.write([ForgetRecord(a_key(1))])
 
     assert states(project, 2) == ["removed"]
-
-
-def test_the_same_text_twice_on_a_page_moves_once(project: ProjectStore) -> None:
-    project.write(with_text(1, "shared") + with_text(2, left_out=[("shared", 1), ("shared", 1)]))
-
-    project.write([ForgetRecord(a_key(1), most_holders=3)])
-
-    assert states(project, 2) == ["due", "removed"]
 
 
 PAGES, TEXTS = range(4), ("a", "b", "c")

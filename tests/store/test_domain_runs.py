@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import domains
@@ -46,18 +45,6 @@ def settle(project: ProjectStore, *names: str) -> set[str]:
 
 
 class TestConfidences:
-    def test_first_item_registers_its_domain(self, project: ProjectStore) -> None:
-        project.write([a_confidence(0.7)])
-
-        found = registered(project)
-        assert (found.status, found.best_confidence_score, found.mean_confidence_score) == ("DISCOVERED", 0.7, 0.7)
-        assert (found.high_quality_candidate_count, found.low_quality_candidate_count) == (1, 0)
-
-    def test_nothing_happens_without_any(self, project: ProjectStore) -> None:
-        project.write([a_document()])
-
-        assert project.registered_domains([DOMAIN]) == {}
-
     @given(batches=st.lists(st.lists(SCORES, max_size=4), max_size=4))
     def test_counts_best_and_mean_are_those_of_all_items_however_they_were_written(
         self, lasting: Store, batches: list[list[float]]
@@ -77,9 +64,7 @@ class TestConfidences:
         assert found.best_confidence_score == max(scores)
         assert found.mean_confidence_score == pytest.approx(sum(scores) / len(scores), abs=1e-9)
 
-    def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_joined_twin_gives_its_items_to_the_one_that_stands_for_both(self, store: Store, project: ProjectStore):
         service = DomainService(store, project, Settings())
         bare, www = "example.com", "www.example.com"
         service.register_domains([bare, www], NOON)
@@ -129,19 +114,6 @@ class TestSettling:
         assert settle(project) == set()
         assert registered(project) == first
 
-    def test_text_that_grew_is_no_boilerplate(self, project: ProjectStore) -> None:
-        project.write([a_document(1, chars_in=10, chars_out=12)])
-        settle(project)
-
-        assert registered(project).boilerplate_share == 0.0
-
-    def test_domain_that_only_failed_is_registered_with_its_errors(self, project: ProjectStore) -> None:
-        project.write([a_crawled_url(1, status="failed", http_status=None)])
-        settle(project)
-
-        found = registered(project)
-        assert (found.pages, found.errors, found.last_crawled_at) == (0, 1, None)
-
     @pytest.mark.parametrize(
         ("scores", "status"),
         [
@@ -150,25 +122,12 @@ class TestSettling:
             pytest.param([0.1, 0.6], "PROCESSED_HIGH_QUALITY", id="boundary-is-high"),
         ],
     )
-    def test_status_is_what_the_best_item_makes_of_it(
-        self, project: ProjectStore, scores: list[float], status: str
-    ) -> None:
+    def test_status_is_what_the_best_item_makes_of_it(self, project: ProjectStore, scores: list[float], status: str):
         project.write([a_confidence(score) for score in scores])
         settle(project, DOMAIN, OTHER)
 
         assert registered(project).status == status
         assert registered(project, OTHER).status == "DISCOVERED"
-
-    def test_blacklisted_domain_stays_so_and_remembers_what_it_would_be(
-        self, store: Store, project: ProjectStore
-    ) -> None:
-        DomainService(store, project, Settings()).blacklist_domain(DOMAIN, NOON, by="alice", reason="spam")
-        project.write([a_confidence(0.9)])
-        settle(project)
-
-        found = registered(project)
-        assert (found.status, found.status_before) == ("BLACKLISTED", "PROCESSED_HIGH_QUALITY")
-        assert (found.blacklisted_by, found.blacklist_reason) == ("alice", "spam")
 
     def test_joined_twins_have_one_status_and_figures_of_their_own(self, store: Store, project: ProjectStore) -> None:
         bare = DOMAIN.removeprefix("www.")
@@ -180,27 +139,8 @@ class TestSettling:
         assert [registered(project, name).status for name in (bare, DOMAIN)] == ["PROCESSED_HIGH_QUALITY"] * 2
         assert [registered(project, name).pages for name in (bare, DOMAIN)] == [0, 1]
 
-    def test_thousands_of_domains_are_settled_at_once(self, project: ProjectStore) -> None:
-        names = [f"{number}.example.com" for number in range(1_200)]
-        project.write([a_document(name, domain=name) for name in names])
-
-        assert len(settle(project, *names)) == 1_200
-        assert registered(project, names[-1]).pages == 1
-
 
 class TestAsking:
-    def test_statuses_are_read_by_one_question(self, store: Store, project: ProjectStore) -> None:
-        service = DomainService(store, project, Settings())
-        service.register_domains(["a.example", "b.example", "c.example"], NOON)
-        service.blacklist_domain("b.example", NOON, by=None, reason=None, expires_at=a_time(1))
-        other = DomainService(store, store.project("other"), Settings())
-        other.blacklist_domain("a.example", NOON, by=None, reason=None)
-
-        (found,) = project.domains_with_status([DomainStatus.BLACKLISTED])
-
-        assert (found.domain_name, found.status_before) == ("b.example", "DISCOVERED")
-        assert found.blacklist_expires_at == a_time(1)
-
     def test_pages_that_a_run_asked_for_are_counted_by_domain(self, project: ProjectStore) -> None:
         first = project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.write(
@@ -236,18 +176,6 @@ class TestAsking:
 
 
 class TestRunUnderWay:
-    def test_it_says_how_it_stands(self, project: ProjectStore) -> None:
-        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
-        project.report_run(run.id, {"pages": 3}, a_time(1))
-
-        (found,) = project.last_runs()
-        assert (found.status, found.stats, found.seen_at, found.finished_at) == (
-            "running",
-            {"pages": 3},
-            a_time(1),
-            None,
-        )
-
     def test_report_that_comes_late_changes_nothing(self, project: ProjectStore) -> None:
         run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
         project.end_run(run.id, status="finished", reason="finished", stats={"pages": 4}, finished_at=a_time(1))
@@ -271,11 +199,3 @@ class TestRunUnderWay:
 
         (found,) = project.last_runs()
         assert (found.silence(NOON + timedelta(seconds=seconds)) is not None) is is_silent
-
-    def test_resumed_run_is_heard_anew(self, project: ProjectStore) -> None:
-        run = project.begin_run(spider="s", jobdir="job", started_at=NOON)
-        project.end_run(run.id, status="stopped", reason=None, stats={}, finished_at=NOON)
-        project.begin_run(spider="s", jobdir="job", started_at=a_time(5))
-
-        (found,) = project.last_runs()
-        assert (found.started_at, found.seen_at, found.silence(a_time(5))) == (NOON, a_time(5), None)

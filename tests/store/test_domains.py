@@ -2,22 +2,17 @@
 
 import base64
 import json
-import uuid
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select
 
-from scrapy_dedup.core.domain_states import DomainStatus, Standing
+from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.store import candidates, domain_lists, domains
 from scrapy_dedup.store.candidates import NewCandidate
 from scrapy_dedup.store.domain_lists import SORTS, CursorError, DomainChoice, DomainSort
-from scrapy_dedup.store.domain_models import Candidate, DiscoverySession, Domain
 from scrapy_dedup.store.domains import Pair
-from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
@@ -70,15 +65,6 @@ def test_a_name_is_registered_once(project: ProjectStore) -> None:
 
     row = find(project, "example.org")["example.org"]
     assert (row.status, row.pages, row.best_confidence_score, row.discovered_at) == ("DISCOVERED", 0, None, NOON)
-
-
-def test_projects_have_domains_of_their_own(lasting: Store, project: ProjectStore) -> None:
-    register(project, "example.org")
-
-    other = lasting.project("other")
-
-    assert find(other, "example.org") == {}
-    assert register(other, "example.org") == {"example.org"}
 
 
 def test_more_names_than_one_statement_takes(project: ProjectStore) -> None:
@@ -139,12 +125,6 @@ def test_patterns_stand_for_names(project: ProjectStore, patterns: list[str], na
     assert [each.domain_name for each in found] == names
 
 
-def test_a_pattern_of_a_list_that_is_too_long_fits_nothing(project: ProjectStore) -> None:
-    register(project, *NAMES)
-
-    assert listed(project, DomainChoice(pattern="*" * 400)).total == 0
-
-
 def test_a_pattern_of_a_list_is_a_part_of_names(project: ProjectStore) -> None:
     register(project, *NAMES)
 
@@ -202,13 +182,6 @@ def test_a_list_says_how_many_were_chosen_and_where_it_goes_on(project: ProjectS
     assert ([each.domain_name for each in chosen.domains], chosen.total, chosen.next) == (["example.org"], 1, None)
 
 
-def test_no_list_is_longer_than_a_thousand(project: ProjectStore) -> None:
-    register(project, *(f"{number}.example" for number in range(1_002)))
-
-    assert len(listed(project, DomainChoice(limit=10**9)).domains) == 1_000
-    assert len(listed(project, DomainChoice(limit=-1)).domains) == 1
-
-
 def test_a_cursor_belongs_to_its_order(project: ProjectStore) -> None:
     register(project, *NAMES)
     after = listed(project, DomainChoice(limit=1)).next
@@ -250,41 +223,6 @@ def test_counts_are_those_of_statuses_and_twins(project: ProjectStore) -> None:
     assert (counts.twins, counts.joined, counts.twin_share) == (2, 1, 0.5)
 
 
-def test_nothing_has_no_share_of_twins(project: ProjectStore) -> None:
-    with project.transaction() as connection:
-        assert domain_lists.count_domains(connection, project.id).twin_share == 0.0
-
-
-def test_a_standing_comes_back_as_it_was_written(project: ProjectStore) -> None:
-    register(project, "example.org")
-    row = find(project, "example.org")["example.org"]
-    standing = Standing(DomainStatus.BLACKLISTED, DomainStatus.DISCOVERED, NOON, "ann", "why", a_time(5))
-
-    with project.transaction(write=True) as connection:
-        domains.set_standings(connection, [row], [standing], a_time(1))
-
-    changed = find(project, "example.org")["example.org"]
-    assert (changed.standing, changed.updated_at) == (standing, a_time(1))
-
-
-@pytest.mark.parametrize(
-    ("at", "names"),
-    [
-        pytest.param(NOON, ["a.example", "b.example"], id="before"),
-        pytest.param(a_time(1), ["a.example"], id="at-its-end"),
-    ],
-)
-def test_a_blacklist_that_is_over_is_none(project: ProjectStore, at: datetime, names: list[str]) -> None:
-    register(project, "a.example", "b.example", "c.example")
-    ends = {"status": "BLACKLISTED", "blacklist_expires_at": NOON + timedelta(hours=1)}
-    change(project, {"a.example": {"status": "BLACKLISTED"}, "b.example": ends})
-
-    with project.transaction() as connection:
-        assert [row.domain_name for row in domains.blacklisted(connection, project.id, at)] == names
-        over = [row.domain_name for row in domains.expired(connection, project.id, at)]
-    assert over == ([] if len(names) == 2 else ["b.example"])
-
-
 def test_candidates_are_told_newest_first_with_their_session(project: ProjectStore) -> None:
     with project.transaction(write=True) as connection:
         session = candidates.begin_session(connection, project.id, "spring\0", NOON)
@@ -301,36 +239,3 @@ def test_candidates_are_told_newest_first_with_their_session(project: ProjectSto
     assert (found[1].engine, found[1].title, found[1].confidence, found[1].rank) == ("one\ufffd", "T", 0.5, 3)
     assert (found[1].session_id, found[1].session_name) == (session, "spring\ufffd")
     assert with_one == {"a.example"}
-
-
-def test_a_session_of_the_same_name_goes_on_and_its_counts_add_up(project: ProjectStore) -> None:
-    with project.transaction(write=True) as connection:
-        session = candidates.begin_session(connection, project.id, "spring", NOON)
-        candidates.add_counts(connection, session, {"new": 2, "known": 1}, NOON)
-        assert candidates.begin_session(connection, project.id, "spring", a_time(1)) == session
-        assert candidates.begin_session(connection, project.id, "summer", a_time(1)) != session
-        candidates.add_counts(connection, session, {"new": 3}, a_time(1))
-
-        row = connection.scalars(select(DiscoverySession.counts).where(DiscoverySession.session_id == session)).one()
-
-    assert row == {"known": 1, "new": 5}
-
-
-def test_domains_and_candidates_go_with_their_project(lasting: Store, project: ProjectStore) -> None:
-    register(project, "example.org")
-    with project.transaction(write=True) as connection:
-        session = candidates.begin_session(connection, project.id, "spring", NOON)
-        candidates.add(
-            connection, project.id, session, [NewCandidate("https://example.org/", "e", "example.org")], NOON
-        )
-
-    with lasting.session() as opened:
-        ProjectRepository(opened).delete(project.id)
-        for model in (Domain, Candidate, DiscoverySession):
-            left = select(func.count()).select_from(model).where(model.project_id == project.id)
-            assert opened.scalar(left) == 0
-
-
-def test_an_id_that_is_not_there_is_none(project: ProjectStore) -> None:
-    with project.transaction() as connection:
-        assert domains.find_by_id(connection, project.id, uuid.uuid4()) is None

@@ -55,13 +55,6 @@ def test_numbers_that_json_does_not_know_come_back(project: ProjectStore) -> Non
     assert project.extractions_of(a_key(1))[0].items == [{"price": math.inf}]
 
 
-def test_the_same_extraction_again_replaces_itself(project: ProjectStore) -> None:
-    project.write([an_extraction(items=[{"n": 1}])])
-    project.write([an_extraction(items=[{"n": 2}])])
-
-    assert [extraction.items for extraction in project.extractions_of(a_key(1))] == [[{"n": 2}]]
-
-
 def test_extractions_of_a_page_come_newest_first(project: ProjectStore) -> None:
     project.write([an_extraction(1, n, created_at=a_time(n)) for n in range(3)] + [an_extraction(2)])
 
@@ -76,22 +69,6 @@ def test_the_oldest_extractions_of_a_page_go(store: Store, *, at_once: bool) -> 
         project.write(batch)
 
     assert memos(project) == {memo(page, n) for n in (3, 4) for page in (1, 2)}
-
-
-def test_no_extractions_are_kept_when_none_are_wanted(store: Store) -> None:
-    project = store.project("p", KeepPolicy(extractions=0))
-    project.write([an_extraction()])
-
-    assert memos(project) == set()
-
-
-def test_all_are_iterated_over_in_the_order_of_their_keys(project: ProjectStore, store: Store) -> None:
-    project.write([an_extraction(n) for n in range(250)])
-    store.project("other").write([an_extraction("other")])
-
-    found = [extraction.memo_key for extraction in project.iterate_extractions()]
-
-    assert found == sorted(memo(n) for n in range(250))
 
 
 def test_all_are_read_in_bounded_memory(project: ProjectStore) -> None:
@@ -132,9 +109,7 @@ def test_figures_are_by_domain(project: ProjectStore) -> None:
         pytest.param(ExtractionChoice(page_keys=[a_key(n) for n in range(1200)] + [a_key("d")]), "abc", id="many"),
     ],
 )
-def test_chosen_extractions_are_deleted(
-    store: Store, project: ProjectStore, choice: ExtractionChoice, left: str
-) -> None:
+def test_chosen_extractions_are_deleted(store: Store, project: ProjectStore, choice: ExtractionChoice, left: str):
     project.write(an_extraction(name, domain=f"{name}.example", created_at=a_time(n)) for n, name in enumerate("abcd"))
     project.write([a_document("a", content_hash=a_key("c")), a_document("b", content_hash=a_key("newer"))])
     other = store.project("other")

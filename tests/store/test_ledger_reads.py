@@ -125,13 +125,6 @@ def test_sizes_are_summed_over_all_chunks(reads: Reads) -> None:
     assert reads().chunk_sizes() == (1 + 1 + 1 + 2 + 2, 3 + 3 + 3 + 5 + 4)
 
 
-def test_an_empty_project_has_nothing(reads: Reads) -> None:
-    found = reads()
-
-    assert (found.dropped(), found.domains(), list(found.aliases(5)), found.shared(5)) == ({}, [], [], [])
-    assert (found.chunk_sizes(), found.likeness(b"x" * 16), found.urls([])) == ((0, 0), None, {})
-
-
 def test_the_page_that_one_is_like_is_found(reads: Reads, project: ProjectStore) -> None:
     for name, keeper, layer in (("a", None, None), ("b", "a", None), ("c", "a", "title")):
         project.write(

@@ -68,22 +68,22 @@ def project(store: Store) -> ProjectStore:
     return project
 
 
-def test_aliases_are_found_by_their_index(project: ProjectStore) -> None:
-    with plans(project._database) as found:
-        project.urls_of_document(a_key(1))
-
-    assert any("ix_crawled_urls_project_id_document_key (project_id=? AND document_key=?)" in plan for plan in found)
-
-
-def test_keys_of_a_run_are_read_in_the_order_of_their_index(project: ProjectStore) -> None:
+def test_aliases_and_missing_pages_are_found_by_their_indexes_and_keys_of_a_run_in_their_order(
+    project: ProjectStore,
+) -> None:
     project.write([a_document(1)])
     assert project.run is not None
-
     with plans(project._database) as found:
+        project.urls_of_document(a_key(1))
+        list(project.missing_pages(project.run.id, [DOMAIN]))
+    with plans(project._database) as keys:
         list(project.finished_keys(project.run.id))
 
-    assert all("ix_documents_run_id_updated_at_page_key" in plan for plan in found)
-    assert not any("TEMP B-TREE" in plan for plan in found)
+    assert any("ix_crawled_urls_project_id_document_key (project_id=? AND document_key=?)" in plan for plan in found)
+    assert any("ix_documents_domain_newest (project_id=? AND domain=?)" in plan for plan in found)
+    assert not any(plan.startswith("SCAN d") for plan in found)
+    assert all("ix_documents_run_id_updated_at_page_key" in plan for plan in keys)
+    assert not any("TEMP B-TREE" in plan for plan in keys)
 
 
 def test_no_write_reads_a_whole_table_or_all_that_a_project_has_in_it(project: ProjectStore) -> None:
@@ -149,15 +149,6 @@ def test_what_pages_have_in_common_is_found_by_indexes(project: ProjectStore, te
 
     assert {plan.split()[1] for plan in found if plan.startswith("SCAN")}.isdisjoint(Base.metadata.tables)
     assert not any(plan.endswith("(project_id=?)") for plan in found), found
-
-
-def test_missing_pages_are_found_by_domain(project: ProjectStore) -> None:
-    assert project.run is not None
-    with plans(project._database) as found:
-        list(project.missing_pages(project.run.id, [DOMAIN]))
-
-    assert any("ix_documents_domain_newest (project_id=? AND domain=?)" in plan for plan in found)
-    assert not any(plan.startswith("SCAN d") for plan in found)
 
 
 def test_live_templates_and_open_alarms_are_found_by_their_indexes(project: ProjectStore) -> None:

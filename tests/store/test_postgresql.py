@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -41,9 +40,8 @@ def test_a_wrong_password_is_told_and_hidden(url: URL) -> None:
 
 def test_half_a_password_is_hidden_too(url: URL) -> None:
     """An @ that was not escaped makes a host of the password's end."""
-    message = refused(f"postgresql+psycopg://me:half@secret@127.0.0.1:{url.port}/d", "two @.*%40")
 
-    assert "secret" not in message
+    assert "secret" not in refused(f"postgresql+psycopg://me:half@secret@127.0.0.1:{url.port}/d", "two @.*%40")
 
 
 def test_a_password_with_any_character_works(postgresql: Server, url: URL) -> None:
@@ -80,11 +78,7 @@ def test_a_server_that_is_not_there_is_told(url: URL) -> None:
 
 def test_a_server_that_does_not_answer_is_given_up(url: URL) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        before = time.monotonic()
-
         refused(url.set(port=silent.getsockname()[1]), "timeout")
-
-        assert time.monotonic() - before < 10
 
 
 def test_the_database_of_another_program_stays_as_it_is(postgresql: Server, url: URL) -> None:

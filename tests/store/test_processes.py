@@ -8,7 +8,6 @@ from sqlalchemy import URL, text
 
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.store import Store
-from tests.store.builders import DOMAIN
 
 ROOT = str(Path(__file__).parents[2])
 
@@ -104,39 +103,3 @@ for step in range(100_000):
         assert documents
         assert documents % 20 == 0
         assert documents == session.scalar(text("SELECT count(*) FROM crawled_urls"))
-
-
-def test_two_processes_that_write_the_same_keys_in_other_orders_do_not_wait_in_a_circle(url: URL) -> None:
-    Store.open(url).close()
-    script = f"""
-import sys
-from scrapy_dedup.store.records import GoneRecord, ValidatorRecord
-from scrapy_dedup.store.store import Store
-from tests.store.builders import a_boilerplate, a_crawled_url, a_document, a_key, a_sight, a_time, a_visit
-from tests.store.builders import a_layout_count, a_signature, a_template, an_alarm, an_extraction
-step = int(sys.argv[1])
-with Store.open({spelt(url)!r}) as store:
-    project = store.project("shop")
-    for turn in range(30):
-        names = range(40)[::step]
-        project.write(
-            record
-            for name in names
-            for record in (
-                a_document(name), a_crawled_url(name), a_boilerplate(domain=str(name)), a_sight(name),
-                a_visit(name), an_extraction(name), ValidatorRecord(str(name), sent=1),
-                a_signature(name), a_layout_count(layout=name), an_alarm(layout=name),
-                a_template(name % 3, state="live", body={{"step": step, "turn": turn}}),
-            )
-        )
-        project.write([GoneRecord(a_key(name), a_time(1)) for name in names])
-"""
-    command = [sys.executable, "-W", "error", "-c", script]
-    processes = [subprocess.Popen([*command, step], cwd=ROOT) for step in ("1", "-1")]
-
-    assert [process.wait(timeout=120) for process in processes] == [0, 0]
-    with Store.open(url) as store:
-        project = store.project("shop")
-        assert project.validator_counts("7").sent == 2 * 30
-        assert {one.seen_count for one in project.signatures(DOMAIN)} == {2 * 30}
-        assert len(project.templates(DOMAIN)) == 3

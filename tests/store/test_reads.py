@@ -41,14 +41,6 @@ def test_a_run_has_the_rows_that_it_wrote_last(store: Store, project: ProjectSto
         assert list(reads.reasons("boilerplate", "cut")) == ["repeats"]
 
 
-def test_reasons_are_those_of_one_layer_and_action(store: Store, project: ProjectStore) -> None:
-    project.write([a_document(1), a_decision(1), a_decision(1, layer="canonical"), a_document(2)])
-    project.write([a_decision(2, action="dropped"), a_decision(3)])
-
-    with store.session(read_only=True) as session:
-        assert list(Reads(session, project.id).reasons("boilerplate", "cut")) == ["repeats"]
-
-
 def test_only_completed_documents_count(store: Store, project: ProjectStore) -> None:
     project.write([a_document(1, status="processing"), a_document(2, status="failed"), a_source(1), a_source(2)])
 
@@ -76,18 +68,8 @@ class TestPagesByShare:
             pytest.param([100, 100, 90], [2], id="pages-that-lost-nothing-stay-out"),
         ],
     )
-    def test_first_middle_and_last(
-        self, store: Store, project: ProjectStore, kept: list[int], chosen: list[int]
-    ) -> None:
+    def test_first_middle_and_last(self, store: Store, project: ProjectStore, kept: list[int], chosen: list[int]):
         assert self.keys(store, project, kept) == [a_key(name) for name in chosen]
-
-    def test_equal_shares_are_ordered_by_key(self, store: Store, project: ProjectStore) -> None:
-        in_order = sorted(a_key(name) for name in range(5))
-
-        assert self.keys(store, project, [50] * 5) == [in_order[0], in_order[2], in_order[4]]
-
-    def test_pages_that_lost_nothing_are_better_than_none(self, store: Store, project: ProjectStore) -> None:
-        assert len(self.keys(store, project, [100, 100])) == 2
 
     def test_pages_without_original_or_text_are_left_out(self, store: Store, project: ProjectStore) -> None:
         project.write([a_document(1, chars_in=10, chars_out=5), a_document(2, chars_in=0, chars_out=0), a_source(2)])

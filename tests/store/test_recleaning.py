@@ -3,7 +3,7 @@ from dataclasses import replace
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import NOON, a_decision, a_document, a_key, a_source, a_time, document_of, source_of
+from tests.store.builders import a_decision, a_document, a_key, a_source, a_time, document_of, source_of
 
 
 def reclean(store: Store, project: ProjectStore, *pages: Recleaned, keep_decisions: int = 100) -> None:
@@ -29,52 +29,6 @@ def test_text_figures_and_reason_change_together(store: Store, project: ProjectS
     assert [(each.reason, each.decided_at, each.run_id) for each in project.decisions(a_key())] == [
         ("new", a_time(1), None)
     ]
-
-
-def test_a_page_that_loses_nothing_any_more_loses_its_reason(store: Store, project: ProjectStore) -> None:
-    project.write([a_source(), a_decision(), a_decision(layer="canonical")])
-
-    reclean(store, project, a_page())
-
-    assert [each.layer for each in project.decisions(a_key())] == ["canonical"]
-
-
-def test_a_text_that_is_stored_already_is_not_written(store: Store, project: ProjectStore) -> None:
-    project.write([a_source(cleaned_content="as it was")])
-
-    reclean(store, project, a_page(text=None))
-
-    assert source_of(project).cleaned_content == "as it was"
-
-
-def test_pages_that_are_not_stored_are_passed_over(store: Store, project: ProjectStore) -> None:
-    reclean(store, project, a_page("nowhere"))
-
-    assert project.page(a_key("nowhere")) is None
-
-
-def test_the_ledger_keeps_its_bound(store: Store, project: ProjectStore) -> None:
-    reclean(store, project, *(a_page(name, reason="x") for name in range(50)), keep_decisions=10)
-
-    assert sum(len(project.decisions(a_key(name))) for name in range(50)) <= 10
-
-
-def test_a_ledger_that_is_off_stays_empty(store: Store, project: ProjectStore) -> None:
-    project.write([a_source()])
-
-    reclean(store, project, a_page(reason="x"), keep_decisions=0)
-
-    assert project.decisions(a_key()) == []
-    assert source_of(project).cleaned_content == "less"
-
-
-def test_other_pages_stay_as_they_are(store: Store, project: ProjectStore) -> None:
-    project.write([a_source(2, fetched_at=NOON), a_document(2, chars_in=7, chars_out=7), a_decision(2)])
-
-    reclean(store, project, a_page(1))
-
-    assert document_of(project, 2).chars_out == 7
-    assert len(project.decisions(a_key(2))) == 1
 
 
 def test_each_layer_has_a_decision_of_its_own(store: Store, project: ProjectStore) -> None:

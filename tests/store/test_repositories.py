@@ -4,7 +4,6 @@ import uuid
 import pytest
 from sqlalchemy import text
 
-from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.layout_pictures import StoredPicture
@@ -76,29 +75,6 @@ class TestDomainBoilerplate:
             assert (second.boilerplate_hashes, second.pages_analyzed, second.threshold_pct) == ((), 0, 0.7)
             assert repository.list_by_project(project.id) == [second]
 
-    def test_methods_and_domains_are_kept_apart(self, store: Store, project: ProjectStore) -> None:
-        with store.session() as session:
-            repository = DomainBoilerplateRepository(session)
-            repository.upsert(project.id, "b.example", ["00bb"])
-            repository.upsert(project.id, "a.example", ["00aa"])
-            repository.upsert(project.id, "a.example", ["00cc"], method="html")
-
-            found = [(row.domain, row.method) for row in repository.list_by_project(project.id)]
-
-        assert found == [("a.example", "html"), ("a.example", "text"), ("b.example", "text")]
-
-    def test_a_project_is_forgotten_alone(self, store: Store, project: ProjectStore) -> None:
-        other = store.project("other")
-        with store.session() as session:
-            repository = DomainBoilerplateRepository(session)
-            for domain in ("a", "b"):
-                repository.upsert(project.id, domain, [])
-                repository.upsert(other.id, domain, [])
-
-            assert repository.delete_by_project(project.id) == 2
-            assert repository.list_by_project(project.id) == []
-            assert len(repository.list_by_project(other.id)) == 2
-
     def test_nothing_is_committed_unless_the_caller_does(self, store: Store, project: ProjectStore) -> None:
         with store.session() as session:
             DomainBoilerplateRepository(session).upsert(project.id, DOMAIN, [])
@@ -136,24 +112,7 @@ class TestSources:
             assert repository.get_domains_for_project(pages.id, []) == []
             assert repository.get_domains_for_project(no_id()) == []
 
-    def test_pages_without_content_are_left_out(self, store: Store) -> None:
-        project = store.project("p", KeepPolicy(max_bytes=100))
-        project.write(a_source(number, fetched_at=a_time(number)) for number in range(50))
-
-        with store.session(read_only=True) as session:
-            ((_, pages),) = SourceRepository(session).get_domains_for_project(project.id)
-            assert len(list(SourceRepository(session).iterate(project.id, DOMAIN))) == pages < 50
-
-    def test_pages_come_in_the_order_of_their_keys(self, store: Store, pages: ProjectStore) -> None:
-        with store.session(read_only=True) as session:
-            found = list(SourceRepository(session).iterate(pages.id, "0.example"))
-
-        assert [page.page_key for page in found] == sorted(a_key(number) for number in range(0, 301, 3))
-        assert {page.content for page in found} == {a_source(number).content for number in range(0, 301, 3)}
-
-    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(
-        self, store: Store, project: ProjectStore
-    ) -> None:
+    def test_pages_come_oldest_first_however_many_keys_are_read_at_once(self, store: Store, project: ProjectStore):
         project.write(a_source(number, fetched_at=a_time(number % 5)) for number in range(30))
 
         with store.session(read_only=True) as session:
@@ -166,13 +125,6 @@ class TestSources:
         assert by_time == sorted((a_time(number % 5), a_key(number)) for number in range(30))
         assert by_key == sorted(map(a_key, range(30)))
 
-    def test_pages_are_chosen_by_group(self, store: Store, pages: ProjectStore) -> None:
-        with store.session(read_only=True) as session:
-            repository = SourceRepository(session)
-
-            assert len(list(repository.iterate(pages.id, "0.example", ["even"]))) == 51
-            assert list(repository.iterate(pages.id, "0.example", ["odd"])) == []
-
     def test_cleaned_texts_may_be_written_while_pages_are_read(self, store: Store, pages: ProjectStore) -> None:
         with store.session() as session:
             repository = SourceRepository(session)
@@ -182,10 +134,6 @@ class TestSources:
 
         assert source_of(pages, 0).cleaned_content == "<P>PAGE 0</P>"
         assert source_of(pages, 1).cleaned_content is None
-
-    def test_cleaned_texts_of_no_project_are_an_error(self, store: Store) -> None:
-        with store.session() as session, pytest.raises(StoreError, match="there is no project"):
-            SourceRepository(session).set_cleaned(no_id(), [])
 
     def test_pages_are_read_in_bounded_memory(self, store: Store, project: ProjectStore) -> None:
         """2,000 pages of 20 kB are 40 MB of text."""
@@ -202,18 +150,6 @@ class TestSources:
 
 
 class TestProjects:
-    def test_projects_come_with_their_figures(self, store: Store, project: ProjectStore) -> None:
-        store.project("empty")
-        project.begin_run(spider="site", jobdir=None, started_at=NOON)
-        project.write([a_source(1), a_source(2)])
-
-        with store.session(read_only=True) as session:
-            empty, shop = ProjectRepository(session).list()
-
-        assert (empty.name, empty.pages, empty.runs, empty.stored_bytes) == ("empty", 0, 0, 0)
-        assert (shop.id, shop.name, shop.pages, shop.runs) == (project.id, "shop", 2, 1)
-        assert shop.stored_bytes > 0
-
     def test_a_project_is_deleted_with_all_its_rows_and_alone(self, store: Store, project: ProjectStore) -> None:
         other = store.project("other")
         for some in (project, other):
@@ -241,16 +177,6 @@ class TestProjects:
             # Parts of signatures lead nowhere without their page, and would cost an index of their own to be found.
             for table in Base.metadata.tables.keys() - {"near_duplicates"}:
                 assert session.scalar(text(f"SELECT count(*) FROM {table}")) == 0
-
-    def test_a_project_that_was_deleted_can_begin_anew(self, store: Store, project: ProjectStore) -> None:
-        with store.session() as session:
-            ProjectRepository(session).delete(project.id)
-            session.commit()
-
-        again = store.project("shop")
-
-        assert again.id != project.id
-        again.write(everything_about(1))
 
 
 class TestFigures:

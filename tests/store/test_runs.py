@@ -19,42 +19,26 @@ def end(project: ProjectStore, run: Run, status: RunStatus) -> None:
     project.end_run(run.id, status=status, reason="shutdown", stats={"n": 1}, finished_at=a_time(1))
 
 
-def test_a_first_run_is_new(project: ProjectStore) -> None:
-    run = begin(project)
-
-    assert (run.resumed, run.killed) == (False, False)
-    assert project.run == run
-    assert project.last_runs()[0].status == "running"
-
-
-def test_a_stopped_run_goes_on(project: ProjectStore) -> None:
+@pytest.mark.parametrize(
+    ("ended", "resumed", "killed"),
+    [("stopped", True, False), (None, True, True), ("finished", False, False)],
+    ids=["stopped-goes-on", "killed-goes-on", "finished-is-over"],
+)
+def test_a_run_goes_on_in_its_jobdir_unless_it_finished(
+    project: ProjectStore, ended: RunStatus | None, *, resumed: bool, killed: bool
+) -> None:
     first = begin(project)
-    end(project, first, "stopped")
+    assert (first.resumed, first.killed, project.run, project.last_runs()[0].status) == (False, False, first, "running")
+    if ended:
+        end(project, first, ended)
 
     second = begin(project, hours=2)
 
-    assert second == Run(first.id, resumed=True, killed=False)
-    (stored,) = project.last_runs()
-    assert (stored.status, stored.finished_at, stored.started_at) == ("running", None, NOON)
-
-
-def test_a_run_that_never_ended_was_killed_and_goes_on(project: ProjectStore) -> None:
-    first = begin(project)
-
-    second = begin(project, hours=2)
-
-    assert second == Run(first.id, resumed=True, killed=True)
-
-
-def test_after_a_finished_run_a_new_one_begins(project: ProjectStore) -> None:
-    first = begin(project)
-    end(project, first, "finished")
-
-    second = begin(project, hours=2)
-
-    assert second.id != first.id
-    assert not second.resumed
-    assert [run.status for run in project.last_runs()] == ["running", "finished"]
+    assert (second.id == first.id, second.resumed, second.killed) == (resumed, resumed, killed)
+    newest, *before = project.last_runs()
+    assert (newest.status, newest.finished_at) == ("running", None)
+    assert newest.started_at == (NOON if resumed else a_time(2))
+    assert [run.status for run in before] == ([] if resumed else ["finished"])
 
 
 @pytest.mark.parametrize("ended", [None, "stopped"])
@@ -109,17 +93,6 @@ def test_finished_documents_of_a_run_are_told_from_others(project: ProjectStore)
     assert sorted(project.finished_keys(run.id)) == sorted(a_key(name) for name in range(8_000) if name % 3)
     assert list(project.finished_keys(before.id)) == [a_key("before")]
     assert list(project.finished_keys(uuid.uuid4())) == []
-
-
-def test_keys_that_are_not_read_to_the_end_leave_nothing_open(project: ProjectStore) -> None:
-    run = begin(project)
-    project.write(a_document(name) for name in range(10))
-    keys = project.finished_keys(run.id)
-    next(keys)
-
-    project.write([a_document(11)])
-
-    assert len(list(keys)) >= 9
 
 
 def test_documents_of_a_run_are_found_by_key(project: ProjectStore) -> None:

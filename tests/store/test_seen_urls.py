@@ -44,13 +44,6 @@ def test_table_holds_what_was_added_and_gives_it_back_in_order(table_of: Opener)
     assert list(table.scan()) == [sorted(key(number) for number in range(1, 5))]
 
 
-def test_table_is_read_in_parts(table_of: Opener) -> None:
-    table = table_of("job a")
-    table.add([number.to_bytes(16, "big") for number in range(20_001)])
-
-    assert [len(part) for part in table.scan()] == [20_000, 1]
-
-
 def test_scope_is_found_again_and_knows_nothing_of_others(table_of: Opener) -> None:
     table_of("job a").add([key(1)])
     table_of("job b").add([key(2)])

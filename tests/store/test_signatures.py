@@ -1,4 +1,3 @@
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -99,16 +98,6 @@ class TestCandidates:
         assert bands(project) == 0
         assert forget(project, "empty") == 1
 
-    def test_without_bands_nothing_is_asked(self, project: ProjectStore) -> None:
-        with project._database.transaction() as connection:
-            assert signatures.candidates(connection, project.id, ()) == []
-
-    def test_another_project_is_not_looked_at(self, store: Store, project: ProjectStore) -> None:
-        write(project, a_signature("mine"))
-        write(store.project("other"), a_signature("theirs"))
-
-        assert keys(project) == [a_key("mine")]
-
     def test_of_a_band_that_many_pages_share_the_oldest_are_looked_at(self, project: ProjectStore) -> None:
         write(project, *(a_signature(number) for number in range(PAGES_OF_A_BAND)))
         write(project, *(a_signature(f"late {number}") for number in range(20)))
@@ -118,14 +107,6 @@ class TestCandidates:
 
 
 class TestWrite:
-    def test_a_page_is_replaced_with_its_bands(self, project: ProjectStore) -> None:
-        write(project, a_signature("a"))
-        write(project, a_signature("a", OTHER))
-
-        assert keys(project) == []
-        assert keys(project, OTHER) == [a_key("a")]
-        assert bands(project) == 20
-
     def test_a_page_that_gets_a_keeper_loses_its_bands_and_has_them_again_without(self, project: ProjectStore) -> None:
         write(project, a_signature("a"))
 
@@ -134,17 +115,6 @@ class TestWrite:
 
         write(project, a_signature("a"))
         assert (keys(project), bands(project)) == ([a_key("a")], 20)
-
-    def test_the_last_word_about_a_page_counts(self, project: ProjectStore) -> None:
-        write(project, a_signature("a", OTHER), a_signature("b"), a_signature("a"))
-
-        assert keys(project) == [a_key("a"), a_key("b")]
-        assert bands(project) == 40
-
-    def test_nothing_to_write_writes_nothing(self, project: ProjectStore) -> None:
-        write(project)
-
-        assert bands(project) == 0
 
     def test_a_row_holds_all_of_its_record(self, project: ProjectStore) -> None:
         why: dict[str, object] = {"layer": "near_duplicate", "keeper": a_key("k")}
@@ -158,13 +128,6 @@ class TestWrite:
         assert (row.version, row.shingles, row.signature, row.bands) == (VERSION, 96, sketch_of().signature, b"")
         assert row.jaccard == pytest.approx(0.93)
 
-    def test_hostile_domains_are_written(self, project: ProjectStore) -> None:
-        record = SignatureRecord(a_key(1), "a\0b\ud800", a_key("text"), sketch=sketch_of())
-
-        write(project, record)
-
-        assert keys(project) == [a_key(1)]
-
     def test_more_pages_than_one_statement_takes_are_written_and_forgotten(self, project: ProjectStore) -> None:
         many = [a_signature(number, f"{number} {number + 1}") for number in range(600)]
 
@@ -174,30 +137,6 @@ class TestWrite:
         assert bands(project) == 20 * 600
         assert forget(project, *range(600), "unknown") == 600
         assert bands(project) == 0
-
-
-class TestForget:
-    def test_a_forgotten_page_leaves_nothing_behind(self, project: ProjectStore) -> None:
-        write(project, a_signature("a"), a_signature("b"))
-
-        assert forget(project, "a", "unknown") == 1
-
-        assert (keys(project), bands(project)) == ([a_key("b")], 20)
-        assert forget(project, "a") == forget(project) == 0
-
-    def test_only_pages_of_the_project_are_forgotten(self, store: Store, project: ProjectStore) -> None:
-        other = store.project("other")
-        write(other, a_signature("a"))
-
-        assert forget(project, "a") == 0
-        assert keys(other) == [a_key("a")]
-
-    def test_a_page_that_comes_back_is_found_again(self, project: ProjectStore) -> None:
-        write(project, a_signature("a"))
-        forget(project, "a")
-        write(project, a_signature("a"))
-
-        assert keys(project) == [a_key("a")]
 
 
 STEPS = st.lists(
@@ -237,16 +176,6 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProjectStore]:
         project = store.project("crowded")
         write(project, *(a_signature(number) for number in range(2_000)))
         yield project
-
-
-def test_a_crowded_band_does_not_slow_a_question(crowded: ProjectStore) -> None:
-    """A bound against stalls: it takes a millisecond with 50,000 pages."""
-    start = time.process_time()
-
-    for _ in range(20):
-        assert len(keys(crowded)) == PAGES_OF_A_BAND
-
-    assert time.process_time() - start < 2
 
 
 def test_a_question_is_answered_by_the_indexes(crowded: ProjectStore) -> None:

@@ -41,13 +41,6 @@ def test_what_is_put_is_got(store: Store, project: ProjectStore) -> None:
         assert [one.domain for one in site_configs.of_project(connection, project.id)] == ["a.example", DOMAIN]
 
 
-def test_projects_do_not_see_each_other(store: Store, project: ProjectStore) -> None:
-    put(store, project, CONFIG)
-
-    with store.session(read_only=True) as session:
-        assert site_configs.of_project(session.connection(), store.project("other").id) == []
-
-
 def test_what_is_unset_is_gone_and_its_pages_are_to_be_cleaned_again(store: Store, project: ProjectStore) -> None:
     project.write([a_document(1)])
     put(store, project, CONFIG)

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
-from scrapy_dedup.store.errors import DamagedError
 from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -17,7 +16,6 @@ from tests.store.builders import (
     a_key,
     a_sight,
     a_time,
-    an_extraction,
     document_of,
     state_of,
 )
@@ -65,31 +63,6 @@ class TestPageStates:
 
         assert project.page_states([a_key(name) for name in range(5)]) == {}
 
-    def test_more_keys_than_one_statement_takes_are_asked_for(self, project: ProjectStore) -> None:
-        project.write(a_document(name) for name in range(700))
-
-        assert len(project.page_states([a_key(name) for name in range(1200)])) == 700
-
-    def test_times_that_were_not_given_are_those_of_the_write(self, project: ProjectStore) -> None:
-        project.write([a_document(updated_at=a_time(2))])
-
-        assert state_of(project).first_seen_at == state_of(project).last_seen_at == a_time(2)
-
-    def test_when_a_page_was_first_seen_stays(self, project: ProjectStore) -> None:
-        project.write([a_document(updated_at=NOON)])
-        project.write([a_document(updated_at=a_time(5))])
-
-        assert (state_of(project).first_seen_at, state_of(project).last_seen_at) == (NOON, a_time(5))
-
-    def test_held_extractions_are_named(self, project: ProjectStore) -> None:
-        held = [an_extraction(1, "a"), an_extraction(1, "b")]
-        project.write([a_document(1), a_document(2), *held, an_extraction(3)])
-
-        states = project.page_states([a_key(1), a_key(2)])
-
-        assert states[a_key(1)].memo_keys == {record.memo_key for record in held}
-        assert states[a_key(2)].memo_keys == frozenset()
-
     @pytest.mark.parametrize("status", ["processing", "failed"])
     def test_what_was_acknowledged_outlives_a_visit_that_was_not(self, project: ProjectStore, status: str) -> None:
         project.write([a_document(**STATE, chars_in=9, sketch=b"12345678")])
@@ -104,12 +77,6 @@ class TestPageStates:
         document = document_of(project)
         assert (document.error, document.updated_at, document.chars_in) == ("E", a_time(9), 9)
         assert document.sketch == b"87654321"  # other pages of the run are compared with it
-
-    def test_another_project_has_its_own(self, store: Store, project: ProjectStore) -> None:
-        project.write([a_document(1), an_extraction(1)])
-        store.project("other").write([a_document(2)])
-
-        assert store.project("other").page_states([a_key(1), a_key(2)]).keys() == {a_key(2)}
 
 
 class TestSeenAgain:
@@ -129,19 +96,6 @@ class TestSeenAgain:
         kept = {"title", "content_hash", "validated_at", "blocks", "links_hash", "first_seen_at", "changes_count"}
         assert {name: getattr(after, name) for name in kept} == {name: getattr(before, name) for name in kept}
         assert document_of(project).chars_in == 9
-
-    def test_a_full_answer_brings_blocks_and_links(self, project: ProjectStore) -> None:
-        project.write([a_document(**STATE)])
-
-        project.write([a_sight(validated_at=a_time(5), blocks=b"8 bytes.", links_hash=a_key("other"))])
-
-        state = state_of(project)
-        assert (state.validated_at, state.blocks, state.links_hash) == (a_time(5), b"8 bytes.", a_key("other"))
-
-    def test_a_sight_of_an_unknown_page_is_without_effect(self, project: ProjectStore) -> None:
-        project.write([a_sight()])
-
-        assert project.page(a_key()) is None
 
     def test_a_page_that_failed_is_completed_when_it_is_seen(self, project: ProjectStore) -> None:
         project.write([a_document(**STATE)])
@@ -216,13 +170,6 @@ class TestMissing:
 
         assert self.missing(project).keys() == {a_key(name) for name in "bcd"}
 
-    def test_a_run_counts_once(self, project: ProjectStore) -> None:
-        self.missing(project)
-        assert project.run is not None
-
-        assert not project.count_missed(project.run.id, [a_key("a")])
-        assert state_of(project, "a").missed_runs == 1
-
     def test_a_page_that_is_seen_again_begins_anew(self, project: ProjectStore) -> None:
         self.missing(project, 0)
         project.write([a_sight("a", at=a_time(0.5)), a_document("b", updated_at=a_time(0.5))])
@@ -250,11 +197,6 @@ class TestMissing:
 
         assert state_of(project, "a").missed_runs == missed
 
-    def test_an_error_of_an_earlier_run_does_not_count(self, project: ProjectStore) -> None:
-        project.write([a_crawled_url("a", status="failed", http_status=503, last_crawled_at=a_time(-0.5))])
-
-        assert a_key("a") in self.missing(project)
-
     def test_pages_without_an_acknowledged_visit_are_not_missing(self, project: ProjectStore) -> None:
         project.write([a_document("begun", status="processing")])
 
@@ -271,14 +213,6 @@ class TestMissing:
 
         assert project.live_pages([DOMAIN]) == {DOMAIN: 3}
 
-    def test_another_project_misses_nothing(self, store: Store, project: ProjectStore) -> None:
-        other = store.project("other")
-        other.write([a_document("a", updated_at=a_time(-1))])
-
-        self.missing(project)
-
-        assert state_of(other, "a").missed_runs == 0
-
     def test_more_pages_than_are_read_at_once_are_handed_out(self, project: ProjectStore) -> None:
         project.write(a_document(name, domain="many.example", updated_at=a_time(-1)) for name in range(1_100))
         begin(project)
@@ -288,15 +222,6 @@ class TestMissing:
 
         assert len(found) == len({page.page_key for page in found}) == 1_104
 
-    def test_no_run_counts_nothing(self, store: Store, project: ProjectStore) -> None:
-        other = store.project("other")
-        begin(other, 1)
-        assert other.run is not None
-
-        assert list(project.missing_pages(other.run.id, [DOMAIN])) == []
-        assert list(project.missing_pages(project.id, [DOMAIN])) == []
-        assert not project.count_missed(project.id, [])
-
 
 @given(st.lists(st.integers(0, 2**64 - 1)))
 def test_fingerprints_keep_their_order(fingerprints: list[int]) -> None:
@@ -305,8 +230,3 @@ def test_fingerprints_keep_their_order(fingerprints: list[int]) -> None:
 
 def test_fingerprints_are_the_same_on_every_machine() -> None:
     assert pack_fingerprints([1, 256]) == bytes([1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0])
-
-
-def test_damaged_fingerprints_are_an_error() -> None:
-    with pytest.raises(DamagedError, match="cut off after 9 bytes"):
-        unpack_fingerprints(bytes(9))

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 from scrapy_dedup.store.layout_pictures import StoredPicture
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.url_parameters import StoredParameter
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_time
@@ -27,11 +26,3 @@ def test_what_is_known_of_a_parameter_is_replaced(project: ProjectStore) -> None
     project.put_url_parameters([])
 
     assert project.url_parameters() == [other, replace(PARAMETER, same=5)]
-
-
-def test_projects_do_not_see_each_other(store: Store, project: ProjectStore) -> None:
-    project.put_picture(PICTURE)
-    project.put_url_parameters([PARAMETER])
-
-    other = store.project("other")
-    assert (other.pictures(DOMAIN), other.url_parameters()) == ({}, [])

@@ -5,10 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import update
 
-from scrapy_dedup.core.kinds import Kind
-from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.layout_models import LayoutTemplate
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.store import Store
@@ -55,37 +52,6 @@ def test_a_template_is_read_back(project: ProjectStore, given: dict[str, Any]) -
     assert int(stored.fingerprint, 16) == written.layout % 2**64
 
 
-def test_hostile_names_are_stored_without_what_no_column_holds(project: ProjectStore) -> None:
-    project.write([a_template(domain=HOSTILE, kind=HOSTILE, reason=HOSTILE, url_pattern=HOSTILE)])
-
-    (stored,) = project.templates(HOSTILE, live_only=False)
-
-    assert stored.kind == stored.url_pattern == stored.domain == project.template_domains()[0]
-    assert "\0" not in stored.kind
-
-
-def test_overrides_that_no_column_holds_as_they_are_make_one_version(project: ProjectStore) -> None:
-    for _ in range(2):
-        project.write([a_template(overrides=({"action": "drop", "selector": HOSTILE},), selectors={"a": (HOSTILE,)})])
-
-    assert [one.version for one in project.template_versions(DOMAIN, 7)] == [1]
-
-
-def test_a_kind_is_stored_as_its_word(project: ProjectStore) -> None:
-    project.write([a_template(kind=Kind.ERROR)])
-
-    assert [one.kind for one in project.template_figures()] == ["error page"]
-
-
-def test_versions_are_counted_for_each_layout(project: ProjectStore) -> None:
-    for number in range(3):
-        project.write([a_template(body={"n": number}), a_template(8, body={"n": 0}, pages=number)])
-
-    assert [one.version for one in project.template_versions(DOMAIN, 7)] == [3, 2, 1]
-    assert [one.version for one in project.template_versions(DOMAIN, 8)] == [1]
-    assert project.template_versions("other.example", 7) == []
-
-
 @pytest.mark.parametrize(
     ("change", "versions"),
     [
@@ -98,9 +64,7 @@ def test_versions_are_counted_for_each_layout(project: ProjectStore) -> None:
         pytest.param({"state": "live"}, 2, id="state"),
     ],
 )
-def test_only_another_cut_or_state_makes_a_version(
-    project: ProjectStore, change: dict[str, Any], versions: int
-) -> None:
+def test_only_another_cut_or_state_makes_a_version(project: ProjectStore, change: dict[str, Any], versions: int):
     first = a_template(overrides=[{"action": "drop", "selector": "h2"}])
     project.write([first])
 
@@ -170,36 +134,6 @@ def test_the_oldest_versions_go_but_for_the_live_one(project: ProjectStore) -> N
     newest = VERSIONS_KEPT + 6
     assert list(states(project)) == [*range(newest, newest - VERSIONS_KEPT, -1), 1]
     assert states(project)[1] == "live"
-
-
-def test_figures_leave_out_the_bodies(project: ProjectStore) -> None:
-    project.write([a_template(domain="b.example"), a_template(9, state="live"), a_template(8, pages=4)])
-
-    figures = project.template_figures()
-
-    assert [(one.domain, one.layout) for one in figures] == [("b.example", 7), (DOMAIN, 8), (DOMAIN, 9)]
-    assert [(one.state, one.pages) for one in project.template_figures(DOMAIN)] == [("probation", 4), ("live", 0)]
-    assert project.template_domains() == ["b.example", DOMAIN]
-
-
-def test_projects_do_not_share_templates(store: Store, project: ProjectStore) -> None:
-    project.write([a_template(state="live")])
-    other = store.project("other")
-
-    assert other.add_template(a_template(state="live", body={})) == 1
-
-    assert project.templates(DOMAIN)[0].body == {"keep": ["main"]}
-    assert [one.version for one in project.template_versions(DOMAIN, 7)] == [1]
-
-
-def test_a_damaged_body_is_told(store: Store, project: ProjectStore) -> None:
-    project.write([a_template(state="live")])
-    with store.session() as session:
-        session.execute(update(LayoutTemplate).values(body=b"damaged"))
-        session.commit()
-
-    with pytest.raises(StoreError, match="cannot be unpacked"):
-        project.templates(DOMAIN)
 
 
 CHANGES = st.lists(

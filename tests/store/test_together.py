@@ -24,9 +24,8 @@ def test_eight_workers_that_write_all_of_the_same_pages_never_wait_in_a_circle(u
         subprocess.Popen([*command, str(number), str(TURNS)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
         for number in range(WORKERS)
     ]
-    errors = [worker.communicate(timeout=300)[1] for worker in workers]
 
-    assert [error for error in errors if error] == []
+    assert [error for error in [worker.communicate(timeout=300)[1] for worker in workers] if error] == []
     with Store.open(url) as store, store.session(read_only=True) as session:
         deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
         assert session.scalar(text(deadlocks)) == 0

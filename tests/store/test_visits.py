@@ -81,13 +81,6 @@ class TestChanges:
 
         assert found == [(a_key("a"), "changed"), (a_key("c"), "removed"), (a_key("e"), "new")]
 
-    def test_more_than_are_read_at_once(self, project: ProjectStore) -> None:
-        project.write([a_visit(name, at=a_time(6 + name % 4)) for name in range(1_100)])
-
-        found = [(change.visit.at, change.visit.page_key) for change in project.changes(a_time(6))]
-        assert len(found) == len(set(found)) == 1_100
-        assert [at for at, _ in found] == sorted(at for at, _ in found)
-
     def test_since_a_run_began(self, project: ProjectStore, runs: list[Run]) -> None:
         assert len(list(project.changes(runs[0].id))) == 6
         assert len(list(project.changes(runs[1].id))) == 3
@@ -132,13 +125,6 @@ def test_visits_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
     assert len(list(other.changes(a_time(-1)))) == 1
 
 
-def test_no_visits_are_kept_when_none_are_wanted(store: Store) -> None:
-    project = store.project("p", KeepPolicy(visits=0))
-    project.write([a_visit()])
-
-    assert list(project.changes(NOON)) == []
-
-
 def test_validators_add_up(store: Store, project: ProjectStore) -> None:
     project.write([ValidatorRecord(DOMAIN, sent=1), ValidatorRecord(DOMAIN, sent=2, not_modified=1)])
     project.write([ValidatorRecord(DOMAIN, sent=4, useless=2, changed_304=1), ValidatorRecord("other", sent=9)])
@@ -159,13 +145,3 @@ def test_changes_are_counted_by_verdict_and_gone_on_with(project: ProjectStore) 
     first, *rest = project.changes(NOON)
     assert list(project.changes(NOON, after=ChangePlace(first.visit.at, first.visit_id))) == rest
     assert [change.visit.verdict for change in project.changes(NOON, verdict="new", domain=DOMAIN)] == ["new", "new"]
-
-
-def test_one_run_has_the_figures_that_it_has_among_all(store: Store, project: ProjectStore) -> None:
-    for _ in range(2):
-        run = project.begin_run(spider="site", jobdir=None, started_at=NOON)
-        project.write([a_visit(1), a_visit(2, verdict="changed")])
-
-    assert project.run_figures(run.id) in project.runs()
-    assert project.run_figures(uuid.uuid4()) is None
-    assert store.project("other").run_figures(run.id) is None

@@ -1,5 +1,5 @@
 import threading
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import timedelta, timezone
 
 import pytest
@@ -90,22 +90,6 @@ def test_the_same_records_twice_equal_once(store: Store, project: ProjectStore) 
     assert dump(store) == once
 
 
-def test_the_later_of_two_records_in_one_batch_counts(project: ProjectStore) -> None:
-    project.write([a_document(status="processing"), a_document(status="completed"), a_document(2, status="failed")])
-
-    assert document_of(project, 1).status == "completed"
-
-
-def test_a_url_found_again_is_updated(project: ProjectStore) -> None:
-    project.write([a_crawled_url(http_status=200)])
-
-    project.write([a_crawled_url(http_status=404, status="failed", last_crawled_at=a_time(1), document_key=None)])
-
-    url = url_of(project, 1)
-    assert (url.http_status, url.status, url.last_crawled_at) == (404, "failed", a_time(1))
-    assert url.document_key is None
-
-
 def test_an_alias_has_its_own_row(project: ProjectStore) -> None:
     alias = a_crawled_url("old", status="alias", document_key=a_key(1), alias_kind="redirect", http_status=None)
     project.write([a_crawled_url(1), alias, a_crawled_url(2)])
@@ -116,17 +100,6 @@ def test_an_alias_has_its_own_row(project: ProjectStore) -> None:
         a_key(1): a_key(1),
         a_key("old"): a_key(1),
     }
-
-
-def test_more_keys_than_one_statement_takes_are_asked_for(project: ProjectStore) -> None:
-    project.write([a_crawled_url(name) for name in range(1200)])
-
-    assert len(project.document_keys([a_key(name) for name in range(2000)])) == 1200
-
-
-def test_an_unknown_page_is_none(project: ProjectStore) -> None:
-    assert project.page(a_key("unknown")) is None
-    assert project.decisions(a_key("unknown")) == []
 
 
 def test_a_domain_is_known_when_it_has_a_row_even_without_hashes(project: ProjectStore) -> None:
@@ -343,12 +316,6 @@ def test_a_new_original_forgets_the_text_of_the_old_one(project: ProjectStore) -
     assert source_of(project, 1).cleaned_content is None
 
 
-def test_original_and_cleaned_text_may_come_in_one_batch(project: ProjectStore) -> None:
-    project.write([a_source(1), CleanedRecord(a_key(1), "page 1")])
-
-    assert source_of(project, 1).cleaned_content == "page 1"
-
-
 @pytest.mark.parametrize("bound", [1, 2, 10, 95])
 def test_decisions_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
     project = store.project("p", KeepPolicy(decisions=bound))
@@ -361,41 +328,9 @@ def test_decisions_are_capped_and_the_oldest_go(store: Store, bound: int) -> Non
     assert kept == list(range(200 - len(kept), 200))
 
 
-def test_the_cap_counts_what_was_there_before(store: Store) -> None:
-    store.project("p").write([a_decision(number, decided_at=a_time(number)) for number in range(50)])
+def test_nothing_is_kept_of_what_is_not_wanted(store: Store) -> None:
+    project = store.project("p", KeepPolicy(pages="none", decisions=0, visits=0, extractions=0))
+    project.write([a_source(1), CleanedRecord(a_key(1), "page"), a_decision(1), a_visit(1), an_extraction(1)])
 
-    store.project("p", KeepPolicy(decisions=20)).write([a_decision(50, decided_at=a_time(50))])
-
-    assert sum(bool(store.project("p").decisions(a_key(number))) for number in range(51)) == 18
-
-
-def test_a_decision_written_again_takes_no_more_room(store: Store) -> None:
-    project = store.project("p", KeepPolicy(decisions=10))
-
-    for hour in range(30):
-        project.write([a_decision(1, decided_at=a_time(hour)), a_decision(2)])
-
-    assert project.decisions(a_key(1))
-    assert project.decisions(a_key(2))
-
-
-def test_no_decisions_are_kept_when_none_are_wanted(store: Store) -> None:
-    project = store.project("p", KeepPolicy(decisions=0))
-    project.write([a_decision(1)])
-
-    assert project.decisions(a_key(1)) == []
-
-
-def test_writing_nothing_takes_no_lock(store: Store, project: ProjectStore) -> None:
-    with store.session() as session:
-        session.execute(text("SELECT 1"))  # the write lock is held
-
-        project.write([])
-
-
-def test_records_can_be_changed_by_replace_only() -> None:
-    record = a_document()
-
-    with pytest.raises(AttributeError):
-        setattr(record, "status", "failed")  # noqa: B010 (mypy would refuse it, too)
-    assert replace(record, status="failed").status == "failed"
+    assert (project.page(a_key(1)), project.decisions(a_key(1)), project.extractions_of(a_key(1))) == (None, [], [])
+    assert list(project.changes(NOON)) == []

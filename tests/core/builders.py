@@ -1,0 +1,9 @@
+"""Pages for tests."""
+
+from scrapy_dedup.core.blocks import Page, parse_page
+
+
+def parsed(html: str) -> Page:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return page
