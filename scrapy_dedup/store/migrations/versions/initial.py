@@ -1,5 +1,7 @@
 """All tables."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -15,7 +17,7 @@ TIME = sa.DateTime(timezone=True)
 NAME = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
-def of_rows(condition: str) -> dict[str, sa.TextClause]:
+def of_rows(condition: str) -> dict[str, Any]:
     """Let an index have only the rows that fulfil a condition."""
     return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
 
