@@ -1,7 +1,7 @@
 """Crawls of a site that changes, with the whole plugin, into one vector store.
 
-`python -m tests.adapters.recrawling FILE REACTOR`, the file being the crawls' store. Writes as JSON what each
-crawl cost, and what the vector store has after it.
+`python -m tests.adapters.recrawling FILE REACTOR CRAWLS`, the file being the crawls' store. Writes as JSON what each
+of so many crawls cost, and what the vector store has after it.
 """
 
 import json
@@ -123,7 +123,7 @@ def outcome(crawler: Crawler) -> dict[str, Any]:
 
 
 @inlineCallbacks
-def crawl_all(server: WebServer, database: str, reactor: str) -> Any:
+def crawl_all(server: WebServer, database: str, reactor: str, crawls: str) -> Any:
     """Return what became of each crawl."""
     origin = server.origins[0]
     settings = {
@@ -136,13 +136,14 @@ def crawl_all(server: WebServer, database: str, reactor: str) -> Any:
         "TWISTED_REACTOR": reactor,
     }
     told = []
-    for poison, site in (
+    sites = (
         (word(3), a_site(origin, PAGES)),
         ("", a_site(origin, PAGES)),
         ("", a_site(origin, PAGES)),
         ("", a_site(origin, PAGES, revised=[5])),
         ("", a_site(origin, [number for number in PAGES if number != 6], revised=[5])),
-    ):
+    )
+    for poison, site in sites[: int(crawls)]:
         MODEL.poison = poison
         server.site = site
         runner = CrawlerRunner(settings)
