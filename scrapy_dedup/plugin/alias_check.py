@@ -30,11 +30,17 @@ class AliasCheck:
         """Return why a page is a duplicate; where it is none, note under which address it goes out."""
         draft = brought.draft
         alias = self._runtime.alias_of(brought.visit, draft)
-        theirs = await self._sketch_of_target(alias) if isinstance(alias, Alias) and not draft.checked else None
+        theirs, stands = None, False
+        if isinstance(alias, Alias) and not draft.checked:
+            stands = await self._was_left_out_for(draft, alias.target.page_key)
+            theirs = await self._sketch_of_target(alias)
         # All items of a page share its fate; while this one waited, another may have decided it.
         if not draft.checked:
             draft.checked = True
-            draft.duplicate = self._decide(draft, alias, theirs, learner)
+            if isinstance(alias, Alias) and stands:
+                self._stand(draft, alias.target)
+            else:
+                draft.duplicate = self._decide(draft, alias, theirs, learner)
         return draft.duplicate
 
     def _decide(
@@ -70,10 +76,14 @@ class AliasCheck:
         if key is not None:
             return Duplicate(f"canonical link to {target.url[:500]}", key)
         if target.page_key not in crawl.owners:
-            crawl.aliases.stand(target.page_key, draft.page_key, draft.sketch)
-            draft.canonical = target
-            self._runtime.count("canonical/before_target")
+            self._stand(draft, target)
         return None
+
+    def _stand(self, draft: Draft, target: Address) -> None:
+        """Let a page go out for the one that it declares canonical."""
+        self._runtime.crawl.aliases.stand(target.page_key, draft.page_key, draft.sketch)
+        draft.canonical = target
+        self._runtime.count("canonical/before_target")
 
     def _agreeing(self, draft: Draft, others: Mapping[bytes, bytes], learner: Learner | None) -> bytes | None:
         """Return the key of the first page that has this one's content."""
@@ -84,6 +94,24 @@ class AliasCheck:
                 return key
             self._runtime.count("canonical/disagreed")
         return None
+
+    async def _was_left_out_for(self, draft: Draft, target: bytes) -> bool:
+        """Say whether the page that one declares canonical was left out for it.
+
+        Of a worker that was killed a page comes again, and others have decided by what that one gave.
+        """
+        crawl = self._runtime.crawl
+        if crawl.run.worker is None:
+            return False
+        if crawl.others.keeper_of(target) == draft.page_key:
+            return True
+        try:
+            stored = await run_in_thread(crawl.store.page, target)
+        except StoreError:
+            self._runtime.count("store/errors")
+            return False
+        url = stored.crawled_url if stored is not None else None
+        return url is not None and url.run_id == crawl.run.id and url.document_key == draft.page_key
 
     async def _sketch_of_target(self, alias: Alias) -> bytes | None:
         """Return the sketch of a page that went out, in this run or before; None where nobody knows it any more."""
