@@ -27,11 +27,11 @@ class Epochs:
     all pages, or on enough of those of one design, of which there are half an epoch at least.
     """
 
-    def __init__(self, policy: RepeatPolicy, *, epoch_pages: int = EPOCH_PAGES) -> None:
-        """Take how many pages an epoch has."""
+    def __init__(self, policy: RepeatPolicy, *, epoch_pages: int = EPOCH_PAGES, most_blocks: int = MOST_BLOCKS) -> None:
+        """Take how many pages an epoch has, and how many different blocks are held of it at most."""
         self.policy = policy
         self._epoch_pages = epoch_pages
-        self._epoch = BoundedCounts(MOST_BLOCKS)
+        self._epoch = BoundedCounts(most_blocks)
         self._earlier = self._merging()
         """Of the epochs that are over."""
         self._since = self._merging()
@@ -100,7 +100,7 @@ class Epochs:
         self._repeating = repeating
         self._earlier.merge(self._epoch)
         self._since.merge(self._epoch)
-        self._epoch = BoundedCounts(MOST_BLOCKS)
+        self._epoch = BoundedCounts(self._epoch.most_blocks)
 
     def _with_epoch(self, earlier: BoundedCounts) -> BoundedCounts:
         if not earlier.pages:
@@ -111,4 +111,4 @@ class Epochs:
         return merged
 
     def _merging(self) -> BoundedCounts:
-        return BoundedCounts(int(MOST_BLOCKS * _MERGED_SHARE))
+        return BoundedCounts(int(self._epoch.most_blocks * _MERGED_SHARE))
