@@ -8,10 +8,6 @@ from scrapy_dedup.report.dashboard_charts import HEIGHT, MOST_COLUMNS, Series, c
 COUNTS = st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), max_size=80)
 
 
-def heights(html: str) -> list[float]:
-    return [float(found) for found in re.findall(r'<rect class="fill-[a-z]+" x=[^>]* height="([0-9.]+)"', html)]
-
-
 @given(COUNTS)
 def test_columns_stay_in_their_drawing(counts: list[tuple[int, int]]) -> None:
     labels = [f"run {number}" for number in range(len(counts))]
