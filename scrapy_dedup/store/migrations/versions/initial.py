@@ -65,14 +65,9 @@ def upgrade() -> None:
         sa.Column("project_id", ID, nullable=False),
         sa.Column("worker_id", ID, nullable=False),
         sa.Column("owner", KEY, nullable=False),
-        sa.Column("state", sa.SmallInteger(), nullable=False),
-        sa.Column("request", sa.LargeBinary()),
-        sa.Column("deaths", sa.SmallInteger(), server_default="0", nullable=False),
-        sa.Column("handed_out", sa.Boolean(), server_default=sa.false(), nullable=False),
         sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name="fk_claims_project_id", ondelete="CASCADE"),
         sa.PrimaryKeyConstraint("run_id", "kind", "key", name="pk_claims"),
     )
-    op.create_index("ix_claims_pending", "claims", ["run_id", "worker_id"], **of_rows("state = 0"))
     op.create_index("ix_claims_project", "claims", ["project_id"])
     op.create_table(
         "crawl_runs",
