@@ -22,8 +22,7 @@ from benchmarks import results
 from benchmarks.made_pages import MadePage
 from benchmarks.million_pages import status_mb
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.bounded_counts import BoundedCounts
-from scrapy_dedup.core.epochs import EPOCH_PAGES, Epochs
+from scrapy_dedup.core.epochs import EPOCH_PAGES, BoundedCounts, Epochs
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.service.site_learner import SiteLearner

@@ -22,9 +22,7 @@ from benchmarks import results
 from benchmarks.corpus import _decode as decode
 from benchmarks.single_pages import is_right
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.metadata import metadata_of
-from scrapy_dedup.core.metadata_facts import Facts
-from scrapy_dedup.core.metadata_json_ld import values_of
+from scrapy_dedup.core.metadata import Facts, metadata_of, values_of
 from scrapy_dedup.core.metadata_titles import folded
 
 FIELDS = ("title", "date", "author")

@@ -18,8 +18,7 @@ from benchmarks.words import Score, Truth, mean, score, truth, words
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.observations import observe
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.template_learning import learn_template
-from scrapy_dedup.core.templates import Template, cut
+from scrapy_dedup.core.templates import Template, cut, learn_template
 from scrapy_dedup.core.urls import page_key
 
 # Knowledge of a site at this point of a crawl, with --stream.

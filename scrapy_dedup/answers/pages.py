@@ -22,8 +22,7 @@ from scrapy_dedup.answers.words import (
     Url,
     Verdict,
 )
-from scrapy_dedup.service.explain import Explanation
-from scrapy_dedup.service.explain_page import chunks_of
+from scrapy_dedup.service.explain import Explanation, chunks_of
 from scrapy_dedup.service.page_search import SearchResults
 
 Layer = Annotated[str, Field(examples=["boilerplate"])]

@@ -22,9 +22,8 @@ from scrapy_dedup.answers.words import (
     Url,
     Version,
 )
-from scrapy_dedup.service.template_diff import TemplateDiff
-from scrapy_dedup.service.template_upkeep import ShownTemplate
-from scrapy_dedup.store.stored_layouts import TemplateFigures
+from scrapy_dedup.service.template_upkeep import ShownTemplate, TemplateDiff
+from scrapy_dedup.store.stored import TemplateFigures
 
 State = Annotated[str, Field(examples=["live"])]
 Source = Annotated[str, Field(examples=["static"])]

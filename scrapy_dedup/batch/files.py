@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_dedup.batch.errors import BatchError
 from scrapy_dedup.batch.records import Kind
+from scrapy_dedup.batch.session import BatchError
 from scrapy_dedup.service.packed_files import packed_by
 
 if TYPE_CHECKING:

@@ -1,29 +1,49 @@
-"""A corpus from files to cleaned pages on Spark: survey the domains, learn each, cut every page, compare all, write."""
+"""A corpus from files to cleaned pages on Spark: survey the domains, learn each, cut every page, compare all, write.
 
+It is the one step that is not spread: which page stands for which depends on all that came before. So it sees next to
+nothing of a page: of most, which share nothing, some 300 bytes; of the others what is compared, with the clean text
+where texts may be compared. What it needs of those it keeps in a temporary store, as `scrapy dedup clean` does, with
+the same code.
+"""
+
+import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.choosing import choose, plan_of
+from scrapy_dedup.batch.columns import raw, unraw
 from scrapy_dedup.batch.files import InputFile
-from scrapy_dedup.batch.frames import frames
-from scrapy_dedup.batch.judging import Judge
-from scrapy_dedup.batch.knowledge_file import KnowledgeFile
 from scrapy_dedup.batch.lookups import LookupWriter
-from scrapy_dedup.batch.records import Source
-from scrapy_dedup.batch.shared_facts import CHUNK
-from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, LeavingOut, Packing
+from scrapy_dedup.batch.records import WARC_BREAK, Kind, Source, path_of
+from scrapy_dedup.batch.session import BatchError
+from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, line_of
+from scrapy_dedup.batch.steps_pages import (
+    BAD,
+    NO_PAGE,
+    NO_TEXT,
+    PAGE,
+    Cutting,
+    Finishing,
+    KnowledgeFile,
+    LeavingOut,
+    Packing,
+)
 from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey, learned_of
+from scrapy_dedup.service.chunking import ACROSS
 from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
+from scrapy_dedup.service.cleaning_run_others import RunOthers
+from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages
 from scrapy_dedup.service.cleaning_run_tasks import Learned
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -37,6 +57,13 @@ _LEARNING_TASKS_A_CORE: Final = 4
 # pages that share something.
 _DOMAINS_A_TASK: Final = 100
 _PAGES_A_TASK: Final = 500
+
+
+_BREAKS: Final[dict[Kind, str]] = {"lines": "\n", "warc": WARC_BREAK}
+_KINDS: Final[tuple[Kind, ...]] = ("lines", "warc", "parquet")
+_CONTENT: Final = "content"
+_BODY: Final = "body"
+_CONTENT_TYPE: Final = "content_type"
 
 
 class Watcher(Protocol):
@@ -215,3 +242,182 @@ class BatchRun:
         """Send a lookup file to the executors; return by what name they know it."""
         self.spark.sparkContext.addFile(self._local(name))
         return self._name(name)
+
+
+def plan_of(
+    counts: Iterable[tuple[bytes, int]],
+    known: Callable[[str], SiteKnowledge | None],
+    knowledge: LookupWriter,
+    settings: Settings,
+) -> Plan:
+    """Return what becomes of each domain.
+
+    Args:
+        counts: domains by name, each with the number of its pages.
+        known: what the store knows of a domain; None where that is nothing to cut pages by.
+        knowledge: takes what is known.
+        settings: from how many pages a domain is learned.
+    """
+    plan = Plan()
+    for name, pages in counts:
+        one = DomainPages(unraw(name), pages)
+        found = known(one.domain)
+        if found is not None:
+            knowledge.put(name, json.dumps(found.to_json()))
+            plan.known.append(one)
+        else:
+            (plan.small if pages < settings.min_pages else plan.learned).append(one)
+    return plan
+
+
+def choose(rows: Iterable[tuple[Any, ...]], plan: Plan, chosen: LookupWriter, most: int) -> None:
+    """Choose of each domain that is to be learned the pages with the smallest keys, within a bound of bytes.
+
+    Args:
+        rows: domain, page key, place and size of pages, by domain and key; those with the smallest keys are there.
+        plan: says what is to be learned, and is told from how many pages.
+        chosen: takes their places.
+        most: pages of a domain.
+    """
+    places = {raw(one.domain): place for place, one in enumerate(plan.learned)}
+    for domain, pages in groupby(rows, itemgetter(0)):
+        place = places.get(domain)
+        if place is None:
+            continue
+        number = total = 0
+        for _, _, record, size in pages:
+            total += size
+            if number == most or (number and total > MOST_SAMPLE_BYTES):
+                break
+            number += 1
+            chosen.put(record, "")
+        plan.learned[place] = replace(plan.learned[place], sampled=number)
+
+
+def frames(spark: SparkSession, inputs: Sequence[InputFile], settings: Settings) -> Iterator[tuple[DataFrame, Source]]:
+    """Yield the files of each kind, with what tells their order and names.
+
+    Raises:
+        BatchError: a Parquet file has no pages.
+    """
+    for kind in _KINDS:
+        of_kind = [one for one in inputs if one.kind == kind]
+        if not of_kind:
+            continue
+        files = {
+            path_of(name): (number, one.name)
+            for number, one in enumerate(inputs)
+            if one.kind == kind
+            for name in (one.path, one.address)
+        }
+        paths = [one.path for one in of_kind]
+        frame = _parquet(spark, paths, settings) if kind == "parquet" else _text(spark, paths, _BREAKS[kind])
+        yield frame, Source(kind, files, settings)
+
+
+def _text(spark: SparkSession, paths: Sequence[str], end: str) -> DataFrame:
+    # As bytes, for not all of it need be UTF-8.
+    return (
+        spark.read.option("lineSep", end)
+        .text(list(paths))
+        .select("_metadata.file_path", "_metadata.file_block_start", sql.col("value").cast("binary"))
+    )
+
+
+def _parquet(spark: SparkSession, paths: Sequence[str], settings: Settings) -> DataFrame:
+    frame = spark.read.option("mergeSchema", "true").parquet(*paths)
+    types = dict(frame.dtypes)
+    url, html = settings.url_field, settings.html_field
+    if html not in types and _CONTENT in types:
+        html = _CONTENT
+    if url not in types or not types.keys() & {html, _BODY}:
+        needed = f"{url!r} and {html!r} (or {_BODY!r} and {_CONTENT_TYPE!r})"
+        columns = ", ".join(sorted(types))[:300]
+        raise BatchError(
+            f"{paths[0]}: needs the columns {needed}, and has {columns};"
+            " DEDUP_URL_FIELD and DEDUP_HTML_FIELD name others"
+        )
+    wanted = [_taken(name, types) for name in (url, html, _BODY, _CONTENT_TYPE)]
+    return frame.select("_metadata.file_path", "_metadata.row_index", *wanted)
+
+
+def _taken(name: str, types: dict[str, str]) -> Column:
+    """Return a column, or nulls where there is none that holds texts or bytes."""
+    is_there = types.get(name) in ("string", "binary")
+    return sql.col(f"`{name}`").alias(name) if is_there else sql.lit(None).cast("string").alias(name)
+
+
+class Judge:
+    """Says of each page whether it goes out, and what of it does not."""
+
+    def __init__(
+        self, settings: Settings, folder: str, decisions: LookupWriter, complain: Callable[[str], None]
+    ) -> None:
+        """Begin with no page.
+
+        Args:
+            settings: of the run.
+            folder: for what is to be kept meanwhile; the run's own.
+            decisions: takes what differs from a page that is alone.
+            complain: told of bad records.
+        """
+        self.tally = Tally()
+        self._settings = settings
+        self._others = RunOthers(settings, folder)
+        self._decisions = decisions
+        self._complain = complain
+
+    def close(self) -> None:
+        """Let go of the temporary store."""
+        self._others.close()
+
+    def judge(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Judge pages: rows of kind, place, domain, chars, tally, facts and cleaned_content, in their order."""
+        for kind, place, domain, chars, tally, facts, content in rows:
+            if kind == BAD:
+                self.tally.bad += 1
+                self._complain(tally)
+            elif kind == NO_PAGE:
+                self.tally.no_page += 1
+            else:
+                self._page(place, (unraw(domain), chars, facts, content), PageTally.from_json(tally))
+
+    def _page(self, place: bytes, said: tuple[str, int, str | None, str | None], own: PageTally) -> None:
+        domain, chars, facts, content = said
+        counts = self.tally.counts
+        counts.update(own.seconds)
+        if facts is None:
+            self._count(own)
+            counts.update(own.alone)
+            # Of a page that could not be read there is no text, and nobody is compared with it.
+            if chars != NO_TEXT:
+                self._others.pass_by(place, domain, chars, is_kept=own.is_kept)
+            return
+        line = line_of(facts, domain, (chars, content), self._settings, is_kept=own.is_kept)
+        placed = self._others.place(line, counts)
+        decision: dict[str, Any] = {}
+        if placed.left is not None:
+            decision["left"] = placed.left
+        else:
+            self._count(own)
+            decision = _decision(placed.rows[0]["dedup"])
+        if decision:
+            self._decisions.put(place, json.dumps(decision))
+
+    def _count(self, own: PageTally) -> None:
+        self.tally.pages += 1
+        self.tally.counts.update(own.counts)
+        self.tally.hows[own.how] += 1
+        if own.flag is not None:
+            self.tally.flags[own.flag] += 1
+
+
+def _decision(report: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a report differs from that of a page which shares nothing."""
+    found = {name: report[name] for name in ("near_duplicate",) if name in report}
+    chunks = [
+        [place, one["layer"], one["reason"], one.get("holder")]
+        for place, one in enumerate(report.get("chunks", ()))
+        if one.get("reason") == ACROSS
+    ]
+    return found | ({"chunks": chunks} if chunks else {})

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from scrapy_dedup.batch.errors import BatchError
-
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+from scrapy_dedup.core.errors import DedupError
 
 _LOCAL: Final = "local"
 # Pages are large: with Spark's 10,000 rows a batch would be half a gigabyte.
@@ -151,3 +150,7 @@ def _check_java() -> None:
     if home is not None or shutil.which("java") is None:
         where = f"JAVA_HOME={home} has no bin/java" if home is not None else "there is no java"
         raise BatchError(f"Spark needs Java 17 or later, and {where}: install one, such as openjdk-17-jre-headless")
+
+
+class BatchError(DedupError):
+    """The run cannot go on; the message says what to do."""

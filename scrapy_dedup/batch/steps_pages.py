@@ -13,13 +13,15 @@ import pyarrow as pa
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.batches import PAGES_AT_ONCE, Batches, Made, in_batches, rows_of
 from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_of
-from scrapy_dedup.batch.knowledge_file import KnowledgeFile
 from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Source, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
+from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.chunking import across, chunks_report, makes_chunks
 from scrapy_dedup.service.cleaning_run_tasks import Line, Result, Surroundings, clean_records
 from scrapy_dedup.service.inputs_records import BadRecord
+from scrapy_dedup.service.recent_knowledge import RecentKnowledge
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 
 PAGE: Final = "page"
@@ -177,3 +179,27 @@ class LeavingOut:
                 left = json.loads(decided[place]).get("left") if place in decided else None
                 if left is not None:
                     yield (*(text_of(left[name]) for name in ("url", "layer", "reason", "keeper")), place)
+
+
+class KnowledgeFile:
+    """A lookup file of knowledge by domain; as `Shelf`, for those who did not put it there."""
+
+    def __init__(self, path: str) -> None:
+        """Take the file's path on this machine."""
+        self._path = path
+        self._recent = RecentKnowledge()
+
+    def put(self, knowledge: SiteKnowledge) -> None:
+        """Refuse: the driver alone writes."""
+        raise NotImplementedError(knowledge.domain)
+
+    def get(self, domain: str) -> SiteKnowledge | None:
+        """Return what is known of a domain."""
+        return self._recent.get(domain, lambda: self._text(domain))
+
+    def config(self, domain: str) -> SiteConfig | None:  # noqa: ARG002 (as Shelf)
+        """Return None: nobody decided anything about a domain of files."""
+        return None
+
+    def _text(self, domain: str) -> str | None:
+        return next(iter(look_up(self._path, [raw(domain)]).values()), None)

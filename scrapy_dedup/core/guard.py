@@ -1,10 +1,69 @@
-"""What HTML may be parsed at all: every parser is quadratic in something, and pages are hostile."""
+"""What HTML may be parsed at all: every parser is quadratic in something, and pages are hostile.
+
+Every figure is a bound from above that hostile markup cannot talk down: an end tag counts only where it closes what
+was opened last, and from where a parser's view of the markup is in doubt, none counts. Ordinary markup gives figures
+close to the truth. Rules: HTML Standard, sections 13.2.5 (tokenization) and 13.2.6 (tree construction).
+"""
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from scrapy_dedup.core.survey import survey
+FORMATTING = frozenset("b big code em font i nobr s small strike strong tt u".split())
+
+_VOID = frozenset(
+    "area base basefont bgsound br col embed frame hr image img input keygen link meta param source track wbr "
+    "html head body frameset".split()
+)
+_RAW = frozenset("title textarea style xmp iframe noembed noframes noscript script plaintext".split())
+# In these a parser reads start tags otherwise than in the rest of a page.
+_ODD = frozenset("svg math select".split())
+_FOREIGN = frozenset("svg math".split())
+# In SVG these begin HTML, within it or behind it.
+_LEAVES_SVG = frozenset(
+    "b big blockquote body br center code dd desc div dl dt em embed font foreignobject h1 h2 h3 h4 h5 h6 head hr i "
+    "img li listing math menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var".split()
+)
+_CLOSES_P = frozenset(
+    "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 "
+    "h2 h3 h4 h5 h6 header hgroup hr li listing main menu nav ol p plaintext pre search section summary table ul "
+    "xmp".split()
+)
+# What else a start tag closes where it stands last.
+_CLOSED_BY: dict[str, tuple[frozenset[str], ...]] = {
+    **dict.fromkeys(("li", "dd", "dt"), (frozenset({"p"}), frozenset({"li", "dd", "dt"}))),
+    **dict.fromkeys(("td", "th"), (frozenset({"td", "th"}),)),
+    "tr": (frozenset({"td", "th"}), frozenset({"tr"})),
+    **dict.fromkeys(
+        ("tbody", "thead", "tfoot"),
+        (frozenset({"td", "th"}), frozenset({"tr"}), frozenset({"tbody", "thead", "tfoot"})),
+    ),
+    **dict.fromkeys(("option", "optgroup"), (frozenset({"option"}),)),
+}
+# End tags may be left out, and two of one kind never nest without another element between them.
+_ENDS_BY_ITSELF = frozenset("p li dd dt option".split())
+# What some end tags close besides, where it was left open: so few that markup cannot gain depth by it.
+_MOST_SLIPS = 3
+_SLIPS = dict.fromkeys(
+    "address article aside div dl footer header main nav ol section ul".split(),
+    frozenset("a b em font i small span strong u".split()),
+) | {"ruby": frozenset({"rt", "rp"}), "table": frozenset("td th tr tbody thead tfoot".split())}
+
+_SPACE = r"\t\n\f\r "
+_ATTRIBUTE = (
+    rf"[^{_SPACE}/>][^{_SPACE}/>=]*+"
+    rf"(?:[{_SPACE}]*+=[{_SPACE}]*+(?:\"[^\"]*+\"?|'[^']*+'?|[^{_SPACE}>\"'][^{_SPACE}>]*+)?)?"
+)
+_TOKEN = re.compile(
+    r"<(?:!--(?:-?>|.*?(?:--!?>|\Z))"
+    r"|!\[CDATA\[(?P<cdata>)"
+    r"|[!?][^>]*+>?|/(?![a-zA-Z])[^>]*+>?"
+    rf"|(?P<end>/?)(?P<name>[a-zA-Z][^{_SPACE}/>]*+)(?P<attributes>(?:[{_SPACE}/]++|{_ATTRIBUTE})*+)>?)",
+    re.DOTALL,
+)
+_ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
+# Fewer attributes than this cost nothing worth counting.
+_SHORT_TAG = 200
 
 
 class UnparsedReason(StrEnum):
@@ -104,3 +163,159 @@ def _may_have_attributes(html: str, most: int) -> bool:
 
 def _attributes(part: str) -> int:
     return len(_BETWEEN_ATTRIBUTES.findall(part))
+
+
+@dataclass(slots=True)
+class Survey:
+    """Bounds of what a parser will meet."""
+
+    depth: int = 0
+    """The most elements that are open at once; the true depth is at most four times this."""
+    formatting: int = 0
+    """The most formatting elements that can be open at once."""
+    attribute_work: int = 0
+    """The sum over all tags of their attributes, squared."""
+
+
+def survey(html: str) -> Survey:
+    """Return bounds for a page; takes one or two microseconds a tag."""
+    surveyor = _Surveyor(html)
+    surveyor.run()
+    return surveyor.found
+
+
+class _Surveyor:
+    def __init__(self, html: str) -> None:
+        self.html = html
+        self.found = Survey()
+        self.open: list[str] = []
+        self.odd = 0
+        self.foreign = 0
+        self.in_plain_svg = False
+        self.in_doubt = False
+        self.unclosed_formatting = 0
+        self.kinds_of_formatting: set[str] = set()
+        self.merged_attributes = 0
+
+    def run(self) -> None:
+        """Take in all tags, in order."""
+        position = 0
+        while match := _TOKEN.search(self.html, position):
+            position = match.end()
+            name = (match["name"] or "").lower()
+            if match["cdata"] is not None:
+                position = self._after_cdata(position)
+            elif not name:
+                continue
+            else:
+                self._count_attributes(name, match[0])
+                if match["end"]:
+                    self._end(name)
+                elif name in _RAW:
+                    position = self._after_raw(name, position)
+                else:
+                    self._start(name, match[0])
+        self.found.attribute_work += self.merged_attributes**2
+        # A parser keeps at most three of one kind, and a kind is a name with its attributes.
+        self.found.formatting = min(self.found.formatting, 3 * len(self.kinds_of_formatting))
+
+    def _count_attributes(self, name: str, source: str) -> None:
+        if name in ("html", "body"):
+            # All of a page's are merged into one element.
+            self.merged_attributes += len(_ONE_ATTRIBUTE.findall(source)) - 1
+        elif len(source) > _SHORT_TAG:
+            self.found.attribute_work += (len(_ONE_ATTRIBUTE.findall(source)) - 1) ** 2
+
+    def _start(self, name: str, source: str) -> None:
+        if self.foreign:
+            if name in _LEAVES_SVG:
+                self.in_plain_svg = False
+            elif self.in_plain_svg and source.endswith("/>"):
+                return
+        else:
+            self._close_before(name)
+            if name in _VOID:
+                return
+        if name in _ODD:
+            self.in_plain_svg = name == "svg" and not self.odd
+            self.odd += 1
+            self.foreign += name in _FOREIGN
+        self.open.append(name)
+        self.found.depth = max(self.found.depth, len(self.open))
+        if name in FORMATTING:
+            self.kinds_of_formatting.add(source)
+            self.unclosed_formatting += 1
+            self.found.formatting = max(self.found.formatting, self.unclosed_formatting)
+
+    def _close_before(self, name: str) -> None:
+        """Close what a start tag closes, where nothing is open in it."""
+        if self.in_doubt:
+            return
+        if name in _CLOSES_P and self.open and self.open[-1] == "p":
+            self.open.pop()
+        for closed in _CLOSED_BY.get(name, ()):
+            if self.open and self.open[-1] in closed:
+                self.open.pop()
+
+    def _end(self, name: str) -> None:
+        if self.in_doubt:
+            return
+        last = self._last(name)
+        if last < 0:
+            self.in_plain_svg = False
+            return
+        del self.open[last:]
+        if name in _ODD:
+            self.odd -= 1
+            self.foreign -= name in _FOREIGN
+            self.in_plain_svg = False
+        elif name in FORMATTING:
+            self.unclosed_formatting -= 1
+
+    def _last(self, name: str) -> int:
+        """Return the place of the element that an end tag closes, -1 where that is not certain."""
+        slips = 0
+        for place in range(len(self.open) - 1, -1, -1):
+            passed = self.open[place]
+            if passed == name:
+                return place
+            if self.foreign:
+                break
+            if passed not in _ENDS_BY_ITSELF:
+                slips += 1
+                if slips > _MOST_SLIPS or passed not in _SLIPS.get(name, ()):
+                    break
+        return -1
+
+    def _after_raw(self, name: str, position: int) -> int:
+        """Return where to go on after the start tag of an element whose text is no markup: behind its end tag."""
+        closing = None
+        if name != "plaintext":
+            closing = re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE).search(self.html, position)
+        start = closing.start() if closing else len(self.html)
+        text = self.html[position:start]
+        if self.odd and "<" in text:
+            # Here it may be an element like any other.
+            self.in_doubt = True
+            self.open.append(name)
+            return position
+        if name == "script" and _hides_its_end(text):
+            self.in_doubt = True
+        end_tag = _TOKEN.match(self.html, start)
+        return end_tag.end() if end_tag else start
+
+    def _after_cdata(self, position: int) -> int:
+        """Return where to go on after `<![CDATA[`, which is a section in SVG and else a comment up to ">"."""
+        if not self.odd:
+            return (self.html.find(">", position) + 1) or len(self.html)
+        end = self.html.find("]]>", position)
+        if end < 0 or "<" in self.html[position:end] or ">" in self.html[position:end]:
+            self.in_doubt = True
+            return position
+        return end + 3
+
+
+def _hides_its_end(script: str) -> bool:
+    """Tell whether `</script>` may be part of this script: behind `<!--` and `<script`."""
+    comment = script.rfind("<!--")
+    return comment > script.rfind("-->") and "<script" in script[comment:].lower()

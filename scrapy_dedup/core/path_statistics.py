@@ -9,7 +9,6 @@ from typing import Final
 from scrapy_dedup.core.observations import Observation
 from scrapy_dedup.core.path_looks import FEW_PAGES, NO_LOOKS, PathLooks, names_of_surroundings
 from scrapy_dedup.core.path_names import Folding, design_names, tag_of
-from scrapy_dedup.core.path_repeats import Repeats, RepeatShares
 
 ROOT: Final = "body"
 # The step of the text that stands in an element itself, beside the elements in it.
@@ -19,6 +18,46 @@ _MILLION: Final = 1_000_000
 _FEW: Final = 2
 _LIST: Final = 3
 _NEARLY_ALL: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatShares:
+    """When a text counts as repeated on its path. Each share of pages is met by whichever asks for fewer pages."""
+
+    some: float = 0.3
+    """Of all pages, for text that repeats."""
+    some_of_layout: float = 0.6
+    """The same of the pages that have its path: what one layout of several repeats."""
+    most: float = 0.6
+    """Of all pages, for text that is constant."""
+    most_of_layout: float = 0.9
+    fewest: int = 3
+    """Constant text is on so many pages at least; what repeats, on two."""
+    design: float = 0.05
+    """Share of pages on which a class or id of the design stands."""
+
+
+class Repeats:
+    """On how many pages a text stands on one path, and what that means."""
+
+    def __init__(
+        self, observations: Sequence[Observation], folded: Sequence[Sequence[str]], shares: RepeatShares
+    ) -> None:
+        self.shares = shares
+        self.pages = len(observations)
+        self.texts: Counter[tuple[str, int]] = Counter()
+        self.paths: Counter[str] = Counter()
+        for seen, paths in zip(observations, folded, strict=True):
+            self.paths.update(set(paths))
+            self.texts.update({(paths[at], text) for at, text in zip(seen.at, seen.texts, strict=True)})
+
+    def needed(self, path: str) -> tuple[float, float]:
+        """Return on how many pages a text of this path repeats, and on how many it is constant."""
+        shares, pages, have = self.shares, self.pages, self.paths[path]
+        return (
+            max(2, min(shares.some * pages, shares.some_of_layout * have)),
+            max(shares.fewest, min(shares.most * pages, shares.most_of_layout * have)),
+        )
 
 
 @dataclass(slots=True)

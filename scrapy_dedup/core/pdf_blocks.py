@@ -1,6 +1,7 @@
 """Blocks of text from lines in reading order: paragraphs, headings, list entries, rows of tables, code."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,9 +9,15 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from scrapy_dedup.core.pdf_hyphens import Hyphens
 from scrapy_dedup.core.pdf_lines import SOFT_HYPHEN, Line, rounded
 from scrapy_dedup.core.pdf_order import Region
+
+_WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_LAST: Final = re.compile(r"([^\W\d_]+(?:-[^\W\d_]+)*)-$")
+_FIRST: Final = re.compile(r"[^\W\d_]+")
+# Written without spaces: no space where two lines meet.
+_UNSPACED: Final = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uff60\u0e00-\u0eff]")
+
 
 # In font sizes, or shares of the usual distance between two lines.
 _WIDE: Final = 1.3
@@ -31,6 +38,49 @@ _ITEM: Final = re.compile(
     r"(?:[\u2022\u25aa\u25cf\u25cb\u25e6\u2023\u2043\u00b7\u2219\u27a2\uf0b7\u2713*\u2013-]|\(?(?:\d{1,3}|[a-zA-Z])[.)])\s+\S"
 )
 _SENTENCE_END: Final = re.compile(r"[.!?:;\u3002\uff01\uff1f][\"'\u201d\u2019)\]]*$")
+
+
+class Hyphens:
+    """What a document's own words say about hyphens at the ends of its lines."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._words: Counter[str] = Counter()
+        for line in lines:
+            # The last word may be half a word.
+            self._words.update(found.casefold() for found in _WORD.findall(line.rstrip("-")))
+
+    def join(self, lines: Sequence[str]) -> str:
+        """Return lines as one, words that were cut put together."""
+        parts: list[str] = []
+        for line in lines:
+            if parts:
+                parts[-1] = self._end(parts[-1], line)
+            parts.append(line)
+        return "".join(parts).rstrip(SOFT_HYPHEN)
+
+    def _end(self, line: str, following: str) -> str:
+        """Return a line with what stands between it and the next."""
+        if line.endswith(SOFT_HYPHEN):
+            return line.rstrip(SOFT_HYPHEN)
+        last = _LAST.search(line[-200:])
+        if last is None:
+            is_dense = _UNSPACED.match(line[-1:]) and _UNSPACED.match(following[:1])
+            is_number = re.search(r"\w-$", line[-2:]) and following[:1].isdigit()
+            return line if is_dense or is_number else line + " "
+        first = _FIRST.match(following)
+        if first is None:
+            return line + ("" if following[:1].isalnum() else " ")
+        return line if self._keeps(last[1], first[0]) else line[:-1]
+
+    def _keeps(self, last: str, first: str) -> bool:
+        """Tell whether a hyphen is the word's own: it is written so elsewhere, or its second half is a name."""
+        if not first[0].islower():
+            return True
+        whole, apart = (last + first).casefold(), f"{last}-{first}".casefold()
+        if self._words[whole] != self._words[apart]:
+            return self._words[whole] < self._words[apart]
+        # Neither is known: long compounds have their hyphens, `e-` and `x-` keep theirs.
+        return "-" in last or len(last) == 1
 
 
 class BlockKind(StrEnum):

@@ -1,9 +1,56 @@
 """Why a crawl brings nothing new: the figures of some time to one of six causes, with what speaks for it."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from scrapy_dedup.core.fingerprints import text_hash
+
+# A title and a line; "Page 17 of 40", "Results 170 to 180" or the name of a month are less.
+LEAST_LETTERS: Final = 24
+# Of 16 bytes each, some 20 MB.
+MOST_TEXTS: Final = 200_000
+_TEXTS_OF_A_PAGE: Final = 5_000
+_TEXT_CHARS: Final = 2_000
+# A year, a date or a time: all numbers beside it go with it. Other numbers tell things apart: "Valve DN 25".
+_DATED: Final = re.compile(r"(?<!\d)(?:19|20|21|22)\d\d(?!\d)|(?<!\d)\d{1,2}[./:-]\d{1,2}(?!\d)")
+_DIGITS: Final = re.compile(r"\d+")
+_NO_LETTERS: Final = re.compile(r"[\W\d_]+")
+
+
+# What the makers' own scripts and forms are called; none of them is the name of a site that uses them.
+_SCRIPTS: Final = {
+    "cloudflare": re.compile(r"/cdn-cgi/challenge-platform/|challenges\.cloudflare\.com/turnstile|cf[-_]chl[-_]"),
+    "recaptcha": re.compile(r"class=[\"'][^\"'<>]{0,200}g-recaptcha|/recaptcha/(?:api|enterprise)\.js|recaptcha/api/"),
+    "hcaptcha": re.compile(r"class=[\"'][^\"'<>]{0,200}h-captcha|\bhcaptcha\.com/1/api\.js"),
+    "datadome": re.compile(r"captcha-delivery\.com|geo\.captcha-delivery"),
+    "perimeterx": re.compile(r"\bpx-captcha\b|_pxAppId|captcha\.px-cdn\.net"),
+    "imperva": re.compile(r"_Incapsula_Resource|Incapsula incident ID"),
+    "akamai": re.compile(r"sec-if-cpt-container|/_sec/cp_challenge/|akam-sw\.js"),
+    "aws": re.compile(r"\.awswaf\.com/|AwsWafIntegration|awsWafCookieDomainList"),
+    "geetest": re.compile(r"\bgeetest_|initGeetest|static\.geetest\.com"),
+    "arkose": re.compile(r"arkoselabs\.com|\bfuncaptcha\b"),
+    "friendly": re.compile(r"class=[\"'][^\"'<>]{0,200}frc-captcha"),
+}
+_HEADERS: Final = (
+    ("cf-mitigated", re.compile("challenge"), "cloudflare"),
+    ("x-amzn-waf-action", re.compile("captcha|challenge"), "aws"),
+    ("x-datadome", re.compile("."), "datadome"),
+    ("x-px-captcha", re.compile("."), "perimeterx"),
+)
+# A form field, a picture or an address that is called so.
+_CAPTCHA_FORM: Final = re.compile(
+    r"<(?:form|input|img|iframe|div)\b[^<>]{0,400}\b(?:name|id|class|action|src|alt)\s*=\s*[\"']?[^\"'<>]{0,200}captcha",
+    re.IGNORECASE,
+)
+_TAG: Final = re.compile(r"<(/?[A-Za-z]*+)[^<>]*+>?")
+_UNSEEN: Final = frozenset({"script", "style", "noscript"})
+_REFUSING: Final = frozenset({401, 403, 405, 429, 503})
+# A page of a form has a sentence or two; one with a captcha beside its comments has its content.
+_SHORT_CHARS: Final = 1_500
+_LOOKED_AT_CHARS: Final = 100_000
 
 
 class Cause(StrEnum):
@@ -194,3 +241,80 @@ def _named(counts: Mapping[int, int] | Mapping[str, int]) -> str:
         return "none"
     more = f" and {len(ranked) - _MOST_NAMED} more" if len(ranked) > _MOST_NAMED else ""
     return ", ".join(f"{name}: {count}" for count, name in ranked[:_MOST_NAMED]) + more
+
+
+class SeenTexts:
+    """What texts a crawl has met; beyond the most the oldest are forgotten, and are news again."""
+
+    def __init__(self, most: int = MOST_TEXTS) -> None:
+        self._most = most
+        self._seen: dict[bytes, None] = {}
+
+    def __len__(self) -> int:
+        """Return how many are remembered."""
+        return len(self._seen)
+
+    def is_news(self, texts: Iterable[str]) -> bool:
+        """Say whether a page's texts bring enough that was not met, and remember them.
+
+        Args:
+            texts: of its blocks, in order; dates and the numbers beside them do not count.
+        """
+        letters = 0
+        for text, _ in zip(texts, range(_TEXTS_OF_A_PAGE), strict=False):
+            some = text[:_TEXT_CHARS]
+            masked = _DIGITS.sub("0", some) if _DATED.search(some) else some
+            if self._is_new(text_hash(masked)):
+                letters += len(_NO_LETTERS.sub("", masked))
+        return letters >= LEAST_LETTERS
+
+    def is_new_key(self, key: bytes) -> bool:
+        """Say whether something that is known by a key was not met, and remember it."""
+        return self._is_new(b"key " + key)
+
+    def _is_new(self, key: bytes) -> bool:
+        if key in self._seen:
+            return False
+        self._seen[key] = None
+        if len(self._seen) > self._most:
+            del self._seen[next(iter(self._seen))]
+        return True
+
+
+def challenge_of(status: int, headers: Mapping[str, str], html: str) -> str | None:
+    """Return by whose mark a response is a challenge or a captcha; None where it is none.
+
+    A page of content that has a captcha in it, for its comments or its login, is none: it is longer.
+
+    Args:
+        status: of the answer.
+        headers: of the answer, with names in lower case.
+        html: the page; its beginning counts.
+    """
+    html = html[:_LOOKED_AT_CHARS]
+    refuses = status in _REFUSING
+    for name, value, maker in _HEADERS:
+        # Some makers name themselves in every answer.
+        if value.search(headers.get(name, "")) and (refuses or name != "x-datadome"):
+            return maker
+    if "<" not in html or not (refuses or _is_short(html)):
+        return None
+    for maker, mark in _SCRIPTS.items():
+        if mark.search(html):
+            return maker
+    return "form" if _CAPTCHA_FORM.search(html) else None
+
+
+def _is_short(html: str) -> bool:
+    """Say whether a page shows little text; in one pass, for it may be hostile."""
+    chars, end, within = 0, 0, ""
+    for tag in _TAG.finditer(html):
+        if not within:
+            chars += len(" ".join(html[end : tag.start()].split()))
+        end = tag.end()
+        name = tag[1].lower()
+        if within:
+            within = "" if name == f"/{within}" else within
+        elif name in _UNSEEN:
+            within = name
+    return chars + (0 if within else len(" ".join(html[end:].split()))) <= _SHORT_CHARS

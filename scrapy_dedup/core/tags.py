@@ -5,8 +5,6 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from scrapy_dedup.core.paths import element_key
-
 # Never text that a person reads in place.
 UNSEEN = frozenset(
     "svg object select textarea head title template datalist canvas audio video button script style noscript iframe "
@@ -50,6 +48,20 @@ _NO_LANGUAGE = frozenset("default none text plain plaintext".split())
 _MOST_SPANNED = 50
 # Longer tags (a picture inside its address) are read each time: known ones must not fill the memory.
 LONG_TAG = 500
+
+
+_DIGITS = re.compile(r"\d+")
+# Classes that change from page to page, or with the state of a page: made by build tools (css-1x2y3z, sc-aBcD), states,
+# positions, and numbers of single posts and menu items.
+_VOLATILE = re.compile(
+    r"^(?:css|sc|jsx|svelte|emotion|styles?)-[0-9a-zA-Z]+$"
+    r"|^[a-zA-Z]*[0-9][0-9a-zA-Z]{4,}$"
+    r"|^(?:is|has|js)-"
+    r"|^(?:active|current|selected|open|hover|visible|odd|even|first|last)$"
+    r"|^(?:post|postid|page|page-id|page-item|menu-item|category|tag|node)-\d"
+)
+_MOST_CLASSES = 4
+_LONGEST_NAME = 60
 
 
 class Tag(NamedTuple):
@@ -152,3 +164,29 @@ def _drawn_value(name: str, value: str) -> str:
 def _language(classes: str) -> str:
     found = _LANGUAGE.search(classes) if "-" in classes else None
     return found[1] if found and found[1] not in _NO_LANGUAGE else ""
+
+
+@lru_cache(maxsize=16_384)
+def element_key(tag: str, classes: str, element_id: str) -> str:
+    """Return `tag#id.class.class` with what is volatile left out.
+
+    Ids with digits are left out, digits in classes become 0; at most four classes, sorted.
+    """
+    key = tag
+    if element_id and len(element_id) <= _LONGEST_NAME and not _DIGITS.search(element_id):
+        key += f"#{_one_word(element_id)}"
+    stable = sorted(
+        {
+            _DIGITS.sub("0", name)
+            for name in classes.split()[:20]
+            if len(name) <= _LONGEST_NAME and not _VOLATILE.search(name)
+        }
+    )
+    for name in stable[:_MOST_CLASSES]:
+        key += f".{name}"
+    return key
+
+
+def _one_word(name: str) -> str:
+    """Return an id without white space, so that a path stays one word a step."""
+    return "_".join(name.split())

@@ -1,11 +1,12 @@
 """Traps: kinds of URLs of which page after page brings only what is known."""
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Final, Literal
 
 from scrapy_dedup.core.pagination import is_clear_part_name, is_part_name
-from scrapy_dedup.core.trap_patterns import Kind, TrapReason, any_of, exact, levels, name_pattern, reason_of
 from scrapy_dedup.core.url_shapes import Shape, shape_of
 
 _MOST_PATTERNS: Final = 20_000
@@ -23,6 +24,60 @@ _RECHECK_GROWTH: Final = 8
 found out, and a right one costs few pages."""
 _LET_THROUGH: Final = 10
 """One in so many passes where traps are to be slowed only."""
+
+
+class Kind(StrEnum):
+    """By what a pattern holds URLs together."""
+
+    EXACT = "exact"  # one shape of path and one set of parameters
+    NAME = "name"  # one shape of path and one parameter, whatever the others
+    ANY = "any"  # one shape of path with any parameters
+    HOST = "host"  # one parameter, whatever the path
+    PREFIX = "prefix"  # all that stands in one folder
+
+
+class TrapReason(StrEnum):
+    """What kind of trap it is."""
+
+    REPEATS = "repeated steps in the path"
+    PARAMETERS = "combinations of parameters"
+    ENDLESS = "pages without news"
+
+
+def levels(shape: Shape) -> Iterator[tuple[Kind, str]]:
+    """Yield the patterns that a URL belongs to, the narrowest first."""
+    yield Kind.EXACT, exact(shape)
+    for name in shape.names:
+        yield Kind.NAME, name_pattern(shape, name)
+    if shape.names:
+        yield Kind.ANY, any_of(shape)
+    for name in shape.names:
+        if not name.startswith("/") and not is_part_name(name):
+            yield Kind.HOST, f"{shape.host}/**?*{name}*"
+    for prefix in reversed(shape.prefixes):
+        yield Kind.PREFIX, f"{shape.host}{prefix}**"
+
+
+def exact(shape: Shape) -> str:
+    """Return the pattern of one shape of path and one set of parameters."""
+    return f"{shape.host}{shape.path}?{'&'.join(shape.names)}" if shape.names else shape.host + shape.path
+
+
+def any_of(shape: Shape) -> str:
+    """Return the pattern of one shape of path with any parameters."""
+    return f"{shape.host}{shape.path}?*"
+
+
+def name_pattern(shape: Shape, name: str) -> str:
+    """Return the pattern of one shape of path and one parameter."""
+    return f"{shape.host}{shape.path}?*{name}*"
+
+
+def reason_of(kind: Kind, shape: Shape) -> TrapReason:
+    """Return what kind of trap a pattern of a URL would be."""
+    if shape.repeats:
+        return TrapReason.REPEATS
+    return TrapReason.PARAMETERS if kind in (Kind.NAME, Kind.ANY, Kind.HOST) else TrapReason.ENDLESS
 
 
 @dataclass(frozen=True, slots=True)

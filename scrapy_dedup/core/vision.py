@@ -1,15 +1,104 @@
-"""What one page that a browser showed says of its DOM paths."""
+"""How far independent witnesses agree on what a layout's content is: what was seen, what repeats, an extractor."""
 
+import re
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from statistics import fmean, median
+from typing import Any, Final, Self
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.numbering import Numbered
-from scrapy_dedup.core.observations import MOST_BLOCKS, upper_part
-from scrapy_dedup.core.path_looks import PathLooks
-from scrapy_dedup.core.sight import Sight
-from scrapy_dedup.core.vision_blocks import looks_of
-from scrapy_dedup.core.vision_unseen import Unseen, unseen_text
+from scrapy_dedup.core.observations import MOST_BLOCKS, MOST_STEPS, upper_part
+from scrapy_dedup.core.path_looks import APART, NO_LOOKS, PathLooks
+from scrapy_dedup.core.path_names import Folding
+from scrapy_dedup.core.sight import Box, Flag, Sight, TextRun
+from scrapy_dedup.core.vision_blocks import blocks_around, looks_of
+
+# Menus and slides wait just outside the window; what is to be found by machines alone stands far out.
+_FAR: Final = 900
+_MOST: Final = 200
+_MOST_CHARS: Final = 200
+_ZERO_WIDTH: Final = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad\U000e0000-\U000e007f]")
+
+
+NEEDS_RENDERING: Final = 0.5
+"""Share of the seen text that scripts made."""
+_NEARLY_EMPTY: Final = 200
+_SHOWN: Final = 1_000
+
+
+class UnseenReason(StrEnum):
+    """Why nobody sees a text."""
+
+    OFF_SCREEN = "off_screen"
+    CLIPPED = "clipped"
+    NO_SIZE = "no_size"
+    SAME_COLOUR = "same_colour"
+    ZERO_WIDTH = "zero_width"
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A text that nobody sees."""
+
+    place: int
+    """Of its block, as an index into the page's blocks."""
+    reason: UnseenReason
+    text: str
+    """Its first 200 characters."""
+
+
+def unseen_text(page: Page, numbered: Numbered, sight: Sight) -> list[Unseen]:
+    """Return the blocks of a page that no person sees, in order, at most 200.
+
+    What a click opens (`display: none`, folded to no height) is none of them, nor what waits to be faded in: browsers
+    that run no scripts show neither. A block is listed where nobody sees any of it.
+    """
+    reasons = unseen_elements(numbered, sight)
+    found = []
+    for place, (block, number) in enumerate(zip(page.blocks, numbered.of_blocks, strict=True)):
+        reason = UnseenReason.ZERO_WIDTH if _has_no_width(block.text) else reasons.get(number)
+        if reason is not None:
+            found.append(Unseen(place, reason, block.text[:_MOST_CHARS]))
+            if len(found) == _MOST:
+                break
+    return found
+
+
+def unseen_elements(numbered: Numbered, sight: Sight) -> dict[int, UnseenReason]:
+    """Return the block-level elements all of whose text nobody sees."""
+    around = blocks_around(numbered)
+    reasons: dict[int, UnseenReason | None] = {}
+    for run in sight.runs:
+        number = around.get(run.number)
+        if number is not None:
+            reason = reason_unseen(run, sight)
+            reasons[number] = reason if number not in reasons else (reason and reasons[number])
+    return {number: reason for number, reason in reasons.items() if reason is not None}
+
+
+def reason_unseen(run: TextRun, sight: Sight) -> UnseenReason | None:
+    """Return why nobody sees a text; None where somebody does, or may after a click."""
+    flags = run.flags
+    if flags & (Flag.NOT_DISPLAYED | Flag.INVISIBLE | Flag.TRANSPARENT | Flag.PANEL):
+        return None
+    if flags & Flag.NO_SIZE:
+        return UnseenReason.NO_SIZE
+    if flags & Flag.CLIPPED:
+        return UnseenReason.CLIPPED
+    if flags & Flag.OFF_SCREEN and _is_far(run.box, sight):
+        return UnseenReason.OFF_SCREEN
+    return UnseenReason.SAME_COLOUR if flags & Flag.SAME_COLOUR else None
+
+
+def _is_far(box: Box, sight: Sight) -> bool:
+    return box.x + box.width <= -_FAR or box.y + box.height <= -_FAR or box.x >= sight.width + _FAR
+
+
+def _has_no_width(text: str) -> bool:
+    return not _ZERO_WIDTH.sub("", text).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +144,120 @@ def see(page: Page, numbered: Numbered, sight: Sight) -> SeenPage:
         js_share=round(sight.js_share, 3),
         unseen=tuple(unseen),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Vision:
+    """What a browser showed of a layout."""
+
+    shown: int
+    """Pages."""
+    js_share: float
+    """Share of the seen text that scripts made, mean of these pages."""
+    needs_rendering: bool
+    """Scripts made most of it, and next to nothing is there without them."""
+    unseen: int = 0
+    """Texts that no person sees, on all of them."""
+    voices: Mapping[str, float] = field(default_factory=dict)
+    """How far each two witnesses agree, 0.0 to 1.0, by their names."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it is stored."""
+        return {
+            "shown": self.shown,
+            "js_share": self.js_share,
+            "needs_rendering": self.needs_rendering,
+            "unseen": self.unseen,
+            "voices": dict(self.voices),
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any] | None) -> Self | None:
+        """Read what `to_json` returned; None, as former versions have it, is None."""
+        if stored is None:
+            return None
+        voices = {str(name): float(share) for name, share in stored["voices"].items()}
+        return cls(
+            int(stored["shown"]),
+            float(stored["js_share"]),
+            bool(stored["needs_rendering"]),
+            int(stored["unseen"]),
+            voices,
+        )
+
+
+def vision_of(pages: Sequence[SeenPage], voices: Mapping[str, float]) -> Vision:
+    """Return what is kept of the pages of one layout that a browser showed; at least one."""
+    js_share = round(fmean(page.js_share for page in pages), 3)
+    is_empty = fmean(page.static_chars for page in pages) < _NEARLY_EMPTY
+    return Vision(
+        shown=len(pages),
+        js_share=js_share,
+        needs_rendering=js_share >= NEEDS_RENDERING and is_empty,
+        unseen=min(_SHOWN, sum(len(page.unseen) for page in pages)),
+        voices={name: round(share, 3) for name, share in voices.items()},
+    )
+
+
+class Sighted:
+    """What the looks of some pages alone say of the blocks of another."""
+
+    def __init__(self, pages: Sequence[Mapping[str, PathLooks]], folding: Folding) -> None:
+        self._folding = folding
+        self._looks: dict[str, PathLooks] = {}
+        for page in pages:
+            for path, there in page.items():
+                for part in _parts(folding.path(path)):
+                    known = self._looks.get(part, NO_LOOKS)
+                    self._looks[part] = PathLooks(*map(int.__add__, known, there))
+
+    def keeps(self, page: Page) -> list[bool | None]:
+        """Return for each block whether it looks like content; None where nothing above it but body was seen."""
+        known: dict[str, bool | None] = {}
+        return [
+            known[block.path] if block.path in known else known.setdefault(block.path, self._keep(block.path))
+            for block in page.blocks
+        ]
+
+    def _keep(self, path: str) -> bool | None:
+        for part in reversed(_parts(self._folding.path(path))[1:]):
+            there = self._looks.get(part)
+            if there is not None:
+                return there.main >= APART * there.seen > 0
+        return None
+
+
+def _parts(path: str) -> list[str]:
+    steps = path.split(">", MOST_STEPS)[:MOST_STEPS]
+    return [">".join(steps[:depth]) for depth in range(1, len(steps) + 1)]
+
+
+def agreements(page: Page, kept: Mapping[str, Sequence[bool | None]]) -> dict[str, tuple[int, int]]:
+    """Return for each two witnesses the characters that both keep, and those that either does.
+
+    Args:
+        page: that they cut.
+        kept: by witness, one value a block; None says nothing.
+    """
+    names = sorted(kept)
+    found = {}
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            both = either = 0
+            for block, mine, theirs in zip(page.blocks, kept[one], kept[other], strict=True):
+                if mine is not None and theirs is not None:
+                    both += len(block.text) * (mine and theirs)
+                    either += len(block.text) * (mine or theirs)
+            found[f"{one}, {other}"] = both, either
+    return found
+
+
+def confidence_of(voices: Mapping[str, float], presence: float, coverage: float) -> float:
+    """Return how far a template taught by a browser is to be trusted: a rank, no probability.
+
+    Args:
+        voices: agreement of each two witnesses.
+        presence: share of the text of pages that the template knows.
+        coverage: share of it of which a browser has shown the like.
+    """
+    return round(median(voices.values()) * presence * coverage, 3) if voices else 0.0

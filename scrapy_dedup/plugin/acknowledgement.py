@@ -24,8 +24,7 @@ from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.store.domain_records import ConfidenceRecord
-from scrapy_dedup.store.records import DocumentRecord, LeaseRecord, Record
+from scrapy_dedup.store.records import ConfidenceRecord, DocumentRecord, LeaseRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000

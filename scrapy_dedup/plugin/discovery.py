@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urljoin, urlsplit
+from weakref import WeakKeyDictionary
 
 from scrapy import Request, Spider, signals
 from scrapy.exceptions import DontCloseSpider, IgnoreRequest
@@ -15,14 +16,23 @@ from scrapy.spiders import CrawlSpider, SitemapSpider
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.gz import gunzip, gzip_magic_number
 
-from scrapy_dedup.core.discovery import sitemaps_of_robots, usual_sitemaps
-from scrapy_dedup.core.feeds import FEED_LIMITS, read_feed
+from scrapy_dedup.core.discovery import (
+    FEED_LIMITS,
+    Signposts,
+    may_have_signposts,
+    read_feed,
+    read_signposts,
+    sitemaps_of_robots,
+    usual_sitemaps,
+)
 from scrapy_dedup.core.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.url_shapes import shape_of
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.signposts import SignpostReader
 from scrapy_dedup.plugin.visits import Visit
+
+_NONE = Signposts()
+
 
 logger = logging.getLogger(__name__)
 
@@ -37,6 +47,28 @@ _MOST_HOPS = 3
 _PAGES_LOOKED_AT = 10
 _MOST_WAYS = 100
 _MOST_KINDS = 1_000
+
+
+class SignpostReader:
+    """Parses pages once more, so only those of which that is worth it."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._read: WeakKeyDictionary[Response, Signposts] = WeakKeyDictionary()
+
+    def of(self, response: Response, visit: Visit) -> Signposts:
+        """Return what a response says."""
+        found = self._read.get(response)
+        if found is None:
+            html = visit.html()
+            found = read_signposts(html, response.url, self._runtime.limits) if html is not None else _NONE
+            self._read[response] = found
+        return found
+
+    def next_href(self, response: Response, visit: Visit) -> str | None:
+        """Return what a response names as the next part."""
+        html = visit.html()
+        return self.of(response, visit).next_href if html is not None and may_have_signposts(html) else None
 
 
 @dataclass(slots=True)

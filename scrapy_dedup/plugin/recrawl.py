@@ -1,37 +1,82 @@
 """The `unchanged` layer: whether a page is asked for, and what takes its callback's place."""
 
+import hashlib
+import logging
 import time
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.http import Response
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.directives import read_directives
+from scrapy_dedup.core.fingerprints import text_hash
+from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.keeping import Unkeepable, encode
+from scrapy_dedup.core.likeness import TITLE
+from scrapy_dedup.core.links import base_of, links_hash, pages_linked
+from scrapy_dedup.core.passages import page_keys
 from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.core.verdicts import Change, Kind, Verdict
-from scrapy_dedup.plugin.comparing import Comparing
-from scrapy_dedup.plugin.conditions import CONDITIONS, ask_if_changed, forget_conditions, validators_of
+from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
+from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.plugin.error_pages import ErrorPages
-from scrapy_dedup.plugin.known_pages import KnownPages
 from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name, is_unfiltered
 from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
 from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.sitemap_dates import SitemapDates
 from scrapy_dedup.plugin.sites import Site
-from scrapy_dedup.plugin.title_check import TitleCheck
 from scrapy_dedup.plugin.visits import Visit, received_bytes
 from scrapy_dedup.service.commits import failed_fetch
-from scrapy_dedup.service.recrawling import SERVER_SAYS_SO, Asked, Judgement, Known, Plan, Word, word_kept
+from scrapy_dedup.service.policies import change_policy
+from scrapy_dedup.service.recrawling import (
+    BACK,
+    FIRST_VERSION,
+    NOT_KEPT,
+    NOTHING_KNOWN,
+    OTHER_BYTES,
+    SAME_BYTES,
+    SERVER_SAYS_SO,
+    Asked,
+    Judgement,
+    Known,
+    Plan,
+    Word,
+    look_up,
+    word_kept,
+)
 from scrapy_dedup.service.recrawling import plan as make_plan
+from scrapy_dedup.service.versions import SAME_BLOCKS
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
+from scrapy_dedup.store.errors import DamagedError, StoreError
+from scrapy_dedup.store.known_pages import Question
+from scrapy_dedup.store.records import BARE, CrawledUrlRecord, DecisionRecord
+from scrapy_dedup.store.stored_visits import StoredState
+from scrapy_dedup.store.writer import ProjectStore
 
 _GONE = (404, 410)
 NOT_MODIFIED = 304
+
+
+CONDITIONS = ("If-None-Match", "If-Modified-Since")
+_LONGEST = 1_000
+
+
+# Links that a callback was shown in this run need not be shown to it again; beyond so many they are.
+_MOST_SHOWN = 100_000
+
+
+logger = logging.getLogger(__name__)
+
+
+_REASON = "not asked for: the same title, which is trusted"
 
 
 class Recrawl:
@@ -298,3 +343,217 @@ class Recrawl:
         if record is not None:
             site.count(record)
             self._runtime.crawl.rows.append(record)
+
+
+def ask_if_changed(request: Request, decision: Revalidate) -> None:
+    """Let a request ask for the page only if it has changed."""
+    for name, value in zip(CONDITIONS, (decision.etag, decision.last_modified), strict=True):
+        if value:
+            request.headers[name] = value
+    request.meta[CONDITIONAL] = True
+
+
+def forget_conditions(request: Request) -> None:
+    """Take away what we had asked by in the request that this one was made of: for a retry, or by a redirect."""
+    if request.meta.pop(CONDITIONAL, None):
+        for name in CONDITIONS:
+            request.headers.pop(name, None)
+
+
+def validators_of(response: Response) -> tuple[str | None, str | None]:
+    """Return ETag and Last-Modified."""
+    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
+    etag, last_modified = (value.decode("latin-1")[:_LONGEST] if value else None for value in found)
+    return etag, last_modified
+
+
+class Comparing:
+    """Gives verdicts. Where the store does not answer, the page counts as changed: nothing is lost by that."""
+
+    def __init__(
+        self, store: ProjectStore, limits: ParseLimits, rules: UrlRules, count: Callable[[str, int], None]
+    ) -> None:
+        self._store = store
+        self._limits = limits
+        self._rules = rules
+        self._count = count
+        self._shown: set[tuple[str, bytes]] = set()
+
+    async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
+        """Judge a page of HTML."""
+        keys = page_keys(page)
+        if site.loaded:
+            # Of a domain that is met for the first time nothing is compared.
+            site.versions.meet(keys)
+        judgement.blocks = pack_fingerprints(keys)
+        judgement.links = links_hash(page.links)
+        state = judgement.state
+        if state is None:
+            judgement.verdict = NEW
+        elif state.gone_at is not None:
+            judgement.verdict = BACK
+        elif state.content_hash is None and state.blocks is None:
+            judgement.verdict = FIRST_VERSION
+        elif state.blocks is not None and self._is_same(state.blocks, page, site):
+            judgement.verdict = SAME_BLOCKS
+        else:
+            await self._slowly(page, site, judgement, state, settings)
+
+    def other(self, response: Response, judgement: Judgement) -> None:
+        """Judge what is no page of HTML."""
+        judgement.content = hashlib.sha256(response.body).digest()
+        state = judgement.state
+        if state is None:
+            judgement.verdict = NEW
+        elif state.gone_at is not None:
+            judgement.verdict = BACK
+        elif state.content_hash is None:
+            judgement.verdict = FIRST_VERSION
+        else:
+            judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
+
+    async def links_known(self, page: Page | None, url: str, judgement: Judgement, callback: str) -> bool:
+        """Say whether a page leads nowhere that is new to the store, or that its callback was shown in this run."""
+        if page is None or judgement.state is None or judgement.links == judgement.state.links_hash:
+            return True
+        targets = {page_key(one, self._rules) for one in pages_linked(page.links, base_of(url, page.base) or url)}
+        targets = {key for key in targets if (callback, key) not in self._shown}
+        if not targets:
+            return True
+        try:
+            known = await run_in_thread(self._store.document_keys, targets)
+        except StoreError:
+            self._count("store/errors", 1)
+            return False
+        new = targets - known.keys()
+        if len(self._shown) < _MOST_SHOWN:
+            self._shown.update((callback, key) for key in new)
+        return not new
+
+    def _is_same(self, blocks: bytes, page: Page, site: Site) -> bool:
+        try:
+            return site.versions.is_same(unpack_fingerprints(blocks), page)
+        except DamagedError:
+            self._count("store/errors", 1)
+            return False
+
+    async def _slowly(
+        self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings
+    ) -> None:
+        try:
+            old = await run_in_thread(self._old_page, state)
+            moved = frozenset(unpack_fingerprints(state.moved)) if state.moved else frozenset()
+        except (StoreError, DamagedError):
+            self._count("store/errors", 1)
+            old, moved = None, frozenset()
+        if old is None:
+            judgement.verdict = NOT_KEPT
+            self._count("unchanged/not_comparable", 1)
+            return
+        found = site.versions.compare(old, page, moved, change_policy(settings), with_diff=settings.diff)
+        judgement.verdict = found.verdict
+        judgement.diff = found.diff
+        if found.moved:
+            judgement.moved = pack_fingerprints(sorted(found.moved))
+        elif found.verdict.kind is Kind.CHANGED:
+            judgement.moved = None
+
+    def _old_page(self, state: StoredState) -> Page | None:
+        """Return the version that the last acknowledged change left; blocks, so call it in a thread."""
+        stored = self._store.page(state.page_key)
+        source = stored.source if stored else None
+        if source is None or source.content is None or source.field not in ("html", BARE):
+            return None
+        # Of a visit that was never acknowledged there may be an original, too: its items never arrived.
+        if source.fetched_at != state.last_changed_at:
+            return None
+        page = parse_page(source.content, self._limits)
+        return None if isinstance(page, Unparsed) else page
+
+
+class KnownPages:
+    """Answers by batches. Where the store does not answer, nothing is known: the page is fetched."""
+
+    def __init__(self, store: ProjectStore, count: Callable[[str, int], None]) -> None:
+        self._store = store
+        self._count = count
+        self._waiting: dict[Asked, list[Deferred[Known]]] = {}
+        self._asking: Deferred[None] | None = None
+        self._told = False
+
+    async def of(self, asked: Asked) -> Known:
+        """Return what is known of a request's page."""
+        answer: Deferred[Known] = Deferred()
+        self._waiting.setdefault(asked, []).append(answer)
+        if self._asking is None:
+            self._asking = deferred_from_coro(self._ask())
+        return await maybe_deferred_to_future(answer)
+
+    async def _ask(self) -> None:
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            known = await self._look_up(waiting)
+            for asked, answers in waiting.items():
+                for answer in answers:
+                    answer.callback(known.get(asked, NOTHING_KNOWN))
+        self._asking = None
+
+    async def _look_up(self, waiting: dict[Asked, list[Deferred[Known]]]) -> dict[Asked, Known]:
+        try:
+            return await run_in_thread(look_up, self._store, list(waiting))
+        except StoreError as error:
+            self._count("store/errors", 1)
+            if not self._told:
+                logger.warning("The store does not answer; pages are fetched as if they were new: %s", error)
+        except Exception:
+            # Nobody would answer the requests that wait.
+            self._count("store/errors", 1)
+            if not self._told:
+                logger.exception("Pages are fetched as if they were new because of a defect in scrapy_dedup")
+        self._told = True
+        return {}
+
+
+class TitleCheck:
+    """Asks the store; where it does not answer, the page is fetched."""
+
+    def __init__(self, runtime: Runtime, sitemaps: SitemapDates) -> None:
+        self._runtime = runtime
+        self._sitemaps = sitemaps
+
+    async def twin(self, key: bytes, domain: str, state: StoredState | None, settings: Settings) -> bytes | None:
+        """Return which page has the title that is known of one; None where none has, or too many have.
+
+        A page that stands for itself is fetched: of two that have one title neither would be looked at any more.
+        """
+        if settings.title_trust != "always" or not settings.acts(TITLE):
+            return None
+        if state is not None and state.document_key in (None, key):
+            return None
+        title = text_hash(state.title) if state is not None and state.title else self._sitemaps.title_of(key)
+        if title is None:
+            return None
+        try:
+            found = await run_in_thread(self._runtime.crawl.store.others, Question(key, domain, title_key=title))
+        except StoreError:
+            self._runtime.count("store/errors")
+            return None
+        gone_out = [one.page_key for one in found.titles if not one.dropped]
+        texts = {one.text_hash for one in found.titles}
+        return gone_out[0] if gone_out and len(texts) < settings.title_common else None
+
+    def left_out(self, request: Request, key: bytes, domain: str, twin: bytes) -> Response:
+        """Return what stands for a page of which nothing but its title is known; nothing comes of it."""
+        crawl, at = self._runtime.crawl, datetime.now(UTC)
+        self._runtime.count("title/skipped")
+        crawl.rows.append(DecisionRecord(key, TITLE, "dropped", _REASON, at))
+        crawl.rows.append(
+            CrawledUrlRecord(key, request.url, domain, "duplicate", at, document_key=twin, alias_kind=TITLE)
+        )
+        response = empty_response(request)
+        response.request = request.replace(callback=_nothing, cb_kwargs={})
+        return response
+
+
+def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
+    yield from ()

@@ -1,5 +1,6 @@
 """What the components of one crawl share: settings, the run, the parking lot, and the writer behind them."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -12,39 +13,42 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.utils.asyncio import create_looping_call
+from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.defer import deferred_from_coro
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
 from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.domain_guard import DomainGuard
 from scrapy_dedup.plugin.domain_registry import DomainRegistry
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.full_disk import writer_of
 from scrapy_dedup.plugin.marks import redirected_from
-from scrapy_dedup.plugin.notices import check_queue
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.plugin.resilience import Resilience
 from scrapy_dedup.plugin.run_end import RunEnd
-from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run
+from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.plugin.teaching import Teaching
-from scrapy_dedup.plugin.unmet import Unmet
 from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS
+from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, writer_of
+from scrapy_dedup.service.crawl import Crawl, load
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
+from scrapy_dedup.service.recalling import recall_late
 from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.errors import AwayStoreError
 from scrapy_dedup.store.store import Store
 
 TICK_SECONDS = 0.1
@@ -53,6 +57,9 @@ _REDIRECTS_REMEMBERED = 1_000
 
 _runtimes: WeakKeyDictionary[Crawler, "Runtime"] = WeakKeyDictionary()
 _hearing: WeakKeyDictionary[Crawler, Callable[[Any], None]] = WeakKeyDictionary()
+
+
+logger = logging.getLogger(__name__)
 
 
 class Runtime:
@@ -277,3 +284,40 @@ def _is_our_fingerprinter(given: Any) -> bool:
     """Say so without an import: our fingerprinter imports this module."""
     path = given if isinstance(given, str) else f"{given.__module__}.{given.__qualname__}"
     return path in ("scrapy_dedup.Fingerprinter", "scrapy_dedup.plugin.fingerprinter.Fingerprinter")
+
+
+class Unmet:
+    """What is known of them, and what people decided about them, holds from when the store is back."""
+
+    def __init__(self, crawl: Crawl, count: Callable[[str, int], None]) -> None:
+        self._crawl = crawl
+        self._count = count
+        self._domains: dict[str, None] = {}
+        self._asking: Deferred[None] | None = None
+
+    def note(self, domain: str) -> None:
+        """Note a domain that nobody could ask about."""
+        if not self._domains:
+            logger.warning("The store does not answer: domains that are new to this crawl are learned anew till then")
+        self._domains[domain] = None
+
+    def look(self) -> None:
+        """Begin to ask again, unless that is under way."""
+        if self._domains and self._asking is None:
+            self._asking = deferred_from_coro(self._ask())
+
+    async def _ask(self) -> None:
+        try:
+            for domain in list(self._domains):
+                stored = await run_in_thread(load, self._crawl.store, domain)
+                recall_late(self._crawl, domain, stored)
+                self._domains.pop(domain, None)
+        except AwayStoreError:
+            # It says so at once.
+            return
+        except DedupError as error:
+            self._count("store/errors", 1)
+            logger.warning("What is known of %d domains cannot be read: %s", len(self._domains), error)
+            self._domains.clear()
+        finally:
+            self._asking = None

@@ -1,26 +1,117 @@
-"""Items learn here which response they came from; requests pass."""
+"""Items learn here which response they came from; requests pass.
 
-from collections.abc import AsyncIterator, Iterator
+Most links of a page are in every other page's menu, too. The duplicate filter drops their requests at the end of a way
+through middlewares, signals and scheduler that costs more than all layers of this package together.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Self
 
-from scrapy import Request
+from pydispatch.dispatcher import getAllReceivers, liveReceivers
+from scrapy import Request, signals
+from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
+from scrapy.dupefilters import RFPDupeFilter
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Own
+from scrapy_dedup.core.keeping import Unkeepable, encode
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.plugin.marks import READMITTED, mark_new, mark_start
-from scrapy_dedup.plugin.outlet import Outlet
+from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
+from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new, mark_start
+from scrapy_dedup.plugin.outcomes import OutcomeError
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.repeated_links import RepeatedLinks
+from scrapy_dedup.plugin.replay import replayed_items
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
+from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.run_pages import Names
+from scrapy_dedup.service.seen_urls import SeenUrls
 
 # What a request has gone through is no part of a new one.
 _NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", "dedup_")
+
+
+class Outlet:
+    """For the output of one response's callback."""
+
+    def __init__(self, visit: Visit | None, runtime: Runtime) -> None:
+        self._visit = visit
+        self._runtime = runtime
+        self._stored: list[Any] = []
+        self.repeated = 0
+        """Requests that the duplicate filter would drop."""
+        self._drops_items = ""
+        """Why; a word for the stat."""
+        if visit is not None:
+            self._prepare(visit)
+
+    def _prepare(self, visit: Visit) -> None:
+        judgement = visit.judgement
+        if visit.is_error_page:
+            self._drops_items = "soft_404"
+        elif visit.forbids_content:
+            self._drops_items = "directives"
+        if judgement is None:
+            return
+        runtime = self._runtime
+        how = "replayed" if judgement.replays else "callbacks"
+        runtime.count(f"unchanged/{judgement.verdict.kind}")
+        if judgement.is_unchanged:
+            runtime.count(f"unchanged/{how}")
+        if judgement.replays or judgement.links_only:
+            # Its items went out before: they own the page, and its aliases are aliases.
+            runtime.crawl.owners.setdefault(visit.page_key, (visit.serial, visit.callback))
+        if judgement.links_only:
+            self._only_links(visit)
+        if not judgement.replays:
+            self._record(visit)
+
+    def _only_links(self, visit: Visit) -> None:
+        judgement = visit.judgement
+        assert judgement is not None
+        extraction = judgement.known.extraction
+        if judgement.gives_stored and extraction is not None:
+            try:
+                self._stored = replayed_items(extraction, judgement, str(self._runtime.crawl.run.id))
+            except OutcomeError:
+                self._runtime.count("unchanged/outcome_lost")
+                judgement.links_only = judgement.gives_stored = False
+                return
+        self._drops_items = self._drops_items or "unchanged"
+
+    def _record(self, visit: Visit) -> None:
+        """Take down what the callback makes, where there is a key to keep it under."""
+        cb_kwargs = encode(dict(visit.cb_kwargs))
+        if self._runtime.settings.keep_extractions and isinstance(cb_kwargs, dict):
+            visit.recorded = Recorded(visit.callback, cb_kwargs, visit.settings.version)
+        elif isinstance(cb_kwargs, Unkeepable):
+            self._runtime.count("unchanged/unkeepable")
+
+    def passes_request(self, request: Request) -> bool:
+        """Say whether a request goes on; take it down."""
+        visit = self._visit
+        if visit is None:
+            return True
+        if visit.forbids_links:
+            self._runtime.count("directives/requests")
+            return False
+        if visit.recorded is not None and self._runtime.done.recorder is not None:
+            self._runtime.done.recorder.request(request, visit.recorded)
+        return True
+
+    def passes_item(self) -> bool:
+        """Say whether an item goes on."""
+        if not self._drops_items:
+            return True
+        self._runtime.count(f"{self._drops_items}/items")
+        return False
+
+    def stored_items(self) -> list[Any]:
+        """Return the items that go out in place of the callback's."""
+        return self._stored
 
 
 class DedupSpiderMiddleware:
@@ -173,3 +264,63 @@ class DedupSpiderMiddleware:
             return request
         self._readmitted.add(fingerprint)
         return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
+
+
+class RepeatedLinks:
+    """Asks the duplicate filter, Scrapy's or ours, what it would say; silent where anybody could tell the difference.
+
+    That is: with another duplicate filter, scheduler or fingerprinter than are known here, with DUPEFILTER_DEBUG, with
+    a receiver of `request_dropped` or `request_scheduled`, and with a spider middleware that is not Scrapy's own, which
+    may make another request of this one.
+    """
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+        self._seen: SeenUrls | set[Any] | None = None
+        self._key_of: Callable[[Request], Any] = crawler.request_fingerprinter.fingerprint
+        self._looked = False
+
+    def holds(self, request: Request) -> bool:
+        """Say whether the duplicate filter would drop a request now."""
+        if request.dont_filter:
+            return False
+        if not self._looked:
+            self._look()
+        return self._seen is not None and self._key_of(request) in self._seen
+
+    def count(self, dropped: int) -> None:
+        """Count them as the duplicate filter does."""
+        self._crawler.stats.inc_value("dupefilter/filtered", dropped)
+
+    def _look(self) -> None:
+        """Find the filter's memory: Scrapy's is a set of bytes since 2.19, of hexadecimal text before."""
+        self._looked = True
+        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
+        duplicates = getattr(scheduler, "df", None)
+        if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
+            return
+        if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):
+            return
+        # A fingerprint must stay what it is when later middlewares set headers.
+        fingerprinter = self._crawler.request_fingerprinter
+        if self._somebody_listens() or self._somebody_comes_after() or not is_hash(fingerprinter):
+            return
+        if isinstance(duplicates, StoreDupeFilter):
+            self._seen, self._key_of = duplicates.seen, duplicates.key_of
+            return
+        attributes = vars(duplicates)
+        seen = attributes.get("_fingerprints", attributes.get("fingerprints"))
+        if isinstance(seen, set):
+            self._seen = seen
+            if "_fingerprints" not in attributes:
+                self._key_of = lambda request: fingerprinter.fingerprint(request).hex()
+
+    def _somebody_listens(self) -> bool:
+        sent = (signals.request_dropped, signals.request_scheduled)
+        receivers = [one for signal in sent for one in liveReceivers(getAllReceivers(self._crawler, signal))]
+        return not all(is_known_component(getattr(receiver, "__self__", receiver)) for receiver in receivers)
+
+    def _somebody_comes_after(self) -> bool:
+        manager = getattr(getattr(self._crawler.engine, "scraper", None), "spidermw", None)
+        middlewares = getattr(manager, "middlewares", None)
+        return middlewares is None or not all(map(is_known_component, middlewares))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.core.keeping import DamagedValueError, KeepLimits, Unkeepable, decode, encode
-from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.page_records import (
     ChunksRecord,
     chunks_from,
@@ -21,6 +20,7 @@ from scrapy_dedup.store.page_records import (
 )
 from scrapy_dedup.store.records import (
     CleanedRecord,
+    ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,

@@ -16,11 +16,10 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.challenges import challenge_of
-from scrapy_dedup.core.news import SeenTexts
-from scrapy_dedup.core.stalls import REFUSALS, HostFigures
+from scrapy_dedup.core.stalls import REFUSALS, HostFigures, SeenTexts, challenge_of
 from scrapy_dedup.core.url_shapes import shape_of
 from scrapy_dedup.core.verdicts import Kind
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import is_html
 
@@ -236,3 +235,35 @@ def _headers(response: Response) -> dict[str, str]:
     names = ("cf-mitigated", "x-amzn-waf-action", "x-datadome", "x-px-captcha")
     found = ((name, response.headers.get(name)) for name in names)
     return {name: value.decode("latin-1").lower() for name, value in found if value is not None}
+
+
+class EngineFigures(EngineState):
+    """Counts where `EngineState` says yes or no."""
+
+    def paused(self) -> bool:
+        """Say whether somebody has stopped the engine for a while."""
+        return bool(getattr(self._engine(), "paused", False))
+
+    def waiting(self) -> int | None:
+        """Return how many requests the scheduler holds; None where it cannot say."""
+        scheduler = getattr(self._slot(), "scheduler", None)
+        if scheduler is None:
+            return None
+        try:
+            return len(scheduler)
+        except Exception:  # noqa: BLE001 - any scheduler, which may ask a server that fails
+            return None if self._has_pending(scheduler) else 0
+
+    def downloading(self) -> int:
+        """Return how many requests the downloader has."""
+        return len(getattr(getattr(self._engine(), "downloader", None), "active", None) or ())
+
+    def in_work(self) -> int:
+        """Return how many responses are in callbacks and pipelines."""
+        slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
+        return len(getattr(slot, "queue", None) or ()) + len(getattr(slot, "active", None) or ())
+
+    def slots(self) -> dict[str, Any]:
+        """Return the downloader's slots by name; each has a `delay` in seconds."""
+        found = getattr(getattr(self._engine(), "downloader", None), "slots", None)
+        return dict(found) if found else {}

@@ -1,10 +1,11 @@
 """What pages need to be shown in a browser, by Scrapy's own downloader: robots.txt, delays and proxies hold for it."""
 
+import asyncio
 import socket
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
@@ -13,11 +14,12 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import run_in_thread
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.reactor import is_reactor_installed
+from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_dedup.core.addresses import may_fetch
-from scrapy_dedup.plugin.loop import Loop
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.values import Resource, Wanted
 
@@ -38,6 +40,9 @@ _META: Final[dict[str, Any]] = {
 }
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+
+
+_T = TypeVar("_T")
 
 
 async def addresses_of(host: str, port: int) -> Sequence[str]:
@@ -145,3 +150,31 @@ def _resource_of(response: Response) -> Resource:
     # The body has been unpacked.
     headers.pop("content-encoding", None)
     return Resource(response.status, headers, response.body)
+
+
+class Loop:
+    """Make it on the crawl's thread."""
+
+    def __init__(self) -> None:
+        self._call: Callable[..., Any]
+        if is_reactor_installed():
+            from twisted.internet import reactor  # noqa: PLC0415 - importing it installs one
+
+            self._call = reactor.callFromThread
+        else:
+            self._call = asyncio.get_running_loop().call_soon_threadsafe
+
+    def call(self, work: Callable[..., object], *args: object) -> None:
+        """Do something on the crawl's thread, soon; may be called from any thread."""
+        self._call(work, *args)
+
+    async def result_of(self, future: "Future[_T]") -> _T:
+        """Return what another thread answers; no thread of the crawl's waits for it meanwhile.
+
+        Raises:
+            CancelledError: of `concurrent.futures`: there will be no answer.
+        """
+        answered: Deferred[None] = Deferred()
+        future.add_done_callback(lambda _: self.call(answered.callback, None))
+        await maybe_deferred_to_future(answered)
+        return future.result()

@@ -14,8 +14,7 @@ from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.loop import Loop
-from scrapy_dedup.plugin.subresources import SubResources
+from scrapy_dedup.plugin.subresources import Loop, SubResources
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.lessons import picture_of
 from scrapy_dedup.service.sights import Seen, see

@@ -24,7 +24,7 @@ from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.service.pdf_reading import Unread
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.domain_records import ConfidenceRecord
+from scrapy_dedup.store.records import ConfidenceRecord
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -5,12 +5,16 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
+from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
+from scrapy_dedup.report.numbers import count, short
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.waiting_rows import RowBounds, give_up, size_of
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import AwayStoreError, BusyStoreError, FullStoreError, RefusedStoreError, StoreError
 from scrapy_dedup.store.records import LeaseRecord, Record
 
@@ -27,6 +31,9 @@ _BATCHES_WAITING = 8
 _SHARE_WAITING = 4
 # Others' locks are waited for by the store itself: so many times of that are enough.
 MOST_BUSY = 3
+
+
+REASON = "dedup_store_full"
 
 
 class WriteBehind:
@@ -258,3 +265,48 @@ class WriteBehind:
 
 def _tokens(rows: Iterable[Record]) -> list[str]:
     return [row.token for row in rows if isinstance(row, LeaseRecord)]
+
+
+def writer_of(crawler: Crawler, crawl: Crawl, settings: Settings, add: Callable[[str, int], None]) -> WriteBehind:
+    """Return the writer of a crawl's rows, which adds to stats by a function."""
+    on_full = FullDisk(crawler, settings).met
+    return WriteBehind(crawl, settings.write_every, add, on_full=on_full, patience=settings.shared_lease)
+
+
+class FullDisk:
+    """Tells it once until there is room again, and ends the crawl where that is wanted."""
+
+    def __init__(self, crawler: Crawler, settings: Settings) -> None:
+        self._crawler = crawler
+        self._stops = settings.store_full == "stop"
+
+    def met(self, error: FullStoreError, waiting: int) -> None:
+        """Say what is full, and what to do about it."""
+        free = "" if error.free_bytes is None else f" ({short(error.free_bytes)} bytes are free there)"
+        if self._stops:
+            logger.error(
+                "The store's disk is full%s: the crawl ends, as DEDUP_STORE_FULL says. What it fetched goes out; what"
+                " cannot be noted comes again. Free space, then start it again. %s",
+                free,
+                error,
+            )
+            self._end()
+            return
+        logger.warning(
+            "The store's disk is full%s: the crawl goes on, and its items go out. %s wait in memory, and are written"
+            " once there is room; the pages of those that cannot wait come again. Free space, or set"
+            " DEDUP_STORE_FULL=stop to end in such a case. %s",
+            free,
+            count(waiting, "row"),
+            error,
+        )
+
+    def _end(self) -> None:
+        engine = self._crawler.engine
+        if engine is not None and engine.spider is not None:
+            deferred_from_coro(engine.close_spider_async(reason=REASON)).addErrback(_failed)
+
+
+def _failed(failure: Failure) -> None:
+    # It is closing already.
+    logger.debug("The crawl could not be ended: %s", failure.value)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from html import escape
+from typing import Final
 from urllib.parse import quote
 
-from scrapy_dedup.report.dashboard_blocks import block_table, kept_list
-from scrapy_dedup.report.dashboard_domain_values import AlarmLine, DomainView, PageLine, Registered
+from scrapy_dedup.report.charts import share_bar, trend
 from scrapy_dedup.report.dashboard_frame import (
     NOTHING,
     Action,
@@ -19,21 +19,40 @@ from scrapy_dedup.report.dashboard_frame import (
     panel,
     scrolling,
 )
-from scrapy_dedup.report.dashboard_layouts import layout_cards
 from scrapy_dedup.report.dashboard_parts import (
     actions,
+    and_more,
     domain_path,
     fact_list,
+    keep_path,
     link_button,
     number_cells,
+    picture_path,
+    state_badge,
     status_badge,
     table_heads,
+    template_path,
     when,
 )
 from scrapy_dedup.report.dashboard_refine import refine_button, refine_state
+from scrapy_dedup.report.dashboard_values import (
+    AlarmLine,
+    BlockLine,
+    DomainView,
+    KeptLine,
+    LayoutCard,
+    PageLine,
+    Registered,
+)
 from scrapy_dedup.report.document import NONE, numbers
-from scrapy_dedup.report.markup import Html, isolated, joined
+from scrapy_dedup.report.layout_picture import GUTTER, LEGEND_HEIGHT, boxes_list
+from scrapy_dedup.report.markup import Html, attribute, isolated, joined, page_link
 from scrapy_dedup.report.numbers import count, percent, whole
+
+MOST_KEPT: Final = 100
+SHOWN: Final = 10
+"""Blocks; those behind them are folded."""
+_BLOCK_CHARS: Final = 300
 
 
 def domain_content(view: DomainView, csrf_token: str) -> Html:
@@ -182,4 +201,124 @@ def _page(view: DomainView, each: PageLine) -> Html:
         f'<tr><th scope="row"><a href="{escape(path)}">{title}</a>'
         f'<span class="note">{isolated(each.url, 160)}</span></th>'
         f'<td class="status"><span class="badge">{isolated(each.verdict or each.status, 20)}</span></td>{cells}</tr>'
+    )
+
+
+def block_table(view: DomainView) -> Html:
+    """Return the blocks that repeat, each with what keeps it; nothing where none does."""
+    if not view.blocks:
+        return NOTHING
+    parts = [_table(view, view.blocks[:SHOWN], "Blocks that repeat, those on most pages first")]
+    if folded := view.blocks[SHOWN:]:
+        title = count(len(folded), "more block")
+        parts.append(
+            Html(
+                f'<details class="folded"><summary>{title}</summary>\n{_table(view, folded, "More blocks")}\n</details>'
+            )
+        )
+    parts.append(and_more(view.all_blocks - len(view.blocks), "more"))
+    lead = Html("Keep what belongs to the text: it then stays on the pages of this domain, whatever repeats.")
+    return panel("Boilerplate", joined(part for part in parts if part), lead=lead, name="blocks")
+
+
+def _table(view: DomainView, blocks: Sequence[BlockLine], name: str) -> Html:
+    rows = joined(_block(view, each) for each in blocks)
+    heads = (
+        '<tr><th scope="col">Text</th><th scope="col">Rule</th><th scope="col" class="number">On pages</th>'
+        '<th scope="col"><span class="unseen">What can be done</span></th></tr>'
+    )
+    table = Html(
+        f'<table class="listing wide blocks">\n<caption class="unseen">{name}</caption>\n<thead>{heads}</thead>\n'
+        f"<tbody>\n{rows}\n</tbody>\n</table>"
+    )
+    return scrolling(name, table)
+
+
+def _block(view: DomainView, each: BlockLine) -> Html:
+    where = f'<span class="note"><code>{isolated(each.path, 200)}</code></span>' if each.path else ""
+    path = keep_path(view.base, each.fingerprint, domain=view.domain, take_back=each.is_kept)
+    word = "Take back" if each.is_kept else "Keep"
+    state = '<span class="badge good">kept</span> ' if each.is_kept else ""
+    more = f'<span class="unseen">: {isolated(each.text, 60)}</span>'
+    share = f'<span class="note">{escape(percent(each.pages, each.of_pages))}</span>'
+    return Html(
+        f'<tr><th scope="row" class="quote">{isolated(each.text, _BLOCK_CHARS)}</th>'
+        f'<td class="status"><span class="badge">{isolated(each.layer, 40)}</span> '
+        f"{isolated(each.rule, 100)}{where}</td>"
+        f'<td class="number" data-label="On pages">{whole(each.pages)} of {whole(each.of_pages)}{share}</td>'
+        f'<td class="does">{state}<a class="keep" href="{escape(path)}">{word}{more}</a></td></tr>'
+    )
+
+
+def kept_list(view: DomainView) -> Html:
+    """Return what people keep on the domain, each with what takes that back; nothing where nothing is."""
+    if not view.kept:
+        return NOTHING
+    rows = joined(_kept(view, each) for each in view.kept[:MOST_KEPT])
+    content = Html(f'<ul class="steps">\n{rows}\n</ul>\n{and_more(len(view.kept) - MOST_KEPT, "more")}')
+    return panel("Kept in spite of all rules", content, name="kept")
+
+
+def _kept(view: DomainView, each: KeptLine) -> Html:
+    path = keep_path(view.base, each.text, domain=view.domain, take_back=True)
+    return Html(
+        f'<li><span><span class="badge">{isolated(each.kind, 20)}</span> <code>{isolated(each.text, 300)}</code></span>'
+        f'<a href="{escape(path)}">Take back<span class="unseen"> {isolated(each.text, 60)}</span></a></li>'
+    )
+
+
+def layout_cards(view: DomainView) -> Html:
+    """Return the layouts of a domain, those with most pages first."""
+    if not view.layouts:
+        told = Html("A domain is learned from DEDUP_MIN_PAGES pages on; until then the fallback cuts its pages.")
+        return panel("Layouts", empty("No layout is known", told), name="layouts")
+    pages = sum(each.pages for each in view.layouts)
+    cards = joined(_card(view, each, pages) for each in view.layouts)
+    more = and_more(view.all_layouts - len(view.layouts), "more")
+    lead = Html("The designs from which the site builds its pages. The columns are pages a run, oldest first.")
+    return panel(
+        "Layouts", joined([Html(f'<div class="layout-cards">\n{cards}\n</div>'), more]), lead=lead, name="layouts"
+    )
+
+
+def _card(view: DomainView, each: LayoutCard, pages: int) -> Html:
+    label = Html(f"{escape(percent(each.pages, pages))} of the pages")
+    kind = isolated(each.kind.capitalize() or "Page", 40)
+    name = Html(f"{kind} <code>{isolated(each.layout, 40)}</code>")
+    if each.state:
+        name = Html(f'<a href="{escape(template_path(view.base, view.domain, each.layout))}">{name}</a>')
+    facts = [_template(each), _urls(each), _picture(view, each)]
+    return Html(
+        f'<article class="card layout-card">\n<h3>{name} {state_badge(each.state)}</h3>\n'
+        f'<p class="figures">{trend(each.pages_by_run)}<span>{count(each.pages, "page")} · '
+        f"<strong>{escape(percent(each.pages, pages))}</strong></span></p>\n"
+        f"{share_bar(each.pages, pages, label)}\n{joined(fact for fact in facts if fact)}\n</article>"
+    )
+
+
+def _template(each: LayoutCard) -> Html:
+    if not each.state:
+        return NOTHING
+    reason = f": {isolated(each.reason)}" if each.reason else ""
+    told = f"Template version {whole(each.version)}, confidence {each.confidence:.2f}{reason}"
+    return Html(f'<p class="meta">{told}</p>')
+
+
+def _urls(each: LayoutCard) -> Html:
+    pattern = f"URLs like <code>{isolated(each.url_pattern, 200)}</code>" if each.url_pattern else ""
+    example = page_link(each.example_url, limit=100) if each.example_url else NOTHING
+    parts = [part for part in (pattern, example) if part]
+    return Html(f'<p class="meta">{", such as ".join(parts)}</p>') if parts else NOTHING
+
+
+def _picture(view: DomainView, each: LayoutCard) -> Html:
+    if each.picture is None:
+        return NOTHING
+    path = picture_path(view.base, view.domain, each.layout)
+    label = attribute(f"A page of layout {each.layout}, with what is content and what is left out", 200)
+    return Html(
+        f'<details class="picture"><summary>How a page of it looks</summary>\n'
+        f'<div class="frame" tabindex="0" role="region" aria-label="Picture of layout {attribute(each.layout, 40)}">'
+        f'<img src="{escape(path)}" alt="{label}" loading="lazy" width="{each.picture.width + GUTTER}" '
+        f'height="{each.picture.height + LEGEND_HEIGHT}"></div>\n{boxes_list(each.picture.boxes)}</details>'
     )

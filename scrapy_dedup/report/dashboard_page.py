@@ -19,8 +19,8 @@ from scrapy_dedup.report.explained import (
     original,
     told_removed,
 )
-from scrapy_dedup.report.explained_values import ExplainedBlock, ExplainedPage
 from scrapy_dedup.report.markup import Html, attribute, isolated, joined, page_link
+from scrapy_dedup.report.values import ExplainedBlock, ExplainedPage
 
 _EXPRESSION: Final = "text pattern"
 

@@ -10,6 +10,7 @@ from scrapy_dedup.report.dashboard_frame import (
     button,
     choices,
     crumbs,
+    empty,
     form,
     hidden,
     page_head,
@@ -18,27 +19,40 @@ from scrapy_dedup.report.dashboard_frame import (
 )
 from scrapy_dedup.report.dashboard_parts import (
     STATES,
+    actions,
     and_more,
     domain_path,
+    link_button,
     number_cells,
     state_badge,
     table_heads,
     template_path,
     when,
 )
-from scrapy_dedup.report.dashboard_template_values import (
+from scrapy_dedup.report.dashboard_values import (
     Decided,
     TemplateDiffView,
+    TemplateList,
+    TemplateRow,
+    TemplateTrial,
     TemplateView,
+    TrialEffect,
     VersionRow,
 )
-from scrapy_dedup.report.markup import Html, isolated, joined
+from scrapy_dedup.report.markup import Html, isolated, joined, page_link
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import Rule
 
 MOST_RULES: Final = 300
 MOST_DIFFERENCES: Final = 300
 _ACTIONS: Final = (("keep", "Keep what it selects"), ("drop", "Leave out what it selects"))
+
+
+MOST_ROWS: Final = 200
+
+
+MOST_EFFECTS: Final = 20
+MOST_TEXTS: Final = 12
 
 
 def template_content(view: TemplateView, csrf_token: str) -> Html:
@@ -221,3 +235,95 @@ def _verdicts(verdicts: Sequence[VerdictChange]) -> Html:
         f"<tbody>\n{rows}\n</tbody>\n</table>"
     )
     return joined([scrolling("Paths that differ", table), and_more(len(verdicts) - MOST_DIFFERENCES, "more paths")])
+
+
+def list_content(view: TemplateList) -> Html:
+    """Return what stands in the frame of the list of templates."""
+    lead = Html("How the pages of each layout are cut: learned from many pages, open to what people decide.")
+    field = Html(
+        '<label class="field grow"><span>Domain</span><input type="search" name="domain" maxlength="300" '
+        f'value="{escape(view.domain)}" spellcheck="false"></label><button class="button">Show</button>'
+    )
+    choose = Html(f'<form class="fields" method="get" action="{escape(view.base)}templates">{field}</form>')
+    if not view.rows:
+        of = Html(f" of {isolated(view.domain, 120)}") if view.domain else NOTHING
+        told = Html(f"Nothing is learned{of} yet: run a crawl, or <code>scrapy dedup analyze</code>.")
+        return joined([page_head(Html("Templates"), lead), choose, empty("No templates", told)])
+    heads = table_heads(
+        "Layout", "State", "Version", "Confidence", "Learned from", "Decisions", "Since", numbers_from=2
+    )
+    rows = joined(_row(view.base, each) for each in view.rows[:MOST_ROWS])
+    table = Html(
+        '<table class="listing wide">\n<caption class="unseen">Templates, by domain and layout</caption>\n'
+        f"{heads}\n<tbody>\n{rows}\n</tbody>\n</table>"
+    )
+    told = Html('<p class="more">… and more: name a domain to see its own.</p>')
+    more = told if view.has_more or len(view.rows) > MOST_ROWS else NOTHING
+    return joined([page_head(Html("Templates"), lead), choose, scrolling("Templates", table), more])
+
+
+def _row(base: str, each: TemplateRow) -> Html:
+    kind = isolated(each.kind.capitalize() or "Page", 40)
+    note = f'<span class="note"><code>{isolated(each.url_pattern, 120)}</code></span>' if each.url_pattern else ""
+    path = template_path(base, each.domain, each.layout)
+    cells = number_cells(
+        ("Version", f"{whole(each.version)} of {whole(each.versions)}"),
+        ("Confidence", f"{each.confidence:.2f}"),
+        ("Learned from", count(each.pages, "page")),
+        ("Decisions", whole(each.overrides)),
+        ("Since", when(each.state_at)),
+    )
+    return Html(
+        f'<tr><th scope="row"><a href="{escape(path)}">{isolated(each.domain, 120)} · {kind} '
+        f"<code>{isolated(each.layout, 40)}</code></a>{note}</th>"
+        f'<td class="status">{state_badge(each.state)}</td>{cells}</tr>'
+    )
+
+
+def confirm_content(view: TemplateView, trial: TemplateTrial, title: Html, go_on: Html) -> Html:
+    """Return what stands in the frame before a template is changed: which pages would change, and the way on.
+
+    Args:
+        view: of the template as it is.
+        trial: what would change.
+        title: what is to be done.
+        go_on: the form that does it.
+    """
+    number = len(trial.effects)
+    if not trial.pages:
+        told = Html("No stored page of this layout could be tried.")
+    elif not number:
+        told = Html(f"Of {count(trial.pages, 'stored page')} of this layout none would change.")
+    else:
+        told = Html(f"Of {count(trial.pages, 'stored page')} of this layout <em>{whole(number)}</em> would change.")
+    path = template_path(view.base, view.domain, view.layout)
+    above = crumbs(
+        ("Templates", f"{view.base}templates"), (view.domain, domain_path(view.base, view.domain)), (view.layout, path)
+    )
+    effects = joined(_effect(each) for each in trial.effects[:MOST_EFFECTS])
+    return joined(
+        [
+            page_head(title, told, above=above),
+            actions(go_on, link_button(path, Html("Cancel"))),
+            panel("What would change", joined([effects, and_more(number - MOST_EFFECTS, "more pages")]))
+            if number
+            else NOTHING,
+        ]
+    )
+
+
+def _effect(each: TrialEffect) -> Html:
+    gone = joined(_text("del", "&minus;", "would go", text) for text in each.gone[:MOST_TEXTS])
+    back = joined(_text("ins", "+", "would come back", text) for text in each.back[:MOST_TEXTS])
+    left = len(each.gone) + len(each.back) - min(len(each.gone), MOST_TEXTS) - min(len(each.back), MOST_TEXTS)
+    return Html(
+        f'<article class="card effect">\n<h3>{page_link(each.url)}</h3>\n'
+        f'<ul class="differences">\n{gone}\n{back}\n</ul>\n{and_more(left, "more texts")}</article>'
+    )
+
+
+def _text(element: str, sign: str, said: str, text: str) -> Html:
+    return Html(
+        f'<li><{element}><span aria-hidden="true">{sign} </span><span class="unseen">{said}: </span>'
+        f"{isolated(text, 300)}</{element}></li>"
+    )

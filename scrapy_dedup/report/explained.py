@@ -6,9 +6,9 @@ from html import escape
 from itertools import groupby
 
 from scrapy_dedup.report.document import document, section
-from scrapy_dedup.report.explained_values import ExplainedBlock, ExplainedChunk, ExplainedLike, ExplainedPage
 from scrapy_dedup.report.markup import ELLIPSIS, Html, attribute, isolated, joined, page_link
 from scrapy_dedup.report.numbers import count, percent, whole
+from scrapy_dedup.report.values import ExplainedBlock, ExplainedChunk, ExplainedLike, ExplainedPage
 
 MOST_BLOCKS = 2_000
 MOST_CHUNKS = 500

@@ -8,8 +8,7 @@ from scrapy_dedup.report.document import document, numbers, section
 from scrapy_dedup.report.layout_picture import boxes_list, layout_svg
 from scrapy_dedup.report.layouts import rules_panes
 from scrapy_dedup.report.markup import Html, isolated, joined, page_link
-from scrapy_dedup.report.picture_values import LayoutPicture
-from scrapy_dedup.report.values import Rule
+from scrapy_dedup.report.values import LayoutPicture, Rule
 
 _NOT_FOUND = "not found"
 

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from unicodedata import east_asian_width
 
 from scrapy_dedup.report.markup import ELLIPSIS, Html, joined, visible
-from scrapy_dedup.report.picture_values import BoxKind, LayoutPicture, PictureBox
+from scrapy_dedup.report.values import BoxKind, LayoutPicture, PictureBox
 
 GUTTER: Final = 380
 """Pixels beside the picture, for labels."""

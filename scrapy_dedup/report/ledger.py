@@ -6,9 +6,9 @@ from datetime import UTC
 from scrapy_dedup.core.run_totals import LedgerDomain
 from scrapy_dedup.report.charts import Saving, savings_chart
 from scrapy_dedup.report.document import NONE, section, table, table_row
-from scrapy_dedup.report.ledger_values import AliasGroup, Ledger, LedgerRow, LedgerTable, SharedChunk
 from scrapy_dedup.report.markup import Html, isolated, joined, page_link
 from scrapy_dedup.report.numbers import count, percent, short, whole
+from scrapy_dedup.report.values import AliasGroup, Ledger, LedgerRow, LedgerTable, SharedChunk
 
 COLUMNS = ("Pages", "Blocks", "Chunks", "Characters", "Tokens")
 MOST_DOMAINS = 200

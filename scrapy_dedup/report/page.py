@@ -1,23 +1,48 @@
 """The report as one HTML file: no script, no request, nothing to install."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import UTC
 from html import escape
+from itertools import groupby
 
 from scrapy_dedup.report.charts import bar, domain_chart, legend
 from scrapy_dedup.report.diffs import diff_section
 from scrapy_dedup.report.document import document, numbers, section, table, table_row
 from scrapy_dedup.report.layouts import alarm_section, layout_section
 from scrapy_dedup.report.ledger import alias_section, ledger_section, shared_section
-from scrapy_dedup.report.markup import Html, attribute, isolated, joined
+from scrapy_dedup.report.markup import Html, attribute, isolated, joined, page_link
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.report.samples import sample_section
-from scrapy_dedup.report.shadow import shadow_section
-from scrapy_dedup.report.values import DomainFigures, LayerFigures, Recrawl, RepeatedBlock, Report
+from scrapy_dedup.report.values import (
+    DomainFigures,
+    LayerFigures,
+    Recrawl,
+    RepeatedBlock,
+    Report,
+    SampleBlock,
+    SamplePage,
+    ShadowedLayer,
+    ShadowedPage,
+)
 
 MOST_DOMAINS = 200  # rows of the table; the chart joins the rest already
 MOST_REPEATED = 50
 VERDICTS = ("changed", "unchanged", "new", "removed")
+
+
+MOST_PAGES = 20
+MOST_SAMPLES = 10
+MOST_COUNTS = 12
+
+# Counts are called as in the stats; these are short there.
+_WORDS = {"chars": "characters", "asked_if": "asked whether changed", "skipped": "left alone"}
+
+
+MOST_BLOCKS = 1000
+LONGEST_BLOCK = 4000
+LONGEST_TEXT = 60_000  # characters of a cleaned text that are shown
+# Menus remove forty blocks for one reason: some are shown, the rest waits behind a click.
+BLOCKS_BEFORE_FOLD = 4
 
 
 def render_report(report: Report) -> str:
@@ -175,3 +200,137 @@ def _samples(report: Report) -> Html:
 def _totals(domains: Iterable[DomainFigures]) -> tuple[int, int]:
     figures = [(each.chars_in, each.chars_out) for each in domains]
     return sum(chars_in for chars_in, _ in figures), sum(chars_out for _, chars_out in figures)
+
+
+def shadow_section(layers: Sequence[ShadowedLayer]) -> Html:
+    """Return the layers in the shadow, each with its counts and with samples."""
+    return Html(
+        '<section class="shadow">\n<h2>In the shadow</h2>\n<p class="lead">These layers only look on '
+        "(<code>DEDUP_SHADOW</code>): <strong>nothing shown here was removed.</strong> What is marked as “would go” "
+        "was handed on as it came, and goes once the layer is taken out of the shadow.</p>\n"
+        f"{joined(_layer(each, place) for place, each in enumerate(layers, start=1))}\n</section>"
+    )
+
+
+def _layer(each: ShadowedLayer, place: int) -> Html:
+    counts = list(each.counts.items())[:MOST_COUNTS]
+    told = " · ".join(f"{isolated(_WORDS.get(name, name), 40)} {whole(number)}" for name, number in counts)
+    parts = [Html(f'<h3>{isolated(each.layer, 60)}</h3>\n<p class="meta">It found: {told or "nothing"}</p>')]
+    if each.pages:
+        parts.append(_pages(each.pages))
+    samples = each.samples[:MOST_SAMPLES]
+    parts += [would_go_section(page, f"shadow-{place}-{number}") for number, page in enumerate(samples, start=1)]
+    return Html(f'<div class="shadowed">\n{joined(parts)}\n</div>')
+
+
+def _pages(pages: Sequence[ShadowedPage]) -> Html:
+    rows = joined(
+        Html(f'<li>{page_link(page.url)}<span class="note">{isolated(page.reason)}</span></li>')
+        for page in pages[:MOST_PAGES]
+    )
+    left_out = len(pages) - MOST_PAGES
+    more = f'<p class="more">… and {count(left_out, "more page")}</p>' if left_out > 0 else ""
+    return Html(f'<ul class="rules">\n{rows}\n</ul>\n{more}')
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive blocks with one fate and one reason."""
+
+    blocks: tuple[SampleBlock, ...]
+
+    @property
+    def kept(self) -> bool:
+        """Whether the blocks are in the cleaned text."""
+        return self.blocks[0].kept
+
+    @property
+    def reason(self) -> str:
+        """Layer, rule and evidence in one line; parts that are missing are left out."""
+        first = self.blocks[0]
+        return " · ".join(part for part in (first.layer, first.rule, first.evidence) if part)
+
+
+def runs(blocks: Sequence[SampleBlock]) -> list[Run]:
+    """Return the blocks in their order, neighbours with the same reason together."""
+    grouped = groupby(blocks, key=lambda block: (block.kept, block.layer, block.rule, block.evidence))
+    return [Run(tuple(members)) for _, members in grouped]
+
+
+def sample_section(sample: SamplePage, number: int) -> Html:
+    """Return one page as an article with two panes; `number` makes its ids unique."""
+    heading = f"sample-{number}"
+    return Html(
+        f'<article class="sample" aria-labelledby="{heading}">\n'
+        f'<h3 id="{heading}">{isolated(sample.title or sample.url, 160)}</h3>\n'
+        f'<p class="meta">{page_link(sample.url)}</p>\n<p class="meta">{_summary(sample.blocks)}</p>\n'
+        f'<div class="panes">\n{_pane("Before", _before(sample.blocks))}\n{_pane("After", _after(sample.cleaned))}\n'
+        "</div>\n</article>"
+    )
+
+
+def would_go_section(sample: SamplePage, heading: str) -> Html:
+    """Return a page as it was handed on, with what a layer in the shadow would remove marked; `heading` is its id."""
+    return Html(
+        f'<article class="sample" aria-labelledby="{heading}">\n'
+        f'<h4 id="{heading}">{isolated(sample.title or sample.url, 160)}</h4>\n'
+        f'<p class="meta">{page_link(sample.url)}</p>\n'
+        f'<p class="meta">{_summary(sample.blocks, "would be removed")}</p>\n'
+        '<div class="scroll" tabindex="0" role="region" aria-label="The page, with what would go">\n'
+        f"{_before(sample.blocks, would_go=True)}\n</div>\n</article>"
+    )
+
+
+def _summary(blocks: Sequence[SampleBlock], done: str = "removed") -> Html:
+    removed = [block for block in blocks if not block.kept]
+    chars = sum(len(block.text) for block in blocks)
+    chars_removed = sum(len(block.text) for block in removed)
+    return Html(
+        f"{len(removed)} of {count(len(blocks), 'block')} {done}, {escape(percent(chars_removed, chars))} of the text"
+    )
+
+
+def _pane(name: str, content: Html) -> Html:
+    # A pane scrolls, so it must be reachable by keyboard: hence tabindex and a name.
+    return Html(
+        f'<section class="pane"><h4>{name}</h4>\n'
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{name}">\n{content}\n</div></section>'
+    )
+
+
+def _before(blocks: Sequence[SampleBlock], *, would_go: bool = False) -> Html:
+    parts = [_kept(run) if run.kept else _removed(run, would_go=would_go) for run in runs(blocks[:MOST_BLOCKS])]
+    if len(blocks) > MOST_BLOCKS:
+        parts.append(Html(f'<p class="more">… and {count(len(blocks) - MOST_BLOCKS, "more block")}</p>'))
+    return joined(parts) if parts else Html('<p class="more">This page has no text.</p>')
+
+
+def _kept(run: Run) -> Html:
+    return joined(Html(f"<p>{isolated(block.text, LONGEST_BLOCK)}</p>") for block in run.blocks)
+
+
+def _removed(run: Run, *, would_go: bool) -> Html:
+    """Return the run's blocks under a label that stays visible without a mouse; struck out if they are gone."""
+    done = "Would go" if would_go else "Removed"
+    element = "span" if would_go else "del"
+    title = attribute(f"{done}: {run.reason}")
+    lines = [
+        Html(f'<p title="{title}"><{element}>{isolated(block.text, LONGEST_BLOCK)}</{element}></p>')
+        for block in run.blocks
+    ]
+    shown, folded = lines[:BLOCKS_BEFORE_FOLD], lines[BLOCKS_BEFORE_FOLD:]
+    if folded:
+        more = count(len(folded), "more block")
+        shown.append(Html(f"<details><summary>{more}</summary>\n{joined(folded)}\n</details>"))
+    number = f" ({len(run.blocks)} blocks)" if len(run.blocks) > 1 else ""
+    sign = "" if would_go else '<span class="minus" aria-hidden="true">&minus;</span> '
+    return Html(
+        f'<div class="{"would" if would_go else "cut"}" title="{title}">\n<p class="reason">{sign}{done}{number}: '
+        f"{isolated(run.reason or 'no reason given')}</p>\n{joined(shown)}\n</div>"
+    )
+
+
+def _after(cleaned: str) -> Html:
+    if not cleaned.strip():
+        return Html('<p class="more">Nothing was kept.</p>')
+    return Html(f"<pre>{isolated(cleaned, LONGEST_TEXT)}</pre>")

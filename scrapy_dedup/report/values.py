@@ -5,12 +5,266 @@ found; they are made harmless where they are drawn. `dataclasses.asdict` of a
 Report, with ISO dates, is the report's JSON form.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
 
-from scrapy_dedup.report.ledger_values import Ledger
-from scrapy_dedup.report.picture_values import LayoutPicture
+from scrapy_dedup.core.run_totals import LedgerDomain
+
+
+class BoxKind(StrEnum):
+    """What stands in a box."""
+
+    CONTENT = "content"
+    BOILERPLATE = "boilerplate"
+    OVERLAY = "overlay"
+    """Left out, and it lies over the page: a banner, a bar that stays."""
+    UNSEEN = "unseen"
+    """Text that a person cannot see."""
+    TITLE = "title"
+    DATE = "date"
+    AUTHOR = "author"
+
+
+@dataclass(frozen=True, slots=True)
+class PictureBox:
+    """A box on a picture, in pixels of it.
+
+    Attributes:
+        number: of the element of the page as it was sent, in document order, 0 for body.
+        label: why, in words; it may hold words of the page.
+        is_clear: nothing is written on the page where a label above the box would stand.
+    """
+
+    number: int
+    x: int
+    y: int
+    width: int
+    height: int
+    kind: BoxKind
+    label: str
+    is_clear: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it is stored."""
+        return asdict(self) | {"kind": str(self.kind)}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `to_json` gave.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        try:
+            number, x, y, width, height = (int(stored[name]) for name in ("number", "x", "y", "width", "height"))
+            kind, label = BoxKind(stored["kind"]), str(stored["label"])
+            return cls(number, x, y, width, height, kind, label, bool(stored.get("is_clear")))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"no box of a picture ({error!r})") from error
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPicture:
+    """A page as a browser showed it, and what stands where.
+
+    Attributes:
+        url: of the page.
+        png: the picture.
+        width, height: of the picture, in pixels.
+        boxes: those that lie around others come first.
+    """
+
+    url: str
+    png: bytes
+    width: int
+    height: int
+    boxes: tuple[PictureBox, ...]
+
+
+def boxes_from(stored: Iterable[Mapping[str, Any]]) -> tuple[PictureBox, ...]:
+    """Return stored boxes; what is none is passed over."""
+    found = []
+    for one in stored:
+        try:
+            found.append(PictureBox.from_json(one))
+        except ValueError:
+            continue
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """What one layer spared; a figure is None where nobody counts it for this layer.
+
+    Attributes:
+        prevents: half a sentence for readers, such as "the second URL of one page".
+        method: by what it finds that out.
+        pages: pages, items and links that it left out whole; of `unchanged`, pages whose work was not done again; of
+            `boilerplate` and `patterns`, pages that lost something.
+        blocks: that went from pages that stayed.
+        chunks: that went, or that pages left out whole would have given.
+        chars: characters of those.
+        tokens: as many as the characters make.
+        is_about: chunks, chars and tokens are told by the pages that stand for those that were left out.
+        note: what else it did; "" for nothing.
+    """
+
+    layer: str
+    prevents: str
+    method: str
+    pages: int | None = None
+    blocks: int | None = None
+    chunks: int | None = None
+    chars: int | None = None
+    tokens: int | None = None
+    is_about: bool = False
+    note: str = ""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it found nothing."""
+        return not (self.pages or self.blocks or self.chunks or self.chars or self.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """So much came in, or went out.
+
+    Attributes:
+        items: of callbacks and of the store.
+        chunks: of the pages that went out.
+        chars: characters of their visible text.
+        tokens: as many as the characters make.
+    """
+
+    items: int
+    chunks: int
+    chars: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Two ways to count one thing, which must agree."""
+
+    what: str
+    counted: int
+    expected: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether they agree."""
+        return self.counted == self.expected
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Seconds of processor time; the name is a layer's, or that of work which several share."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerTable:
+    """The ledger of one run, or the sum of several.
+
+    Attributes:
+        runs: that are summed.
+        began_at: when the first of them began; None where there was no crawl.
+        rows: all layers, in the order in which they act.
+        before: what came in; chunks, characters and tokens are those of the pages that went out, before they were cut.
+        about: what the pages would have added to that which were left out whole, told by those that stand for them.
+        checks: of the counts beside each other.
+        costs: the dearest first.
+        elapsed_seconds: that the runs took; 0.0 where that is not known.
+    """
+
+    runs: int
+    began_at: datetime | None
+    rows: tuple[LedgerRow, ...]
+    before: Amounts
+    after: Amounts
+    about: Amounts
+    checks: tuple[Check, ...]
+    costs: tuple[Cost, ...] = ()
+    elapsed_seconds: float = 0.0
+
+    @property
+    def cost_seconds(self) -> float:
+        """Seconds of all layers together."""
+        return sum(one.seconds for one in self.costs)
+
+    @property
+    def differences(self) -> tuple[Check, ...]:
+        """Those checks that did not hold."""
+        return tuple(one for one in self.checks if not one.is_right)
+
+
+@dataclass(frozen=True, slots=True)
+class AliasGroup:
+    """Addresses of one form that stand for pages of another form.
+
+    Attributes:
+        alias: how they look, such as "/node/*".
+        target: how the addresses look of the pages that stand for them.
+        found_by: how many by redirect, canonical, or the layer that dropped them, most first.
+        count: of them, those included whose page looks like the others' alias.
+        example: one of them.
+        example_target: the page that stands for it.
+    """
+
+    alias: str
+    target: str
+    found_by: Mapping[str, int]
+    count: int
+    example: str
+    example_target: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedChunk:
+    """A passage that several pages have.
+
+    Attributes:
+        sample: how it begins.
+        chars: of one copy.
+        pages: that have it.
+        keepers: URLs of those that give it; none where a layer leaves it out everywhere.
+        others: URLs of some that do not.
+    """
+
+    sample: str
+    chars: int
+    pages: int
+    keepers: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What deduplication spared.
+
+    Attributes:
+        run: the run that is reported on, or the last one.
+        all_runs: the sum over all runs; None where there is but one, or one was asked for.
+        tokens_by: how tokens were counted, in words.
+        is_estimate: whether no tokenizer counted them.
+        domains: those with most pages first, as they are stored now; so are the next two.
+        aliases: the largest groups first.
+        shared: the chunks that most pages have first.
+    """
+
+    run: LedgerTable
+    all_runs: LedgerTable | None
+    tokens_by: str
+    is_estimate: bool
+    domains: tuple[LedgerDomain, ...] = ()
+    aliases: tuple[AliasGroup, ...] = ()
+    shared: tuple[SharedChunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,3 +550,105 @@ class Report:
     layouts: tuple[DomainLayouts, ...] = ()
     shadowed: tuple[ShadowedLayer, ...] = ()
     ledger: Ledger | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedBlock:
+    """A block of the page; all but its text is "" where it was kept.
+
+    Attributes:
+        layer: that removed it.
+        rule: by its name.
+        where: the rule's path, selector or expression; "" where each block is judged by itself.
+        evidence: why, in words.
+        fingerprint: 16 hexadecimal digits.
+        is_part: it is a part of the block before, which stayed.
+    """
+
+    text: str
+    layer: str = ""
+    rule: str = ""
+    where: str = ""
+    evidence: str = ""
+    fingerprint: str = ""
+    is_part: bool = False
+
+    @property
+    def kept(self) -> bool:
+        """Whether it went out."""
+        return not self.layer
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedChunk:
+    """A chunk of the clean text.
+
+    Attributes:
+        id: by which it is known in the item.
+        state: added, kept, due or removed.
+        chars: of its text.
+        sample: how that begins.
+        language: that was detected; "" for none.
+        layer: that left it out; "" where it goes out.
+        reason: why; "" where there is nothing to say.
+        holder: URL of the page that gives it; "" for none.
+    """
+
+    position: int
+    id: str
+    state: str
+    kind: str
+    chars: int
+    sample: str
+    language: str = ""
+    layer: str = ""
+    reason: str = ""
+    holder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedLike:
+    """Another page that has the text, or nearly.
+
+    Attributes:
+        url: of that page.
+        layer: that dropped this one for it; "" where this one went out and is marked.
+        jaccard: how alike they are, 0.0 to 1.0.
+    """
+
+    url: str
+    layer: str
+    jaccard: float
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedDecision:
+    """What a layer decided."""
+
+    layer: str
+    action: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPage:
+    """One page, with all that was decided about it.
+
+    Attributes:
+        facts: (name, text) of what else is known.
+        cleaned: the text that went out; None where there is none.
+        blocks: in the order of the page; none where its original is not kept.
+        lost: removed blocks that the stored original does not have.
+    """
+
+    project: str
+    url: str
+    title: str
+    generated_at: datetime
+    facts: tuple[tuple[str, str], ...] = ()
+    like: ExplainedLike | None = None
+    decisions: tuple[ExplainedDecision, ...] = ()
+    blocks: tuple[ExplainedBlock, ...] = ()
+    lost: tuple[ExplainedBlock, ...] = ()
+    cleaned: str | None = None
+    chunks: tuple[ExplainedChunk, ...] = ()

@@ -15,7 +15,7 @@ from scrapy_dedup.core.canonical import (
     judge,
     resolve,
 )
-from scrapy_dedup.core.key_table import KeyTable
+from scrapy_dedup.core.seen import KeyTable
 from scrapy_dedup.core.urls import UrlRules
 
 # Two pages of a domain that is not known yet share menus and legal text that nobody has recognised as such.

@@ -10,8 +10,7 @@ from typing import Any, Final
 from scrapy_dedup.core.chunks import Chunk, ChunkPolicy, once, split_into_chunks
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.kept_chunks import GIVEN, ChunkState, StoredChunk
-from scrapy_dedup.core.language import LanguagePolicy, LanguageVerdict, judge_languages
-from scrapy_dedup.core.language_detectors import careful, light
+from scrapy_dedup.core.language import LanguagePolicy, LanguageVerdict, careful, judge_languages, light
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 

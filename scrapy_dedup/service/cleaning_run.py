@@ -1,28 +1,34 @@
 """Pages from files to cleaned pages, without a crawl: survey the domains, learn each, cut every page."""
 
 import dataclasses
+import os
+import signal
 import tempfile
-from collections import Counter
+import threading
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, Protocol, Self
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.service.cleaning_run_others import RunOthers
 from scrapy_dedup.service.cleaning_run_samples import DomainPages, Samples
-from scrapy_dedup.service.cleaning_run_shelf import Shelf
 from scrapy_dedup.service.cleaning_run_tasks import (
     Learned,
     Line,
+    Shelf,
     Surroundings,
     as_json,
     clean_records,
     learn_domain,
 )
-from scrapy_dedup.service.cleaning_run_workers import Workers
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.policies import url_rules
@@ -36,6 +42,13 @@ _LOT_BYTES: Final = 1_000_000
 _LOT_RECORDS: Final = 64
 # Of a lot that a bad record stands in.
 _SMALL: Final = 200
+
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+_MOST_BYTES_IN_FLIGHT: Final = 16_000_000
+_LOTS_A_WORKER: Final = 3
 
 
 class BadInputError(DedupError):
@@ -252,3 +265,73 @@ def _in_lots(records: Iterable[Found]) -> Iterator[tuple[int, list[Found]]]:
             lot, size = [], 0
     if lot:
         yield size, lot
+
+
+class WorkerError(DedupError):
+    """A process died."""
+
+
+class Workers:
+    """So many processes; one: this process itself."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool = (
+            # Forked children would share our files and threads.
+            ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin) if jobs > 1 else None
+        )
+
+    def in_order(self, task: Callable[[Given], Result], lots: Iterable[tuple[int, Given]]) -> Iterator[Result]:
+        """Yield what a task gives for each lot, in the order of the lots.
+
+        Args:
+            task: a function that other processes can import.
+            lots: each with its size in bytes; they are drawn as they are worked on, so that 16 MB of them are in
+                flight at most, or one that is larger.
+
+        Raises:
+            WorkerError: a process was ended by the system.
+        """
+        if self._pool is None:
+            for _, lot in lots:
+                yield task(lot)
+            return
+        waiting: deque[tuple[int, Future[Result]]] = deque()
+        in_flight = 0
+        try:
+            for size, lot in lots:
+                while waiting and (
+                    in_flight + size > _MOST_BYTES_IN_FLIGHT or len(waiting) >= _LOTS_A_WORKER * self._jobs
+                ):
+                    done, future = waiting.popleft()
+                    in_flight -= done
+                    yield future.result()
+                waiting.append((size, self._pool.submit(task, lot)))
+                in_flight += size
+            while waiting:
+                yield waiting.popleft()[1].result()
+        except BrokenProcessPool as error:
+            raise WorkerError(
+                "a worker process was ended by the system, as a rule for want of memory: use fewer --jobs"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    """Prepare a worker: interrupts are for the parent, and it must not outlive that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    # No cleaning up: whoever would read what we are writing is gone.
+    os._exit(1)

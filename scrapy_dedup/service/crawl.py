@@ -1,28 +1,31 @@
 """One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.patterns_config import SiteConfig
+from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.aliases import Aliases
 from scrapy_dedup.service.claims import not_needed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
-from scrapy_dedup.service.crawl_cutting import Stored, cut_draft
 from scrapy_dedup.service.drafts import Draft, source_record
 from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.others import Found, Others
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.service.reading import Reading
 from scrapy_dedup.service.removal_counts import counts_of
 from scrapy_dedup.service.removals import SHADOW, removal_decision, removal_decisions
 from scrapy_dedup.service.run_pages import Owners
 from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teaching import PagesToShow, PageToShow
@@ -37,7 +40,7 @@ from scrapy_dedup.store.records import (
     Method,
     Record,
 )
-from scrapy_dedup.store.stored import Run
+from scrapy_dedup.store.stored import Run, StoredBoilerplate, StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
 Count = Callable[[str, float], None]
@@ -45,6 +48,49 @@ Count = Callable[[str, float], None]
 _DOCUMENTS_AT_ONCE = 5_000
 # Who owns what an earlier part of a run completed; its callback is not known any more.
 _EARLIER_PART = (-1, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store knows of a domain."""
+
+    boilerplate: Mapping[str, StoredBoilerplate] = field(default_factory=dict)
+    templates: Sequence[StoredTemplate] = ()
+    config: SiteConfig | None = None
+
+
+def load(store: ProjectStore, domain: str) -> Stored:
+    """Ask the store about a domain; blocks, so call it in a thread.
+
+    Raises:
+        StoreError: the store failed.
+        SiteConfigError: what people decided was changed by hand so that it cannot be read.
+    """
+    config = store.site_config(domain)
+    return Stored(
+        store.knowledge(domain),
+        store.templates(domain),
+        SiteConfig.from_json(config.config) if config is not None else None,
+    )
+
+
+NOTHING_KNOWN = Learner("", "html", RepeatPolicy(), 2)
+
+
+def cut_draft(draft: Draft, learner: Learner | None, config: SiteConfig | None, settings: Settings) -> Cleaned:
+    """Cut a page by what is known of its site now; note its title, date and author."""
+    patterns = patterns_of(settings, config, draft.domain)
+    if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
+        draft.cut = learner.site.cut(draft.url, draft.source, draft.page, settings, patterns)
+        draft.metadata = draft.cut.metadata
+        return draft.cut.cleaned
+    if draft.page is not None and draft.method != "text":
+        draft.metadata = metadata_of(draft.page, draft.url)
+    if draft.pdf is not None:
+        draft.metadata = Metadata(draft.pdf.title, draft.pdf.date, draft.pdf.author)
+    html = draft.source if draft.page is not None else ""
+    reading = Reading(draft.method, draft.page, draft.text, draft.url, html, is_pdf=draft.pdf is not None)
+    return reading.clean((learner or NOTHING_KNOWN).boilerplate, settings, patterns=patterns)
 
 
 @dataclass(slots=True)

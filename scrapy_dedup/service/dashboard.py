@@ -7,15 +7,13 @@ from typing import Final
 from uuid import UUID
 
 from scrapy_dedup.report.dashboard_values import FoundChange, FrontPage, RunPage, RunRow
-from scrapy_dedup.report.ledger_values import Ledger
-from scrapy_dedup.report.values import DomainFigures
+from scrapy_dedup.report.values import DomainFigures, Ledger
 from scrapy_dedup.service.changes import VERDICTS, Choice, Since, iterate_changes
 from scrapy_dedup.service.layout_overview import open_alarms
 from scrapy_dedup.service.ledger import counts_of_run, make_ledger
 from scrapy_dedup.service.overview import MUCH, overview
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.domain_lists import DomainChoice, list_domains
-from scrapy_dedup.store.domain_sums import domain_sums
+from scrapy_dedup.store.domain_lists import DomainChoice, domain_sums, list_domains
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import RunFigures
 from scrapy_dedup.store.writer import ProjectStore

@@ -1,26 +1,50 @@
 """Whether all parts that a project's settings ask for are there and work, and what mends those that do not."""
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from importlib import import_module, metadata
 from importlib.util import find_spec
+from pathlib import Path
 from platform import python_version
 from typing import Any, Final
 
 from packaging.requirements import Requirement
+from sqlalchemy import URL, text
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.report.numbers import short
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.settings.declared import FIELDS, PREFIX
+from scrapy_dedup.store.engines import file_of, make_engine, parse_url
+from scrapy_dedup.store.errors import StoreError, shown, translated
+from scrapy_dedup.store.migrating import inspect_connection
+from scrapy_dedup.store.migrations import HEAD
+from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.schema import Refused, Schema
+from scrapy_dedup.store.sqlite_file import inspect_file, log_of
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.teacher.finding import Missing, find_browser
+from scrapy_dedup.teacher.values import NotShown
 
 DISTRIBUTION: Final = "scrapy-dedup"
 EXTRA_COMMAND: Final = "pip install 'scrapy_dedup[{}]'"
 _NAME: Final = re.compile(rf"{PREFIX}[A-Z0-9_]+")
 # Some settings have a hundred words from which to choose.
 _LONGEST_REMEDY: Final = 200
+
+
+_PAGE: Final = "<!doctype html><title>Here</title><p>Here I am."
+_SIZE: Final = (320, 200)
+# To start, on a machine that is busy.
+_PATIENCE_SECONDS: Final = 60
+
+
+_KILOBYTE: Final = 1_000
 
 
 class State(StrEnum):
@@ -196,3 +220,92 @@ def _problem_of(module: str, *, imports: bool) -> str:
     except Exception as error:  # noqa: BLE001 (whatever a foreign module does when it is imported)
         return f"{module} cannot be imported ({type(error).__name__}: {error})"
     return "" if is_there else f"{module} is not installed"
+
+
+def check_browser(settings: Settings) -> Check:
+    """Say where the browser is, and start it once as the teacher does."""
+    asked = settings.teacher != "off"
+    found = find_browser(settings.teacher_browser)
+    if isinstance(found, Missing):
+        # A path that was named is asked for, whether or not anybody uses it yet.
+        is_wrong = bool(settings.teacher_browser)
+        state = State.WRONG if is_wrong else State.MISSING if asked else State.OPTIONAL
+        return Check("browser", state, found.reason, found.command)
+    return _started(settings, f"{found.path} ({found.origin})", asked=asked)
+
+
+def _started(settings: Settings, where: str, *, asked: bool) -> Check:
+    from scrapy_dedup.teacher.browser import Browser  # noqa: PLC0415 (needs the extra)
+
+    began = time.monotonic()
+    browser = Browser(settings.teacher_browser)
+    try:
+        drawn = browser.draw(_PAGE, *_SIZE).result(timeout=_PATIENCE_SECONDS)
+        version = browser.version
+    finally:
+        browser.close()
+    seconds = time.monotonic() - began
+    if isinstance(drawn, NotShown):
+        state = State.WRONG if asked else State.OPTIONAL
+        return Check("browser", state, f"{where} does not start: {drawn.detail}", _REINSTALL)
+    return Check("browser", State.OK, f"{version}, {where}, started and drew a page in {seconds:.1f} s")
+
+
+_REINSTALL: Final = "playwright install --with-deps chromium"
+
+
+def check_store(url: str, timeout: timedelta) -> Check:
+    """Say how a store is; one that does not exist is not created, and an older one not brought up to date."""
+    try:
+        parsed = parse_url(url)
+        with translated(parsed):
+            return _check(parsed, timeout)
+    except StoreError as error:
+        return _refused(str(error))
+
+
+def _check(url: URL, timeout: timedelta) -> Check:
+    path = file_of(url)
+    found = inspect_file(path, timeout, Base.metadata.tables) if path else _inspect(url, timeout)
+    if isinstance(found, Refused):
+        return Check("store", State.WRONG, f"{shown(url)}: {found.reason}", found.way_out)
+    if found is Schema.EMPTY:
+        return Check("store", State.OK, f"{shown(url)}: there is none yet, the first crawl creates it")
+    size = _size(url, path, timeout)
+    if found is Schema.OLDER:
+        return Check("store", State.OK, f"{shown(url)}: of an older version, the next crawl upgrades it; {size}")
+    with Store.open(url, timeout=timeout, create=False):
+        return Check("store", State.OK, f"{shown(url)}: can be written to, schema {HEAD}, {size}")
+
+
+def _inspect(url: URL, timeout: timedelta) -> Schema | Refused:
+    engine = make_engine(url, timeout)
+    try:
+        with engine.connect() as connection:
+            return inspect_connection(connection)
+    finally:
+        engine.dispose()
+
+
+def _size(url: URL, path: Path | None, timeout: timedelta) -> str:
+    """Return how large a store is, as it is told."""
+    if path is not None:
+        files = (path, log_of(path))
+        return _bytes(sum(file.stat().st_size for file in files if file.exists()))
+    engine = make_engine(url, timeout)
+    try:
+        with engine.connect() as connection:
+            size = connection.scalar(text("SELECT pg_database_size(current_database())"))
+    finally:
+        engine.dispose()
+    return _bytes(int(size or 0))
+
+
+def _bytes(number: int) -> str:
+    return f"{short(number)}B" if number >= _KILOBYTE else f"{number} B"
+
+
+def _refused(message: str) -> Check:
+    """Divide an error of the store into what is wrong, and the way out, which comes last."""
+    problem, _, remedy = message.removeprefix("store ").rpartition(". ")
+    return Check("store", State.WRONG, problem or message, remedy)

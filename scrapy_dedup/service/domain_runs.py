@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from scrapy_dedup.core.domain_requests import Refusal, RefusedDomains, RequestPolicy
 from scrapy_dedup.core.domain_states import DomainStatus
-from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_twins import settle_twins
+from scrapy_dedup.service.domains import lift_expired
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import StoredDomain
 from scrapy_dedup.store.records import DecisionRecord

@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domain_names import bare_name
+from scrapy_dedup.core.domain_names import Evidence, TwinReason, TwinVerdict, bare_name, judge_twins, standing_for_both
 from scrapy_dedup.core.domain_states import of_pair
-from scrapy_dedup.core.domain_twins import Evidence, TwinReason, TwinVerdict, judge_twins, standing_for_both
 from scrapy_dedup.core.urls import UrlRules, page_key
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store import domain_pages, domains
-from scrapy_dedup.store.domain_pages import PageContent
+from scrapy_dedup.store import domain_lists, domains
+from scrapy_dedup.store.domain_lists import PageContent
 from scrapy_dedup.store.domains import StoredDomain
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -101,10 +100,10 @@ def _compared(
     connection: Connection, project_id: uuid.UUID, pair: tuple[StoredDomain, StoredDomain], settings: Settings
 ) -> Twins:
     bare, www = (row.domain_name for row in pair)
-    urls = [url for name in (bare, www) for url in domain_pages.some_pages(connection, project_id, name, _PAGES)]
+    urls = [url for name in (bare, www) for url in domain_lists.some_pages(connection, project_id, name, _PAGES)]
     evidence = _evidence(connection, project_id, urls, (bare, www), url_rules(settings))
     verdict = judge_twins(evidence, settings.domain_join_pages)
-    pages = domain_pages.count_pages(connection, project_id, (bare, www))
+    pages = domain_lists.count_pages(connection, project_id, (bare, www))
     name = standing_for_both(pages)
     return Twins(
         name,
@@ -126,7 +125,7 @@ def _evidence(
         rest = _after_host(url)
         addresses[rest] = (_keys(bare, rest, rules), _keys(www, rest, rules))
     keys = {key for sides in addresses.values() for side in sides for key in side}
-    contents = domain_pages.contents_of(connection, project_id, keys)
+    contents = domain_lists.contents_of(connection, project_id, keys)
     answers = [_alike(*sides, contents) for _, sides in sorted(addresses.items())]
     return Evidence(sum(answer is True for answer in answers), sum(answer is False for answer in answers))
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from scrapy_dedup.core.domain_states import is_blacklisted, present_status
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig
-from scrapy_dedup.report.dashboard_domain_values import (
+from scrapy_dedup.report.dashboard_refine import RefineState
+from scrapy_dedup.report.dashboard_values import (
     AlarmLine,
     BlockLine,
     DomainView,
@@ -17,8 +18,7 @@ from scrapy_dedup.report.dashboard_domain_values import (
     PageLine,
     Registered,
 )
-from scrapy_dedup.report.dashboard_refine import RefineState
-from scrapy_dedup.report.picture_values import boxes_from
+from scrapy_dedup.report.values import boxes_from
 from scrapy_dedup.service.domains import DomainService, StoredDomain
 from scrapy_dedup.service.kept import kept_of
 from scrapy_dedup.service.layout_figures import DomainLayout, UnknownLayoutError, domain_layouts, name_of

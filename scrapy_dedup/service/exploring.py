@@ -9,8 +9,7 @@ from urllib.parse import urlsplit
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.links import base_of, pages_linked
-from scrapy_dedup.core.mixtures import Mixtures
-from scrapy_dedup.core.novelty import Novelty
+from scrapy_dedup.core.novelty import Mixtures, Novelty
 from scrapy_dedup.core.pagination import listing_part
 from scrapy_dedup.core.parameters import Decided, Parameters
 from scrapy_dedup.core.traps import Answer, Trap, Traps

@@ -1,20 +1,181 @@
 """Pages to be cleaned, from files, folders and standard input; each is read once a pass."""
 
+import csv
+import json
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, Self
+from typing import Any, BinaryIO, Final, Literal, Self
 
-from scrapy_dedup.service.inputs_folder import manifest_of, read_folder, total_bytes
 from scrapy_dedup.service.inputs_lines import read_lines
-from scrapy_dedup.service.inputs_records import Advance, Found, InputError
+from scrapy_dedup.service.inputs_records import (
+    Advance,
+    BadRecord,
+    Found,
+    InputError,
+    InputPage,
+    NoPage,
+    is_page,
+    page_of,
+)
 from scrapy_dedup.service.inputs_warc import MAGIC, read_warc
-from scrapy_dedup.service.packed_files import DAMAGED, unpacking
+from scrapy_dedup.service.packed_files import DAMAGED, EncodingError, most_line_bytes, packed_by, unpacked, unpacking
 from scrapy_dedup.settings import Settings
+
+MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
+"""In the order in which they are looked for."""
+
+_NEEDED: Final = ("url", "file")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One entry of a manifest."""
+
+    where: str
+    address: str
+    folder: str
+    file: str
+    size: int
+    """Bytes of the file, which is read where the page is asked for."""
+    content_type: str = ""
+
+    def url(self, settings: Settings) -> str | None:  # noqa: ARG002 (of all records)
+        """Return the URL that the manifest gives."""
+        return self.address if is_page(self.content_type) else None
+
+    def page(self, settings: Settings) -> InputPage | BadRecord | NoPage:
+        """Read the file, which must lie in the folder."""
+        if not is_page(self.content_type):
+            return NoPage(self.where, f"{self.content_type[:100]!r} is neither HTML nor PDF")
+        try:
+            body = _body(Path(self.folder), self.file, most_line_bytes(settings))
+        except (InputError, OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            return BadRecord(self.where, f"{self.file[:200]!r}: {reason}")
+        return page_of(self.where, self.address, body, self.content_type, settings)
+
+
+def manifest_of(folder: Path) -> Path | None:
+    """Return a folder's manifest, None where it has none."""
+    return next((path for name in MANIFESTS if (path := folder / name).is_file()), None)
+
+
+def read_folder(
+    folder: Path,
+    name: str,
+    settings: Settings,  # noqa: ARG001 (of all readers; a file is read by its record)
+    advance: Advance,
+) -> Iterator[Found]:
+    """Iterate over the pages of a folder in the order of its manifest.
+
+    A manifest is `manifest.json` ({"pages": [{"url", "file"}, ...]}), `manifest.jsonl` (an entry a line) or
+    `manifest.csv` (with columns url and file); an entry may say its `content_type`, too.
+
+    Args:
+        folder: with the manifest; nothing outside of it is read.
+        name: what it is called in messages.
+        settings: not needed here.
+        advance: told of the bytes of the files.
+
+    Raises:
+        InputError: the manifest cannot be read.
+    """
+    manifest = manifest_of(folder)
+    if manifest is None:
+        raise InputError(f"{name}: there is no {', '.join(MANIFESTS[:-1])} or {MANIFESTS[-1]}")
+    for place, entry in enumerate(_entries(manifest, name), 1):
+        where = f"{name}/{manifest.name}, entry {place}"
+        found = entry if isinstance(entry, str) else _record(folder, where, entry)
+        if isinstance(found, FileRecord):
+            advance(found.size)
+        yield BadRecord(where, found) if isinstance(found, str) else found
+
+
+def total_bytes(folder: Path) -> int:
+    """Return how many bytes the files of a manifest have; entries that cannot be read count nothing."""
+    manifest = manifest_of(folder)
+    if manifest is None:
+        return 0
+    entries = _entries(manifest, folder.name)
+    return sum(_length(folder, str(entry.get("file"))) for entry in entries if not isinstance(entry, str))
+
+
+def _entries(manifest: Path, name: str) -> Iterator[Mapping[str, Any] | str]:
+    """Yield the entries of a manifest; in the place of what is none, why."""
+    try:
+        with manifest.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+            if manifest.suffix == ".csv":
+                yield from (dict(row) for row in csv.DictReader(file))
+            elif manifest.suffix == ".jsonl":
+                yield from (_parsed(line) for line in file if line.strip())
+            else:
+                yield from _listed(json.load(file), name)
+    except (csv.Error, ValueError, RecursionError, OSError) as error:
+        raise InputError(f"{name}/{manifest.name}: cannot be read: {error}") from error
+
+
+def _parsed(line: str) -> Mapping[str, Any] | str:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        return f"no JSON: {error}"
+    return entry if isinstance(entry, dict) else "JSON, but no entry"
+
+
+def _listed(value: Any, name: str) -> Iterator[Mapping[str, Any] | str]:
+    pages = value.get("pages") if isinstance(value, dict) else value
+    if not isinstance(pages, list):
+        raise InputError(f'{name}: a manifest is {{"pages": [{{"url": ..., "file": ...}}, ...]}}')
+    yield from (entry if isinstance(entry, dict) else "no entry with url and file" for entry in pages)
+
+
+def _record(folder: Path, where: str, entry: Mapping[str, Any]) -> FileRecord | str:
+    url, file = (entry.get(field) for field in _NEEDED)
+    if not isinstance(url, str) or not url.strip() or not isinstance(file, str) or not file:
+        return "the entry needs url and file"
+    declared = entry.get("content_type")
+    content_type = declared if isinstance(declared, str) else ""
+    return FileRecord(where, url.strip(), str(folder), file, _length(folder, file), content_type)
+
+
+def _body(folder: Path, file: str, most: int) -> bytes:
+    """Return a file of a folder, unpacked.
+
+    Raises:
+        InputError: it lies outside, is no ordinary file, or is too large.
+        OSError: there is no such file, or it cannot be read.
+        ValueError: its name cannot be that of a file.
+    """
+    root = folder.resolve()
+    path = (root / file).resolve(strict=True)
+    if not path.is_relative_to(root):
+        raise InputError("lies outside of the folder")
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise InputError("is no ordinary file")
+    with path.open("rb") as opened:
+        body = opened.read(most + 1)
+    packing = packed_by(body[:4])
+    if packing and len(body) <= most:
+        try:
+            return unpacked(body, packing, most)
+        except EncodingError as error:
+            raise InputError(str(error)) from error
+    if len(body) > most:
+        raise InputError(f"is larger than {most} bytes")
+    return body
+
+
+def _length(folder: Path, file: str) -> int:
+    try:
+        return (folder / file).stat().st_size
+    except (OSError, ValueError):
+        return 0
+
 
 STDIN: Final = "-"
 

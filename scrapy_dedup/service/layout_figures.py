@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.store.layout_models import REST
 from scrapy_dedup.store.layout_records import to_digits
-from scrapy_dedup.store.stored_layouts import LayoutFigures, StoredAlarm
+from scrapy_dedup.store.models import REST
+from scrapy_dedup.store.stored import LayoutFigures, StoredAlarm
 from scrapy_dedup.store.writer import ProjectStore
 
 REST_NAME: Final = "rest"

@@ -9,17 +9,16 @@ from typing import Final
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.core.url_patterns import matches_pattern
-from scrapy_dedup.core.vision_voices import Vision
+from scrapy_dedup.core.vision import Vision
 from scrapy_dedup.report import values
-from scrapy_dedup.report.picture_values import LayoutPicture, boxes_from
+from scrapy_dedup.report.values import LayoutPicture, boxes_from
 from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, UnknownLayoutError, domain_layouts, name_of
 from scrapy_dedup.service.template_upkeep import FIELDS, evidence_of, name_of_path, template_in, texts_of
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.reads import Reads
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import RepeatedBlock
-from scrapy_dedup.store.stored_layouts import LayoutFigures, StoredTemplate, TemplateFigures
+from scrapy_dedup.store.stored import LayoutFigures, RepeatedBlock, StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 DOMAINS: Final = 12

@@ -7,14 +7,13 @@ from typing import Final, NamedTuple
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
-from scrapy_dedup.core.metadata import Metadata
-from scrapy_dedup.core.metadata_facts import is_heading
+from scrapy_dedup.core.metadata import Metadata, is_heading
 from scrapy_dedup.core.numbering import NO_ELEMENT, Numbered
 from scrapy_dedup.core.path_verdicts import DropReason
 from scrapy_dedup.core.repeats import Rule
 from scrapy_dedup.core.sight import Box, Flag, Sight
 from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
-from scrapy_dedup.report.picture_values import BoxKind, PictureBox
+from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.site_cleaning import SiteCut
 
 # More boxes than this are none that a person looks at: what is left out is then told by its kind alone.

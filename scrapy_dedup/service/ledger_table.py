@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from scrapy_dedup.report.ledger_values import Amounts, Check, Cost, LedgerRow, LedgerTable
+from scrapy_dedup.report.values import Amounts, Check, Cost, LedgerRow, LedgerTable
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.settings.cleaning import LAYERS
+from scrapy_dedup.settings.declared import LAYERS
 from scrapy_dedup.store.ledger_reads import DroppedPages
 
 Counts = Mapping[str, float]

@@ -8,9 +8,8 @@ from typing import Final
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.kinds import Named
 from scrapy_dedup.core.layouts import LayoutIndex
-from scrapy_dedup.core.mining import Cluster, Family, MinedPage, families, mine
+from scrapy_dedup.core.mining import Cluster, Family, MinedPage, Named, families, mine
 from scrapy_dedup.core.subtrees import Subtree
 from scrapy_dedup.core.url_patterns import url_pattern
 from scrapy_dedup.service.policies import parse_limits

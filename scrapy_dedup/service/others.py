@@ -7,19 +7,18 @@ be left out.
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Generic, TypeVar
 
+from scrapy_dedup.core.kept_chunks import StoredChunk
 from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE, LikenessPolicy, Same, Text, stands_for
 from scrapy_dedup.core.neardup import promising, shingles
 from scrapy_dedup.core.plain import plain
-from scrapy_dedup.service.chunk_records import chunks_record
-from scrapy_dedup.service.chunking import PageChunks, across
-from scrapy_dedup.service.key_index import KeyIndex
+from scrapy_dedup.service.chunking import JudgedChunk, PageChunks, across
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.known_pages import Answer, Question
-from scrapy_dedup.store.page_records import HOLDING, ForgetRecord, PageKnowledge
+from scrapy_dedup.store.page_records import HOLDING, ChunksRecord, ForgetRecord, PageKnowledge
 from scrapy_dedup.store.signatures import Candidate, SignatureRecord
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -28,6 +27,13 @@ _RECENT_PAGES: Final = 1_000
 _RECENT_CHARS: Final = 20_000_000
 # Candidates whose texts are read and compared: a page is nearly like two clusters at most, as a rule.
 _MOST_COMPARED: Final = 8
+
+
+# What a line of a list shows.
+_SAMPLE_CHARS: Final = 80
+
+
+Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,3 +302,61 @@ def records_of(
 def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
     """Return what is written of a page that does not count for others any more."""
     return ForgetRecord(page_key, settings.chunk_min_documents)
+
+
+def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
+    """Return a page's chunks as they are stored."""
+    return ChunksRecord(
+        page_key, tuple(_chunk_records_stored(one) for one in chunks.chunks), settings.chunk_min_documents
+    )
+
+
+def _chunk_records_stored(one: JudgedChunk) -> StoredChunk:
+    chunk = one.chunk
+    return StoredChunk(
+        position=chunk.position,
+        chunk_id=chunk.id,
+        content_hash=one.key,
+        state=one.state,
+        kind=chunk.kind.value,
+        chars=len(chunk.text),
+        size=chunk.size,
+        sample=chunk.text[:_SAMPLE_CHARS],
+        language=one.language,
+        layer=one.layer,
+        reason=one.reason,
+        holder=one.holder,
+    )
+
+
+class KeyIndex(Generic[Name]):
+    """Page keys by a name that pages share."""
+
+    def __init__(self) -> None:
+        # A page key alone costs the garbage collector nothing; a set of one is looked at each time.
+        self._keys: dict[Name, bytes | set[bytes]] = {}
+
+    def add(self, name: Name, key: bytes) -> None:
+        """Note that a page has it."""
+        held = self._keys.setdefault(name, key)
+        if isinstance(held, set):
+            held.add(key)
+        elif held != key:
+            self._keys[name] = {held, key}
+
+    def discard(self, name: Name, key: bytes) -> None:
+        """Note that a page has it no more."""
+        held = self._keys.get(name)
+        if isinstance(held, set):
+            held.discard(key)
+            if len(held) == 1:
+                self._keys[name] = held.pop()
+        elif held == key:
+            del self._keys[name]
+
+    def of(self, name: Name) -> Collection[bytes]:
+        """Return the pages that have it."""
+        held = self._keys.get(name)
+        if held is None:
+            return ()
+        return held if isinstance(held, set) else (held,)

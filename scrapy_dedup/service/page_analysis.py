@@ -9,9 +9,9 @@ from scrapy_dedup.core.locators import Field
 from scrapy_dedup.core.numbering import Numbered
 from scrapy_dedup.core.sight import Sight
 from scrapy_dedup.core.template_selectors import selector
+from scrapy_dedup.core.vision import Unseen, unseen_text
 from scrapy_dedup.core.vision_blocks import looks_of
-from scrapy_dedup.core.vision_unseen import Unseen, unseen_text
-from scrapy_dedup.report.picture_values import PictureBox
+from scrapy_dedup.report.values import PictureBox
 from scrapy_dedup.service.layout_figures import name_of
 from scrapy_dedup.service.layout_picture import boxes_of, places_of, reasons_of
 from scrapy_dedup.service.site_cleaning import How, SiteCut, cut_page

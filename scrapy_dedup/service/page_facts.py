@@ -7,7 +7,7 @@ from typing import Protocol
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import translations
 from scrapy_dedup.core.fingerprints import text_hash
-from scrapy_dedup.core.language_codes import primary
+from scrapy_dedup.core.language import primary
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE, Text
 from scrapy_dedup.core.neardup import Shingles, Sketch, shingles, sketch_of
 from scrapy_dedup.core.plain import plain

@@ -5,11 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 
 from scrapy_dedup.report.dashboard_page import PageView
-from scrapy_dedup.report.explained_values import ExplainedPage
 from scrapy_dedup.report.numbers import count
+from scrapy_dedup.report.values import ExplainedPage
 from scrapy_dedup.service.changes import NOT_KEPT, last_diff
-from scrapy_dedup.service.explain import Explanation
-from scrapy_dedup.service.explain_page import page_of
+from scrapy_dedup.service.explain import Explanation, page_of
 from scrapy_dedup.service.site_config import stored_config
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

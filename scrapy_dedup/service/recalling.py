@@ -1,7 +1,6 @@
 """What was known of a domain, told to a crawl that has met it already."""
 
-from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.service.crawl_cutting import Stored
+from scrapy_dedup.service.crawl import Crawl, Stored
 from scrapy_dedup.service.learning import Learner, knowledge_of
 from scrapy_dedup.service.site_records import site_of
 

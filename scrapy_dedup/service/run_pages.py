@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
-from scrapy_dedup.core.key_table import KEY_BYTES, KeyTable
+from scrapy_dedup.core.seen import KEY_BYTES, KeyTable
 from scrapy_dedup.core.verdicts import Kind
 
 _CALLBACK_BITS: Final = 24

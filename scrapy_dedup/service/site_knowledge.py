@@ -9,7 +9,7 @@ from scrapy_dedup.core.layouts import LayoutIndex, Skeleton
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.core.url_patterns import matches_pattern
-from scrapy_dedup.core.vision_voices import Vision
+from scrapy_dedup.core.vision import Vision
 
 State = Literal["probation", "live", "retired"]
 

@@ -9,10 +9,10 @@ from scrapy_dedup.core.layouts import LayoutIndex
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template, selectors
-from scrapy_dedup.core.vision_voices import Vision
+from scrapy_dedup.core.vision import Vision
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateSource
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import StoredTemplate
 
 
 def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> TemplateRecord:

@@ -7,8 +7,7 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.layouts import LayoutIndex, Skeleton, skeleton_of
 from scrapy_dedup.core.numbering import Numbered
 from scrapy_dedup.core.sight import Sight
-from scrapy_dedup.core.vision import SeenPage, see
-from scrapy_dedup.core.vision_voices import Vision, vision_of
+from scrapy_dedup.core.vision import SeenPage, Vision, see, vision_of
 
 
 @dataclass(frozen=True, slots=True)

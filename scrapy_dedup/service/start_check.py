@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.language_codes import check_language
-from scrapy_dedup.core.language_detectors import careful
+from scrapy_dedup.core.language import careful, check_language
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.chunking import measure_of
 from scrapy_dedup.service.site_patterns import check_config, patterns_of

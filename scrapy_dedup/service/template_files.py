@@ -16,7 +16,7 @@ from scrapy_dedup.service.template_upkeep import list_templates
 from scrapy_dedup.store.layout_records import STATES, TemplateRecord, from_digits, to_digits
 from scrapy_dedup.store.repositories import TemplateRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
 FORMAT: Final = "scrapy_dedup templates"

@@ -13,7 +13,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import HTML_FIELDS
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 
 

@@ -1,6 +1,6 @@
 """What a person does to templates: look at one, compare two, decide about a selector, go back to a former version."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
@@ -9,13 +9,16 @@ from typing import Any, Final, Literal
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.marking import check_selector
 from scrapy_dedup.core.path_statistics import OWN_TEXT
-from scrapy_dedup.core.path_verdicts import PathVerdict
+from scrapy_dedup.core.path_verdicts import PathVerdict, VerdictChange
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.service.layout_figures import UnknownLayoutError, find_layout, name_of
 from scrapy_dedup.service.site_knowledge import BY_HAND
+from scrapy_dedup.service.template_trial import TemplateTrial, try_template
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
-from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 Action = Literal["keep", "drop", "forget"]
@@ -265,3 +268,139 @@ def _nothing_learned(project: ProjectStore, domain: str | None) -> str:
         )
     some = ", ".join(others[:_NAMED])
     return f"project {project.name!r} has no templates of {domain!r}: it has those of {some}"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateChange:
+    """What was done to a template, or would be.
+
+    Attributes:
+        present: the version that was there.
+        version: the one that is there now; None where a dry run made none.
+        changed: False where all is as it was.
+        trial: of a dry run.
+    """
+
+    present: StoredTemplate
+    version: int | None
+    changed: bool
+    dry_run: bool
+    trial: TemplateTrial | None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDesk:
+    """Where the templates of a project are changed at an instant; in a dry run they are only tried."""
+
+    store: Store
+    project: ProjectStore
+    settings: Settings
+    at: datetime
+    dry_run: bool
+
+    def override(self, domain: str, layout: str, decisions: Sequence[Decision]) -> TemplateChange:
+        """Decide about selectors of a layout's template, which gives a new version.
+
+        Raises:
+            UnknownLayoutError, TemplateChoiceError: there is no such template, or no such decision to forget.
+            SelectorError: a selector is none.
+            StoreError: the store failed; nothing was written.
+        """
+        present = present_of(self._versions(domain, layout))
+        after = decided(present, decisions, self.at)
+        trial = version = None
+        if after is not None and self.dry_run:
+            trial = try_template(self.store, self.project, present, after, self.settings)
+        elif after is not None:
+            version = add_decided(self.project, after, self.at)
+        return TemplateChange(present, version, after is not None, self.dry_run, trial)
+
+    def roll_back(self, domain: str, layout: str, number: int | None) -> TemplateChange:
+        """Let a former version of a layout's template cut again: by its number, or the last one that did.
+
+        Raises:
+            UnknownLayoutError, TemplateChoiceError: there is no such template or version, or it is live.
+            StoreError: the store failed; nothing was written.
+        """
+        versions = self._versions(domain, layout)
+        present, chosen = present_of(versions), former_of(versions, number)
+        trial = None
+        if self.dry_run:
+            trial = try_template(self.store, self.project, present, chosen, self.settings)
+        else:
+            roll_back(self.project, chosen, present, self.at)
+        return TemplateChange(present, chosen.version, changed=True, dry_run=self.dry_run, trial=trial)
+
+    def _versions(self, domain: str, layout: str) -> list[StoredTemplate]:
+        return versions_of(self.project, domain, layout_of(self.project, domain, layout))
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDiff:
+    """How one version differs from another.
+
+    Attributes:
+        added, removed: selectors by what they are for: content, exclude, title, date, author.
+        verdicts: in the order of paths.
+        decided, undecided: overrides as (action, selector) that only the second, only the first has.
+    """
+
+    before: StoredTemplate
+    after: StoredTemplate
+    added: Mapping[str, tuple[str, ...]]
+    removed: Mapping[str, tuple[str, ...]]
+    verdicts: tuple[VerdictChange, ...]
+    decided: tuple[tuple[str, str], ...]
+    undecided: tuple[tuple[str, str], ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether both cut alike."""
+        return not (self.added or self.removed or self.verdicts or self.decided or self.undecided)
+
+
+def diff_templates(project: ProjectStore, domain: str, layout: str, numbers: tuple[int, int]) -> TemplateDiff:
+    """Return how the second of two versions differs from the first.
+
+    Raises:
+        UnknownLayoutError, TemplateChoiceError: there is no such layout, or version.
+        StoreError: the store failed.
+    """
+    versions = versions_of(project, domain, layout_of(project, domain, layout))
+    return diff(present_of(versions, numbers[0]), present_of(versions, numbers[1]))
+
+
+def diff(before: StoredTemplate, after: StoredTemplate) -> TemplateDiff:
+    """Return how a template differs from another of its layout."""
+    ours, theirs = decisions_of(after), decisions_of(before)
+    return TemplateDiff(
+        before,
+        after,
+        added=_only_in(after, before),
+        removed=_only_in(before, after),
+        verdicts=tuple(_verdict_changes(before, after)),
+        decided=tuple(one for one in ours if one not in theirs),
+        undecided=tuple(one for one in theirs if one not in ours),
+    )
+
+
+def _only_in(one: StoredTemplate, other: StoredTemplate) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for name in ("content", "exclude", *FIELDS):
+        others = set(texts_of(other.selectors, name))
+        own = tuple(text for text in texts_of(one.selectors, name) if text not in others)
+        if own:
+            found[name] = own
+    return found
+
+
+def _verdict_changes(before: StoredTemplate, after: StoredTemplate) -> Iterable[VerdictChange]:
+    old, new = ((found.verdicts if (found := template_in(one)) else {}) for one in (before, after))
+    for path in sorted(old.keys() | new.keys()):
+        was, is_now = old.get(path), new.get(path)
+        if _word(was) != _word(is_now):
+            yield VerdictChange(path, _word(was), _word(is_now), evidence_of(is_now or was))
+
+
+def _word(verdict: PathVerdict | None) -> str | None:
+    return None if verdict is None else str(verdict.reason or "keep")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from scrapy_dedup.report.dashboard_template_values import (
+from scrapy_dedup.report.dashboard_values import (
     Decided,
     TemplateDiffView,
     TemplateList,
@@ -15,16 +15,17 @@ from scrapy_dedup.report.dashboard_template_values import (
 from scrapy_dedup.report.values import Rule
 from scrapy_dedup.service import template_trial
 from scrapy_dedup.service.layout_figures import UnknownLayoutError, name_of
-from scrapy_dedup.service.template_diff import TemplateDiff, diff
 from scrapy_dedup.service.template_upkeep import (
     Line,
+    TemplateDiff,
+    diff,
     layout_of,
     list_templates,
     present_of,
     show_version,
     versions_of,
 )
-from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
+from scrapy_dedup.store.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 

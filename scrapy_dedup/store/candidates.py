@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from scrapy_dedup.store.codec import column_text, optional_text
-from scrapy_dedup.store.domain_models import Candidate, DiscoverySession
 from scrapy_dedup.store.domains import among, some_of
+from scrapy_dedup.store.models import Candidate, DiscoverySession
 from scrapy_dedup.store.upserts import table_of
 
 NEW = "new"

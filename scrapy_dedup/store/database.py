@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.store.circuit import Circuit
 from scrapy_dedup.store.engines import WRITES, file_of
 from scrapy_dedup.store.errors import AwayStoreError, StoreError, shown, translated
-from scrapy_dedup.store.sqlite_log import empty_log, is_long
+from scrapy_dedup.store.sqlite_file import empty_log, is_long
 
 
 class Database:

@@ -6,20 +6,21 @@ A list goes on after the last row that was seen, by an index: it takes as long f
 import base64
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, false, func, select, tuple_
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import ColumnElement, Connection, Select, case, false, func, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from scrapy_dedup.core.domain_names import name_pattern
 from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.domain_models import Domain
 from scrapy_dedup.store.domains import LIKE_ESCAPE, StoredDomain, like, of_project
+from scrapy_dedup.store.models import CrawledUrl, Document, Domain
+from scrapy_dedup.store.upserts import chunks
 
 DomainSort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
 SORTS: Final[tuple[DomainSort, ...]] = get_args(DomainSort)
@@ -225,3 +226,66 @@ def _checked(sort: DomainSort, value: object) -> object:
     if python is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
         return value
     raise ValueError(value)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSums:
+    """Sums over the domains that have pages; above: how many lose more than a share of their text."""
+
+    domains: int
+    above: int
+    pages: int
+    chars_in: int
+    chars_out: int
+
+
+def domain_sums(session: Session, project_id: uuid.UUID, share: float) -> DomainSums:
+    """Return the sums over a project's domains."""
+    above = func.sum(case((Domain.boilerplate_share > share, 1), else_=0))
+    sums = (func.count(), above, func.sum(Domain.pages), func.sum(Domain.chars_in), func.sum(Domain.chars_out))
+    row = session.execute(select(*sums).where(Domain.project_id == project_id, Domain.pages > 0)).one()
+    # PostgreSQL's sums of integers are decimals.
+    return DomainSums(*(int(number or 0) for number in row))
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """What a URL held.
+
+    Attributes:
+        document_key: of the page that has its content; None where no page came.
+        cleaned_hash: of its clean text; None where there is none.
+        content_hash: of the bytes that came.
+    """
+
+    document_key: bytes | None
+    cleaned_hash: bytes | None
+    content_hash: bytes | None
+
+
+def some_pages(connection: Connection, project_id: uuid.UUID, name: str, limit: int) -> list[str]:
+    """Return URLs of so many completed documents of a domain, spread evenly: in the order of their keys."""
+    of_domain = (Document.project_id == project_id, Document.domain == name, Document.status == "completed")
+    found = select(Document.url).where(*of_domain).order_by(Document.page_key).limit(limit)
+    return list(connection.scalars(found))
+
+
+def contents_of(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, PageContent]:
+    """Return what those of the URLs held that were crawled."""
+    document = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.page_key)
+    columns = (CrawledUrl.page_key, CrawledUrl.document_key, Document.cleaned_hash, Document.content_hash)
+    both = select(*columns).outerjoin(Document, document & (Document.status == "completed"))
+    found = {}
+    for some in chunks(keys):
+        of_these = (CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some))
+        for key, *content in connection.execute(both.where(*of_these)):
+            found[key] = PageContent(*content)
+    return found
+
+
+def count_pages(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, int]:
+    """Return how many completed documents there are of each domain."""
+    of_these = (Document.project_id == project_id, Document.domain.in_(sorted(names)), Document.status == "completed")
+    counted = select(Document.domain, func.count()).where(*of_these).group_by(Document.domain)
+    found = {row[0]: row[1] for row in connection.execute(counted)}
+    return {name: found.get(name, 0) for name in names}

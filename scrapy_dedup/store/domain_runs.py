@@ -11,11 +11,10 @@ from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
 from scrapy_dedup.core.domain_states import after_run
 from scrapy_dedup.store import domains
-from scrapy_dedup.store.domain_models import Domain
-from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.domains import Pair, StoredDomain
 from scrapy_dedup.store.known_pages import KnownPages
-from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Document
+from scrapy_dedup.store.models import CrawledUrl, CrawlRun, Document, Domain
+from scrapy_dedup.store.records import ConfidenceRecord
 from scrapy_dedup.store.stored import SILENT_AFTER
 from scrapy_dedup.store.upserts import Row, table_of
 

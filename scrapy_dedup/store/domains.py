@@ -12,7 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from scrapy_dedup.core.domain_names import is_pattern, name_pattern, twin_of
 from scrapy_dedup.core.domain_states import DomainStatus, Standing
 from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.domain_models import Domain
+from scrapy_dedup.store.models import Domain
 from scrapy_dedup.store.upserts import insert_into, table_of
 
 _NAMES_AT_ONCE = 500

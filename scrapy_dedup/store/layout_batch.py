@@ -19,7 +19,7 @@ from scrapy_dedup.store.layout_records import (
     TemplateStateRecord,
     to_digits,
 )
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import StoredTemplate
 from scrapy_dedup.store.upserts import Row
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.teaching_models import LayoutPicture
+from scrapy_dedup.store.models import LayoutPicture
 from scrapy_dedup.store.upserts import upsert
 
 

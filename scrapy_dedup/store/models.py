@@ -8,22 +8,21 @@ Page keys are random, so an index that begins with one costs every batch a
 write all over the file. Tables have one such index each (`extractions`, which
 are found by memo and by page, have two); the others are partial, or grow at
 their end or at that of a domain.
+
+A layout is named by the signature of level 1 that leads it, a signed 64-bit
+number; REST stands for the pages of a domain that are of no known layout.
 """
 
 import uuid
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, UniqueConstraint, text
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from scrapy_dedup.store.base import NO_RUN, Base, of_project
 from scrapy_dedup.store.columns import Key, RowNumber, now
-from scrapy_dedup.store.domain_models import Candidate, DiscoverySession, Domain
-from scrapy_dedup.store.layout_models import LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
-from scrapy_dedup.store.page_models import DocumentChunk, NearDuplicate, PageSignature, SiteConfig
 from scrapy_dedup.store.shared_models import Claim, RunWorker, SeenScope, SeenUrl
-from scrapy_dedup.store.teaching_models import LayoutPicture, UrlParameter
 
 # What stands in modules of its own; whoever imports this one has all tables.
 __all__ = [
@@ -47,6 +46,22 @@ __all__ = [
     "SiteConfig",
     "UrlParameter",
 ]
+
+
+# Of no page is this the signature: one in 2⁶⁴.
+REST = 0
+# Said in the words of the index below, or SQLite would not use it.
+IS_LIVE = text("state = 'live'")
+IS_OPEN = text("cleared_at IS NULL")
+
+
+# Said in the words of the index below, or SQLite would not use it.
+HAS_TITLE = text("title_key IS NOT NULL")
+
+
+# Sorted by code points on PostgreSQL, too, and by an index, which has its column's order.
+_NAME = Text().with_variant(Text(collation="C"), "postgresql")
+_SORTED = ("status", "best_confidence_score", "pages", "boilerplate_share", "last_crawled_at")
 
 
 class Project(Base):
@@ -296,3 +311,290 @@ class DomainBoilerplate(Base):
     min_block_chars: Mapped[int] = mapped_column(default=50)
     created_at: Mapped[datetime] = mapped_column(default=now)
     updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class LayoutSignature(Base):
+    """A signature that pages of a domain have, and the layout that it belongs to."""
+
+    __tablename__ = "layout_signatures"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    level: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    signature_hash: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    # The layout, whose template it maps to; NULL where no layout is near.
+    template_id: Mapped[int | None] = mapped_column(BigInteger)
+    seen_count: Mapped[int] = mapped_column(BigInteger)
+    first_seen_at: Mapped[datetime]
+    last_seen_at: Mapped[datetime]
+    algorithm_version: Mapped[int]
+
+
+class LayoutRun(Base):
+    """How many pages of a layout a run met."""
+
+    __tablename__ = "layout_runs"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    layout: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    # NO_RUN outside of one.
+    run_id: Mapped[uuid.UUID] = mapped_column(primary_key=True)
+    pages: Mapped[int] = mapped_column(BigInteger)
+    first_url: Mapped[str]
+    counted_at: Mapped[datetime]
+
+
+class LayoutTemplate(Base):
+    """A version of how the pages of a layout are cut."""
+
+    __tablename__ = "layout_templates"
+    __table_args__ = (
+        UniqueConstraint("project_id", "domain", "layout", "version"),
+        # A layout has one live version, and a crawl asks for no other.
+        Index("ix_layout_templates_live", "project_id", "domain", "layout", unique=True, sqlite_where=IS_LIVE),
+    )
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project()
+    domain: Mapped[str]
+    layout: Mapped[int] = mapped_column(BigInteger)
+    structure: Mapped[int] = mapped_column(BigInteger)
+    version: Mapped[int]
+    state: Mapped[str] = mapped_column(String(16))
+    reason: Mapped[str]
+    kind: Mapped[str]
+    url_pattern: Mapped[str | None]
+    fingerprint: Mapped[str]
+    confidence: Mapped[float]
+    pages: Mapped[int]
+    source: Mapped[str] = mapped_column(String(16))
+    algorithm_version: Mapped[int]
+    created_at: Mapped[datetime]
+    state_at: Mapped[datetime]
+    selectors: Mapped[dict[str, Any]] = mapped_column(JSON)
+    overrides: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    # Packed JSON, last: SQLite reads a row from its beginning.
+    paths: Mapped[bytes] = mapped_column(LargeBinary)
+    body: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class LayoutAlarm(Base):
+    """That a layout's template ceased to fit its pages, and until when."""
+
+    __tablename__ = "layout_alarms"
+    __table_args__ = (
+        # A layout has one alarm at a time.
+        Index("ix_layout_alarms_open", "project_id", "domain", "layout", unique=True, sqlite_where=IS_OPEN),
+    )
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    layout: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    raised_at: Mapped[datetime] = mapped_column(primary_key=True)
+    cause: Mapped[str]
+    pages_failed: Mapped[int]
+    pages_looked: Mapped[int]
+    first_failed_at: Mapped[datetime]
+    cleared_at: Mapped[datetime | None]
+
+
+class LayoutPicture(Base):
+    """How a page of a layout looks, and what stands where on it; the newest one alone."""
+
+    __tablename__ = "layout_pictures"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    layout: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    url: Mapped[str]
+    made_at: Mapped[datetime]
+    # Of the picture, in pixels of the page.
+    width: Mapped[int]
+    height: Mapped[int]
+    boxes: Mapped[list[dict[str, Any]]] = mapped_column(JSON)
+    # PNG; last: SQLite reads a row from its beginning.
+    picture: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class UrlParameter(Base):
+    """How often pages of a domain were the same, and were not, with and without a parameter, or with other values."""
+
+    __tablename__ = "url_parameters"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    same: Mapped[int]
+    different: Mapped[int]
+    # It is left out of page keys.
+    ignored: Mapped[bool]
+    seen_at: Mapped[datetime]
+
+
+class PageSignature(Base):
+    """By what a page that went out, or was dropped for another, is found again by others.
+
+    It belongs to the page's version that its document is in work with, or completed.
+    """
+
+    __tablename__ = "page_signatures"
+    __table_args__ = (
+        UniqueConstraint("project_id", "page_key"),
+        Index("ix_page_signatures_title", "project_id", "domain", "title_key", sqlite_where=HAS_TITLE),
+        Index("ix_page_signatures_text", "project_id", "text_hash"),
+    )
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project()
+    page_key: Mapped[bytes] = mapped_column(Key)
+    domain: Mapped[str]
+    title_key: Mapped[bytes | None] = mapped_column(Key)
+    text_hash: Mapped[bytes] = mapped_column(Key)
+    language: Mapped[str] = mapped_column(String(16), default="")
+    version: Mapped[str] = mapped_column(String(32))
+    shingles: Mapped[int]
+    # The layer that dropped it, the page that stands for it, and how alike they are; it may have one and go out.
+    layer: Mapped[str | None] = mapped_column(String(16))
+    keeper: Mapped[bytes | None] = mapped_column(Key)
+    jaccard: Mapped[float | None]
+    signature: Mapped[bytes] = mapped_column(LargeBinary)
+    # Its keys in `near_duplicates`, so that they can be deleted; empty for a page that has a keeper.
+    bands: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class NearDuplicate(Base):
+    """A part of a signature, and a page that has it: pages that share one may be nearly the same.
+
+    Project, scope and language are part of the key. Twenty rows a page: nothing but numbers is in them, and whoever
+    deletes a page's signature deletes them.
+    """
+
+    __tablename__ = "near_duplicates"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012 (SQLAlchemy's own form)
+
+    band: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+    page: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
+
+
+class DocumentChunk(Base):
+    """A chunk of a page's text, given or left out."""
+
+    __tablename__ = "document_chunks"
+    # Who holds a text, and who waits for it: the first of thousands is found at once. The text comes first: SQLite
+    # takes a project for few rows, and looked for the chunks of some pages in all that an index had of it.
+    __table_args__ = (Index("ix_document_chunks_content", "content_hash", "project_id", "state", "page_key"),)
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    chunk_id: Mapped[str] = mapped_column(String(16))
+    # The first 16 bytes of its SHA-256.
+    content_hash: Mapped[bytes] = mapped_column(Key)
+    # added, kept, due or removed
+    state: Mapped[str] = mapped_column(String(8))
+    # The page that gives it in place of this one; NULL where it was left out for another reason.
+    holder: Mapped[bytes | None] = mapped_column(Key)
+    layer: Mapped[str | None] = mapped_column(String(16))
+    reason: Mapped[str | None]
+    kind: Mapped[str] = mapped_column(String(8))
+    language: Mapped[str | None] = mapped_column(String(16))
+    chars: Mapped[int]
+    size: Mapped[int]
+    sample: Mapped[str]
+
+
+class SiteConfig(Base):
+    """What a person decided about a domain's pages: selectors, expressions, and what is to stay."""
+
+    __tablename__ = "site_config"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    domain: Mapped[str] = mapped_column(primary_key=True)
+    version: Mapped[int]
+    config: Mapped[dict[str, Any]] = mapped_column(JSON)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class DiscoverySession(Base):
+    """One reading of search results."""
+
+    __tablename__ = "discovery_session"
+    __table_args__ = (Index(None, "project_id", "started_at"),)
+
+    session_id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    project_id: Mapped[uuid.UUID] = of_project()
+    name: Mapped[str]
+    started_at: Mapped[datetime]
+    finished_at: Mapped[datetime | None]
+    # Outcome to number of URLs.
+    counts: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+
+
+class Domain(Base):
+    """A domain, what is decided about it, and how good it was; the names of columns are the seed's where it has one."""
+
+    __tablename__ = "domain"
+    __table_args__ = (
+        UniqueConstraint("project_id", "domain_name"),
+        # What a table of a hundred thousand domains is sorted by.
+        *(Index(f"ix_domain_{column}", "project_id", column, "domain_name") for column in _SORTED),
+        # How many twins there are: few domains have one.
+        Index("ix_domain_twins", "project_id", "joined_to", sqlite_where=text("twin IS NOT NULL")),
+    )
+
+    domain_id: Mapped[uuid.UUID] = mapped_column(primary_key=True, default=uuid.uuid4)
+    project_id: Mapped[uuid.UUID] = of_project()
+    domain_name: Mapped[str] = mapped_column(_NAME)
+    status: Mapped[str] = mapped_column(String(32))
+    # What it was before it was blacklisted.
+    status_before: Mapped[str | None] = mapped_column(String(32))
+    discovery_session_id: Mapped[uuid.UUID | None]
+    high_quality_candidate_count: Mapped[int] = mapped_column(default=0)
+    low_quality_candidate_count: Mapped[int] = mapped_column(default=0)
+    best_confidence_score: Mapped[float | None]
+    mean_confidence_score: Mapped[float | None]
+    pages: Mapped[int] = mapped_column(default=0)
+    chars_in: Mapped[int] = mapped_column(BigInteger, default=0)
+    chars_out: Mapped[int] = mapped_column(BigInteger, default=0)
+    # 1 - chars_out / chars_in, stored to be sorted by.
+    boilerplate_share: Mapped[float] = mapped_column(default=0.0)
+    errors: Mapped[int] = mapped_column(default=0)
+    last_crawled_at: Mapped[datetime | None]
+    blacklisted_at: Mapped[datetime | None]
+    blacklisted_by: Mapped[str | None]
+    blacklist_reason: Mapped[str | None]
+    blacklist_expires_at: Mapped[datetime | None]
+    # The same name with, or without, `www.`, where that is registered, too; and the name that stands for both, once
+    # so many pages of both were alike.
+    twin: Mapped[str | None]
+    joined_to: Mapped[str | None]
+    pages_alike: Mapped[int] = mapped_column(default=0)
+    pages_unlike: Mapped[int] = mapped_column(default=0)
+    discovered_at: Mapped[datetime]
+    last_processed_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Candidate(Base):
+    """A URL that a search engine proposed, and that was worth a look when it was."""
+
+    __tablename__ = "candidates"
+    __table_args__ = (
+        Index("ix_candidates_domain_name", "project_id", "domain_name", "id"),
+        Index("ix_candidates_session_id", "project_id", "session_id", "id"),
+    )
+
+    id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
+    project_id: Mapped[uuid.UUID] = of_project()
+    url: Mapped[str]
+    engine: Mapped[str]
+    session_id: Mapped[uuid.UUID]
+    domain_name: Mapped[str] = mapped_column(_NAME)
+    outcome: Mapped[str] = mapped_column(String(16))
+    title: Mapped[str | None]
+    # What the engine said of it, 0.0 to 1.0, and at which place it stood.
+    confidence: Mapped[float | None]
+    rank: Mapped[int | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, NamedTuple
 
-from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.layout_records import LayoutKnowledge
 from scrapy_dedup.store.page_records import PageKnowledge, ReleaseRecord
 
@@ -27,6 +26,37 @@ AliasKind = Literal["redirect", "canonical", "title", "duplicate", "near_duplica
 Verdict = Literal["new", "changed", "unchanged", "removed", "duplicate"]
 ChangeClass = Literal["content", "title", "numbers", "volatile", "boilerplate_only"]
 Fetched = Literal["get", "304", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceRecord:
+    """How good items of a domain were; written twice, it counts twice.
+
+    Attributes:
+        high: items with DEDUP_HIGH_QUALITY at least.
+        low: the others.
+        total: the sum of all confidences.
+        best: the largest.
+        at: when the last one went out.
+    """
+
+    domain: str
+    high: int
+    low: int
+    total: float
+    best: float
+    at: datetime
+
+    def __add__(self, other: "ConfidenceRecord") -> "ConfidenceRecord":
+        """Return the counts of both; the first one's domain."""
+        return ConfidenceRecord(
+            self.domain,
+            self.high + other.high,
+            self.low + other.low,
+            self.total + other.total,
+            max(self.best, other.best),
+            max(self.at, other.at),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Connection, Select, bindparam, delete, func, 
 
 from scrapy_dedup.core.neardup import VERSION, Sketch
 from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.page_models import NearDuplicate, PageSignature
+from scrapy_dedup.store.models import NearDuplicate, PageSignature
 from scrapy_dedup.store.upserts import Row, chunks, insert_into, table_of, upsert
 
 # Of a band that more pages share, the oldest: 50,000 pages of one template, like but not alike enough, are otherwise

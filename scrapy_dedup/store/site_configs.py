@@ -11,8 +11,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, 
 from scrapy_dedup.store import contents
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import by_code_point
-from scrapy_dedup.store.models import Document
-from scrapy_dedup.store.page_models import SiteConfig
+from scrapy_dedup.store.models import Document, SiteConfig
 from scrapy_dedup.store.upserts import chunks, table_of, upsert
 
 STALE: Final = "config"

@@ -3,6 +3,9 @@
 An ordinary connection to a file in WAL mode creates two files beside it, and
 its close may move what a killed process left in the WAL. So a file without a
 WAL is read as immutable, one with a WAL by a read-only connection.
+
+By itself it begins anew only when nobody reads from it: readers that overlap, as those of a crawl do, let it grow for
+as long as they do (https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files).
 """
 
 import os
@@ -15,12 +18,17 @@ from pathlib import Path
 
 from scrapy_dedup.store.errors import FREE_SPACE, advice, is_full
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
-from scrapy_dedup.store.sqlite_log import log_of
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _PAUSE_SECONDS = 0.02
 _MOVE_AWAY = "Restore a copy of it, or move it away and crawl again."
+
+
+# Four of what a large batch of pages writes, in bytes.
+LONGEST = 128_000_000
+# Reading what one page asks for takes less; those who read for longer are not waited for.
+_PATIENCE_MILLISECONDS = 200
 
 
 def inspect_file(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
@@ -129,3 +137,26 @@ def _reading(path: Path, timeout: timedelta) -> Iterator[sqlite3.Connection]:
     uri = f"{path.absolute().as_uri()}?{mode}"
     with closing(sqlite3.connect(uri, uri=True, timeout=timeout.total_seconds())) as connection:
         yield connection
+
+
+def log_of(path: Path) -> Path:
+    """Return where the log of a database is."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def is_long(path: Path) -> bool:
+    """Return whether the log of a database has grown beyond what it needs."""
+    try:
+        return log_of(path).stat().st_size > LONGEST
+    except OSError:
+        return False
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Move what is in the log into the file, and cut it to nothing; while somebody reads for long, it stays.
+
+    Raises:
+        sqlite3.Error: such as a full disk; what was committed is safe.
+    """
+    connection.execute(f"PRAGMA busy_timeout = {_PATIENCE_MILLISECONDS}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

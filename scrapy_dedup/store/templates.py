@@ -11,10 +11,10 @@ from sqlalchemy import Row as Result
 from scrapy_dedup.store.codec import column_text, unpack_json
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.layout_batch import read_template
-from scrapy_dedup.store.layout_models import IS_LIVE, LayoutTemplate
 from scrapy_dedup.store.layout_records import TemplateState, TemplateStateRecord
 from scrapy_dedup.store.lookups import columns_of, named
-from scrapy_dedup.store.stored_layouts import StoredTemplate, TemplateFigures
+from scrapy_dedup.store.models import IS_LIVE, LayoutTemplate
+from scrapy_dedup.store.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.upserts import Row
 
 # So many versions of a layout's template are kept, and the live one.

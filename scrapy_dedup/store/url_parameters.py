@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.columns import by_code_point
-from scrapy_dedup.store.teaching_models import UrlParameter
+from scrapy_dedup.store.models import UrlParameter
 from scrapy_dedup.store.upserts import upsert
 
 

@@ -1,31 +1,39 @@
-"""A project's part of the store: what a crawl writes and asks."""
+"""A project's part of the store: what a crawl writes and asks.
+
+Whoever calls has locked the project, so that what is read here is what will be replaced.
+"""
 
 import threading
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_, update
+from sqlalchemy.orm import InstrumentedAttribute
 
-from scrapy_dedup.store import (
-    claims,
-    contents,
-    domain_runs,
-    extractions,
-    knowledge,
-    layouts,
-    lookups,
-    states,
-    validators,
-    visits,
-)
+from scrapy_dedup.store import claims, contents, domain_runs, extractions, lookups, states, templates, visits
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import decision_bound, visit_bound
+from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.crawl_runs import CrawlRuns
 from scrapy_dedup.store.database import Database
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.models import CrawledUrl, Decision, DomainBoilerplate
+from scrapy_dedup.store.layout_batch import LayoutBatch
+from scrapy_dedup.store.layout_records import AlarmRecord, TemplateStateRecord
+from scrapy_dedup.store.models import (
+    IS_LIVE,
+    IS_OPEN,
+    CrawledUrl,
+    Decision,
+    DomainBoilerplate,
+    LayoutAlarm,
+    LayoutRun,
+    LayoutSignature,
+    LayoutTemplate,
+)
 from scrapy_dedup.store.records import Record
 from scrapy_dedup.store.stored import (
     StoredBoilerplate,
@@ -35,10 +43,175 @@ from scrapy_dedup.store.stored import (
     StoredUrl,
     StoredVersion,
 )
-from scrapy_dedup.store.upserts import upsert
+from scrapy_dedup.store.upserts import Row, insert_into, table_of, upsert
+
+# A domain has some ten layouts; where every page has a signature of its own, these would grow with its pages.
+SIGNATURES_KEPT = 2_000
+RUN_COUNTS_KEPT = 2_000
+ALARMS_KEPT = 100
+# A domain that has too many rows shrinks to this share of them, so that cutting is rare.
+_ROOM = 0.9
+
+
+Known = tuple[str, str]
+
 
 _PAGE = ("project_id", "page_key")
 _KEYS_AT_ONCE = 5_000
+
+
+def write(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
+    """Write what a batch says of layouts; whoever calls has locked the project."""
+    _add_signatures(connection, project_id, batch)
+    _add_runs(connection, project_id, batch)
+    templates.write(connection, project_id, batch.templates)
+    for alarm in batch.alarms:
+        _set_alarm(connection, project_id, alarm)
+
+
+def _add_signatures(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
+    """Add counts; the database adds, so that two crawls at once lose none."""
+    if not batch.signatures:
+        return
+    stored, statement = table_of(LayoutSignature).c, insert_into(connection, LayoutSignature)
+    new = statement.excluded
+    values = {
+        "seen_count": stored.seen_count + new.seen_count,
+        "template_id": func.coalesce(new.template_id, stored.template_id),
+        "first_seen_at": case(
+            (new.first_seen_at < stored.first_seen_at, new.first_seen_at), else_=stored.first_seen_at
+        ),
+        "last_seen_at": case((new.last_seen_at > stored.last_seen_at, new.last_seen_at), else_=stored.last_seen_at),
+        "algorithm_version": new.algorithm_version,
+    }
+    keys = ["project_id", "domain", "level", "signature_hash"]
+    rows = [batch.signatures[key] for key in sorted(batch.signatures)]
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
+    group = (LayoutSignature.domain, LayoutSignature.level)
+    order = (LayoutSignature.last_seen_at, LayoutSignature.signature_hash)
+    _hold(connection, project_id, {row["domain"] for row in rows}, group, order, SIGNATURES_KEPT)
+
+
+def _add_runs(connection: Connection, project_id: uuid.UUID, batch: LayoutBatch) -> None:
+    if not batch.runs:
+        return
+    stored, statement = table_of(LayoutRun).c, insert_into(connection, LayoutRun)
+    values = {"pages": stored.pages + statement.excluded.pages, "counted_at": statement.excluded.counted_at}
+    keys = ["project_id", "domain", "layout", "run_id"]
+    rows = [batch.runs[key] for key in sorted(batch.runs)]
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=values), rows)
+    order = (LayoutRun.counted_at, LayoutRun.layout, LayoutRun.run_id)
+    _hold(connection, project_id, {row["domain"] for row in rows}, (LayoutRun.domain,), order, RUN_COUNTS_KEPT)
+
+
+def _set_alarm(connection: Connection, project_id: uuid.UUID, alarm: AlarmRecord) -> None:
+    domain = column_text(alarm.domain)
+    same_layout = (
+        LayoutAlarm.project_id == project_id,
+        LayoutAlarm.domain == domain,
+        LayoutAlarm.layout == alarm.layout,
+    )
+    of_open = update(LayoutAlarm).where(*same_layout, IS_OPEN)
+    if alarm.raised_at is None:
+        connection.execute(of_open.values(cleared_at=alarm.cleared_at))
+        return
+    figures = {
+        "cause": column_text(alarm.cause),
+        "pages_failed": alarm.pages_failed,
+        "pages_looked": alarm.pages_looked,
+    }
+    if connection.execute(of_open.values(figures)).rowcount:
+        return
+    row = {
+        "project_id": project_id,
+        "domain": domain,
+        "layout": alarm.layout,
+        "raised_at": alarm.raised_at,
+        "first_failed_at": alarm.first_failed_at or alarm.raised_at,
+        "cleared_at": alarm.cleared_at,
+        **figures,
+    }
+    # One that was raised at this instant and is cleared by now is not raised again.
+    connection.execute(insert_into(connection, LayoutAlarm).on_conflict_do_nothing(), row)
+    order = (LayoutAlarm.raised_at, LayoutAlarm.layout)
+    _hold(connection, project_id, {domain}, (LayoutAlarm.domain,), order, ALARMS_KEPT)
+
+
+def _hold(
+    connection: Connection,
+    project_id: uuid.UUID,
+    domains: Collection[str],
+    group: Sequence[InstrumentedAttribute[Any]],
+    order: Sequence[InstrumentedAttribute[Any]],
+    bound: int,
+) -> None:
+    """Forget the oldest rows of the groups that have too many; in their order no two rows of a group are equal."""
+    model = order[0].class_
+    some: tuple[ColumnElement[bool], ...] = (model.project_id == project_id, model.domain.in_(sorted(domains)))
+    too_many = select(*group).where(*some).group_by(*group).having(func.count() > bound)
+    for values in connection.execute(too_many).all():
+        same = (model.project_id == project_id, *(column == value for column, value in zip(group, values, strict=True)))
+        newest_first = (column.desc() for column in order)
+        first_to_go = select(*order).where(*same).order_by(*newest_first).offset(int(bound * _ROOM)).limit(1)
+        last = connection.execute(first_to_go).one()
+        connection.execute(delete(model).where(*same, tuple_(*order) <= tuple_(*last)))
+
+
+def not_weaker(
+    connection: Connection, project_id: uuid.UUID, rows: Mapping[Known, Row], enough_pages: int
+) -> list[Row]:
+    """Return the rows of `domain_boilerplate` that are to be written.
+
+    Args:
+        connection: to read on.
+        project_id: of the project.
+        rows: by domain and method.
+        enough_pages: what rests on so many pages replaces whatever is there.
+    """
+    thin = {domain for (domain, _), row in rows.items() if row["pages_analyzed"] < enough_pages}
+    if not thin:
+        return list(rows.values())
+    columns = (DomainBoilerplate.domain, DomainBoilerplate.method, DomainBoilerplate.pages_analyzed)
+    of_these = (DomainBoilerplate.project_id == project_id, DomainBoilerplate.domain.in_(sorted(thin)))
+    stored = {
+        (domain, method): pages for domain, method, pages in connection.execute(select(*columns).where(*of_these))
+    }
+    return [row for key, row in rows.items() if row["pages_analyzed"] >= min(stored.get(key, 0), enough_pages)]
+
+
+def not_thinner(
+    connection: Connection, project_id: uuid.UUID, batch: LayoutBatch, since: datetime | None
+) -> LayoutBatch:
+    """Return what is to be written of layouts: no template from fewer pages than this run's live one rests on.
+
+    Where a domain was redesigned while the run went on, which an alarm says, every template is written.
+
+    Args:
+        connection: to read on.
+        project_id: of the project.
+        batch: what one worker knows.
+        since: when the run began; None for a run of one worker, which knows what it learned before.
+    """
+    domains = {change["domain"] for change in batch.templates if not isinstance(change, TemplateStateRecord)}
+    if since is None or not domains:
+        return batch
+    raised = select(LayoutAlarm.domain).where(LayoutAlarm.project_id == project_id, LayoutAlarm.raised_at >= since)
+    domains -= set(connection.scalars(raised.where(LayoutAlarm.domain.in_(sorted(domains)))))
+    domains -= {alarm.domain for alarm in batch.alarms}
+    live = (
+        select(LayoutTemplate.domain, LayoutTemplate.layout, func.max(LayoutTemplate.pages))
+        .where(LayoutTemplate.project_id == project_id, LayoutTemplate.domain.in_(sorted(domains)), IS_LIVE)
+        .where(LayoutTemplate.created_at >= since)
+        .group_by(LayoutTemplate.domain, LayoutTemplate.layout)
+    )
+    pages = {(domain, layout): most for domain, layout, most in connection.execute(live)}
+    kept = [
+        change
+        for change in batch.templates
+        if isinstance(change, TemplateStateRecord)
+        or change["pages"] >= pages.get((change["domain"], change["layout"]), 0)
+    ]
+    return replace(batch, templates=kept)
 
 
 class ProjectStore(CrawlRuns):
@@ -83,16 +256,16 @@ class ProjectStore(CrawlRuns):
         states.write_documents(connection, self.id, batch)
         batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
-        boilerplate = knowledge.not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
+        boilerplate = not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
         upsert(
             connection, DomainBoilerplate, ("project_id", "domain", "method"), boilerplate, once=("id", "created_at")
         )
         self._write_decisions(connection, batch)
         visits.write(connection, batch, self._visit_bound)
         extractions.write(connection, self.id, batch, self._keep.extractions)
-        validators.add(connection, batch)
+        visits.add(connection, batch)
         domain_runs.add_confidences(connection, self.id, batch.confidences.values())
-        layouts.write(connection, self.id, knowledge.not_thinner(connection, self.id, batch.layouts, self.shared_since))
+        write(connection, self.id, not_thinner(connection, self.id, batch.layouts, self.shared_since))
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
         claims.release(connection, self.claimant, batch.released)
 

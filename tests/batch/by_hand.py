@@ -11,11 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.choosing import choose, plan_of
 from scrapy_dedup.batch.columns import batch_of, schema_of
-from scrapy_dedup.batch.judging import Judge
 from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import Source
+from scrapy_dedup.batch.run import Judge, choose, plan_of
 from scrapy_dedup.batch.shared_facts import CHUNK
 from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, LeavingOut
 from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey

@@ -7,9 +7,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from scrapy_dedup.batch.errors import BatchError
 from scrapy_dedup.batch.files import Files
-from scrapy_dedup.batch.session import started
+from scrapy_dedup.batch.session import BatchError, started
 
 
 def put(*names: str) -> None:

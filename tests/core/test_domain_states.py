@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.candidates import CandidateOutcome, outcome_of_known, outcome_of_new
+from scrapy_dedup.core.domain_names import Evidence, TwinReason, judge_twins, standing_for_both
 from scrapy_dedup.core.domain_states import (
     Blacklisting,
     DomainStatus,
@@ -18,7 +19,6 @@ from scrapy_dedup.core.domain_states import (
     unblacklisted,
     with_status,
 )
-from scrapy_dedup.core.domain_twins import Evidence, TwinReason, judge_twins, standing_for_both
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

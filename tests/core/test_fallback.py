@@ -12,10 +12,10 @@ from scrapy_dedup.core.fallback import (
     KeptBy,
     PageKind,
     RefusedReason,
+    align,
     cut,
     fall_back,
 )
-from scrapy_dedup.core.fallback_align import align
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.tables import table

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.feeds import read_feed
+from scrapy_dedup.core.discovery import read_feed
 from scrapy_dedup.core.sitemaps import Entry, SitemapLimits
 
 URL = "https://example.com/feed"

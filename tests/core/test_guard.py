@@ -10,9 +10,8 @@ from hypothesis import given
 from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse
+from scrapy_dedup.core.guard import ParseLimits, UnparsedReason, refuse, survey
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.survey import survey
 from tests.core.html_soup import anything
 from tests.growth import cpu_seconds
 from tests.tables import table

@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks import Chunk, ChunkKind
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.language import Detect, LanguagePolicy, LanguageReason, judge_languages
-from scrapy_dedup.core.language_codes import primary
-from scrapy_dedup.core.language_detectors import careful, light
+from scrapy_dedup.core.language import Detect, LanguagePolicy, LanguageReason, careful, judge_languages, light, primary
 from tests.growth import LINEAR, growth
 from tests.tables import table
 
@@ -153,9 +151,7 @@ def test_careful_knows_no_language_that_lingua_lacks():
 
 def test_careful_says_what_to_install():
     # As Python has it where it is not installed.
-    code = (
-        "import sys; sys.modules['lingua'] = None; import scrapy_dedup.core.language_detectors as d; d.careful(['nl'])"
-    )
+    code = "import sys; sys.modules['lingua'] = None; import scrapy_dedup.core.language as d; d.careful(['nl'])"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
@@ -164,7 +160,7 @@ def test_careful_says_what_to_install():
 
 
 def test_the_core_loads_no_detector_before_it_is_asked():
-    code = "import sys, scrapy_dedup.core.language_detectors as d; d.light(); print(list(sys.modules))"
+    code = "import sys, scrapy_dedup.core.language as d; d.light(); print(list(sys.modules))"
 
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 

@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.locators import Field, Locators
-from scrapy_dedup.core.metadata import Metadata, evidence_of, metadata_of
+from scrapy_dedup.core.metadata import Metadata, evidence_of, metadata_of, things_of
 from scrapy_dedup.core.metadata_dates import declared_day, written_day
-from scrapy_dedup.core.metadata_json_ld import things_of
 from scrapy_dedup.core.metadata_people import byline_name
 from tests.core.builders import parsed
 from tests.core.html_soup import anything

@@ -7,8 +7,7 @@ import pytest
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
 from scrapy_dedup.core.path_looks import PathLooks
-from scrapy_dedup.core.path_rules import DropReason
-from scrapy_dedup.core.path_verdicts import learn
+from scrapy_dedup.core.path_verdicts import DropReason, learn
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template, cut, template_of
 from tests.core.builders import parsed

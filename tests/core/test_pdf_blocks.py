@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pdf_blocks import BlockKind, PdfBlock, blocks_of
-from scrapy_dedup.core.pdf_hyphens import Hyphens
+from scrapy_dedup.core.pdf_blocks import BlockKind, Hyphens, PdfBlock, blocks_of
 from scrapy_dedup.core.pdf_lines import Line
 from tests.pdf_files import a_line, stacked
 from tests.tables import table

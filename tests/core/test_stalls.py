@@ -5,13 +5,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.stalls import Cause, Figures, HostFigures, judge
+from scrapy_dedup.core.stalls import Cause, Figures, HostFigures, SeenTexts, challenge_of, judge
+from tests.growth import LINEAR, growth
+from tests.tables import table
 
 TIMEOUT = {"ResponseFailed": 4}
 SILENT = {"silent.example": HostFigures(4, 0, 4)}
 TWO_SILENT = {**SILENT, "b.example": HostFigures(2, 0, 2)}
 ANSWERING = {"a.example": HostFigures(10, 10, 0)}
 CALENDAR = "a.example/calendar/#/#"
+
+
+MENU = ["Home", "All departments of the hospital", "Contact us by telephone or mail"]
+STORY = "Boats leave the harbour every day at nine."
+
+
+ARTICLE = f"<p>{'Boats leave the harbour every day at nine. ' * 60}</p>"
 
 
 def figures(**known: Any) -> Figures:
@@ -161,3 +170,111 @@ def test_whatever_happens_has_a_cause_that_does_not_depend_on_order(found: Figur
     other = Figures(**{field.name: getattr(found, field.name) for field in fields(found)} | turned)
 
     assert judge(other) == judge(found)
+
+
+def seen() -> SeenTexts:
+    texts = SeenTexts()
+    texts.is_news([*MENU, STORY, "December 2031", *map(str, range(1, 32))])
+    return texts
+
+
+@table("text/news")
+def test_page_is_news_when_it_brings_text_that_was_not_met(texts: list[str], *, news: bool) -> None:
+    assert seen().is_news(texts) is news
+
+
+def test_only_dates_are_passed_over_among_numbers() -> None:
+    texts = SeenTexts()
+    months = [texts.is_news([f"No appointments are free in week {n} of {2031 + n}"]) for n in range(3)]
+    valves = [texts.is_news([f"A valve of brass with a diameter of {n} mm"]) for n in range(3)]
+
+    assert months == [True, False, False]
+    assert valves == [True, True, True]
+
+
+@given(st.lists(st.lists(st.text(max_size=60), max_size=4), max_size=8))
+def test_memory_is_bounded_and_no_page_is_news_twice_in_a_row(pages: list[list[str]]) -> None:
+    texts = SeenTexts(most=4)
+    for page in pages:
+        texts.is_news(page)
+
+        assert len(texts) <= 4
+        assert not texts.is_news(page)
+
+
+def test_what_was_forgotten_is_news_again() -> None:
+    texts = SeenTexts(most=2)
+
+    assert [texts.is_new_key(key) for key in [b"a", b"b", b"c", b"a"]] == [True] * 4
+
+
+def page(mark: str, *, rest: str = "<p>Please wait</p>") -> str:
+    return f"<!doctype html><html><head><title>One moment</title></head><body>{mark}{rest}</body></html>"
+
+
+MARKS = [
+    pytest.param('<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"></script>', "cloudflare"),
+    pytest.param('<div class="g-recaptcha" data-sitekey="x"></div>', "recaptcha"),
+    pytest.param('<div class="box h-captcha"></div>', "hcaptcha"),
+    pytest.param('<script src="https://ct.captcha-delivery.com/c.js"></script>', "datadome"),
+    pytest.param('<div id="px-captcha"></div>', "perimeterx"),
+    pytest.param('<iframe src="/_Incapsula_Resource?SWUDNSAI=31"></iframe>', "imperva"),
+    pytest.param('<div id="sec-if-cpt-container"></div>', "akamai"),
+    pytest.param('<script src="https://x.token.awswaf.com/x/challenge.js"></script>', "aws"),
+    pytest.param('<script src="https://static.geetest.com/static/tools/gt.js"></script>', "geetest"),
+    pytest.param('<script src="https://client-api.arkoselabs.com/v2/api.js"></script>', "arkose"),
+    pytest.param('<div class="frc-captcha"></div>', "friendly"),
+    pytest.param('<form action="/unblock"><img src="/captcha.png"><input name="answer"></form>', "form"),
+    pytest.param('<form method="post"><input type="text" name="captcha_code"></form>', "form"),
+]
+
+
+@pytest.mark.parametrize(("mark", "maker"), MARKS)
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_challenge_is_known_by_its_makers_mark(mark: str, maker: str, status: int) -> None:
+    assert challenge_of(status, {}, page(mark)) == maker
+
+
+@pytest.mark.parametrize(("mark", "maker"), MARKS)
+def test_article_with_a_captcha_for_its_comments_is_none(mark: str, maker: str) -> None:
+    assert challenge_of(200, {}, page(mark, rest=ARTICLE)) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "maker"),
+    [
+        pytest.param(403, {"cf-mitigated": "challenge"}, "cloudflare", id="cloudflare"),
+        pytest.param(202, {"x-amzn-waf-action": "challenge"}, "aws", id="aws"),
+        pytest.param(403, {"x-datadome": "protected"}, "datadome", id="datadome-refuses"),
+        pytest.param(200, {"x-datadome": "protected"}, None, id="datadome-lets-pass"),
+        pytest.param(403, {}, None, id="plain-403"),
+    ],
+)
+def test_challenge_is_known_by_its_headers(status: int, headers: dict[str, str], maker: str | None) -> None:
+    assert challenge_of(status, headers, "<p>No</p>") == maker
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("captcha", id="no-markup"),
+        pytest.param("<p>Our story about captcha and how it came to be</p>", id="text-about-captchas"),
+        pytest.param("<form><input name=q></form>", id="search-form"),
+    ],
+)
+def test_other_pages_are_none(html: str) -> None:
+    assert challenge_of(200, {}, html) is None
+
+
+@given(st.integers(100, 599), st.text("<>/scriptform captcha='\"=", max_size=300))
+def test_any_text_is_looked_at(status: int, html: str) -> None:
+    challenge_of(status, {}, html)
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<script>" * 40_000, "<form " * 60_000, "<div class=" * 30_000, "<" * 300_000, '<div class="' + "x " * 200_000],
+)
+def test_hostile_page_does_not_hold_the_crawl_up(html: str) -> None:
+    assert growth(lambda text: challenge_of(200, {}, text), html) < LINEAR

@@ -2,9 +2,7 @@ import pytest
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.tails import Row, tail_of
-from scrapy_dedup.core.template_learning import learn_template
-from scrapy_dedup.core.templates import Template, cut
+from scrapy_dedup.core.templates import Row, Template, cut, learn_template, tail_of
 
 P, A = "body>main>p", "body>main>ul>li"
 TEXT = Row(P, 400, 0, keep=True)

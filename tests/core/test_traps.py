@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.trap_patterns import TrapReason
-from scrapy_dedup.core.traps import PASS, TrapPolicy, Traps
+from scrapy_dedup.core.traps import PASS, TrapPolicy, TrapReason, Traps
 
 SITE = "http://a.example"
 

@@ -13,8 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core import urls
-from scrapy_dedup.core.trackers import is_tracker
-from scrapy_dedup.core.urls import UrlRules, extract_domain, normalize_url, page_key, same_site
+from scrapy_dedup.core.urls import UrlRules, extract_domain, is_tracker, normalize_url, page_key, same_site
 from tests.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "urls"

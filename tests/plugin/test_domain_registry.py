@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.confidence import ConfidenceError, Confidences
+from scrapy_dedup.plugin.domain_registry import ConfidenceError, Confidences
 from scrapy_dedup.settings import Settings
 
 

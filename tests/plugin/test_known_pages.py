@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.plugin.known_pages import KnownPages
+from scrapy_dedup.plugin.recrawl import KnownPages
 from scrapy_dedup.service.recrawling import NOTHING_KNOWN, Asked, Known
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

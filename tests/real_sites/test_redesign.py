@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.words import Score, mean, score, words
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.service.crawl_cutting import load
+from scrapy_dedup.service.crawl import Crawl, load
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.site_cleaning import How

@@ -5,30 +5,25 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrapy_dedup.core.run_totals import LedgerDomain
-from scrapy_dedup.report.explained_values import (
+from scrapy_dedup.report.values import (
+    Alarm,
+    AliasGroup,
+    Amounts,
+    ChangedPage,
+    Check,
+    Cost,
+    DomainFigures,
+    DomainLayouts,
     ExplainedBlock,
     ExplainedChunk,
     ExplainedDecision,
     ExplainedLike,
     ExplainedPage,
-)
-from scrapy_dedup.report.ledger_values import (
-    AliasGroup,
-    Amounts,
-    Check,
-    Cost,
+    LayerFigures,
+    LayoutFigures,
     Ledger,
     LedgerRow,
     LedgerTable,
-    SharedChunk,
-)
-from scrapy_dedup.report.values import (
-    Alarm,
-    ChangedPage,
-    DomainFigures,
-    DomainLayouts,
-    LayerFigures,
-    LayoutFigures,
     Recrawl,
     RepeatedBlock,
     Report,
@@ -37,6 +32,7 @@ from scrapy_dedup.report.values import (
     SamplePage,
     ShadowedLayer,
     ShadowedPage,
+    SharedChunk,
     TemplateFigures,
 )
 

@@ -3,15 +3,20 @@
 import re
 
 from scrapy_dedup.core.run_totals import LedgerDomain
-from scrapy_dedup.report.explained_values import (
+from scrapy_dedup.report.values import (
+    AliasGroup,
+    Check,
+    Cost,
     ExplainedBlock,
     ExplainedChunk,
     ExplainedDecision,
     ExplainedLike,
     ExplainedPage,
+    Ledger,
+    Report,
+    Rule,
+    SharedChunk,
 )
-from scrapy_dedup.report.ledger_values import AliasGroup, Check, Cost, Ledger, SharedChunk
-from scrapy_dedup.report.values import Report, Rule
 from tests.report.builders import (
     a_changed_page,
     a_diff,

@@ -4,7 +4,7 @@ import struct
 import zlib
 from typing import Any
 
-from scrapy_dedup.report.picture_values import BoxKind, LayoutPicture, PictureBox
+from scrapy_dedup.report.values import BoxKind, LayoutPicture, PictureBox
 
 WIDTH, HEIGHT = 1366, 900
 

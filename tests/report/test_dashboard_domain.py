@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from scrapy_dedup.report.dashboard_domain import domain_content
-from scrapy_dedup.report.dashboard_domain_values import (
+from scrapy_dedup.report.dashboard_refine import RefineState
+from scrapy_dedup.report.dashboard_values import (
     AlarmLine,
     BlockLine,
     DomainView,
@@ -15,7 +16,6 @@ from scrapy_dedup.report.dashboard_domain_values import (
     PageLine,
     Registered,
 )
-from scrapy_dedup.report.dashboard_refine import RefineState
 from tests.report.builders import NOON
 from tests.report.hostile import ALL, HOSTILE, without_values
 from tests.report.pictures import boxes

@@ -5,7 +5,7 @@ from dataclasses import replace
 from scrapy_dedup.report.dashboard_config import ConfigView, PreviewEffect, PreviewLine, PreviewView, config_content
 from scrapy_dedup.report.dashboard_keep import KeepView, keep_content
 from scrapy_dedup.report.dashboard_page import PageView, page_content, unknown_page
-from scrapy_dedup.report.explained_values import ExplainedBlock
+from scrapy_dedup.report.values import ExplainedBlock
 from tests.report.builders import a_diff, an_explained_page
 from tests.report.hostile import ALL, HOSTILE, a_hostile_page, without_values
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.report.dashboard_domain_changes import change_content
-from scrapy_dedup.report.dashboard_domains import domains_content, query_of
+from scrapy_dedup.report.dashboard_domains import change_content, domains_content, query_of
 from scrapy_dedup.report.dashboard_frame import Action, Flash, Nav, render_page
 from scrapy_dedup.report.dashboard_overview import overview_content
 from scrapy_dedup.report.dashboard_runs import changes_panel, run_content, runs_content

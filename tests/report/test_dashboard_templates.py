@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from scrapy_dedup.core.path_verdicts import VerdictChange
-from scrapy_dedup.report.dashboard_template_list import MOST_ROWS, list_content
-from scrapy_dedup.report.dashboard_template_trial import confirm_content
-from scrapy_dedup.report.dashboard_template_values import (
+from scrapy_dedup.report.dashboard_templates import MOST_ROWS, confirm_content, list_content, template_content
+from scrapy_dedup.report.dashboard_values import (
     Decided,
     TemplateDiffView,
     TemplateList,
@@ -15,7 +14,6 @@ from scrapy_dedup.report.dashboard_template_values import (
     TrialEffect,
     VersionRow,
 )
-from scrapy_dedup.report.dashboard_templates import template_content
 from scrapy_dedup.report.markup import Html
 from scrapy_dedup.report.values import Rule
 from tests.report.builders import NOON

@@ -19,8 +19,7 @@ from scrapy_dedup.report.layout_picture import (
     size_of,
 )
 from scrapy_dedup.report.page import render_report
-from scrapy_dedup.report.picture_values import BoxKind, PictureBox, boxes_from
-from scrapy_dedup.report.values import TeacherFigures
+from scrapy_dedup.report.values import BoxKind, PictureBox, TeacherFigures, boxes_from
 from tests.browser import Scheme, chromium, opened
 from tests.report.builders import a_layout, a_report, a_site, a_template
 from tests.report.hostile import ALL, HOSTILE

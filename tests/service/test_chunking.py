@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.chunk_records import chunks_record
 from scrapy_dedup.service.chunking import (
     ACROSS,
     GONE,
@@ -22,6 +21,7 @@ from scrapy_dedup.service.chunking import (
     makes_chunks,
     measure_of,
 )
+from scrapy_dedup.service.others import chunks_record
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import StoredChunk

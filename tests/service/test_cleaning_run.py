@@ -15,10 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.cleaning_run import BadInputError, CleaningRun, Plan
+from scrapy_dedup.service.cleaning_run import BadInputError, CleaningRun, Plan, WorkerError, Workers
 from scrapy_dedup.service.cleaning_run_output import OutputError, replacing_alone
 from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages, Samples
-from scrapy_dedup.service.cleaning_run_workers import WorkerError, Workers
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord
 from scrapy_dedup.service.site_knowledge import SiteKnowledge

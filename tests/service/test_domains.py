@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.domain_twins import TwinReason
+from scrapy_dedup.core.domain_names import TwinReason
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.domain_changes import lift_expired
 from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
 from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_rows, write_domains
 from scrapy_dedup.service.domain_twins import Twins, settle_twins
@@ -19,6 +18,7 @@ from scrapy_dedup.service.domains import (
     DomainService,
     StoredDomain,
     UnknownDomainError,
+    lift_expired,
 )
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord

@@ -2,10 +2,9 @@ import pytest
 
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.report.explained_values import ExplainedLike
+from scrapy_dedup.report.values import ExplainedLike
 from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.explain import Explanation, UrlError, explain
-from scrapy_dedup.service.explain_page import page_of
+from scrapy_dedup.service.explain import Explanation, UrlError, explain, page_of
 from scrapy_dedup.service.reading import read_again
 from scrapy_dedup.service.removals import removal_decisions
 from scrapy_dedup.settings import Settings

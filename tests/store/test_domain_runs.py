@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import domains
-from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.domains import StoredDomain
+from scrapy_dedup.store.records import ConfidenceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_time

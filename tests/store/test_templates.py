@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.store.layout_models import LayoutTemplate
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.models import LayoutTemplate
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.templates import VERSIONS_KEPT
 from scrapy_dedup.store.writer import ProjectStore

@@ -8,9 +8,8 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.store.domain_records import ConfidenceRecord
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind, ReleaseRecord
-from scrapy_dedup.store.records import GoneRecord, Record, ValidatorRecord
+from scrapy_dedup.store.records import ConfidenceRecord, GoneRecord, Record, ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.url_parameters import StoredParameter
 from scrapy_dedup.store.writer import ProjectStore

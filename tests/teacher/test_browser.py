@@ -9,8 +9,7 @@ import pytest
 
 from scrapy_dedup.core.sight import Flag
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.gate import MOST_RESOURCE_BYTES, MOST_RESOURCES
-from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, WIDTH
+from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
 from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
 from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style, teacher
 

@@ -18,6 +18,8 @@ import asyncio
 import json
 import os
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,8 +29,7 @@ from urllib.parse import urlsplit
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
-from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.commands.verbs.browsing import browser_of, working
+from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
 from scrapy_dedup.core.blocks import Unparsed, parse_page
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.template_selectors import selector
@@ -36,15 +37,16 @@ from scrapy_dedup.plugin.teaching_run import Web, run_errand
 from scrapy_dedup.report.layout_page import LayoutPage, drawing, render_layout_page
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
-from scrapy_dedup.report.picture_values import LayoutPicture
-from scrapy_dedup.report.values import Rule
+from scrapy_dedup.report.values import LayoutPicture, Rule
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.known_site import KnownSite
 from scrapy_dedup.service.page_analysis import AnalyzedPage, FoundField, ShownPage, analyze_page
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.teaching import NEARLY_EMPTY
 from scrapy_dedup.service.template_upkeep import evidence_of, name_of_path
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.browser import Browser
+from scrapy_dedup.teacher.finding import Missing, find_browser
 from scrapy_dedup.teacher.values import NotShown, Showing, Shown
 
 _PNG_SIZE: Final = struct.Struct(">II")
@@ -214,3 +216,28 @@ def _show(found: AnalyzedPage, files: dict[str, Path]) -> None:
     console.print()
     for file in files.values():
         console.print(shown(str(file), 500), soft_wrap=True)
+
+
+@contextmanager
+def browser_of(settings: Settings) -> Iterator[Browser]:
+    """Give the teacher's browser, and end it.
+
+    Raises:
+        CommandError: there is none; the message says what to install.
+    """
+    found = find_browser(settings.teacher_browser)
+    if isinstance(found, Missing):
+        raise CommandError(f"{found.reason}: {found.command} (`scrapy dedup doctor` checks all parts)")
+    with Browser(settings.teacher_browser, timeout=settings.teacher_timeout) as browser:
+        yield browser
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on a terminal that something goes on."""
+    console = errors()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(one_line(what, 100)):
+        yield

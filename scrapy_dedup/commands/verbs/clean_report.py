@@ -11,8 +11,8 @@ from rich.text import Text
 from scrapy_dedup.commands.call import print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, shown
 from scrapy_dedup.commands.verbs.ledger_tables import show_table
-from scrapy_dedup.report.ledger_values import LedgerTable
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.report.values import LedgerTable
 from scrapy_dedup.service.cleaning_run import Plan, Tally
 from scrapy_dedup.service.cleaning_run_tasks import Learned
 from scrapy_dedup.service.ledger_table import Span, estimated, make_table

@@ -25,12 +25,12 @@ from scrapy_dedup.service.doctor import (
     Check,
     State,
     check_all_settings,
+    check_browser,
     check_extras,
+    check_store,
     check_versions,
     readable_settings,
 )
-from scrapy_dedup.service.doctor_browser import check_browser
-from scrapy_dedup.service.doctor_store import check_store
 from scrapy_dedup.settings import Settings
 
 _STYLES: Final = {State.OK: "green", State.OPTIONAL: "dim", State.MISSING: "red", State.WRONG: "red"}

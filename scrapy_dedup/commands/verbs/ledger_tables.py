@@ -4,8 +4,8 @@ from rich.console import Console
 
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
-from scrapy_dedup.report.ledger_values import Ledger, LedgerTable
 from scrapy_dedup.report.numbers import count, percent, whole
+from scrapy_dedup.report.values import Ledger, LedgerTable
 
 _ALIASES = 10
 _CHUNKS = 5

@@ -10,14 +10,14 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_domain import domain_content
 from scrapy_dedup.report.dashboard_frame import Action, Flash
 from scrapy_dedup.report.layout_picture import layout_svg
-from scrapy_dedup.report.picture_values import LayoutPicture, boxes_from
+from scrapy_dedup.report.values import LayoutPicture, boxes_from
 from scrapy_dedup.service.dashboard_domains import DomainFormError, read_until
 from scrapy_dedup.service.domain_views import Part, domain_view
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.service.layout_figures import REST_NAME
 from scrapy_dedup.service.page_lists import PageCursorError
-from scrapy_dedup.store.layout_models import REST
 from scrapy_dedup.store.layout_records import from_digits
+from scrapy_dedup.store.models import REST
 from scrapy_dedup.web.dashboard.frame import Form, back_to, path_of, show
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 from scrapy_dedup.web.problems import ProblemError

@@ -7,8 +7,13 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_domain_changes import LONGEST_REASON, VERBS, change_content
-from scrapy_dedup.report.dashboard_domains import LONGEST_PATTERN, domains_content
+from scrapy_dedup.report.dashboard_domains import (
+    LONGEST_PATTERN,
+    LONGEST_REASON,
+    VERBS,
+    change_content,
+    domains_content,
+)
 from scrapy_dedup.report.dashboard_frame import Action, Flash
 from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.numbers import count

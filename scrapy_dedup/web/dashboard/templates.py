@@ -11,15 +11,13 @@ from starlette.responses import Response
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_frame import Flash, button, form, hidden
 from scrapy_dedup.report.dashboard_parts import template_path
-from scrapy_dedup.report.dashboard_template_list import MOST_ROWS, list_content
-from scrapy_dedup.report.dashboard_template_trial import confirm_content
-from scrapy_dedup.report.dashboard_template_values import TemplateView
-from scrapy_dedup.report.dashboard_templates import template_content
+from scrapy_dedup.report.dashboard_templates import MOST_ROWS, confirm_content, list_content, template_content
+from scrapy_dedup.report.dashboard_values import TemplateView
 from scrapy_dedup.report.markup import Html, isolated, joined
 from scrapy_dedup.service.template_trial import try_template
 from scrapy_dedup.service.template_upkeep import Action, add_decided, decided, former_of, present_of, roll_back
 from scrapy_dedup.service.template_views import template_list, template_versions, template_view, trial_view
-from scrapy_dedup.store.stored_layouts import StoredTemplate
+from scrapy_dedup.store.stored import StoredTemplate
 from scrapy_dedup.web.dashboard.frame import Fields, Form, back_to, show
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 from scrapy_dedup.web.problems import ProblemError

@@ -17,8 +17,8 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.domain_models import Domain
 from scrapy_dedup.store.layout_records import AlarmRecord
+from scrapy_dedup.store.models import Domain
 from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

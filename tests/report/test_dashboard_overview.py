@@ -3,7 +3,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.report.dashboard_charts import HEIGHT, MOST_COLUMNS, Series, columns_chart
+from scrapy_dedup.report.dashboard_overview import HEIGHT, MOST_COLUMNS, Series, columns_chart
 
 COUNTS = st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), max_size=80)
 

@@ -19,7 +19,7 @@ from scrapy_dedup.core.passages import page_keys
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.core.verdicts import NEW, Change, Kind
-from scrapy_dedup.plugin.comparing import Comparing
+from scrapy_dedup.plugin.recrawl import Comparing
 from scrapy_dedup.plugin.sites import Site
 from scrapy_dedup.service.recrawling import (
     BACK,

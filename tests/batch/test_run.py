@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from scrapy_dedup.batch.columns import raw
-from scrapy_dedup.batch.judging import Judge
 from scrapy_dedup.batch.lookups import LookupWriter, look_up
+from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, facts_json, keys_of
 from scrapy_dedup.batch.steps_pages import PAGE
 from scrapy_dedup.core.fingerprints import text_hash
