@@ -1,6 +1,5 @@
 import subprocess
 import sys
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +10,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.language import Detect, LanguagePolicy, LanguageReason, judge_languages, letters, prose_of
 from scrapy_dedup.core.language_codes import are_close, check_language, primary
 from scrapy_dedup.core.language_detectors import careful, light
+from tests.growth import assert_in_proportion
 
 DUTCH = "De patiënt mag na de operatie een week lang niet fietsen en moet voldoende rusten."
 ENGLISH = "The patient must not ride a bicycle for a week after the operation and should rest."
@@ -134,11 +134,11 @@ def test_any_text_gets_a_verdict_and_only_other_languages_go(texts: list[str], d
 @pytest.mark.parametrize(
     "unit", ["a", "`", "[a](", "<a", "a@", "http://", "/a", ". ", "\ud800", "a.", "1", "\u4e00", "a\n"]
 )
-def test_hostile_chunks_take_no_time(unit: str):
-    started = time.perf_counter()
-    judge_languages([a_chunk(unit * 1_000_000)] * 20, unit * 100_000, light(), NL)
+def test_hostile_chunks_take_time_in_proportion_to_their_length(unit: str):
+    def judge(size: int) -> None:
+        judge_languages([a_chunk(unit * size)], unit * (size // 10), light(), NL)
 
-    assert time.perf_counter() - started < 4
+    assert_in_proportion(judge, int, 1_000_000)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 import random
-import time
 from contextlib import suppress
 from itertools import pairwise
 
@@ -18,13 +17,12 @@ from scrapy_dedup.core.patterns import (
 )
 from scrapy_dedup.core.patterns_dialect import to_re2
 from scrapy_dedup.core.patterns_spans import Span, covers_all, cut_out, without_overlaps
+from tests.growth import assert_in_proportion
 
 READABLE = r"Moeilijk leesbaar\??\s*(\[.*?leesbaarheid.*?\](\(.*?\))?\s*)?"
 LOOK_AHEAD = r"-?\s*ZOL-artsen\s+Overzicht\s+ZOL-artsen.*?(?=\n\n|\Z)"
 COVER = r"\*{0,2}ZOL GENK\*{0,2}\s+\*{0,2}ZOL MAAS EN KEMPEN\*{0,2}[\s\S]*?B\s+36\d{2}"
 ADDRESS = r"Campus Sint-Jan\s+Synaps Park 1\s+B 3600 Genk"
-SECONDS = 20
-"""Against stalls: what must end within 2 s does so on a busy machine within these."""
 
 
 def matched(sources: list[str], text: str, *, allow_slow: bool = False) -> list[str]:
@@ -146,21 +144,17 @@ class TestHostile:
         ],
     )
     @pytest.mark.parametrize("line", ["a", "abcdefghij klmnop ", "abxyz"])
-    def test_a_line_of_five_million_characters_is_searched_in_time(self, source: str, line: str) -> None:
+    def test_a_line_is_searched_in_time_in_proportion_to_its_length(self, source: str, line: str) -> None:
         known = compile_expressions([source])
-        text = (line * (5_000_000 // len(line) + 1))[:5_000_000]
 
-        begin = time.perf_counter()
-        known.find(text)
-        assert time.perf_counter() - begin < SECONDS
+        assert_in_proportion(known.find, lambda size: line * (size // len(line)), 400_000)
 
-    def test_a_thousand_patterns_search_a_page_in_time(self) -> None:
+    def test_a_thousand_patterns_are_found_on_one_page(self) -> None:
         known = compile_expressions(f"foo{number} .*? bar{number}" for number in range(1_000))
         text = " ".join(f"foo{number} x bar{number}" for number in random.Random(1).sample(range(1_000), 1_000))
 
-        begin = time.perf_counter()
         found = known.find(text + " own")
-        assert time.perf_counter() - begin < SECONDS
+
         assert len({one.pattern for one in found.spans}) == 1_000
 
     def test_a_page_too_large_for_so_many_patterns_says_so(self) -> None:
@@ -170,12 +164,11 @@ class TestHostile:
 
         assert Held.TOO_MUCH_WORK in {one.reason for one in found.held}
 
-    def test_slow_patterns_end_in_time_and_say_so(self) -> None:
+    def test_slow_patterns_are_ended_and_say_so(self) -> None:
         known = compile_expressions(["(?=a)(a+)+b"], allow_slow=True)
 
-        begin = time.perf_counter()
         found = known.find("a" * 5_000 + "c")
-        assert time.perf_counter() - begin < SECONDS
+
         assert found.held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
 
     @given(st.text(max_size=60))

@@ -1,5 +1,4 @@
 import math
-import time
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from scrapy_dedup.core.pdf import (
 )
 from scrapy_dedup.core.pdf_json import PdfFormError, from_json, to_json
 from scrapy_dedup.core.pdf_lines import body_size, clean_page, clean_text
+from tests.growth import assert_in_proportion
 from tests.pdf_files import a_line, a_page, stacked
 
 PROSE = ["Some words of a text that goes", "on for a while, as texts do."]
@@ -213,10 +213,8 @@ def test_other_json_is_refused_with_a_way_out(value: str):
         from_json(value)
 
 
-def test_ten_thousand_lines_on_one_page_are_arranged_in_bounded_time():
-    lines = [a_line("x y", number % 500, number % 800) for number in range(10_000)]
-    started = time.monotonic()
+def test_lines_are_arranged_in_time_in_proportion_to_their_number():
+    def page_of(count: int) -> PageLines:
+        return PageLines([a_line("x y", number % 500, number % 800) for number in range(count)], 595, 842)
 
-    read(PageLines(lines, 595, 842))
-
-    assert time.monotonic() - started < 10
+    assert_in_proportion(read, page_of, 10_000)

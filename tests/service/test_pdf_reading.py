@@ -3,7 +3,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -169,13 +168,10 @@ def test_file_that_is_too_large_is_not_read():
 def test_bomb_is_ended_and_the_next_file_is_read():
     with PdfReader(PdfLimits(page_seconds=1.0)) as reader:
         read(reader, column(PROSE))
-        started = time.monotonic()
         answer = reader.read(a_bomb())
-        took = time.monotonic() - started
 
         assert isinstance(answer, Unread)
         assert answer.reason is UnreadReason.TIMEOUT
-        assert took < 10
         assert draw(read(reader, column(PROSE)), "text") == JOINED
 
 

@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -80,11 +79,7 @@ def test_a_server_that_is_not_there_is_told(url: URL) -> None:
 
 def test_a_server_that_does_not_answer_is_given_up(url: URL) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        before = time.monotonic()
-
         refused(url.set(port=silent.getsockname()[1]), "timeout")
-
-        assert time.monotonic() - before < 10
 
 
 def test_the_database_of_another_program_stays_as_it_is(postgresql: Server, url: URL) -> None:
