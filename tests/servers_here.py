@@ -36,19 +36,27 @@ class Started:
     reached_by: dict[str, Any]
 
 
-def one_for_the_run(name: str, start: Callable[[Path], Started]) -> dict[str, Any]:
-    """Return how a server is reached, which the first process of this run that asks starts in a folder of its own."""
+def made_once(name: str, make: Callable[[Path], Any]) -> Any:
+    """Return what the first process of this run that asks makes, in a folder of its own: JSON types."""
     folder = Path(os.environ[_FOLDER])
     note = folder / f"{name}.json"
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not note.exists():
             (folder / name).mkdir(exist_ok=True)
-            started = start(folder / name)
-            _children.append(started.process)
-            told = {"pid": started.process.pid, "ends_by": started.ends_by, "reached_by": started.reached_by}
-            note.write_text(json.dumps(told), encoding="utf-8")
-    reached_by: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))["reached_by"]
+            note.write_text(json.dumps(make(folder / name)), encoding="utf-8")
+    return json.loads(note.read_text(encoding="utf-8"))
+
+
+def one_for_the_run(name: str, start: Callable[[Path], Started]) -> dict[str, Any]:
+    """Return how a server is reached, which the first process of this run that asks starts."""
+
+    def make(folder: Path) -> dict[str, Any]:
+        started = start(folder)
+        _children.append(started.process)
+        return {"pid": started.process.pid, "ends_by": started.ends_by, "reached_by": started.reached_by}
+
+    reached_by: dict[str, Any] = made_once(name, make)["reached_by"]
     return reached_by
 
 
@@ -65,9 +73,10 @@ def end_run() -> None:
     folder = Path(os.environ.pop(_FOLDER))
     for note in folder.glob("*.json"):
         told = json.loads(note.read_text(encoding="utf-8"))
-        with suppress(ProcessLookupError):
-            os.kill(told["pid"], told["ends_by"])
-        wait_for(lambda pid=told["pid"]: not _runs(pid))  # type: ignore[misc]
+        if "pid" in told:
+            with suppress(ProcessLookupError):
+                os.kill(told["pid"], told["ends_by"])
+            wait_for(lambda pid=told["pid"]: not _runs(pid))  # type: ignore[misc]
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -100,3 +109,11 @@ def is_missing(message: str) -> NoReturn:
     if os.environ.get("CI") == "true":
         pytest.fail(message)
     pytest.skip(message)
+
+
+def required_java() -> None:
+    """Skip a test that needs Java where there is none; in CI, fail it."""
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home, "bin", "java").exists() if home else shutil.which("java")
+    if is_hidden("java") or not found:
+        is_missing("no Java here; on Debian and Ubuntu: apt-get install default-jre-headless")
