@@ -99,7 +99,7 @@ def test_chain_of_canonical_links_is_one_page(project: Project) -> None:
 
 def test_all_items_of_an_alias_share_its_fate(project: Project) -> None:
     def two(origins: list[str]) -> Site:
-        aliases = {f"{here}/a": Answer(html_page(f"page {here}", head=canonical("/b"))) for here in origins}
+        aliases: Site = {f"{here}/a": Answer(html_page(f"page {here}", head=canonical("/b"))) for here in origins}
         return aliases | {f"{here}/b": Answer(html_page(f"page {here}")) for here in origins}
 
     with serving(2, two) as server:

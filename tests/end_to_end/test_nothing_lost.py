@@ -17,7 +17,8 @@ from tests.sites import DONE_WHEN, interleaved, pages_of
 pytestmark = pytest.mark.crawl
 
 ASYNCIO = pytest.param({}, id="asyncio")
-SELECT = pytest.param({"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}, id="select")
+BY_SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+SELECT = pytest.param(BY_SELECT, id="select")
 # Without a reactor Scrapy downloads by a library that it does not require.
 _NEEDED = "aiohttp" if scrapy.version_info >= (2, 19) else "httpx"
 _CANNOT = pytest.mark.skipif(find_spec(_NEEDED) is None, reason=f"needs {_NEEDED}")
@@ -51,7 +52,7 @@ def test_crawl_that_ends_by_itself_has_stored_every_page(
         pytest.param({"CLOSESPIDER_ITEMCOUNT": 40}, id="item-count"),
         pytest.param({"CLOSESPIDER_TIMEOUT": 1, "DOWNLOAD_DELAY": 0.05}, id="timeout"),
         pytest.param({"CLOSESPIDER_PAGECOUNT": 5}, id="page-count-before-any-batch-is-full"),
-        pytest.param({"CLOSESPIDER_PAGECOUNT": 5, **SELECT.values[0]}, id="page-count-select"),
+        pytest.param({"CLOSESPIDER_PAGECOUNT": 5, **BY_SELECT}, id="page-count-select"),
     ],
 )
 def test_crawl_that_scrapy_closes_has_stored_what_was_yielded(
