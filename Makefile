@@ -4,13 +4,17 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
 SITE ?= $(URL)
+# One more than processors: tests of crawls wait as often as they work.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+CORE_TESTS := tests/core tests/plugin tests/report tests/store tests/test_architecture.py tests/test_settings.py
 
-.PHONY: help demo test lint format bench screenshots docs clean
+.PHONY: help demo test test-core lint format bench screenshots docs clean
 
 help:
 	@echo "make demo            crawl a real site twice with the plugin on: what it kept, and what had changed"
 	@echo "make demo URL=...    the same for any site: 200 pages at most, robots.txt and delay kept"
-	@echo "make test            all tests"
+	@echo "make test            all tests; what needs PostgreSQL, Redis, Chromium or Java is skipped where there is none"
+	@echo "make test-core       those that need neither server nor browser: less than a minute"
 	@echo "make lint            ruff, mypy, import-linter"
 	@echo "make format          let ruff lay out the code"
 	@echo "make bench           all benchmarks, hours of them, and their tables in docs/benchmarks.md (ARGS='--only NAME')"
@@ -24,7 +28,10 @@ demo: $(VENV)/.installed
 	@$(RUN) example_project/demo.py '$(subst ','\'',$(SITE))'
 
 test: $(VENV)/.installed-dev
-	$(RUN) -m pytest -n 2 $(ARGS)
+	$(RUN) -m pytest -n $(WORKERS) $(ARGS)
+
+test-core: $(VENV)/.installed-dev
+	$(RUN) -m pytest -n $(WORKERS) -m core $(CORE_TESTS) $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(RUN) -m ruff check

@@ -1,6 +1,8 @@
 """A Chromium for tests that look at pages, and a record of what a page does there."""
 
 import shutil
+import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -9,7 +11,8 @@ from typing import Literal
 
 from playwright.sync_api import Browser, Page, Request, sync_playwright
 
-from tests.servers_here import is_missing
+from tests.servers_here import Started, is_hidden, is_missing, one_for_the_run
+from tests.waiting import wait_for
 
 Scheme = Literal["light", "dark"]
 
@@ -26,6 +29,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 
 def chromium_path() -> str | None:
     """Return the browser that is installed; Debian's place first."""
+    if is_hidden("chromium"):
+        return None
     debian = Path("/usr/bin/chromium")
     return str(debian) if debian.exists() else next(filter(None, map(shutil.which, NAMES)), None)
 
@@ -40,7 +45,7 @@ def required_chromium() -> str:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Yield a headless browser; where there is none, as `required_chromium` says."""
+    """Yield a headless browser of one's own; where there is none, as `required_chromium` says."""
     path = required_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
@@ -48,6 +53,31 @@ def chromium() -> Iterator[Browser]:
             yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def shared_chromium() -> Iterator[Browser]:
+    """Yield the browser of this run, in which each test has a context of its own."""
+    address = one_for_the_run("chromium", _start)["address"]
+    with sync_playwright() as playwright:
+        yield playwright.chromium.connect_over_cdp(address)
+
+
+def _start(folder: Path) -> Started:
+    command = [
+        required_chromium(),
+        *ARGUMENTS,
+        "--headless",
+        "--hide-scrollbars",
+        "--remote-debugging-port=0",
+        f"--user-data-dir={folder}",
+    ]
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    note = folder / "DevToolsActivePort"
+    wait_for(note.exists)
+    port = note.read_text(encoding="utf-8").split()[0]
+    return Started(process, signal.SIGTERM, {"address": f"http://127.0.0.1:{port}"})
 
 
 @dataclass(slots=True)

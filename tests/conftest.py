@@ -1,11 +1,52 @@
 """Settings of the tests' tools."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+from tests import servers_here
 
 # Others than its own folder's tests crawl by it, too: pytest has to know of its asserts before any of them is imported.
 pytest.register_assert_rewrite("tests.end_to_end.crawling")
 
+FOLDER = Path(__file__).parent
+
 # A busy machine is no defect; tests that are about time measure it themselves.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+
+# Where decisions, rows and pictures are made: what `make test-core` runs, but for what needs a server or a browser.
+CORE = ("core", "plugin", "report", "store", "test_architecture.py", "test_settings.py")
+SERVERS = {"postgresql", "redis_server"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _is_core(item):
+            item.add_marker("core")
+
+
+def _is_core(item: pytest.Item) -> bool:
+    place = item.path.relative_to(FOLDER).parts[0]
+    needs = {*getattr(item, "fixturenames", ()), *_parameters(item)} & SERVERS
+    marked = any(item.get_closest_marker(name) for name in ("browser", "crawl", "processes"))
+    return place in CORE and not needs and not marked
+
+
+def _parameters(item: pytest.Item) -> list[object]:
+    """Return with what a test and its fixtures are called; of a fixture that takes a server only now and then, too."""
+    called = getattr(item, "callspec", None)
+    return [value for value in called.params.values() if isinstance(value, str)] if called else []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        servers_here.begin_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    # By then its workers have ended.
+    if not hasattr(config, "workerinput"):
+        servers_here.end_run()

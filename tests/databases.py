@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own, for the tests that must hold on both databases."""
+"""A PostgreSQL server for the tests that must hold on both databases."""
 
 import os
 import secrets
@@ -6,11 +6,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import psycopg
@@ -18,12 +17,15 @@ import pytest
 from sqlalchemy import URL
 
 from scrapy_dedup.store.store import Store
-from tests.servers_here import free_port, is_missing
+from tests.servers_here import Started, free_port, is_hidden, is_missing, one_for_the_run
+from tests.waiting import wait_for
 
 OLDEST = 15
 # A throwaway server: what it loses when the power fails would be thrown away anyway.
 FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
 START_SECONDS = 30
+# A database that nobody is connected to, or it could not be copied.
+_SCHEMA = "store_schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +68,7 @@ class Server:
 
     def new_store(self) -> AbstractContextManager[URL]:
         """Give the URL of a new database with a store's schema: migrated once, and copied from then on."""
-        return self.database(_with_schema(self))
-
-
-@cache
-def _with_schema(server: Server) -> str:
-    """Return the name of a database that nobody is connected to, or it could not be copied."""
-    name = "store_schema"
-    server.execute(f"CREATE DATABASE {name} TEMPLATE template0")
-    Store.open(server.url(name)).close()
-    return name
+        return self.database(_SCHEMA)
 
 
 @cache
@@ -89,6 +82,8 @@ def sqlite_schema() -> bytes:
 
 def find_programs() -> Path | None:
     """Return the folder with initdb and postgres, of the newest version that is recent enough."""
+    if is_hidden("postgresql"):
+        return None
     debian = [path for path in Path("/usr/lib/postgresql").glob("*/bin") if path.parent.name.isdigit()]
     recent = sorted(
         (path for path in debian if int(path.parent.name) >= OLDEST), key=lambda path: int(path.parent.name)
@@ -102,45 +97,30 @@ def running_server(programs: Path) -> Iterator[Server]:
     """Start a server in a folder of its own; end it, and remove the folder."""
     # Not in pytest's folder, which is closed to the user that the server runs as.
     folder = Path(tempfile.mkdtemp(prefix="dedup-postgresql-"))
-    server = Server(free_port(), secrets.token_hex(12))
-    # PostgreSQL refuses to run as root; Debian's packages bring a user for it.
-    user = "postgres" if os.geteuid() == 0 else None
     try:
-        (folder / "password").write_text(server.password)
-        if user:
-            for path in (folder, folder / "password"):
-                shutil.chown(path, user, user)
-        _initialise(programs, folder, user)
-        with _process(programs, folder, server, user):
-            yield server
+        process, server = _started(programs, folder)
+        yield server
+        process.send_signal(signal.SIGINT)  # "fast": it ends the sessions that are left
+        process.wait(timeout=START_SECONDS)
     finally:
         shutil.rmtree(folder)
 
 
-def _initialise(programs: Path, folder: Path, user: str | None) -> None:
+def _started(programs: Path, folder: Path) -> "tuple[subprocess.Popen[bytes], Server]":
+    server = Server(free_port(), secrets.token_hex(12))
+    # PostgreSQL refuses to run as root; Debian's packages bring a user for it.
+    user = "postgres" if os.geteuid() == 0 else None
+    (folder / "password").write_text(server.password)
+    if user:
+        for path in (folder, folder / "password"):
+            shutil.chown(path, user, user)
     # The order of some human language, as servers have it, not that of code points, as SQLite has it.
     options = ["--locale=C.UTF-8", "--locale-provider=icu", "--icu-locale=en-US", "--encoding=UTF8", "--no-sync"]
     access = ["--username=postgres", "--pwfile=password", "--auth=scram-sha-256"]
-    done = subprocess.run(
-        [programs / "initdb", *options, *access, "data"],
-        cwd=folder,
-        user=user,
-        group=user,
-        extra_groups=[] if user else None,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-
-
-@contextmanager
-def _process(programs: Path, folder: Path, server: Server, user: str | None) -> Iterator[None]:
     settings = (*FAST, "listen_addresses=127.0.0.1", f"port={server.port}", "unix_socket_directories=")
-    options = [word for setting in settings for word in ("-c", setting)]
     with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [programs / "postgres", "-D", "data", *options],
+        run = partial(
+            subprocess.Popen[bytes],
             cwd=folder,
             user=user,
             group=user,
@@ -148,33 +128,34 @@ def _process(programs: Path, folder: Path, server: Server, user: str | None) -> 
             stdout=log,
             stderr=log,
         )
-    try:
-        _wait(process, server, folder / "log")
-        yield
-    finally:
-        process.send_signal(signal.SIGINT)  # "fast": it ends the sessions that are left
-        process.wait(timeout=START_SECONDS)
+        assert run([programs / "initdb", *options, *access, "data"]).wait() == 0, (folder / "log").read_text()
+        named = [word for setting in settings for word in ("-c", setting)]
+        process = run([programs / "postgres", "-D", "data", *named])
 
-
-def _wait(process: "subprocess.Popen[bytes]", server: Server, log: Path) -> None:
-    until = time.monotonic() + START_SECONDS
-    while True:
+    def answers() -> bool:
+        assert process.poll() is None, (folder / "log").read_text()
         try:
             server.connect("postgres").close()
         except psycopg.OperationalError:
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.05)
-        else:
-            return
+            return False
+        return True
+
+    wait_for(answers)
+    return process, server
 
 
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[Server]:
-    """One server for all tests of a worker."""
+def _start(folder: Path) -> Started:
     programs = find_programs()
     if programs is None:
         message = f"no PostgreSQL {OLDEST} or later here; on Debian and Ubuntu: apt-get install postgresql"
         is_missing(message)
-    with running_server(programs) as server:
-        yield server
+    process, server = _started(programs, folder)
+    server.execute(f"CREATE DATABASE {_SCHEMA} TEMPLATE template0")
+    Store.open(server.url(_SCHEMA)).close()
+    return Started(process, signal.SIGINT, {"port": server.port, "password": server.password})
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Server:
+    """Return the server of this run, in which each test makes a database of its own."""
+    return Server(**one_for_the_run("postgresql", _start))

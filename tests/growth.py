@@ -1,25 +1,38 @@
-"""How the time of a function grows with its input: a ratio of CPU times, so that a slow machine changes nothing."""
+"""Work that takes time in proportion to what it is given: CPU time, compared within one process."""
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-LINEAR = 10
-"""Of a growth: 4 is in proportion to the length, 16 to its square."""
-_LEAST_SECONDS = 0.02
-"""Shorter times say nothing: what the interpreter does beside them weighs as much."""
+T = TypeVar("T")
 
-
-Given = TypeVar("Given", str, bytes, list[Any])
-
-
-def growth(work: Callable[[Given], object], given: Given) -> float:
-    """Return how many times longer all of what is given takes than its first quarter."""
-    return cpu_seconds(work, given) / max(_LEAST_SECONDS, cpu_seconds(work, given[: len(given) // 4]))
+# Four times as much takes four times as long; where each part is looked at once for each other one, sixteen times.
+_MORE = 4
+_MOST = 9
+# What else a machine does lengthens one round, not all.
+_ROUNDS = 12
 
 
-def cpu_seconds(work: Callable[[Given], object], given: Given) -> float:
-    """Return the CPU time of one call."""
-    began = time.process_time()
-    work(given)
-    return time.process_time() - began
+def cpu_seconds(work: Callable[[], object]) -> float:
+    """Return what one call took of a processor."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def assert_in_proportion(work: Callable[[T], object], make: Callable[[int], T], size: int) -> None:
+    """Fail where four times as much of what is made takes more than nine times as long.
+
+    Args:
+        work: is called some times.
+        make: what it is given, by size.
+        size: the larger one.
+    """
+    small, large = make(size // _MORE), make(size)
+    short = long = float("inf")
+    for _ in range(_ROUNDS):
+        short = min(short, *(cpu_seconds(lambda: work(small)) for _ in range(2)))
+        long = min(long, cpu_seconds(lambda: work(large)))
+        if long < _MOST * short:
+            return
+    raise AssertionError(f"{_MORE} times as much takes {long / short:.1f} times as long: {long:.3f} s")

@@ -1,75 +1,65 @@
-"""A Redis server of one's own, for the tests of a shared queue."""
+"""A Redis server for the tests of a shared queue."""
 
 import shutil
+import signal
 import subprocess
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import redis
 
-from tests.servers_here import free_port, is_missing
+from tests.servers_here import Started, free_port, is_hidden, is_missing, one_for_the_run
+from tests.waiting import wait_for
 
-START_SECONDS = 30
+_DATABASES = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class RedisServer:
-    """A running server on 127.0.0.1, whose memory is all that it has."""
+    """A database of one's own in a server on 127.0.0.1, whose memory is all that it has."""
 
     port: int
+    database: int
 
     @property
     def url(self) -> str:
         """Return its URL, as a user would write it."""
-        return f"redis://127.0.0.1:{self.port}/0"
+        return f"redis://127.0.0.1:{self.port}/{self.database}"
 
     def client(self) -> "redis.Redis":
         """Return a new client."""
-        return redis.Redis(host="127.0.0.1", port=self.port, socket_timeout=10)
+        return redis.Redis(host="127.0.0.1", port=self.port, db=self.database, socket_timeout=10)
 
 
-@contextmanager
-def running_redis(program: str, *options: str) -> Iterator[RedisServer]:
-    """Start a server in a folder of its own; end it, and remove the folder."""
-    folder = Path(tempfile.mkdtemp(prefix="dedup-redis-"))
-    server = RedisServer(free_port())
-    settings = ("--port", str(server.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *options)
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen([program, *settings], cwd=folder, stdout=log, stderr=log)
-    try:
-        _wait(process, server, folder / "log")
-        yield server
-    finally:
-        process.terminate()
-        process.wait(timeout=START_SECONDS)
-        shutil.rmtree(folder)
-
-
-def _wait(process: "subprocess.Popen[bytes]", server: RedisServer, log: Path) -> None:
-    until = time.monotonic() + START_SECONDS
-    with server.client() as client:
-        while True:
-            try:
-                client.ping()
-            except redis.ConnectionError:
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < until, log.read_text()
-                time.sleep(0.02)
-            else:
-                return
-
-
-@pytest.fixture(scope="session")
-def redis_server() -> Iterator[RedisServer]:
-    """One server for all tests of a worker."""
-    program = shutil.which("redis-server")
+def _start(folder: Path) -> Started:
+    program = None if is_hidden("redis") else shutil.which("redis-server")
     if program is None:
-        message = "no redis-server here; on Debian and Ubuntu: apt-get install redis-server"
-        is_missing(message)
-    with running_redis(program) as server:
-        yield server
+        is_missing("no redis-server here; on Debian and Ubuntu: apt-get install redis-server")
+    server = RedisServer(free_port(), 0)
+    # FLUSHALL would empty the databases of tests that run beside one.
+    options = f"--port {server.port} --bind 127.0.0.1 --appendonly no --databases {_DATABASES} --save".split()
+    renamed = ("--rename-command", "FLUSHALL", "")
+    with (folder / "log").open("w") as log:
+        process = subprocess.Popen([program, *options, "", *renamed], cwd=folder, stdout=log, stderr=log)
+
+    def answers() -> bool:
+        assert process.poll() is None, (folder / "log").read_text()
+        with server.client() as client:
+            try:
+                return bool(client.ping())
+            except redis.ConnectionError:
+                return False
+
+    wait_for(answers)
+    return Started(process, signal.SIGTERM, {"port": server.port})
+
+
+@pytest.fixture
+def redis_server() -> RedisServer:
+    """Return a database that nobody has used."""
+    port = one_for_the_run("redis", _start)["port"]
+    with RedisServer(port, 0).client() as client:
+        number = client.incr("databases")
+    assert isinstance(number, int)
+    return RedisServer(port, number)

@@ -1,7 +1,6 @@
 """What the README shows is run here as it stands there."""
 
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.running import scrapy
 from tests.server import Answer, Site, serving
 from tests.sites import html_page
 
@@ -41,17 +41,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def run(project: Path, *command: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "scrapy", *command],
-        cwd=project,
-        env=os.environ | {"PYTHONPATH": str(project)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    done = scrapy(*command, folder=project)
+    assert done.code == 0, done.err
+    return done.out
 
 
 def first_crawl(project: Path, origin: str) -> list[dict[str, object]]:
@@ -62,24 +54,19 @@ def first_crawl(project: Path, origin: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.crawl
-def test_the_one_line_cleans_the_spider_that_is_shown(project: Path) -> None:
+def test_the_one_line_cleans_the_spider_that_is_shown_and_gives_the_keys_that_are_shown(project: Path) -> None:
+    shown = json.loads(blocks("json")[0])
+
     with serving(1, a_site) as server:
         items = first_crawl(project, server.origins[0])
 
     assert len(items) == PAGES
     assert all("rights reserved" not in str(item["cleaned_content"]) for item in items)
-
-
-@pytest.mark.crawl
-def test_an_item_has_the_keys_that_are_shown(project: Path) -> None:
-    shown = json.loads(blocks("json")[0])
-
-    with serving(1, a_site) as server:
-        item = first_crawl(project, server.origins[0])[0]
-
-    assert shown.keys() <= item.keys()
-    assert shown["dedup"].keys() <= item["dedup"].keys()  # type: ignore[attr-defined]
-    assert item["dedup"]["removed"][0].keys() == shown["dedup"]["removed"][0].keys()  # type: ignore[index]
+    report = items[0]["dedup"]
+    assert isinstance(report, dict)
+    assert shown.keys() <= items[0].keys()
+    assert shown["dedup"].keys() <= report.keys()
+    assert report["removed"][0].keys() == shown["dedup"]["removed"][0].keys()
 
 
 @pytest.mark.crawl

@@ -1,14 +1,10 @@
-"""Folders that get names from Hadoop, in a process of its own: `python -m tests.batch.files_on_spark` in an empty one.
+"""Folders that get names from Hadoop, below the working one: what each case came to."""
 
-Prints what each case came to: the message, and which files there are then.
-"""
-
-import json
 from collections.abc import Callable
 from pathlib import Path
 
 from scrapy_dedup.batch.files import Files
-from scrapy_dedup.batch.session import BatchError, started
+from scrapy_dedup.batch.session import BatchError
 
 
 def put(*names: str) -> None:
@@ -29,21 +25,15 @@ def told(act: Callable[[], None], folder: str) -> dict[str, object]:
     return {"message": message, "files": {name: text for name, text in files.items() if not name.endswith(".crc")}}
 
 
-def main() -> dict[str, dict[str, object]]:
-    """Return what each case came to."""
-    with started("local[1]", {}) as spark:
-        files = Files(spark)
-        put("a/part/pages/1", "b/part/1", "b/out/2", "c/part/1", "c/out/2", "d/out/2", "e/part/1", "e/out/2", "e/old/3")
-        put("f/file")
-        return {
-            "renamed": told(lambda: files.rename("a/part", "a/out"), "a"),
-            "taken": told(lambda: files.rename("b/part", "b/out"), "b"),
-            "replaced": told(lambda: files.replace("c/out", "c/part", "c/old"), "c"),
-            "put-back": told(lambda: files.replace("d/out", "d/part", "d/old"), "d"),
-            "no-room": told(lambda: files.replace("e/out", "e/part", "e/old"), "e"),
-            "nothing-to-remove": told(lambda: files.remove("f/absent"), "f"),
-        }
-
-
-if __name__ == "__main__":
-    print(json.dumps(main()))  # noqa: T201
+def cases(files: Files) -> dict[str, dict[str, object]]:
+    """Return of each case the message, and which files there are then."""
+    put("a/part/pages/1", "b/part/1", "b/out/2", "c/part/1", "c/out/2", "d/out/2", "e/part/1", "e/out/2", "e/old/3")
+    put("f/file")
+    return {
+        "renamed": told(lambda: files.rename("a/part", "a/out"), "a"),
+        "taken": told(lambda: files.rename("b/part", "b/out"), "b"),
+        "replaced": told(lambda: files.replace("c/out", "c/part", "c/old"), "c"),
+        "put-back": told(lambda: files.replace("d/out", "d/part", "d/old"), "d"),
+        "no-room": told(lambda: files.replace("e/out", "e/part", "e/old"), "e"),
+        "nothing-to-remove": told(lambda: files.remove("f/absent"), "f"),
+    }

@@ -16,6 +16,7 @@ from scrapy_dedup.batch.files import Files
 from scrapy_dedup.batch.run import BatchRun
 from scrapy_dedup.batch.session import started
 from scrapy_dedup.settings import Settings
+from tests.batch import files_on_spark
 from tests.batch.corpora import PATIENT
 
 # So that files of some kilobytes are read by several tasks.
@@ -67,6 +68,7 @@ def main(out: str, *names: str) -> dict[str, Any]:
             # Its jobs hold what they gave.
             kept = spark.sparkContext._jsc.sc().dagScheduler().activeQueryToJobs().size()
         spark.range(0, 60, 1, 1).mapInArrow(large, "text string").write.parquet(f"{out}/large")
+        renamed = files_on_spark.cases(Files(spark))
         imported = [row.name for row in spark.range(0, 1, 1, 1).mapInArrow(modules, "name string").collect()]
     return {
         "kinds": [one.kind for one in inputs],
@@ -78,6 +80,7 @@ def main(out: str, *names: str) -> dict[str, Any]:
         "bad": notes.bad,
         "no_page": tally.no_page,
         "modules": imported,
+        "renamed": renamed,
     }
 
 

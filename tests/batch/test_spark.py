@@ -20,6 +20,7 @@ from scrapy_dedup.service.cleaning_run import CleaningRun
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.settings import Settings
 from tests.batch.corpora import MIXED, PATIENT, a_page, as_lines
+from tests.servers_here import made_once, required_java
 from tests.service.test_cleaning_run import Watching, nothing, without_seconds
 from tests.service.warc_files import a_record, an_answer
 
@@ -38,10 +39,8 @@ def warc(rows: Sequence[dict[str, Any]]) -> bytes:
     return a_record("https://tea.example/0", b"GET / HTTP/1.1\r\n\r\n", b"request") + b"".join(records)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the corpus in files of all kinds, and as `clean` can read it."""
-    found = tmp_path_factory.mktemp("batch")
+def write_corpus(found: Path) -> None:
+    """Write the corpus in files of all kinds, and as `clean` can read it."""
     first, second = MIXED[::2], MIXED[1::2]
     odd = a_page("tea.example", "warc", f"<p>A file of archives has {WARC_BREAK}0 between two records.")
     archived = [a_page("tea.example", f"w{n}", f"<p>Leaf {n} of an archive of teas." * 40) for n in range(9)]
@@ -53,17 +52,28 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (found / "d.jsonl").write_bytes(lines(rows))
     columns = {"url": [row["url"] for row in rows], "content": [row["html"].encode() for row in rows]}
     pq.write_table(pa.table(columns), found / "d.parquet", row_group_size=3)
-    return found
 
 
-@pytest.fixture(scope="module")
-def batch(folder: Path) -> dict[str, Any]:
+def run_batch(folder: Path) -> dict[str, Any]:
+    """Return what came of a batch, and of the folders that Hadoop gave names: one Java for all."""
+    required_java()
+    write_corpus(folder)
     names = ["a b.jsonl", "b.jsonl.gz", "c.warc", "d.parquet"]
     command = [sys.executable, "-m", "tests.batch.on_spark", "found.json", "out", *names]
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": path}, timeout=SECONDS, check=True)
-    found: dict[str, Any] = json.loads((folder / "found.json").read_text())
+    return {"folder": str(folder), **json.loads((folder / "found.json").read_text())}
+
+
+@pytest.fixture(scope="module")
+def batch() -> dict[str, Any]:
+    found: dict[str, Any] = made_once("batch", run_batch)
     return found
+
+
+@pytest.fixture(scope="module")
+def folder(batch: dict[str, Any]) -> Path:
+    return Path(batch["folder"])
 
 
 @pytest.fixture(scope="module")
@@ -123,3 +133,46 @@ def test_what_is_written_at_once_is_bounded_where_pages_are_large(folder: Path, 
     written = pq.ParquetFile(file).metadata
     assert written.num_rows == 60
     assert all(written.row_group(number).num_rows <= 30 for number in range(written.num_row_groups))
+
+
+# Folders that get another name, as Hadoop gives it.
+
+
+@pytest.fixture
+def cases(batch: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = batch["renamed"]
+    return found
+
+
+def test_a_folder_gets_a_name(cases: dict[str, Any]) -> None:
+    assert cases["renamed"] == {"message": "", "files": {"a/out/pages/1": "a/part/pages/1"}}
+
+
+def test_a_name_that_is_taken_is_not_given(cases: dict[str, Any]) -> None:
+    """Hadoop would move the one folder into the other."""
+    assert cases["taken"] == {
+        "message": "b/part cannot be given the name b/out: it is taken",
+        "files": {"b/out/2": "b/out/2", "b/part/1": "b/part/1"},
+    }
+
+
+def test_a_folder_takes_the_place_of_another(cases: dict[str, Any]) -> None:
+    assert cases["replaced"] == {"message": "", "files": {"c/old/2": "c/out/2", "c/out/1": "c/part/1"}}
+
+
+def test_what_cannot_be_replaced_is_put_back(cases: dict[str, Any]) -> None:
+    """Here because there is no new folder."""
+    assert cases["put-back"]["files"] == {"d/out/2": "d/out/2"}
+    assert cases["put-back"]["message"].startswith("d/part cannot be given the name d/out: ")
+    assert "FileNotFound" in cases["put-back"]["message"]
+
+
+def test_nothing_is_replaced_where_there_is_no_room_for_the_old(cases: dict[str, Any]) -> None:
+    assert cases["no-room"] == {
+        "message": "e/out cannot be given the name e/old: it is taken",
+        "files": {name: name for name in ("e/old/3", "e/out/2", "e/part/1")},
+    }
+
+
+def test_what_is_not_there_is_removed(cases: dict[str, Any]) -> None:
+    assert cases["nothing-to-remove"] == {"message": "", "files": {"f/file": "f/file"}}

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks import ChunkKind, ChunkPolicy, once, split_into_chunks
-from tests.growth import LINEAR, growth
+from tests.growth import assert_in_proportion
 
 
 def chunks_of(
@@ -259,27 +259,41 @@ def test_a_policy_that_makes_no_sense_is_refused(size: int, overlap: int):
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("make", "size"),
     [
-        pytest.param("x" * 3_000_000, id="one-word"),
-        pytest.param("ab " * 300_000, id="one-line"),
-        pytest.param("a. " * 300_000, id="sentences"),
-        pytest.param("a\n" * 200_000, id="lines"),
-        pytest.param(("x" + " " * 100_000) * 40, id="spaces"),
-        pytest.param("# h\n" * 50_000, id="headings"),
-        pytest.param("# h\n\ntext\n\n" * 20_000, id="sections"),
-        pytest.param("| a |\n| - |\n| " + "cell | " * 80_000, id="table-row"),
-        pytest.param("```\n" + "x\n" * 200_000, id="unclosed-fence"),
-        pytest.param("```\n```\n\n" * 20_000, id="fences"),
-        pytest.param("\n".join(" " * depth + "- item" for depth in range(1_500)), id="nested-list"),
-        pytest.param("- " * 500_000, id="nested-on-a-line"),
-        pytest.param("- a\n" * 100_000, id="items"),
-        pytest.param("a\n\n" * 60_000, id="paragraphs"),
-        pytest.param("# " + "[" * 500_000, id="brackets"),
-        pytest.param("e\u0301" * 500_000 + "\u0301" * 500_000, id="marks"),
-        pytest.param(">" * 1_000_000, id="quotes"),
+        pytest.param(lambda n: "a" * n, 2_000_000, id="word"),
+        pytest.param(lambda n: "a. " * n, 200_000, id="sentences"),
+        pytest.param(lambda n: "a\n" * n, 200_000, id="lines"),
+        pytest.param(lambda n: " " * n + "x" + " " * n, 2_000_000, id="spaces"),
+        pytest.param(lambda n: "# h\n" * n, 20_000, id="headings"),
+        pytest.param(lambda n: "# h\n\ntext\n\n" * n, 8_000, id="sections"),
+        pytest.param(lambda n: "| a |\n| - |\n| " + "cell | " * n, 80_000, id="table-row"),
+        pytest.param(lambda n: "```\n" + "x\n" * n, 200_000, id="unclosed-fence"),
+        pytest.param(lambda n: "```\n```\n\n" * n, 10_000, id="fences"),
+        pytest.param(lambda n: "- " * n, 400_000, id="nested-on-a-line"),
+        pytest.param(lambda n: "- a\n" * n, 40_000, id="items"),
+        pytest.param(lambda n: "a\n\n" * n, 40_000, id="paragraphs"),
+        pytest.param(lambda n: "# " + "[" * n, 500_000, id="brackets"),
+        pytest.param(lambda n: "e\u0301" * n + "\u0301" * n, 200_000, id="marks"),
+        pytest.param(lambda n: ">" * n, 1_000_000, id="quotes"),
     ],
 )
-def test_hostile_content_takes_time_in_proportion_to_its_length(content: str):
-    assert growth(lambda text: split_into_chunks(text, b"page", ChunkPolicy()), content) < LINEAR
-    assert all(chunk.size <= 1500 for chunk in split_into_chunks(content, b"page", ChunkPolicy()))
+def test_hostile_content_takes_time_in_proportion_to_its_length(make: Callable[[int], str], size: int):
+    found = split_into_chunks(make(size), b"page", ChunkPolicy())
+
+    assert found
+    assert all(chunk.size <= 1500 for chunk in found)
+    assert_in_proportion(lambda content: split_into_chunks(content, b"page", ChunkPolicy()), make, size)
+
+
+def test_a_list_is_divided_however_deep_it_is_nested():
+    nested = "\n".join(" " * depth + "- item" for depth in range(1_500))
+
+    assert all(chunk.size <= 1500 for chunk in split_into_chunks(nested, b"page", ChunkPolicy()))
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_divided(content: str):
+    rest = iter(ink("".join(texts(content, 20))))
+
+    assert all(character in rest for character in ink(content))

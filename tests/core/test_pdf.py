@@ -22,7 +22,7 @@ from scrapy_dedup.core.pdf import (
 )
 from scrapy_dedup.core.pdf_json import PdfFormError, from_json, to_json
 from scrapy_dedup.core.pdf_lines import clean_page, clean_text
-from tests.growth import LINEAR, growth
+from tests.growth import assert_in_proportion
 from tests.pdf_files import a_line, a_page, stacked
 from tests.tables import table
 
@@ -167,7 +167,8 @@ def test_other_json_is_refused_with_a_way_out(value: str):
         from_json(value)
 
 
-def test_thousands_of_lines_on_one_page_are_arranged_in_time_in_proportion_to_their_number():
-    lines = [a_line("x y", number % 500, number % 800) for number in range(10_000)]
+def test_lines_are_arranged_in_time_in_proportion_to_their_number():
+    def page_of(count: int) -> PageLines:
+        return PageLines([a_line("x y", number % 500, number % 800) for number in range(count)], 595, 842)
 
-    assert growth(lambda some: read(PageLines(list(some), 595, 842)), lines) < LINEAR
+    assert_in_proportion(read, page_of, 10_000)

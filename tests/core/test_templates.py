@@ -12,7 +12,7 @@ from scrapy_dedup.core.templates import Template, TemplateError, Why, cut, part_
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article, learned, site, words
-from tests.growth import LINEAR, growth
+from tests.growth import assert_in_proportion
 from tests.tables import table
 
 MAIN = "body>div#wrap>div.main"
@@ -170,10 +170,17 @@ def test_stored_template_cuts_any_page_as_before(sources: list[str], html: str) 
     assert 0.0 <= found.fit <= 1.0
 
 
-def test_page_of_nonsense_takes_neither_time_nor_memory() -> None:
-    source = "".join(f"<div class=related-{words(1, number)}>a</div>" for number in range(10_500))
-    template = template_of(learned(SITE))
+def test_page_of_nonsense_takes_neither_more_time_nor_memory() -> None:
+    def page_of(count: int) -> Page:
+        return parsed("".join(f"<div class=related-{words(1, number)}>a</div>" for number in range(count)))
 
-    assert growth(lambda html: cut(parsed(html), template), source) < LINEAR
+    def learn_and_cut(page: Page) -> None:
+        cut(page, template_of(learned(SITE)))
+        template_of(learned([*SITE, page]))
+
+    assert_in_proportion(learn_and_cut, page_of, 10_500)
+
+    template = template_of(learned(SITE))
+    cut(page_of(10_500), template)
     assert len(template.lookup.known) <= 10_000
     assert len(template.lookup.whys) <= 10_000

@@ -25,12 +25,11 @@ from scrapy_dedup.core.vision import (
 from scrapy_dedup.core.vision_blocks import looks_of
 from tests.core.builders import parsed
 from tests.core.sights import Recorded, recorded
-from tests.growth import LINEAR, growth
+from tests.growth import assert_in_proportion
 
 PARSED = parsed("<div class=a><p>aaaa</p><p>bb</p></div><div class=b><p>cccc</p></div><div class=c>dd</div>")
 PAGE: Page = PARSED
 LOOKS = {"body>div.a>p": PathLooks(10, 9, 0), "body>div.b>p": PathLooks(10, 1, 0), "body>div.c": PathLooks(0, 0, 5)}
-
 
 ARTICLE = recorded("article")
 
@@ -275,9 +274,9 @@ def test_looks_are_shares_whatever_a_browser_says(runs: list[TextRun]) -> None:
     assert all(0 <= there.main <= there.seen for there in seen.paths.values())
 
 
-def test_a_page_of_nested_elements_is_seen_in_time_in_proportion_to_its_size() -> None:
-    def shown_in(parts: list[str]) -> SeenPage:
-        page = shown("<b>a" * 400 + "<div>b" * 400 + "".join(parts), {})
-        return see(page.page, page.numbered, page.sight)
-
-    assert growth(shown_in, ["<p>c</p>"] * 4_000) < LINEAR
+def test_elements_below_many_others_are_seen_in_time_in_proportion_to_their_number() -> None:
+    assert_in_proportion(
+        lambda page: see(page.page, page.numbered, page.sight),
+        lambda count: shown("<b>a" * 400 + "<div>b" * 400 + "<p>c</p>" * count, {}),
+        4_000,
+    )

@@ -54,7 +54,6 @@ class Crawled:
     exit_code: int
     log: str
     yielded: list[str]
-    yielded_at: dict[str, float]
     stored: Lines
     fed: Lines
     dropped: Lines
@@ -77,11 +76,6 @@ class Crawled:
     @property
     def stored_ids(self) -> list[str]:
         return [line["id"] for line in self.stored]
-
-    @property
-    def slowest_seconds(self) -> float:
-        """The longest time from a callback to the storage."""
-        return max(float(line["at"]) - self.yielded_at[line["id"]] for line in self.stored)
 
     @property
     def reports(self) -> dict[str, dict[str, Any]]:
@@ -179,7 +173,6 @@ class Running:
             exit_code=exit_code,
             log=self.log(),
             yielded=[line["id"] for line in new["yielded"]],
-            yielded_at={line["id"]: line["at"] for line in new["yielded"]},
             stored=new["stored"],
             fed=new["feed"],
             dropped=new["dropped"],

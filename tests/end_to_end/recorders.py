@@ -4,7 +4,6 @@ import asyncio
 import atexit
 import gc
 import json
-import time
 from pathlib import Path
 from typing import Any, Self, TextIO
 
@@ -51,12 +50,11 @@ class Storage:
         self._file = Path("stored.jsonl").open("a", encoding="utf-8")  # noqa: SIM115 - closed in close_spider
 
     async def process_item(self, item: Any) -> Any:
-        arrived = time.time()
         await sleep(self._seconds)
         assert self._file is not None
         fields = ItemAdapter(item).asdict() if ItemAdapter.is_item(item) else {}
         report = fields.get("dedup") or {}
-        line = {"id": name_of(item), "at": arrived, "cleaned": fields.get("cleaned_content"), "report": report}
+        line = {"id": name_of(item), "cleaned": fields.get("cleaned_content"), "report": report}
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
         return item

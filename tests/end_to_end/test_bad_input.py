@@ -1,4 +1,4 @@
-"""Whatever comes, the item goes out: flagged, counted, and soon."""
+"""Whatever comes, the item goes out, flagged and counted; `benchmarks.hostile` says how soon."""
 
 import sqlite3
 from collections import Counter
@@ -64,10 +64,6 @@ def text_of(crawled: Crawled, kind: str, name: str) -> str | None:
     return next(text for id_, text in texts.items() if id_.startswith(kind) and id_.endswith(f"/{name}"))
 
 
-def test_no_response_takes_two_seconds(responses: Crawled) -> None:
-    assert responses.slowest_seconds < 2
-
-
 @pytest.mark.parametrize("kind", ["item", "attached"])
 @pytest.mark.parametrize(("name", "reason"), UNREADABLE.items())
 def test_page_that_cannot_be_read_goes_out_uncleaned_and_flagged(
@@ -118,9 +114,8 @@ def fields(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     return crawled
 
 
-def test_items_with_odd_fields_all_go_out_soon(fields: Crawled) -> None:
+def test_items_with_odd_fields_all_go_out(fields: Crawled) -> None:
     assert Counter(fields.stored_ids) == Counter([*URLS, *FIELDS, "set-before", "refusing", "sealed"])
-    assert fields.slowest_seconds < 2
     assert fields.count("store/rows_given_up") == 0
 
 
@@ -154,7 +149,6 @@ def test_callbacks_that_break_wait_or_yield_without_end_lose_nothing(project: Pr
     all_accounted_for(crawled)
     assert crawled.dropped == []
     assert len(crawled.stored) == 1 + 2 + 3 + 500 + 500
-    assert crawled.slowest_seconds < 20
     with closing(sqlite3.connect(project.folder / ".scrapy" / "dedup.db")) as store:
         done = store.execute("SELECT count(*) FROM documents WHERE status = 'completed' AND url LIKE '%/many/%'")
         assert done.fetchone() == (500,)

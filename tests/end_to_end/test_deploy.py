@@ -21,7 +21,7 @@ from scrapy_dedup.store.errors import StoreError
 from tests.databases import find_programs
 from tests.end_to_end.crawling import ROOT
 from tests.server import serving
-from tests.servers_here import is_missing
+from tests.servers_here import is_hidden, is_missing
 from tests.sites import interleaved, pages_of
 
 pytestmark = pytest.mark.crawl
@@ -32,7 +32,8 @@ PATIENCE_SECONDS = 240
 
 @pytest.fixture
 def _packages() -> None:
-    missing = [] if shutil.which("redis-server") and shutil.which("redis-cli") else ["redis-server"]
+    is_there = shutil.which("redis-server") and shutil.which("redis-cli") and not is_hidden("redis")
+    missing = [] if is_there else ["redis-server"]
     missing += [] if find_programs() else ["postgresql"]
     if missing:
         is_missing(f"apt-get install {' '.join(missing)}")

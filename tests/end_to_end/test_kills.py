@@ -14,19 +14,16 @@ kills = pytest.importorskip("benchmarks.kills", reason="the benchmarks are not b
 pytestmark = pytest.mark.crawl
 
 
-@pytest.mark.parametrize(
-    ("seed", "undone"), [pytest.param(11, 0.0, id="changes"), pytest.param(12, 0.7, id="changes-that-are-undone")]
-)
-def test_nothing_is_lost_and_nothing_wrongly_seen_in_ten_kills_of_small_crawls(seed: int, undone: float) -> None:
-    """The short form of `python -m benchmarks.kills`."""
-    found = kills.run(kills.Trial(kills=10, pages=20, seed=seed, undone=undone, kills_in_a_world=3))
+def test_nothing_is_lost_and_nothing_wrongly_seen_in_six_kills_of_small_crawls() -> None:
+    """The short form of `python -m benchmarks.kills`, half of whose changes are undone."""
+    found = kills.run(kills.Trial(kills=6, pages=15, seed=11, undone=0.5, kills_in_a_world=3))
 
-    assert found.kills == 10
+    assert found.kills == 6
     assert found.lost == []
     assert found.wrongly_seen == []
     assert found.failed == []
-    assert found.items > 80
-    assert found.unchanged > 80
+    assert found.items > 30
+    assert found.unchanged > 30
 
 
 @pytest.fixture

@@ -5,17 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.browser import ARGUMENTS, chromium_path
+from tests.browser import ARGUMENTS, chromium_path, required_chromium
 from tests.end_to_end.crawling import ADDON, Project
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows, statuses, verdicts
 from tests.server import Answer, WebServer, redirect, serving
 from tests.sites import prose
 
-pytestmark = [
-    pytest.mark.crawl,
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium_path() is None, reason="no Chromium found: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.crawl, pytest.mark.browser]
 
 HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 SETTINGS: dict[str, Any] = {
@@ -31,6 +27,7 @@ SHELL = (
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[WebServer]:
+    required_chromium()
     with serving(1, lambda _: {}) as running:
         yield running
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser import required_chromium
-from tests.end_to_end.crawling import Crawled, Project
+from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, serving
 from tests.service.learned_site import FOOTER, WORDS, post
@@ -52,35 +52,47 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
     return project.crawl("in-order", "-a", f"start={start}", DEDUP_TEACHER="new", **settings)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> str:
     return required_chromium()
 
 
-@pytest.fixture
-def taught(project: Project, server: WebServer, browser: str) -> Crawled:
-    return crawl(project, server, DEDUP_TEACHER_BROWSER=browser)
+@pytest.fixture(scope="module")
+def school(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The project of the crawl that is taught."""
+    return Project(tmp_path_factory.mktemp("taught"), dict(ADDON))
 
 
-def test_a_few_pages_are_shown_and_a_visual_template_goes_live(project: Project, taught: Crawled) -> None:
+@pytest.fixture(scope="module")
+def lesson(school: Project, server: WebServer, browser: str) -> tuple[Crawled, list[str]]:
+    """A crawl that is taught, and what it asked the server for."""
+    return crawl(school, server, DEDUP_TEACHER_BROWSER=browser), list(server.requests)
+
+
+@pytest.fixture(scope="module")
+def taught(lesson: tuple[Crawled, list[str]]) -> Crawled:
+    return lesson[0]
+
+
+def test_a_few_pages_are_shown_and_a_visual_template_goes_live(
+    school: Project, lesson: tuple[Crawled, list[str]], server: WebServer
+) -> None:
+    taught, asked = lesson
+
     assert 1 <= taught.count("teacher/pages") <= 2
     assert taught.count("teacher/lessons") >= 1
-    assert rows(project, "SELECT DISTINCT source, state FROM layout_templates WHERE state = 'live'") == [
+    assert rows(school, "SELECT DISTINCT source, state FROM layout_templates WHERE state = 'live'") == [
         ("visual", "live")
     ]
     assert len(taught.stored) == len(POSTS)
-
-
-def test_style_sheets_come_through_scrapy_once_and_nothing_private_is_asked_for(
-    taught: Crawled, server: WebServer
-) -> None:
-    assert server.requests.count(f"{server.origins[0]}/site.css") == 1
+    # Style sheets come through Scrapy, once, and nothing private is asked for.
+    assert asked.count(f"{server.origins[0]}/site.css") == 1
     assert taught.count("teacher/resources/refused") >= 1
-    assert "10.0.0.1" not in " ".join(server.requests)
+    assert "10.0.0.1" not in " ".join(asked)
 
 
-def test_what_was_seen_is_kept_with_its_picture(project: Project, taught: Crawled) -> None:
-    ((boxes, width, picture),) = rows(project, "SELECT boxes, width, picture FROM layout_pictures")
+def test_what_was_seen_is_kept_with_its_picture(school: Project, taught: Crawled) -> None:
+    ((boxes, width, picture),) = rows(school, "SELECT boxes, width, picture FROM layout_pictures")
 
     assert picture.startswith(b"\x89PNG")
     assert width == 1366
@@ -90,9 +102,9 @@ def test_what_was_seen_is_kept_with_its_picture(project: Project, taught: Crawle
 
 
 def test_the_next_crawl_profits_and_shows_nothing_again(
-    project: Project, taught: Crawled, server: WebServer, browser: str
+    school: Project, taught: Crawled, server: WebServer, browser: str
 ) -> None:
-    again = crawl(project, server, DEDUP_TEACHER_BROWSER=browser, DEDUP_UNCHANGED_ENABLED=False)
+    again = crawl(school, server, DEDUP_TEACHER_BROWSER=browser, DEDUP_UNCHANGED_ENABLED=False)
 
     assert taught.count("teacher/pages") >= 1
     assert again.count("teacher/pages") == 0

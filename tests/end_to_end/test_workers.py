@@ -37,7 +37,6 @@ FEED = {"feed.jsonl": {"format": "jsonlines"}}
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
     with redis_server.client() as client:
-        client.flushall()
         yield client
 
 

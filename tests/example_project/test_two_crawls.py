@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -61,25 +61,6 @@ def test_second_crawl_finds_what_changed_and_nothing_else(
     assert {path(json.loads(line)["url"]) for line in lines} == CHANGED | {"/notices.html"}
     links = LexborHTMLParser(files.report.read_text(encoding="utf-8")).css("article.change a")
     assert len({path(link.attributes["href"] or "") for link in links} & CHANGED) == len(links) == 3
-
-
-def test_foreign_site_is_crawled_twice_within_its_cap(
-    demo: Any, files: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    site = tmp_path / "site"
-    with import_module("demo_site").served(site) as origin:
-        import_module("offline_site.build").build(site, origin)
-
-        demo.run(nullcontext(demo.foreign_site(f"{origin}/index.html", 20)), files, time.monotonic())
-
-    runs = demo.dedup(files, "runs")["runs"]
-    assert [run["reason"] for run in runs] == ["closespider_pagecount"] * 2
-    # How many come after the cap was reached, of those that were under way, depends on the machine.
-    assert all(run["visits"] for run in runs)
-    # A crawl that was cut short says nothing of the pages that it did not come to.
-    assert (runs[0]["verdicts"].get("changed"), runs[0]["verdicts"].get("removed")) == (None, None)
-    assert runs[0]["verdicts"]["unchanged"] > 0
-    assert "callbacks saved" in capsys.readouterr().out
 
 
 def test_site_that_is_gone_at_the_second_crawl_is_told(demo: Any, files: Any, tmp_path: Path) -> None:

@@ -43,9 +43,8 @@ def away(redis_server: RedisServer) -> Iterator[Away]:
     with (
         redis_server.client() as direct,
         proxy(redis_server.port) as way,
-        redis.Redis(host="127.0.0.1", port=way.port, socket_timeout=0.5) as client,
+        redis.Redis(host="127.0.0.1", port=way.port, db=redis_server.database, socket_timeout=0.5) as client,
     ):
-        direct.flushall()
         yield Away(LeasedQueue(client, crawler.spider, "shop:requests"), way, direct)
 
 

@@ -31,7 +31,6 @@ Worker = Callable[..., LeasedServer]
 @pytest.fixture
 def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
     with redis_server.client() as client:
-        client.flushall()
         yield client
 
 

@@ -20,7 +20,7 @@ from scrapy_dedup.report.layout_picture import (
 )
 from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import BoxKind, PictureBox, TeacherFigures, boxes_from
-from tests.browser import Scheme, chromium, opened
+from tests.browser import Scheme, opened, shared_chromium
 from tests.report.builders import a_layout, a_report, a_site, a_template
 from tests.report.hostile import ALL, HOSTILE
 from tests.report.pictures import HEIGHT, WIDTH, a_box, a_picture, boxes
@@ -198,7 +198,7 @@ class TestInTheReport:
         file.write_text(a_pictured_report(boxes=(*boxes(), a_box(label=ALL, y=700))), encoding="utf-8")
         schemes: tuple[Scheme, ...] = ("light", "dark")
 
-        with chromium() as browser:
+        with shared_chromium() as browser:
             for width, scheme in ((width, scheme) for width in (1280, 390) for scheme in schemes):
                 with opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
                     drawing = shown.page.locator(".picture svg").first

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 
 from scrapy_dedup.report.explained import render_explanation
 from scrapy_dedup.report.page import render_report
-from tests.browser import Scheme, chromium, opened
+from tests.browser import Scheme, opened, shared_chromium
 from tests.report.builders import (
     a_full_report,
     a_large_report,
@@ -44,7 +44,7 @@ REPORTS = {"plain": a_report, "full": a_full_report, "large": a_large_report, "h
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as running:
+    with shared_chromium() as running:
         yield running
 
 

@@ -178,6 +178,10 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProjectStore]:
         yield project
 
 
+def test_of_a_crowded_band_so_many_pages_are_asked_for(crowded: ProjectStore) -> None:
+    assert len(keys(crowded)) == PAGES_OF_A_BAND
+
+
 def test_a_question_is_answered_by_the_indexes(crowded: ProjectStore) -> None:
     with plans(crowded._database) as found:
         keys(crowded)

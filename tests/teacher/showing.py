@@ -10,8 +10,7 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.numbering import NO_ELEMENT, Numbered, numbered
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
-from tests.browser import chromium_path
-from tests.servers_here import is_missing
+from tests.browser import required_chromium
 
 URL = "http://site.example/a/page"
 # No page of these tests takes a third of it, but on a machine that stands still.
@@ -23,11 +22,7 @@ PATIENCE_SECONDS = 60
 @contextmanager
 def teacher(timeout: timedelta = TIMEOUT) -> Iterator[Browser]:
     """Yield a browser; skip the test where none is installed, except in CI, where that is a failure."""
-    path = chromium_path()
-    if path is None:
-        reason = "no Chromium found: install it (apt-get install chromium) to run the browser tests"
-        is_missing(reason)
-    with Browser(path, timeout=timeout) as browser:
+    with Browser(required_chromium(), timeout=timeout) as browser:
         yield browser
 
 

@@ -13,7 +13,7 @@ from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.settings import Settings
-from tests.browser import Scheme, chromium, opened, required_chromium
+from tests.browser import Scheme, opened, required_chromium, shared_chromium
 from tests.commands.running import Outcome, Shop, scrapy
 from tests.server import Answer, WebServer, serving
 from tests.service.stored_pages import NOON
@@ -102,7 +102,7 @@ def test_what_is_seen_is_told(analyzed: Analyzed) -> None:
 def test_page_around_the_picture_fits_and_asks_for_nothing(analyzed: Analyzed, width: int, scheme: Scheme) -> None:
     file = analyzed[0] / "127.0.0.1" / "layout.html"
 
-    with chromium() as browser, opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
+    with shared_chromium() as browser, opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
         shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
 
         assert (shown.overhang, shown.requests_elsewhere, shown.complaints) == (0, [], [])

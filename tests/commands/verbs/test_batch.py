@@ -5,53 +5,30 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from tests.commands.running import PROJECT, Outcome, scrapy
+from tests.servers_here import made_once, required_java
 from tests.service.test_cleaning_run import SITE, a_row, as_lines
 
 # A machine that does much else takes minutes to start Java.
 SECONDS = 900
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with eight pages of one site, and a bad record."""
-    (tmp_path / "in.jsonl").write_bytes(as_lines([*(a_row(number) for number in range(8)), b"{"]))
+    write_pages(tmp_path)
     return tmp_path
 
 
-BATCH = [sys.executable, "-m", "scrapy", "dedup", "batch"]
-
-
-def batch(folder: Path, *arguments: str, **environment: str) -> Outcome:
-    command = [*BATCH, *arguments]
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-    return Outcome(done.returncode, done.stdout, done.stderr)
-
-
-@contextmanager
-def batch_at_work(folder: Path, *arguments: str) -> Iterator[list[Outcome]]:
-    """Give control while a batch writes; how it ended is in the list behind the context."""
-    ended: list[Outcome] = []
-    process = subprocess.Popen(
-        [*BATCH, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        while process.poll() is None and not (folder / "out.part").exists():
-            time.sleep(0.01)
-        yield ended
-        out, err = process.communicate(timeout=SECONDS)
-    finally:
-        process.kill()
-    ended.append(Outcome(process.returncode, out, err))
+def write_pages(folder: Path) -> None:
+    """Write eight pages of one site, and a bad record."""
+    (folder / "in.jsonl").write_bytes(as_lines([*(a_row(number) for number in range(8)), b"{"]))
 
 
 def write(*files: Path) -> None:
@@ -60,20 +37,56 @@ def write(*files: Path) -> None:
         file.touch()
 
 
-def names(folder: Path) -> list[str]:
-    """Return what is called out, or like it."""
-    return sorted(one.name for one in folder.glob("out*"))
+STORE = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", "DEDUP_DATABASE_URL=sqlite:///dedup.db"]
+LEARNS = ["--master", "local[1]", "in.jsonl", "learns", "--remember", "--overwrite", *STORE]
+PLANS = ["--master", "local[1]", "in.jsonl", "plans", "--plan", "--json", *STORE]
+COMES_LATE = ["--master", "local[1]", "in.jsonl", "late"]
 
 
-def test_what_a_batch_learned_is_known_to_later_calls(folder: Path) -> None:
-    store = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", f"DEDUP_DATABASE_URL=sqlite:///{folder}/dedup.db"]
+def run_batches(folder: Path) -> dict[str, Any]:
+    """Return what each of three batches said, and where; they share a process, and Java.
 
-    write(folder / "out" / "pages" / "former", folder / "out.part" / "work" / "of-a-killed-batch")
+    When the last one writes, its name is taken by somebody else.
+    """
+    required_java()
+    write_pages(folder)
+    write(folder / "learns" / "pages" / "former", folder / "learns.part" / "work" / "of-a-killed-batch")
+    write(folder / "plans.part" / "work" / "survey")
+    calls = [["scrapy", "dedup", "batch", *arguments] for arguments in (LEARNS, PLANS, COMES_LATE)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.commands.several_calls", json.dumps(calls)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while process.poll() is None and not (folder / "late.part").exists():
+            time.sleep(0.01)
+        write(folder / "late" / "mine")
+        out, _ = process.communicate(timeout=SECONDS)
+    finally:
+        process.kill()
+    return {"folder": str(folder), "told": json.loads(out)}
 
-    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--remember", "--overwrite", *store)
-    later = scrapy("dedup", "clean", "in.jsonl", "-O", "again.jsonl", "--json", *store, folder=folder)
 
-    rows = sorted(pq.read_table(folder / "out" / "pages").to_pylist(), key=lambda row: row["place"])
+@pytest.fixture(scope="module")
+def batches() -> tuple[Path, list[Outcome]]:
+    made = made_once("batches", run_batches)
+    return Path(made["folder"]), [Outcome(**told) for told in made["told"]]
+
+
+def names(folder: Path, name: str) -> list[str]:
+    """Return what is called so, or like it."""
+    return sorted(one.name for one in folder.glob(f"{name}*"))
+
+
+def test_what_a_batch_learned_is_known_to_later_calls(batches: tuple[Path, list[Outcome]]) -> None:
+    folder, (told, *_) = batches
+
+    later = scrapy("dedup", "clean", "in.jsonl", "-O", "again.jsonl", "--json", *STORE, folder=folder)
+
+    rows = sorted(pq.read_table(folder / "learns" / "pages").to_pylist(), key=lambda row: row["place"])
     again = [json.loads(line) for line in (folder / "again.jsonl").read_bytes().splitlines()]
     assert told.code == 0, told.err
     assert told.out.startswith("8 pages cleaned (8 by template); 1 bad record passed over; 1 domain: 1 learned.\n")
@@ -81,23 +94,34 @@ def test_what_a_batch_learned_is_known_to_later_calls(folder: Path) -> None:
     assert [row["url"] for row in rows] == [f"{SITE}{number}" for number in range(8)]
     assert [row["cleaned_content"] for row in rows] == [row["cleaned_content"] for row in again]
     assert [one["status"] for one in later.json["domains"]] == ["known"]
-    assert names(folder) == ["out"]
-    assert not (folder / "out" / "pages" / "former").exists()
+    assert names(folder, "learns") == ["learns"]
+    assert not (folder / "learns" / "pages" / "former").exists()
 
 
-def test_a_plan_uses_what_a_crawl_learned_and_leaves_a_batch_at_work_alone(folder: Path) -> None:
-    store = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", f"DEDUP_DATABASE_URL=sqlite:///{folder}/dedup.db"]
-    scrapy("dedup", "clean", "in.jsonl", "-O", "clean.jsonl", "--remember", *store, folder=folder)
-    write(folder / "out.part" / "work" / "survey")
-
-    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", "--plan", "--json", *store)
+def test_a_plan_uses_what_was_learned_and_leaves_a_batch_at_work_alone(batches: tuple[Path, list[Outcome]]) -> None:
+    folder, (_, told, _) = batches
 
     assert told.code == 0, told.err
     assert told.json["pages"] == 8
     assert (told.json["files"], told.json["partitions"]) == (1, 1)
     assert [(one["domain"], one["status"]) for one in told.json["domains"]] == [("shop.example", "known")]
-    assert names(folder) == ["out.part"]
-    assert (folder / "out.part" / "work" / "survey").exists()
+    assert names(folder, "plans") == ["plans.part"]
+    assert (folder / "plans.part" / "work" / "survey").exists()
+
+
+def test_finished_pages_are_kept_where_their_name_is_taken_meanwhile(batches: tuple[Path, list[Outcome]]) -> None:
+    folder, (*_, told) = batches
+
+    assert told.code == 1
+    assert "late.part cannot be given the name late: it is taken" in told.err
+    assert "the finished pages are in late.part" in told.err
+    assert pq.read_table(folder / "late.part" / "pages").num_rows == 8
+    assert (folder / "late" / "mine").exists()
+    assert names(folder, "late") == ["late", "late.part"]
+
+
+def batch(folder: Path, *arguments: str, **environment: str) -> Outcome:
+    return scrapy("dedup", "batch", *arguments, folder=folder, **environment)
 
 
 def test_what_is_missing_is_told(folder: Path) -> None:
@@ -141,16 +165,3 @@ def test_what_is_there_is_left_alone(folder: Path, there: str, options: list[str
     assert told.code == 2
     assert message in told.err
     assert (folder / there).exists()
-
-
-def test_finished_pages_are_kept_where_their_name_is_taken_meanwhile(folder: Path) -> None:
-    with batch_at_work(folder, "--master", "local[1]", "in.jsonl", "out") as ended:
-        write(folder / "out" / "mine")
-
-    (told,) = ended
-    assert told.code == 1
-    assert "out.part cannot be given the name out: it is taken" in told.err
-    assert "the finished pages are in out.part" in told.err
-    assert pq.read_table(folder / "out.part" / "pages").num_rows == 8
-    assert (folder / "out" / "mine").exists()
-    assert names(folder) == ["out", "out.part"]

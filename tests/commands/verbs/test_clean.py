@@ -244,11 +244,9 @@ def test_hostile_pages_come_out_among_the_others(folder: Path, jobs: str) -> Non
     invalid = b'{"url": "' + SITE.encode() + b'invalid", "body": "PHA+dGVhIP/+gOn//3A="}'
     (folder / "in.jsonl").write_bytes(as_lines([*rows, invalid, a_row(9)]))
 
-    begin = time.monotonic()
     told = clean(folder, "in.jsonl", "-O", "out.jsonl", "--json", "--jobs", jobs)
 
     out = {row["url"].removeprefix(SITE): row for row in written(folder)}
-    assert time.monotonic() - begin < SECONDS
     assert (told.code, told.json["bad"]) == (0, 0)
     assert list(out) == [*map(str, range(8)), *HOSTILE, "invalid", "9"]
     assert all(

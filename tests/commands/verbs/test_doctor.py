@@ -14,7 +14,7 @@ import pytest
 from scrapy_dedup.commands.verbs.doctor import read_settings
 from scrapy_dedup.service.doctor import EXTRAS
 from scrapy_dedup.store.migrations import HEAD
-from tests.browser import chromium_path
+from tests.browser import required_chromium
 from tests.commands.running import Outcome, Shop, scrapy
 
 ROOT = Path(__file__).parents[3]
@@ -51,8 +51,7 @@ def a_project(folder: Path, settings: dict[str, Any]) -> Path:
 
 @pytest.mark.browser
 def test_all_is_well(finished_shop: Shop) -> None:
-    if chromium_path() is None:
-        pytest.skip("no Chromium found: install it (apt-get install chromium) to run the browser tests")
+    required_chromium()
     told = doctor(finished_shop.folder, "--json", "-s", "DEDUP_TEACHER=unsure")
 
     found = checks(told)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import scrapy
@@ -13,7 +14,7 @@ from scrapy.http.request import NO_CALLBACK
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
 
-from tests.end_to_end.recorders import sleep
+from tests.end_to_end.recorders import note, sleep
 from tests.end_to_end.spiders.pages import Pages, noted
 
 
@@ -51,14 +52,23 @@ class FiltersItsStart(Pages):
 
 
 class StartsSlowly(Pages):
-    """Waits between its first requests; an item waits for nothing meanwhile."""
+    """Asks for its next page once the one before was stored."""
 
     name = "starts-slowly"
 
+    def stored(self) -> int:
+        """Return how many items the storage has written."""
+        file = Path("stored.jsonl")
+        return file.read_bytes().count(b"\n") if file.exists() else 0
+
     async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
+        for number, url in enumerate(self.start_urls):
+            for _ in range(400):
+                if self.stored() >= number:
+                    break
+                await sleep(0.1)
+            note("asks.jsonl", {"stored": self.stored()})
             yield scrapy.Request(url, dont_filter=True)
-            await sleep(2.5)
 
 
 class StartsWithItems(Pages):

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser import chromium
+from tests.browser import shared_chromium
 from tests.web.dashboard.filled import Filled, fill
 from tests.web.dashboard.serving import Dashboard, served
 
@@ -12,7 +12,7 @@ from tests.web.dashboard.serving import Dashboard, served
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A Chromium; while it is there this thread has an event loop that runs, which tests elsewhere cannot bear."""
-    with chromium() as running:
+    with shared_chromium() as running:
         yield running
 
 
