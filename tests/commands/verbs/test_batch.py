@@ -158,6 +158,7 @@ def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: li
     ],
 )
 def test_what_is_there_is_left_alone(folder: Path, there: str, options: list[str], message: str) -> None:
+    required_java()
     write(folder / there)
 
     told = batch(folder, "--master", "local[1]", "in.jsonl", "out", *options)
