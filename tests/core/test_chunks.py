@@ -283,3 +283,10 @@ def test_a_policy_that_makes_no_sense_is_refused(size: int, overlap: int):
 def test_hostile_content_takes_time_in_proportion_to_its_length(content: str):
     assert growth(lambda text: split_into_chunks(text, b"page", ChunkPolicy()), content) < LINEAR
     assert all(chunk.size <= 1500 for chunk in split_into_chunks(content, b"page", ChunkPolicy()))
+
+
+@pytest.mark.parametrize("names", ["| " + "long name | " * 20, "| a |"], ids=["long-head", "no-rows"])
+def test_a_table_whose_head_leaves_no_room_is_divided_without_it(names: str):
+    content = f"{names}\n| {'--- | ' * 40}\n"
+
+    assert ink("".join(texts(content))) == ink(content)

@@ -39,3 +39,9 @@ def test_no_more_is_remembered_than_the_most() -> None:
 @given(st.text())
 def test_any_path_is_judged(path: str) -> None:
     assert met(f"/{path}", f"/shop/{path}").is_mixed(f"{SITE}/shop/{path}") in (True, False)
+
+
+def test_step_in_several_places_is_mixed_in_each() -> None:
+    mixtures = met("/shop/red/", "/shop/wood/", "/shop/red/wood/")
+
+    assert mixtures.is_mixed(f"{SITE}/shop/red/wood/")

@@ -85,3 +85,10 @@ def test_link_of_known_steps_leads_to_nothing_new() -> None:
     found = seen.meet([], "http://a/", ["http://a/shop/wood/red", "http://a/tag/x+z", "http://a/tag/x"], NO_LISTING)
 
     assert found.links == 0
+
+
+def test_session_in_a_text_is_no_news() -> None:
+    seen = Novelty()
+    seen.meet(["Visit 4f2a9c71bb02"], "http://a/1", (), NO_LISTING)
+
+    assert seen.meet(["Visit 9c71bb024f2a"], "http://a/2", (), NO_LISTING) == News(is_same=True)

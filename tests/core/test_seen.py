@@ -90,3 +90,11 @@ def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: l
     assert all(key(number) in recent for number in list(dict.fromkeys(reversed(numbers)))[:5])
     assert sum(key(number) in recent for number in range(31)) <= 10
     assert not any(key(number) in recent for number in set(range(31)) - set(numbers))
+
+
+def test_filter_takes_many_keys_at_once() -> None:
+    layers = Layers(Exact, 1_000)
+    layers.update([key(1), key(2)])
+
+    assert layers.size == 2
+    assert key(2) in layers

@@ -119,7 +119,7 @@ class TestAlarms:
         batch = [cleared, an_alarm(), again, cleared, an_alarm(raised_at=a_time(2)), an_alarm(layout=8)]
         project.write(batch)
 
-        newest, other, first = project.alarms()
+        newest, first, other = project.alarms()
 
         assert (newest.raised_at, newest.cleared_at, newest.cause) == (a_time(2), None, "content root lost")
         assert (other.layout, other.raised_at, other.cleared_at) == (8, NOON, None)
