@@ -297,3 +297,10 @@ def test_any_text_is_divided(content: str):
     rest = iter(ink("".join(texts(content, 20))))
 
     assert all(character in rest for character in ink(content))
+
+
+@pytest.mark.parametrize("names", ["| " + "long name | " * 20, "| a |"], ids=["long-head", "no-rows"])
+def test_a_table_whose_head_leaves_no_room_is_divided_without_it(names: str):
+    content = f"{names}\n| {'--- | ' * 40}\n"
+
+    assert ink("".join(texts(content))) == ink(content)

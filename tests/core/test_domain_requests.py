@@ -36,3 +36,8 @@ def test_domain_is_asked_unless_it_is_refused(
     name: str, policy: LowQualityPolicy, requested: int, at: datetime, refusal: Refusal | None
 ) -> None:
     assert judged(name, policy, requested, at) is refusal
+
+
+def test_nothing_is_refused_where_nothing_is_listed() -> None:
+    assert not RefusedDomains()
+    assert DOMAINS

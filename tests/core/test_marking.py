@@ -35,6 +35,11 @@ class TestMarks:
     def test_a_block_may_have_several(self) -> None:
         assert marks_of(HTML, "div.a", ".b", "nav")["two bold"] == {"div.a", ".b"}
 
+    def test_a_page_without_a_body_has_none(self) -> None:
+        html = "<frameset><frame src=a></frameset>"
+
+        assert marks_of(html, "frame") == {}
+
 
 class TestSelectors:
     @pytest.mark.parametrize("selector", ["div >", "::", "p {", "a["])
@@ -88,6 +93,14 @@ class TestXPath:
     )
     def test_any_page_is_searched(self, html: str) -> None:
         assert set().union(*marks_of(html, "//p", "*").values()) <= {"//p", "*"}
+
+    def test_a_selector_that_fails_on_a_page_matches_nothing(self) -> None:
+        assert marks_of(HTML, "//p[re:test(., 'x')]")["one"] == set()
+
+    def test_css_is_checked_as_ever(self) -> None:
+        check_any_selector("div > p")
+        with pytest.raises(SelectorError, match="CSS"):
+            check_any_selector("div[")
 
 
 FLAT = "<p class=a>x</p>" * 4_000

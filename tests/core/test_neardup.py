@@ -142,6 +142,10 @@ class TestPromising:
 
             assert promising(a_sketch(text), [self.stored("it", other)], alike, 1)
 
+    @pytest.mark.parametrize("threshold", [0.0, 1.0])
+    def test_the_same_text_is_always_promising(self, threshold: float) -> None:
+        assert promising(a_sketch(), [self.stored("same", TEXT)], threshold, 1)
+
 
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, TEXTS)

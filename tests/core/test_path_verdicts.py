@@ -15,7 +15,7 @@ MAIN = "body>div#wrap>div.main"
 def test_main_column_is_the_element_that_holds_nearly_all_unique_text_and_what_stands_beside_it_is_dropped() -> None:
     found = learned(site())
 
-    assert found.containers == (found.container,) == (MAIN,)
+    assert found.containers == (MAIN,)
     assert (found.paths[f"{MAIN}>p"].keep, found.paths[f"{MAIN}>p"].inside) == (True, True)
     beside = ("body>nav", "body>header", "body>div#wrap>div.side", "body>footer")
     assert {found.paths[path].reason for path in beside} == {DropReason.OUTSIDE}
@@ -93,7 +93,7 @@ def test_header_with_the_page_title_stays_beside_the_main_column() -> None:
 
     found = learned(site(make))
 
-    assert found.container == "body>div.text"
+    assert found.containers[0] == "body>div.text"
     assert found.paths["body>div.top>h1"].keep
 
 
@@ -123,7 +123,7 @@ def test_names_of_single_pages_do_not_split_a_path() -> None:
     def make(number: int) -> str:
         return f"<div id={words(1, number)} class='text {words(1, -number)}'><p>{words(70, number)}</p></div>"
 
-    assert learned(site(make)).container == "body>div.text"
+    assert learned(site(make)).containers[0] == "body>div.text"
 
 
 @pytest.mark.parametrize("pages", [0, 1, 2])
@@ -197,6 +197,20 @@ def test_columns_that_share_the_text_stay_both() -> None:
 
     found = learned(site(make))
 
-    assert found.container == "body>div.all"
+    assert found.containers[0] == "body>div.all"
     assert found.paths["body>div.all>div.left>p"].keep
     assert found.paths["body>div.all>div.right>p"].keep
+
+
+def test_what_repeats_or_links_is_dropped_from_a_header_that_stays() -> None:
+    def make(number: int) -> str:
+        slogan = "<div class=slogan>The site of all things</div>"
+        ways = f"<div class=ways><a href=/>{words(2, (number, 'a'))}</a> <a href=/>{words(2, (number, 'b'))}</a></div>"
+        head = f"<div class=top><h1>{words(9, (number, 't'))}</h1>{slogan}{ways}</div>"
+        return f"{head}<div class=text><p>{words(150, number)}</p></div>"
+
+    found = learned(site(make))
+
+    assert found.paths["body>div.top>h1"].keep
+    assert found.paths["body>div.top>div.slogan"].reason is DropReason.REPEATS
+    assert found.paths["body>div.top>div.ways"].reason is DropReason.LINKS

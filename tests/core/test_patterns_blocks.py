@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.patterns import compile_expressions
-from scrapy_dedup.core.patterns_blocks import Shortened, place, shorten
+from scrapy_dedup.core.patterns_blocks import Placed, Shortened, place, shorten
+from scrapy_dedup.core.patterns_spans import Span
 from scrapy_dedup.core.render import render
 from tests.core.builders import parsed
 from tests.tables import table
@@ -89,3 +90,10 @@ class TestCuts:
             gone = sum(len("".join(one.text.split())) for one in found.cuts if one.block == number)
             left = 0 if number in found.gone else len("".join(found.blocks[number].text.split()))
             assert gone + left == len("".join(block.text.split()))
+
+    def test_letters_that_a_converter_lost_stay(self) -> None:
+        page = a_page("<p>one two")
+
+        found = shorten(page, Placed("one", {0: (0, 3)}), [Span(0, 3, "one")])
+
+        assert found.blocks[0].text == "two"

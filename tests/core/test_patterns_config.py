@@ -49,6 +49,9 @@ class TestForms:
         with pytest.raises(SiteConfigError, match=told):
             SiteConfig.from_json(given)
 
+    def test_one_key_is_changed(self) -> None:
+        assert CONFIG.changed("keep_pages", []).keep_pages == ()
+
 
 class TestMerging:
     def test_a_site_adds_to_what_holds_for_all_and_changes_neither(self) -> None:
@@ -59,3 +62,6 @@ class TestMerging:
 
         assert found == SiteConfig((".all", ".both", ".own"), keep_rules=("nav",))
         assert base == SiteConfig((".all", ".both"))
+
+    def test_without_a_site_of_its_own_the_base_holds(self) -> None:
+        assert get_site_config_with_db_overrides(CONFIG, None) is CONFIG

@@ -523,16 +523,24 @@ class TestAlarms:
         cleared = an_alarm(raised_at=None, cleared_at=a_time(1))
         again = an_alarm(raised_at=a_time(0.5), pages_failed=9, pages_looked=10)
         batch = [cleared, an_alarm(), again, cleared, an_alarm(raised_at=a_time(2)), an_alarm(layout=8)]
-        for _ in range(2):
-            project.write(batch)
+        project.write(batch)
 
-        newest, other, first = project.alarms()
+        newest, first, other = project.alarms()
 
         assert (newest.raised_at, newest.cleared_at, newest.cause) == (a_time(2), None, "content root lost")
         assert (other.layout, other.raised_at, other.cleared_at) == (8, NOON, None)
         assert (first.raised_at, first.cleared_at, first.pages_failed) == (NOON, a_time(1), 9)
         assert [one.raised_at for one in project.alarms(open_only=True)] == [a_time(2), NOON]
         assert project.alarms("other") == []
+
+    def test_what_is_written_twice_equals_once(self, project: ProjectStore) -> None:
+        batch = [an_alarm(), an_alarm(raised_at=None, cleared_at=a_time(1))]
+        project.write(batch)
+        once = project.alarms()
+
+        project.write(batch)
+
+        assert project.alarms() == once
 
     def test_the_oldest_are_forgotten(self, project: ProjectStore) -> None:
         project.write(an_alarm(layout=number, raised_at=a_time(number)) for number in range(ALARMS_KEPT + 1))
