@@ -93,6 +93,7 @@ _REASON = "not asked for: the same title, which is trusted"
 
 
 _PROBE_SECONDS = 30
+_WAY = ("proxy", "download_slot", "cookiejar", "bindaddress")
 _MOST_HOSTS = 10_000
 
 
@@ -351,7 +352,11 @@ class Recrawl:
         await self._sitemaps.read(request, response)
         if page is None:
             self._comparing.other(response, judgement)
-        elif settings.soft_404 and not judgement.is_shadow and await self._error_pages.is_one(response, page, site):
+        elif (
+            settings.soft_404
+            and not judgement.is_shadow
+            and await self._error_pages.is_one(request, response, page, site)
+        ):
             self._is_error_page(request, visit)
             return
         else:
@@ -658,7 +663,7 @@ class ErrorPages:
         self._runtime = runtime
         self._hosts: dict[str, _Host] = {}
 
-    async def is_one(self, response: Response, page: Page, site: Site) -> bool:
+    async def is_one(self, request: Request, response: Response, page: Page, site: Site) -> bool:
         """Say whether a page is its host's error page."""
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(response.url))
         host = self._hosts.get(origin)
@@ -667,13 +672,13 @@ class ErrorPages:
                 self._hosts[origin] = _Host(response.url)
             return False
         if host.probe is None and host.first != response.url:
-            await self._ask(host, response.url)
+            await self._ask(host, request, response.url)
         if host.error is None or host.probe is None:
             return False
         repeats = site.versions.repeats
         return isinstance(judge_page(response.url, page, host.probe, host.error, repeats), ErrorPage)
 
-    async def _ask(self, host: _Host, url: str) -> None:
+    async def _ask(self, host: _Host, request: Request, url: str) -> None:
         if host.waiting is not None:
             answer: Deferred[None] = Deferred()
             host.waiting.append(answer)
@@ -682,21 +687,20 @@ class ErrorPages:
         host.waiting = []
         probe = probe_url(url, str(self._runtime.crawl.run.id))
         try:
-            host.error = await self._error_page(probe)
+            host.error = await self._error_page(request, probe)
         finally:
             host.probe = probe
             waiting, host.waiting = host.waiting, None
             for one in waiting:
                 one.callback(None)
 
-    async def _error_page(self, probe: str) -> Page | None:
+    async def _error_page(self, asked: Request, probe: str) -> Page | None:
         """Return what the host gives for a URL that does not exist, where it gives it with 200."""
-        request = Request(
-            probe,
-            callback=NO_CALLBACK,
-            dont_filter=True,
-            meta={"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True},
-        )
+        # On the way of the page that it is for: who reaches a site by a proxy does not show it another address.
+        way = {name: asked.meta[name] for name in _WAY if name in asked.meta}
+        alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
+        headers = {name: value for name, value in asked.headers.items() if name.decode("latin-1") not in CONDITIONS}
+        request = Request(probe, NO_CALLBACK, headers=headers, meta=way | alone, dont_filter=True)
         self._runtime.count("soft_404/probes")
         try:
             response = await self._runtime.crawler.engine.download_async(request)

@@ -16,6 +16,7 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
@@ -31,7 +32,7 @@ from scrapy_dedup.plugin.domain_registry import DomainRegistry
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder
-from scrapy_dedup.plugin.overrides import settings_of, told
+from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.resilience import Resilience
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
 from scrapy_dedup.plugin.safety import Safety
@@ -85,6 +86,16 @@ class _Batch:
     size_bytes: int = 0
     pages: set[bytes] = field(default_factory=set)
     waiting: list["Deferred[str]"] = field(default_factory=list)
+
+
+def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, timedelta]:
+    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider for want of items."""
+    pages = [of_crawl.getint(f"CLOSESPIDER_{what}") for what in ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM")]
+    seconds = [of_crawl.getfloat(f"CLOSESPIDER_{what}") for what in ("TIMEOUT", "TIMEOUT_NO_ITEM")]
+    return (
+        min([settings.batch_pages, *(max(1, number // 2) for number in pages if number > 0)]),
+        min([settings.max_wait, *(timedelta(seconds=number / 2) for number in seconds if number > 0)]),
+    )
 
 
 class ParkingLot:
@@ -173,7 +184,8 @@ class Runtime:
         self.state = RunState(crawler, self.crawl)
         self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
         self.registry = DomainRegistry(self.crawl, settings, self.count)
-        self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
+        batch_pages, max_wait = parking_bounds(settings, crawler.settings)
+        self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
         self.writer = writer_of(crawler, self.crawl, settings, self.count)
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
@@ -215,6 +227,8 @@ class Runtime:
             settings = settings_of(crawler)
             if not settings.enabled:
                 raise NotConfigured("DEDUP_ENABLED is off")
+            if only_shows():
+                raise NotConfigured("a command that shows what a spider does leaves no trace")
             with told():
                 known = _runtimes[crawler] = cls(crawler, settings)
         return known

@@ -306,9 +306,7 @@ def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
 
 def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
     """Return a page's chunks as they are stored."""
-    return ChunksRecord(
-        page_key, tuple(_stored_chunk(one) for one in chunks.chunks), settings.chunk_min_documents
-    )
+    return ChunksRecord(page_key, tuple(_stored_chunk(one) for one in chunks.chunks), settings.chunk_min_documents)
 
 
 def _stored_chunk(one: JudgedChunk) -> StoredChunk:
