@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.sites import html_page
 pytestmark = pytest.mark.crawl
 
 PAGES = [f"p{number:02}" for number in range(40)]
-ONE_AT_A_TIME = {"CONCURRENT_REQUESTS": 1}
+ONE_AT_A_TIME: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
 
 
 def pages_alone(origins: list[str]) -> Site:

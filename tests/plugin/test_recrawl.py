@@ -336,7 +336,12 @@ class Hosts:
     async def _is_one(self, url: str, body: str) -> bool:
         page = parse_page(body)
         assert isinstance(page, Page)
-        return await self.pages.is_one(html(url, body), page, self.site)
+        request = Request(
+            url,
+            headers={"User-Agent": "a guest", "If-None-Match": "x"},
+            meta={"proxy": "http://proxy.example", "download_slot": "slow", "depth": 3},
+        )
+        return await self.pages.is_one(request, html(url, body), page, self.site)
 
 
 def dead(name: str = "gone") -> tuple[str, str]:
@@ -377,6 +382,16 @@ def test_probe_is_like_no_request_of_the_spider() -> None:
     assert probe.dont_filter
     assert {key for key, value in probe.meta.items() if value is True} == {"dont_retry", "dont_redirect", "dont_cache"}
     assert probe.meta["download_timeout"] <= 30
+
+
+def test_probe_goes_the_way_of_the_page_that_it_is_for() -> None:
+    hosts = Hosts()
+    hosts.judge(dead())
+    (probe,) = hosts.asked
+
+    assert (probe.meta["proxy"], probe.meta["download_slot"]) == ("http://proxy.example", "slow")
+    assert probe.headers == {b"User-Agent": [b"a guest"]}
+    assert "depth" not in probe.meta
 
 
 def refuse(request: Request) -> Response:
