@@ -13,8 +13,6 @@ from scrapy_dedup.store.engines import WRITES, make_engine
 from scrapy_dedup.store.store import Store
 from tests.store.writing_at_random import PAGES
 
-pytestmark = pytest.mark.processes
-
 ROOT = str(Path(__file__).parents[2])
 WORKERS = 8
 TURNS = 2
