@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.numbering import MOST_ELEMENTS, NO_ELEMENT, Numbered, numbered
@@ -63,6 +63,7 @@ def test_a_page_that_cannot_be_shown_as_it_was_parsed_is_none(why: str, html: st
 
 
 @given(anything)
+@example("<A0\x85>0")
 def test_any_page_is_numbered_as_it_was_parsed_or_not_at_all(html: str) -> None:
     page = parse_page(html)
     found = numbered(html, page) if isinstance(page, Page) else None
@@ -73,7 +74,8 @@ def test_any_page_is_numbered_as_it_was_parsed_or_not_at_all(html: str) -> None:
     assert len(found.tags) == len(found.parents)
     assert all(above < place for place, above in enumerate(found.parents))
     for block, element in zip(page.blocks, found.of_blocks, strict=True):
-        assert tag_of(block.path).casefold() == found.tags[element].casefold()
+        # A path has no white space, of which Python knows more than HTML.
+        assert tag_of(block.path).casefold() == "_".join(found.tags[element].split()).casefold()
 
 
 def tag_of(path: str) -> str:
