@@ -18,6 +18,7 @@ from scrapy_dedup.plugin.leased_requests import LeasedRequests
 from scrapy_dedup.plugin.leased_server import LeasedServer, QueueState, Wanted
 from scrapy_dedup.plugin.marks import LEASE, LENT_URL
 from tests.redis_server import RedisServer, redis_server
+from tests.tables import table
 
 __all__ = ["redis_server"]
 
@@ -417,16 +418,7 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
 HOME, LOGIN = "https://example.com/", "https://example.com/login"
 
 
-@pytest.mark.parametrize(
-    ("meta", "kind"),
-    [
-        pytest.param({}, "first", id="brought"),
-        pytest.param({LEASE: "1", LENT_URL: HOME, "retry_times": 1}, "again", id="retry"),
-        pytest.param({LEASE: "1", LENT_URL: LOGIN, "redirect_urls": [LOGIN]}, "first", id="redirect"),
-        pytest.param({LEASE: "1", LENT_URL: LOGIN, "redirect_urls": [HOME, LOGIN]}, "again", id="redirected-back"),
-        pytest.param({"dedup_wanted": True}, "again", id="with-something-of-its-own"),
-    ],
-)
+@table("plugin/first_requests")
 def test_a_first_request_is_filtered_unless_it_comes_again(
     requests: LeasedRequests, meta: dict[str, Any], kind: str
 ) -> None:

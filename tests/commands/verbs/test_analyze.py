@@ -2,6 +2,7 @@ import pytest
 
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.stored_pages import BANNER, DOMAIN, cleaned, html_page, put, unique
+from tests.tables import table
 
 
 def kept_of_page_0(shop: Shop) -> str:
@@ -63,15 +64,7 @@ def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
     assert kept_of_page_0(shop) == unique(0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "domains"),
-    [
-        pytest.param(["--domain", DOMAIN], [DOMAIN], id="one-domain"),
-        pytest.param(["--domain", DOMAIN, "--domain", "other.example"], ["other.example", DOMAIN], id="two-domains"),
-        pytest.param(["--source-group", "tea"], [DOMAIN], id="group"),
-        pytest.param(["--source-group", "tea", "--source-group", "coffee"], [DOMAIN], id="groups"),
-    ],
-)
+@table("commands/analyzed_parts")
 def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[str]) -> None:
     told = shop.run("analyze", "--json", "--min-pages", "20", *arguments)
 

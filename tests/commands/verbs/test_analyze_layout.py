@@ -18,6 +18,7 @@ from tests.commands.running import Outcome, Shop, scrapy
 from tests.server import Answer, WebServer, serving
 from tests.service.stored_pages import NOON
 from tests.shown_site import BANNER, UNSEEN, article, publish
+from tests.tables import table
 
 pytestmark = pytest.mark.browser
 
@@ -156,15 +157,7 @@ def answers(origin: str) -> dict[str, Answer]:
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "arguments", "message"),
-    [
-        pytest.param("/private/1", [], "robots.txt forbids it; set ROBOTSTXT_OBEY = False", id="robots"),
-        pytest.param("/gone", [], "answered with 404", id="gone"),
-        pytest.param("/picture", [], "only pages of HTML have a layout", id="picture"),
-        pytest.param("/ropes/1", ["-o", "a-file/x"], "name another folder by -o DIR", id="no-folder"),
-    ],
-)
+@table("wrong_calls/analyze_layout")
 def test_what_cannot_be_done_is_told_with_a_way_out(
     server: WebServer, tmp_path: Path, path: str, arguments: list[str], message: str
 ) -> None:

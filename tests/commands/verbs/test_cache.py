@@ -10,6 +10,7 @@ from scrapy_dedup.store.records import VisitRecord
 from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.service.cached import a_page, fill, rows
 from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
 
 HOSTILE = f"https://{DOMAIN}/\u202egnp.\x1b[31m<b>"
 
@@ -62,16 +63,7 @@ def test_stats_say_what_was_spared(filled_shop: Shop) -> None:
     assert (domain["hit_rate"], domain["bytes_saved"]) == (pytest.approx(2 / 3), 1500)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "deleted"),
-    [
-        pytest.param(["invalidate", a_url(0), a_url(1)], 4, id="urls"),
-        pytest.param(["invalidate", "--domain", DOMAIN], 5, id="domain"),
-        pytest.param(["invalidate", "--all"], 5, id="all"),
-        pytest.param(["expire", "--older-than", "1h"], 5, id="expire"),
-        pytest.param(["clean"], 1, id="clean"),
-    ],
-)
+@table("commands/cache_deletions")
 def test_what_deletes_has_a_dry_run(shop: Shop, arguments: list[str], deleted: int) -> None:
     action, *rest = arguments
 

@@ -8,6 +8,7 @@ from scrapy_dedup.store.records import DecisionRecord, DocumentRecord, VisitReco
 from scrapy_dedup.store.writer import ProjectStore
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
 
 HOUR = timedelta(hours=1)
 HOSTILE = "https://www.example.com/\x1b[2J\u202e"
@@ -127,16 +128,7 @@ def test_options_say_which(shop: Shop, runs: tuple[str, str], options: list[str]
     assert all(change["diff"] is None for change in found["changes"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        pytest.param(
-            ["--since", "soon"], "'soon' is no run of project 'shop', which `scrapy dedup runs` lists", id="word"
-        ),
-        pytest.param(["--since", "\x1b[2J"], "is no run of project", id="hostile"),
-        pytest.param(["--verdict", "same"], "invalid choice: 'same'", id="verdict"),
-    ],
-)
+@table("wrong_calls/changes")
 def test_a_wrong_choice_is_told_in_one_line(shop: Shop, options: list[str], message: str) -> None:
     told = shop.run("changes", *options)
 
