@@ -96,16 +96,16 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) ->
     assert "the store is empty: run a crawl first" in told.err
 
 
-@pytest.mark.parametrize("verb", ["analyze", "report", "stats"])
-def test_a_project_without_pages_says_what_to_do(tmp_path: Path, verb: str) -> None:
+@table("commands/projects_without")
+def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told: str) -> None:
     shop = Shop(tmp_path)
     with shop.open() as store:
         shop.project(store)
 
-    told = shop.run(verb)
+    done = shop.run(*call.split())
 
-    assert (told.code, told.out) == (1, "")
-    assert "run a crawl first" in told.err
+    assert (done.code, done.out) == (1, "")
+    assert told in done.err
 
 
 def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:

@@ -86,8 +86,10 @@ def test_every_box_is_of_a_node_of_the_page_as_it_was_sent(analyzed: Analyzed) -
 
 
 def test_what_is_seen_is_told(analyzed: Analyzed) -> None:
-    told = analyzed[1].json
+    told: dict[str, Any] = analyzed[1].json
 
+    assert analyzed[1].out.isascii()
+    assert told["size"]["width"] > 0
     assert told["fields"]["title"]["value"] == LexborHTMLParser(article(3, ARTICLES)).css("h1")[0].text()
     assert told["fields"]["date"]["value"] == "2024-03-04"
     assert told["fields"]["author"]["value"] == "Ann Lee"
@@ -195,10 +197,3 @@ def test_without_a_browser_it_says_what_to_install_and_asks_for_nothing(server: 
 
 def test_a_wrong_address_is_a_wrong_call(tmp_path: Path) -> None:
     assert analyze(tmp_path, "ftp://example.com/").code == 2
-
-
-def test_json_is_in_ascii(analyzed: Analyzed) -> None:
-    told: dict[str, Any] = analyzed[1].json
-
-    assert analyzed[1].out.isascii()
-    assert told["size"]["width"] > 0

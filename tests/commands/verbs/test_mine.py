@@ -1,6 +1,6 @@
 from scrapy_dedup.store.layout_records import to_digits
 from tests.commands.learned import learned_shop
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import FOOTER
 from tests.service.stored_pages import DOMAIN, put
 from tests.tables import table
@@ -75,13 +75,3 @@ def test_what_cannot_be_mined_is_told_in_one_line(
     assert (told.code, told.out) == (code, "")
     assert message in told.err
     assert told.err.count("\n") == 1
-
-
-def test_where_no_originals_are_kept_it_says_what_to_do(shop: Shop) -> None:
-    with shop.open() as store:
-        store.project("empty")
-
-    told = scrapy("dedup", "mine", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
-
-    assert (told.code, told.out) == (1, "")
-    assert "DEDUP_KEEP_PAGES = latest" in told.err

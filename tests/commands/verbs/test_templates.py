@@ -6,7 +6,7 @@ import pytest
 
 from scrapy_dedup.store.layout_records import to_digits
 from tests.commands.learned import learned_shop
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import ADVERT
 from tests.service.stored_pages import DOMAIN, a_url
 from tests.tables import table
@@ -173,14 +173,3 @@ def test_a_wrong_call_is_told_in_one_line(learned_shop: Learned, words: list[str
     assert (told.code, told.out) == (code, "")
     assert message in told.err
     assert told.err.count("\n") == 1
-
-
-def test_a_project_without_templates_says_what_to_do(learned_shop: Learned) -> None:
-    shop, _ = learned_shop
-    with shop.open() as store:
-        store.project("empty")
-
-    told = scrapy("dedup", "templates", "list", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
-
-    assert (told.code, told.out) == (1, "")
-    assert "has no templates: run a crawl" in told.err
