@@ -15,6 +15,7 @@ from scrapy_dedup.mcp_server.tools import ANSWER_CHARS, LIST_ITEMS, NOTICE, TEXT
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import CALLS, HOSTILE_URL, answer_of, ask, call, text_of, tools_of
 from tests.service.stored_pages import a_url, html_page, put
+from tests.tables import table
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -141,21 +142,7 @@ def test_a_project_is_named_by_its_id_or_its_name(shop: Shop) -> None:
     assert answer_of(call(shop, "boilerplate_stats", {"project_id": "shop"}))["project"] == "shop"
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "message"),
-    [
-        ("boilerplate_stats", {"project_id": "nobody"}, "there is 'shop'"),
-        ("explain_url", {"url": "javascript:alert(1)"}, "is no URL of a page"),
-        ("search_pages", {"words": " "}, "give a word"),
-        ("search_pages", {"words": "x", "after": "nonsense"}, "leave it out to begin anew"),
-        ("search_pages", {"wrds": "x"}, "Extra inputs are not permitted"),
-        ("changes_since", {"since": "the day before yesterday"}, "no date such as 2026-03-01"),
-        ("changes_since", {"limit": 10**6}, "less than or equal to 200"),
-        ("analyze_boilerplate", {"threshold_pct": 7}, "0.1 to 1.0"),
-        ("analyze_boilerplate", {"source_groups": ["coffee"]}, "keeps no pages"),
-        ("domain_status", {"domain": "no domain \u202e at all"}, "give a name such as www.example.com"),
-    ],
-)
+@table("wrong_calls/mcp_tools")
 def test_what_cannot_be_answered_is_told_with_the_way_out(
     shop: Shop, name: str, arguments: dict[str, Any], message: str
 ) -> None:
