@@ -19,6 +19,7 @@ from scrapy_dedup.core.domain_states import (
     unblacklisted,
     with_status,
 )
+from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -118,11 +119,7 @@ def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike: int, unlike: 
     assert (verdict.reason, verdict.is_one) == (reason, reason is TwinReason.ALIKE)
 
 
-@pytest.mark.parametrize(
-    ("bare", "www", "name"),
-    [(3, 2, "example.org"), (2, 3, "www.example.org"), (2, 2, "example.org")],
-    ids=["more-without", "more-with", "as-many"],
-)
+@table("core/the_name_with_more_pages_stands_for_both")
 def test_the_name_with_more_pages_stands_for_both(bare: int, www: int, name: str) -> None:
     assert standing_for_both({"www.example.org": www, "example.org": bare}) == name
 

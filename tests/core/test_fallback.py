@@ -116,13 +116,7 @@ def test_what_stands_in_the_same_part_as_prose_is_kept_with_it() -> None:
     assert [str(reason) for reason in found.reasons[-2:]] == [KeptBy.STRUCTURE, DroppedBy.OUTSIDE]
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        pytest.param('<meta property="og:type" content="product">', id="open-graph"),
-        pytest.param('<script type="application/ld+json">{"@type": ["Product"]}</script>', id="json-ld"),
-    ],
-)
+@table("core/product_page_is_its_description_not_all_that_surrounds_it")
 def test_product_page_is_its_description_not_all_that_surrounds_it(head: str) -> None:
     html = f"<head>{head}</head><div class=a><p>{SENTENCE}</p></div><div class=b>{prose(2)}</div>"
 

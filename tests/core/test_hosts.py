@@ -24,11 +24,7 @@ def test_hosts_are_those_of_the_address_and_those_allowed(
     assert not any(map(hosts.knows, refuses))
 
 
-@pytest.mark.parametrize(
-    ("host", "wanted"),
-    [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("[::1]", True), ("localhost", True)]
-    + [(host, False) for host in ("0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example", "")],
-)
+@table("core/loopback_is_known")
 def test_loopback_is_known(host: str, *, wanted: bool):
     assert is_loopback(host) is wanted
 

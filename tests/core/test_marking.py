@@ -2,6 +2,7 @@ import pytest
 
 from scrapy_dedup.core.marking import SelectorError, check_any_selector, check_selector, mark, marked_blocks
 from tests.core.builders import parsed
+from tests.tables import table
 
 HTML = (
     '<body class=x><div class=a><p>one<p class=b>two <b>bold</b></div><div class="a k">three'
@@ -109,18 +110,7 @@ DEEP = "<div class=a>" * 400 + "<p>x</p>" * 1_000
 
 class TestHostile:
     @pytest.mark.parametrize("html", [FLAT, DEEP], ids=["flat", "deep"])
-    @pytest.mark.parametrize(
-        "selector",
-        [
-            "*",
-            "q ~ p ~ p",
-            "q div div div div p",
-            "p:nth-last-child(2)",
-            "//*//*",
-            "//p[following-sibling::q]",
-            "//p//q//r",
-        ],
-    )
+    @table("core/a_selector_is_carried_out_or_said_to_be_too_costly")
     def test_a_selector_is_carried_out_or_said_to_be_too_costly(self, html: str, selector: str) -> None:
         found = mark(html, parsed(html), [selector])
 

@@ -38,15 +38,7 @@ def fetch(reason: FetchReason) -> Fetch:
     return Fetch(reason)
 
 
-@pytest.mark.parametrize(
-    ("age_days", "due"),
-    [
-        pytest.param(0.0, False, id="just-now"),
-        pytest.param(6.9, False, id="just-inside"),
-        pytest.param(7.0, True, id="boundary-is-due"),
-        pytest.param(8.0, True, id="over"),
-    ],
-)
+@table("core/page_is_due_once_its_week_is_over")
 def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> None:
     answer = decide(URL, seen(age_days), NOON, WEEK)
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.numbering import MOST_ELEMENTS, NO_ELEMENT
 from scrapy_dedup.core.sight import Flag, Sight, SightError
 from tests.core.sights import Recorded, recorded
+from tests.tables import table
 
 ANSWER = recorded("article").answer
 
@@ -83,16 +84,7 @@ def test_text_that_scripts_made_has_no_number_and_is_most_of_such_a_page() -> No
     assert any(run.chars == len("Words in a shadow") for run in sight.runs)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "came", "written", "styled"),
-    [
-        pytest.param(2, 1, 0, True, id="half-of-the-sheets"),
-        pytest.param(3, 1, 0, False, id="few-of-the-sheets"),
-        pytest.param(1, 0, 9_000, False, id="sheet-did-not-come"),
-        pytest.param(0, 0, 9_000, True, id="design-in-the-page"),
-        pytest.param(0, 0, 100, False, id="a-line-in-the-page"),
-    ],
-)
+@table("core/a_page_is_styled_where_its_sheets_came")
 def test_a_page_is_styled_where_its_sheets_came(wanted: int, came: int, written: int, *, styled: bool) -> None:
     answer = ANSWER | {"sheets_wanted": wanted, "sheets_came": came, "css_chars": written}
 

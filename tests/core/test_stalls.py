@@ -240,29 +240,12 @@ def test_article_with_a_captcha_for_its_comments_is_none(mark: str, maker: str) 
     assert challenge_of(200, {}, page(mark, rest=ARTICLE)) is None
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "maker"),
-    [
-        pytest.param(403, {"cf-mitigated": "challenge"}, "cloudflare", id="cloudflare"),
-        pytest.param(202, {"x-amzn-waf-action": "challenge"}, "aws", id="aws"),
-        pytest.param(403, {"x-datadome": "protected"}, "datadome", id="datadome-refuses"),
-        pytest.param(200, {"x-datadome": "protected"}, None, id="datadome-lets-pass"),
-        pytest.param(403, {}, None, id="plain-403"),
-    ],
-)
+@table("core/challenge_is_known_by_its_headers")
 def test_challenge_is_known_by_its_headers(status: int, headers: dict[str, str], maker: str | None) -> None:
     assert challenge_of(status, headers, "<p>No</p>") == maker
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        pytest.param("", id="nothing"),
-        pytest.param("captcha", id="no-markup"),
-        pytest.param("<p>Our story about captcha and how it came to be</p>", id="text-about-captchas"),
-        pytest.param("<form><input name=q></form>", id="search-form"),
-    ],
-)
+@table("core/other_pages_are_none")
 def test_other_pages_are_none(html: str) -> None:
     assert challenge_of(200, {}, html) is None
 

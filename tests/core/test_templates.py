@@ -104,18 +104,7 @@ def test_near_copies_keep_the_text_that_they_share() -> None:
     assert "Home" not in kept(pages[0], template)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        pytest.param({"version": 0}, "version 0: this program reads version 1", id="version"),
-        pytest.param({"version": None}, "learn it anew", id="no-version"),
-        pytest.param({"paths": [[0, "body"]]}, "cannot be read", id="short-row"),
-        pytest.param({"paths": [[1, "div", "keep", True, 1, 0, 0, 0]]}, "depth 1 below depth -1", id="no-parent"),
-        pytest.param({"paths": [[0, "body", "maybe", True, 1, 0, 0, 0]]}, "maybe", id="unknown-verdict"),
-        pytest.param({"repeated": {"x": 1}}, "cannot be read", id="no-fingerprint"),
-        pytest.param({"containers": []}, "without containers", id="no-container"),
-    ],
-)
+@table("core/template_that_cannot_be_used_says_what_to_do")
 def test_template_that_cannot_be_used_says_what_to_do(change: dict[str, Any], message: str) -> None:
     with pytest.raises(TemplateError, match=message):
         Template.from_json(TEMPLATE.to_json() | change)

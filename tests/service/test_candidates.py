@@ -17,6 +17,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 LATER = NOON + timedelta(days=1)
 BARE, WWW = "us-bulgaria.org", "www.us-bulgaria.org"
@@ -87,18 +88,7 @@ def test_a_domain_is_known_the_second_time(project: ProjectStore) -> None:
     assert outcomes(project, *urls, session="summer") == ["known"] * 1_200
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "example.org",
-        "ftp://example.org/",
-        "mailto:a@example.org",
-        "https://",
-        "https://a b/",
-        "javascript:1//http://a",
-    ],
-)
+@table("service/what_is_no_url_is_told_and_leaves_no_row")
 def test_what_is_no_url_is_told_and_leaves_no_row(store: Store, project: ProjectStore, url: str) -> None:
     assert outcomes(project, url) == ["invalid"]
     assert DomainService(store, project, Settings()).counts().total == 0

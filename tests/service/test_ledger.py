@@ -12,6 +12,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, put_html
 from tests.store.test_ledger_reads import drop, key
+from tests.tables import table
 
 STATS = {
     "dedup/items/in": 9,
@@ -98,15 +99,7 @@ def test_it_holds_what_the_store_knows(store: Store, project: ProjectStore) -> N
     assert (title.layer, title.pages, title.chunks, title.is_about) == ("title", 3, 3, True)
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "size", "chars", "per_char", "is_estimate"),
-    [
-        pytest.param("", 100, 400, 0.25, True, id="none"),
-        pytest.param("project.tokens", 100, 300, 1 / 3, False, id="tokenizer"),
-        pytest.param("project.tokens", 300, 300, 0.25, True, id="chunks-older-than-it"),
-        pytest.param("project.tokens", 0, 0, 0.25, True, id="no-chunks"),
-    ],
-)
+@table("service/tokens_are_counted_or_said_to_be_an_estimate")
 def test_tokens_are_counted_or_said_to_be_an_estimate(
     tokenizer: str, size: int, chars: int, per_char: float, *, is_estimate: bool
 ) -> None:

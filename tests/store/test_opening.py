@@ -15,6 +15,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.errors import RefusedStoreError, StoreError, translated
 from scrapy_dedup.store.store import Store
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
+from tests.tables import table
 
 SHORT = timedelta(milliseconds=200)
 ROOT = str(Path(__file__).parents[2])
@@ -148,13 +149,7 @@ def test_what_is_not_a_database_stays_as_it_is(path: Path, content: bytes) -> No
     refused(path, "not a SQLite database.*Name another file")
 
 
-@pytest.mark.parametrize(
-    ("revision", "match"),
-    [
-        pytest.param("9999", "'9999' is newer .*Upgrade scrapy-dedup", id="newer"),
-        pytest.param("0011", "'0011' is older .*scrapy crawl SPIDER -s DEDUP_DATABASE_URL=", id="older"),
-    ],
-)
+@table("store/a_store_of_an_unknown_schema_stays_as_it_is")
 def test_a_store_of_an_unknown_schema_stays_as_it_is(path: Path, revision: str, match: str) -> None:
     change(a_store_file(path), f"UPDATE alembic_version SET version_num = '{revision}'")
 
@@ -293,17 +288,7 @@ def test_a_store_whose_log_was_switched_off_gets_it_back(path: Path) -> None:
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-@pytest.mark.parametrize(
-    ("url", "match"),
-    [
-        pytest.param("no url at all", "not a database URL", id="no-url"),
-        pytest.param("", "not a database URL", id="empty"),
-        pytest.param("mysql://u:secret@h/d", "mysql is not supported", id="mysql"),
-        pytest.param("sqlite+aiosqlite:///x.db", "aiosqlite is not supported", id="async"),
-        pytest.param("sqlite:///file:x.db?mode=ro&uri=true", "URIs are not supported", id="uri"),
-        pytest.param("postgresql+pg9000://u:secret@h/d?sslpassword=secret", "pip install", id="no-driver"),
-    ],
-)
+@table("store/urls_that_cannot_be_used_are_refused_and_passwords_hidden")
 def test_urls_that_cannot_be_used_are_refused_and_passwords_hidden(url: str, match: str) -> None:
     with pytest.raises(StoreError, match=match) as caught:
         Store.open(url)
