@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.stalls import Cause, Figures, HostFigures, SeenTexts, challenge_of, judge
+from scrapy_dedup.core.stalls import Figures, HostFigures, SeenTexts, challenge_of, judge
 from tests.growth import assert_in_proportion
 from tests.tables import table
 
@@ -27,89 +27,12 @@ def figures(**known: Any) -> Figures:
     return Figures(**{"quiet_seconds": 300, "waiting": 5, **known})
 
 
-@pytest.mark.parametrize(
-    ("found", "cause"),
-    [
-        pytest.param(figures(waiting=0, idle_seconds=299), Cause.FINISHED, id="idle-and-held-open"),
-        pytest.param(figures(waiting=0, idle_seconds=1, hosts={}), Cause.FINISHED, id="nothing-was-sent"),
-        pytest.param(
-            figures(waiting=0, idle_seconds=200, hosts=ANSWERING, statuses={404: 10}, known=10),
-            Cause.FINISHED,
-            id="idle-for-most-of-the-time",
-        ),
-        pytest.param(
-            figures(waiting=0, idle_seconds=3, hosts=ANSWERING, statuses={200: 10}, known=10),
-            Cause.ONLY_DUPLICATES,
-            id="fed-a-little-now-and-then",
-        ),
-        pytest.param(figures(hosts=SILENT, failures=TIMEOUT, probe=False), Cause.NO_NETWORK, id="probe-fails"),
-        pytest.param(figures(hosts=SILENT, downloading=4, probe=False), Cause.NO_NETWORK, id="probe-fails-site-hangs"),
-        pytest.param(
-            figures(hosts=SILENT, failures=TIMEOUT, statuses={200: 2}, known=2, probe=False),
-            Cause.NO_NETWORK,
-            id="network-goes-away",
-        ),
-        pytest.param(
-            figures(hosts=SILENT, failures=TIMEOUT, statuses={200: 2}, known=2, probe=True),
-            Cause.SLOW,
-            id="site-goes-away",
-        ),
-        pytest.param(figures(hosts=SILENT, failures=TIMEOUT, probe=True), Cause.SLOW, id="probe-answers"),
-        pytest.param(figures(hosts=TWO_SILENT, failures=TIMEOUT), Cause.NO_NETWORK, id="all-hosts-are-silent"),
-        pytest.param(figures(hosts=TWO_SILENT), Cause.NO_NETWORK, id="all-hosts-are-silent-kinds-unknown"),
-        pytest.param(
-            figures(hosts=TWO_SILENT, failures={"ConnectionRefusedError": 6}), Cause.SLOW, id="all-hosts-refuse"
-        ),
-        pytest.param(figures(hosts=SILENT, failures=TIMEOUT), Cause.SLOW, id="one-host-is-silent-nobody-knows"),
-        pytest.param(figures(hosts={"a.example": HostFigures(4)}, downloading=4), Cause.SLOW, id="site-hangs"),
-        pytest.param(figures(in_work=8), Cause.SLOW, id="callbacks-hang"),
-        pytest.param(
-            figures(hosts={**ANSWERING, **SILENT}, statuses={200: 10}, known=2, failures=TIMEOUT),
-            Cause.ONLY_DUPLICATES,
-            id="another-host-answers",
-        ),
-        pytest.param(figures(hosts=ANSWERING, statuses={403: 10}), Cause.BLOCKED, id="403"),
-        pytest.param(figures(hosts=ANSWERING, statuses={429: 6, 200: 4}, known=4), Cause.BLOCKED, id="429-mostly"),
-        pytest.param(figures(statuses={429: 2, 200: 8}, known=8), Cause.ONLY_DUPLICATES, id="429-now-and-then"),
-        pytest.param(
-            figures(statuses={200: 4}, challenges={"form": 4}, challenged_pages=4),
-            Cause.BLOCKED,
-            id="captchas-with-200",
-        ),
-        pytest.param(
-            figures(statuses={503: 6}, challenges={"cloudflare": 2}, refusing=frozenset({403, 429, 503})),
-            Cause.BLOCKED,
-            id="challenge-503",
-        ),
-        pytest.param(figures(statuses={503: 9, 200: 1}, known=1), Cause.SLOW, id="server-is-overloaded"),
-        pytest.param(figures(statuses={200: 3}, known=3, failures={"TimeoutError": 7}), Cause.SLOW, id="most-time-out"),
-        pytest.param(figures(statuses={200: 10}), Cause.SLOW, id="pages-come-and-stay-in-work"),
-        pytest.param(figures(statuses={302: 10}), Cause.ONLY_DUPLICATES, id="redirects-lead-nowhere"),
-        pytest.param(
-            figures(statuses={200: 9}, dropped={"exact": 9}), Cause.ONLY_DUPLICATES, id="items-are-duplicates"
-        ),
-        pytest.param(
-            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 9}, bred=8), Cause.TRAP, id="known-pages-lead-to-more"
-        ),
-        pytest.param(
-            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 9}, bred=1), Cause.ONLY_DUPLICATES, id="long-list"
-        ),
-        pytest.param(
-            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 3}, bred=8), Cause.ONLY_DUPLICATES, id="few-urls"
-        ),
-        pytest.param(
-            figures(
-                statuses={200: 90}, known=90, shapes={CALENDAR: 9, **{f"a.example/{n}": 1 for n in range(80)}}, bred=80
-            ),
-            Cause.ONLY_DUPLICATES,
-            id="all-over-the-site",
-        ),
-        pytest.param(figures(statuses={200: 9}, known=9, held_back=40), Cause.TRAP, id="trap-that-was-found-before"),
-        pytest.param(figures(known=3), Cause.ONLY_DUPLICATES, id="pages-of-an-http-cache"),
-    ],
-)
-def test_cause_is_told_from_figures(found: Figures, cause: Cause) -> None:
-    assert judge(found).cause is cause
+@table("core/cause_is_told_from_figures")
+def test_cause_is_told_from_figures(found: dict[str, Any], cause: str) -> None:
+    hosts = {name: HostFigures(*counts) for name, counts in found.get("hosts", {}).items()}
+    statuses = {int(status): number for status, number in found.get("statuses", {}).items()}
+
+    assert judge(figures(**found | {"hosts": hosts, "statuses": statuses})).cause == cause
 
 
 def test_evidence_tells_the_figures() -> None:
