@@ -95,16 +95,9 @@ def test_document_type_without_entities_is_read() -> None:
     assert len(read_sitemap(body, URL).pages) == 1
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        pytest.param(SitemapLimits(entries=2), id="entries"),
-        pytest.param(SitemapLimits(elements=5), id="elements"),
-        pytest.param(SitemapLimits(bytes=130), id="bytes"),
-    ],
-)
-def test_limits_cut(limits: SitemapLimits) -> None:
-    found = read_sitemap(sitemap(page("a"), page("b"), page("c")), URL, limits)
+@table("core/limits_cut")
+def test_limits_cut(limits: dict[str, int]) -> None:
+    found = read_sitemap(sitemap(page("a"), page("b"), page("c")), URL, SitemapLimits(**limits))
 
     assert [entry.url for entry in found.pages] == ["https://example.com/a", "https://example.com/b"]
     assert found.truncated
