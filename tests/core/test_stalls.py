@@ -135,30 +135,13 @@ def page(mark: str, *, rest: str = "<p>Please wait</p>") -> str:
     return f"<!doctype html><html><head><title>One moment</title></head><body>{mark}{rest}</body></html>"
 
 
-MARKS = [
-    pytest.param('<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"></script>', "cloudflare"),
-    pytest.param('<div class="g-recaptcha" data-sitekey="x"></div>', "recaptcha"),
-    pytest.param('<div class="box h-captcha"></div>', "hcaptcha"),
-    pytest.param('<script src="https://ct.captcha-delivery.com/c.js"></script>', "datadome"),
-    pytest.param('<div id="px-captcha"></div>', "perimeterx"),
-    pytest.param('<iframe src="/_Incapsula_Resource?SWUDNSAI=31"></iframe>', "imperva"),
-    pytest.param('<div id="sec-if-cpt-container"></div>', "akamai"),
-    pytest.param('<script src="https://x.token.awswaf.com/x/challenge.js"></script>', "aws"),
-    pytest.param('<script src="https://static.geetest.com/static/tools/gt.js"></script>', "geetest"),
-    pytest.param('<script src="https://client-api.arkoselabs.com/v2/api.js"></script>', "arkose"),
-    pytest.param('<div class="frc-captcha"></div>', "friendly"),
-    pytest.param('<form action="/unblock"><img src="/captcha.png"><input name="answer"></form>', "form"),
-    pytest.param('<form method="post"><input type="text" name="captcha_code"></form>', "form"),
-]
-
-
-@pytest.mark.parametrize(("mark", "maker"), MARKS)
+@table("core/marks_of_challenges")
 @pytest.mark.parametrize("status", [200, 403, 503])
 def test_challenge_is_known_by_its_makers_mark(mark: str, maker: str, status: int) -> None:
     assert challenge_of(status, {}, page(mark)) == maker
 
 
-@pytest.mark.parametrize(("mark", "maker"), MARKS)
+@table("core/marks_of_challenges")
 def test_article_with_a_captcha_for_its_comments_is_none(mark: str, maker: str) -> None:
     assert challenge_of(200, {}, page(mark, rest=ARTICLE)) is None
 
