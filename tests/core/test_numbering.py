@@ -5,6 +5,7 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.numbering import MOST_ELEMENTS, NO_ELEMENT, Numbered, numbered
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
+from tests.tables import table
 
 
 def number(html: str) -> Numbered | None:
@@ -32,13 +33,7 @@ def test_each_block_names_the_block_level_element_that_it_stands_in() -> None:
     assert [found.tags[one] for one in found.of_blocks] == ["div", "p", "div", "body"]
 
 
-@pytest.mark.parametrize(
-    ("html", "gone"),
-    [
-        ("<p>Text that all read<noscript><p>For few</p></noscript></p>", "For few"),
-        ('<meta http-equiv="Refresh" content="0;url=/away"><p>Text', "away"),
-    ],
-)
+@table("core/what_only_some_browsers_show_or_what_leads_away_is_left_out")
 def test_what_only_some_browsers_show_or_what_leads_away_is_left_out(html: str, gone: str) -> None:
     assert gone not in must(number(html)).html
 

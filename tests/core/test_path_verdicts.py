@@ -135,26 +135,10 @@ def test_nothing_is_dropped_from_too_few_pages(pages: int) -> None:
     assert not found.repeated
 
 
-@pytest.mark.parametrize(
-    ("reason", "words_of_it"),
-    [
-        pytest.param(DropReason.REPEATS, "0.90 of its text repeats, on 8 of 9 pages", id="repeats"),
-        pytest.param(DropReason.LINKS, "0.80 of its text are links, on 8 of 9 pages", id="links"),
-        pytest.param(DropReason.NAVIGATION, "is navigation by its name, on 8 of 9 pages", id="navigation"),
-        pytest.param(DropReason.COMMENTS, "is comments by its name, on 8 of 9 pages", id="comments"),
-        pytest.param(
-            DropReason.NAMED,
-            "has such a name; 0.90 of its text repeats, 0.80 are links, on 8 of 9 pages",
-            id="named",
-        ),
-        pytest.param(
-            DropReason.OUTSIDE, "beside the main column; 0.10 of a page's own text, on 8 of 9 pages", id="outside"
-        ),
-        pytest.param(None, "0.10 of a page's own text, on 8 of 9 pages", id="kept"),
-    ],
-)
-def test_evidence_is_told_in_words(reason: DropReason | None, words_of_it: str) -> None:
-    verdict = PathVerdict(reason is None, reason, 8, 9, repeated=0.9, links=0.8, coverage=0.1, inside=True)
+@table("core/evidence_is_told_in_words")
+def test_evidence_is_told_in_words(reason: str | None, words_of_it: str) -> None:
+    why = DropReason(reason) if reason else None
+    verdict = PathVerdict(why is None, why, 8, 9, repeated=0.9, links=0.8, coverage=0.1, inside=True)
 
     assert verdict.evidence == words_of_it
 

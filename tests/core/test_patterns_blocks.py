@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -68,14 +67,7 @@ class TestCuts:
         assert not found.gone
         assert render(Page(blocks=found.blocks, walk=page.walk), [True] * len(page.blocks), "html") == html
 
-    @pytest.mark.parametrize(
-        ("body", "pattern", "gone"),
-        [
-            ("<p>one <a href=/t>two</a>, three", "three", "three"),
-            ('<p>one <a href="/t(a)" title="t r">two</a> three', "three", "three"),
-            ('<p>one <a href="/a b"><b>two</b></a> three', "three", "three"),
-        ],
-    )
+    @table("core/an_address_is_no_text")
     def test_an_address_is_no_text(self, body: str, pattern: str, gone: str) -> None:
         page, found = cut(body, pattern)
 

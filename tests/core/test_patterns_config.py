@@ -7,6 +7,7 @@ from scrapy_dedup.core.patterns_config import (
     SiteConfigError,
     get_site_config_with_db_overrides,
 )
+from tests.tables import table
 
 CONFIG = SiteConfig((".custom-header",), ("Hard to read.*",), keep_pages=("ab" * 16,))
 
@@ -18,15 +19,7 @@ class TestForms:
         assert SiteConfig().is_empty
         assert not CONFIG.is_empty
 
-    @pytest.mark.parametrize(
-        "body",
-        [
-            {"config": {"pipeline": {"boilerplate_css_selectors": [".a", ".a"]}}},
-            {"pipeline": {"boilerplate_css_selectors": [".a"]}},
-            {"boilerplate_css_selectors": [".a"]},
-        ],
-        ids=["whole-body", "pipeline", "bare"],
-    )
+    @table("core/a_body_may_be_wrapped")
     def test_a_body_may_be_wrapped(self, body: dict[str, Any]) -> None:
         assert SiteConfig.from_json(body) == SiteConfig((".a",))
 

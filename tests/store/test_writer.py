@@ -43,6 +43,7 @@ from tests.store.builders import (
     url_of,
 )
 from tests.store.test_codec import ANY_TEXT
+from tests.tables import table
 
 ENOUGH = 60
 
@@ -351,16 +352,7 @@ def project(store: Store) -> ProjectStore:
     return store.project("shop", KeepPolicy(enough_pages=ENOUGH))
 
 
-@pytest.mark.parametrize(
-    ("stored", "new", "left"),
-    [
-        pytest.param(40, 16, 40, id="fewer"),
-        pytest.param(16, 40, 40, id="more"),
-        pytest.param(40, 40, 40, id="as-many"),
-        pytest.param(500, ENOUGH, ENOUGH, id="enough"),
-        pytest.param(500, ENOUGH - 1, 500, id="not-enough"),
-    ],
-)
+@table("store/what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show")
 def test_what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show(
     project: ProjectStore, stored: int, new: int, left: int
 ) -> None:
