@@ -115,7 +115,9 @@ class DedupPipeline:
                 await maybe_deferred_to_future(before)
             if self._last[domain] is left:
                 del self._last[domain]
-            left.callback(None)
+            else:
+                # Without asyncio the next one would go on inside of `callback`, and leave before this one.
+                call_later(0, left.callback, None)
 
     async def _process(self, item: Any, adapter: ItemAdapter) -> None:
         runtime = self._runtime

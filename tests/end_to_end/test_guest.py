@@ -36,9 +36,15 @@ def start_of(server: WebServer) -> str:
     return "start=" + " ".join(server.site)
 
 
-def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project: Project, server: WebServer) -> None:
+@pytest.mark.parametrize("reactor", ["asyncioreactor.AsyncioSelectorReactor", "selectreactor.SelectReactor"])
+def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(
+    project: Project, server: WebServer, reactor: str
+) -> None:
     """Most of the pages wait for their siblings, a domain that is not known yet; all items of one go out at once."""
-    crawled = project.crawl("guest", "-a", start_of(server), **ONE_AT_A_TIME)
+    server.requests.clear()
+    settings = ONE_AT_A_TIME | {"TWISTED_REACTOR": f"twisted.internet.{reactor}"}
+
+    crawled = project.crawl("guest", "-a", start_of(server), **settings)
 
     assert crawled.stored_ids == crawled.yielded
     assert len(crawled.yielded) == len(PAGES) * ITEMS_A_PAGE
