@@ -9,6 +9,7 @@ import pytest
 from tests.end_to_end.crawling import ADDON, Crawled, Project, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite, copied, rows, statuses, verdicts
 from tests.server import Answer, WebServer, serving
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -139,14 +140,7 @@ def test_page_behind_a_new_link_in_a_menu_is_found(project: Project, site: Chang
     assert crawled.count("unchanged/items") == len(crawled.yielded) - 1
 
 
-@pytest.mark.parametrize(
-    ("classes", "emitted"),
-    [
-        pytest.param(["content", "title", "numbers"], ["p1", "p2", "p4"], id="default"),
-        pytest.param(["title"], ["p2"], id="title"),
-        pytest.param(["numbers"], ["p4"], id="numbers"),
-    ],
-)
+@table("recrawl/user_chooses_which_changes_count")
 def test_user_chooses_which_changes_count(
     project: Project, site: ChangingSite, classes: list[str], emitted: list[str]
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.end_to_end.crawling import BASE, Project, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite, execute, reports_of, statuses
 from tests.server import WebServer, serving
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -41,14 +42,7 @@ def test_model_behind_the_plugin_is_not_called_again(project: Project, site: Cha
     assert all(item["summary"] == emitted[0][url]["summary"] for url, item in emitted[1].items())
 
 
-@pytest.mark.parametrize(
-    ("spider", "mode", "left_out"),
-    [
-        pytest.param("by-lambda", "skip", True, id="callback-without-a-name"),
-        pytest.param("with-enum", "skip", True, id="enum-in-an-item"),
-        pytest.param("with-enum", "replay", False, id="enum-in-an-item-of-a-complete-feed"),
-    ],
-)
+@table("recrawl_outcomes/callback_whose_outcome_cannot_be_kept_runs_and_is_counted")
 def test_callback_whose_outcome_cannot_be_kept_runs_and_is_counted(
     project: Project, site: ChangingSite, spider: str, mode: str, *, left_out: bool
 ) -> None:

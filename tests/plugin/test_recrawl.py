@@ -43,6 +43,7 @@ from scrapy_dedup.store.records import BARE, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, a_time, a_url, state_of
+from tests.tables import table
 
 OLD = "<title>Cats</title><nav><a href=/a>A</a></nav><main><p>Cats sleep a lot.</p><p>Views: 12</p></main>"
 NEW_TEXT = OLD.replace("sleep", "play")
@@ -191,13 +192,7 @@ def test_page_without_items_is_compared_by_the_html_that_was_kept_for_it(project
     assert judged.counts == {}
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param("UPDATE sources SET content = x'00ff'", id="original"),
-        pytest.param("DROP TABLE sources", id="table"),
-    ],
-)
+@table("recrawl/page_counts_as_changed_where_the_store_does_not_answer")
 def test_page_counts_as_changed_where_the_store_does_not_answer(project: ProjectStore, path: Path, damage: str) -> None:
     judgement = stored(project)
     with closing(sqlite3.connect(path)) as other:

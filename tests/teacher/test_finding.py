@@ -17,6 +17,7 @@ from scrapy_dedup.teacher.finding import (
     find_browser,
 )
 from scrapy_dedup.teacher.values import NotShownReason
+from tests.tables import table
 
 
 def _program(path: Path) -> str:
@@ -76,15 +77,7 @@ def test_it_is_found_by_any_of_its_names(tmp_path: Path, environment: dict[str, 
     assert find_browser("", environment) == Found(path, Origin.PATH)
 
 
-@pytest.mark.parametrize(
-    "program",
-    [
-        "chrome-linux64/chrome",
-        "chrome-linux/chrome",
-        "chrome-win64/chrome.exe",
-        "chrome-mac-arm64/Google Chrome for Testing.app/Contents/MacOS/Google Chrome for Testing",
-    ],
-)
+@table("finding/playwrights_own_is_found_on_each_system")
 def test_playwrights_own_is_found_on_each_system(tmp_path: Path, environment: dict[str, str], program: str):
     path = _downloaded(tmp_path / "own", "chromium", program)
 

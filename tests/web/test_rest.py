@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands.running import PROJECT
 from tests.service.stored_pages import DOMAIN, a_url
+from tests.tables import table
 from tests.web.served import PICTURE, Served
 
 API = f"/api/v1/projects/{PROJECT}"
@@ -77,15 +78,7 @@ def test_an_analysis_is_the_command_s(served: Served):
     assert stats["domains"] == _told(served, "stats")["learned"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param({"config": {"pipeline": {"boilerplate_css_selectors": [".a"]}}}, id="as-the-seed-has-it"),
-        pytest.param({"pipeline": {"boilerplate_css_selectors": [".a"]}}, id="pipeline"),
-        pytest.param({"config": {"boilerplate_css_selectors": [".a"]}}, id="config"),
-        pytest.param({"boilerplate_css_selectors": [".a"]}, id="bare"),
-    ],
-)
+@table("rest/a_configuration_is_taken_in_any_wrapping")
 def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str, Any]):
     client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
 
