@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,6 @@ from tests.sites import prose
 pytestmark = pytest.mark.crawl
 
 NAME = "scrapybot"
-LATER = timedelta(days=1)
 XML = "application/xml"
 
 
@@ -239,18 +238,6 @@ def test_refusal_says_who_wanted_it_and_why(project: Project, server: WebServer,
     assert rows(project, f"SELECT * FROM crawled_urls WHERE url LIKE '{bad}/%'") == []
 
 
-def test_request_that_wants_to_be_left_alone_is_refused_all_the_same(
-    project: Project, server: WebServer, good: str, bad: str
-) -> None:
-    server.site, starts = by_link(good, bad)
-    blacklist(project, bad)
-
-    crawl(project, *starts, f"{bad}/", spider="crosses", DEDUP_ACK="auto")
-    project.crawl("crosses", "-a", f"start={good}/ {bad}/", "-a", "left_alone=1")
-
-    assert asked_of(server, bad) == []
-
-
 def test_errback_is_told_of_a_redirect_that_is_refused(
     project: Project, server: WebServer, good: str, bad: str
 ) -> None:
@@ -280,18 +267,6 @@ def test_layer_that_is_off_or_in_the_shadow_refuses_nothing(
     assert [reason.startswith(f"would be refused: {name_of(bad)} is blacklisted") for reason in reasons(project)] == (
         [True] * shadowed
     )
-
-
-@pytest.mark.parametrize(("expires", "requests"), [(LATER, 0), (-LATER, 2)], ids=["to-come", "over"])
-def test_blacklist_ends_by_itself(
-    project: Project, server: WebServer, good: str, bad: str, expires: timedelta, requests: int
-) -> None:
-    server.site, starts = by_link(good, bad)
-    blacklist(project, bad, datetime.now(UTC) + expires)
-
-    crawl(project, *starts)
-
-    assert len(asked_of(server, bad)) == requests
 
 
 def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(

@@ -89,6 +89,7 @@ def test_rows_say_what_the_command_says(browser: Browser, dashboard: Dashboard) 
     listed = {one["domain_name"]: one for one in everything(dashboard)}
 
     with seen(browser, dashboard, dashboard.path("domains") + "?sort=pages&order=down") as shown:
+        assert "(2) are one of a pair with and without www." in text_of(shown, "main")
         rows = {row[1].split("\n")[0]: row for row in cells(shown, ".listing")}
 
         for name in ("www.port-ellery.example", "linde.example", "rope.example"):
@@ -96,11 +97,6 @@ def test_rows_say_what_the_command_says(browser: Browser, dashboard: Dashboard) 
             confidence = listed[name]["best_confidence_score"]
             assert rows[name][5] == ("\N{EN DASH}" if confidence is None else f"{confidence:.2f}")
             assert rows[name][2].upper().replace(" ", "_") in listed[name]["status"]
-
-
-def test_share_of_twins_is_told(browser: Browser, dashboard: Dashboard) -> None:
-    with seen(browser, dashboard, dashboard.path("domains")) as shown:
-        assert "(2) are one of a pair with and without www." in text_of(shown, "main")
 
 
 @pytest.mark.parametrize("with_script", [True, False], ids=["script", "no-script"])
