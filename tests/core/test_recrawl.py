@@ -68,10 +68,7 @@ def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> Non
         pytest.param(seen(29.9), Situation(), ETAG, id="304-still-believed"),
         pytest.param(seen(30), Situation(), fetch(FetchReason.LONG_UNSEEN), id="304-no-longer-believed"),
         pytest.param(
-            seen(1, validated_at=NOON - 30 * DAY),
-            Situation(),
-            fetch(FetchReason.LONG_UNSEEN),
-            id="a-month-of-304s",
+            seen(1, validated_at=NOON - 30 * DAY), Situation(), fetch(FetchReason.LONG_UNSEEN), id="a-month-of-304s"
         ),
     ],
 )

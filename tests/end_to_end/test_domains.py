@@ -164,10 +164,7 @@ WAYS: dict[str, tuple[Way, dict[str, Any]]] = {
         by_media,
         {
             "FILES_STORE": "files",
-            "ITEM_PIPELINES": {
-                "scrapy.pipelines.files.FilesPipeline": 1,
-                "tests.end_to_end.recorders.Storage": 800,
-            },
+            "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1, "tests.end_to_end.recorders.Storage": 800},
         },
     ),
     "discovery": (by_robots, {"DEDUP_RESILIENCE_ENABLED": True, "ROBOTSTXT_OBEY": True}),
@@ -555,10 +552,7 @@ def test_two_projects_have_their_own_blacklists(
     make_project: Callable[..., Project], server: WebServer, good: str, bad: str, tmp_path: Path
 ) -> None:
     server.site, starts = by_link(good, bad)
-    shared: dict[str, Any] = {
-        **ADDON,
-        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}",
-    }
+    shared: dict[str, Any] = {**ADDON, "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}"}
     one, other = (make_project(name, **shared, DEDUP_PROJECT=name) for name in ("one", "other"))
     with Store.open(shared["DEDUP_DATABASE_URL"]) as store:
         service = DomainService(store, store.project("one"), Settings())

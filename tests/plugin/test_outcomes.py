@@ -12,14 +12,7 @@ from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.plugin.marks import READMITTED
-from scrapy_dedup.plugin.outcomes import (
-    OutcomeError,
-    Recorder,
-    check_callbacks,
-    item_entry,
-    kept_items,
-    kept_requests,
-)
+from scrapy_dedup.plugin.outcomes import OutcomeError, Recorder, check_callbacks, item_entry, kept_items, kept_requests
 from scrapy_dedup.service.commits import Recorded
 from tests.tables import table
 

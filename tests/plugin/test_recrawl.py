@@ -27,15 +27,7 @@ from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.core.verdicts import NEW, Change, Kind
 from scrapy_dedup.plugin.recrawl import Comparing, ErrorPages, SitemapDates
 from scrapy_dedup.plugin.sites import Site, Sites
-from scrapy_dedup.service.recrawling import (
-    BACK,
-    FIRST_VERSION,
-    NOT_KEPT,
-    OTHER_BYTES,
-    SAME_BYTES,
-    Judgement,
-    Known,
-)
+from scrapy_dedup.service.recrawling import BACK, FIRST_VERSION, NOT_KEPT, OTHER_BYTES, SAME_BYTES, Judgement, Known
 from scrapy_dedup.service.versions import SAME_BLOCKS, SiteVersions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.codec import pack_fingerprints
