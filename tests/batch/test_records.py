@@ -171,7 +171,7 @@ class TestValues:
     def test_places_sort_as_what_they_are_made_of(self, given_places: list[tuple[int, int, int]]) -> None:
         assert sorted(place_of(*one) for one in given_places) == [place_of(*one) for one in sorted(given_places)]
 
-    @table("records/a_local_path_is_one_however_spark_writes_it")
+    @table("batch/local_path_is_one_however_spark_writes_it")
     def test_a_local_path_is_one_however_spark_writes_it(self, address: str, path: str) -> None:
         assert path_of(address) == path
 

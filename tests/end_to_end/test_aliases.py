@@ -42,7 +42,7 @@ def stored_titles(*crawls: Crawled) -> Counter[str]:
     return Counter(re.findall("<title>(.*?)</title>", item["html"])[0] for crawl in crawls for item in crawl.fed)
 
 
-@table("aliases/every_page_goes_out_exactly_once")
+@table("end_to_end/once_by_any_way")
 def test_every_page_goes_out_exactly_once(
     make_project: Callable[..., Project], request: pytest.FixtureRequest, order: str, way: dict[str, Any]
 ) -> None:

@@ -82,7 +82,7 @@ def test_what_is_no_html_passes_through(responses: Crawled, kind: str, name: str
     assert text_of(responses, kind, name) is None
 
 
-@table("bad_input/odd_page_is_read_as_browsers_do")
+@table("end_to_end/odd_page_is_read_as_browsers_do")
 def test_odd_page_is_read_as_browsers_do(responses: Crawled, name: str, text: str) -> None:
     assert (text_of(responses, "attached", name) or "").strip() == text
 

@@ -26,7 +26,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
     return project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
 
 
-@table("company/pipeline_beside_ours_loses_no_item")
+@table("end_to_end/pipeline_beside_ours_loses_no_item")
 def test_pipeline_beside_ours_loses_no_item(
     project: Project, server: WebServer, names: dict[str, int], *, gone: bool
 ) -> None:
@@ -58,7 +58,7 @@ def test_response_that_a_middleware_replaces_is_the_page(project: Project, serve
     assert crawled.count("pages/replaced_responses") == (len(server.site) if order == 300 else 0)
 
 
-@table("company/crawl_ends_with_every_page_under_any_settings")
+@table("end_to_end/crawl_ends_with_every_page_under_any_settings")
 def test_crawl_ends_with_every_page_under_any_settings(
     project: Project, server: WebServer, settings: dict[str, Any]
 ) -> None:

@@ -47,7 +47,7 @@ def test_crawl_that_ends_by_itself_has_stored_every_page(
     assert {line["report"]["released"] for line in crawled.stored} >= {"full", "quiet", "known"}
 
 
-@table("nothing_lost/crawl_that_scrapy_closes_has_stored_what_was_yielded")
+@table("end_to_end/closed_by_scrapy")
 def test_crawl_that_scrapy_closes_has_stored_what_was_yielded(
     project: Project, server: WebServer, settings: Settings
 ) -> None:

@@ -49,7 +49,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("setting", "told"), WRONG)
+@table("end_to_end/wrong_settings")
 def test_wrong_setting_is_told_with_value_and_range(
     project: Project, server: WebServer, setting: dict[str, Any], told: str
 ) -> None:
@@ -64,7 +64,7 @@ def test_wrong_setting_is_told_without_the_add_on_too(
     refused(make_project("project", **way, **reactor), server, "DEDUP_MIN_PAGES=1: needs 2 to 100", DEDUP_MIN_PAGES=1)
 
 
-@table("refusals/wrong_spider_attribute_is_told")
+@table("end_to_end/wrong_spider_attribute_is_told")
 def test_wrong_spider_attribute_is_told(project: Project, server: WebServer, attribute: str, told: str) -> None:
     refused(project, server, told, "-a", attribute)
 

@@ -31,7 +31,7 @@ def crawl(project: Project, server: WebServer, spider: str = "plain", *arguments
     return project.crawl(spider, "-a", f"start={' '.join(server.site)}", *arguments, **settings)
 
 
-@table("switches/items_are_byte_identical_when_the_plugin_is_off")
+@table("end_to_end/switched_off")
 def test_items_are_byte_identical_when_the_plugin_is_off(
     project: Project, server: WebServer, spider: str, settings: dict[str, Any]
 ) -> None:
@@ -93,7 +93,7 @@ def test_request_may_override_single_settings(mixed: Crawled) -> None:
     assert all(FOOTER in item["cleaned_content"] for item in of_kind(mixed, "whole"))
 
 
-@table("switches/spider_may_override_the_project")
+@table("end_to_end/spider_may_override_the_project")
 def test_spider_may_override_the_project(
     project: Project, server: WebServer, spider: str, arguments: list[str]
 ) -> None:

@@ -114,7 +114,7 @@ def test_the_next_crawl_profits_and_shows_nothing_again(
     assert not any(FOOTER in text or SECRET in text for text in texts)
 
 
-@table("teacher/without_a_browser_the_crawl_goes_on_and_says_so_once")
+@table("end_to_end/without_a_browser_the_crawl_goes_on_and_says_so_once")
 def test_without_a_browser_the_crawl_goes_on_and_says_so_once(
     project: Project, server: WebServer, why: str, settings: dict[str, str]
 ) -> None:

@@ -104,7 +104,7 @@ class TestShadow:
         yield server
         server.site = before
 
-    @table("templates/feeds_are_those_of_the_layer_switched_off")
+    @table("end_to_end/feeds_are_those_of_the_layer_switched_off")
     def test_feeds_are_those_of_the_layer_switched_off(
         self, layer: str, would: str, odd: WebServer, make_project: Callable[..., Project]
     ) -> None:

@@ -219,7 +219,7 @@ def test_a_request_that_nobody_else_could_read_is_done_by_its_own_worker(
     assert "A request stays with this worker, and is lost if it is killed" in crawl.errors[0]
 
 
-@table("workers/settings_that_lose_requests_are_told_with_the_line_to_write")
+@table("end_to_end/settings_that_lose_requests_are_told_with_the_line_to_write")
 def test_settings_that_lose_requests_are_told_with_the_line_to_write(
     worker: Callable[..., Project], server: WebServer, setting: str, value: object, said: str
 ) -> None:
@@ -228,7 +228,7 @@ def test_settings_that_lose_requests_are_told_with_the_line_to_write(
     assert said in crawl.log
 
 
-@table("workers/workers_without_one_queue_are_refused_with_the_lines_that_add_it")
+@table("end_to_end/workers_without_one_queue_are_refused_with_the_lines_that_add_it")
 def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(
     worker: Callable[..., Project], server: WebServer, changes: dict[str, Any]
 ) -> None:

@@ -50,7 +50,7 @@ def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
     assert answer.browser == browser.version
 
 
-@table("browser/a_page_is_shown_however_its_url_is_spelt")
+@table("teacher/page_is_shown_however_its_url_is_spelt")
 def test_a_page_is_shown_however_its_url_is_spelt(browser: Browser, url: str):
     shelf = Shelf({"/a.css": style("p { font-size: 30px }")})
 

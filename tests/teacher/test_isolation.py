@@ -137,7 +137,7 @@ def test_a_page_that_leads_away_is_looked_at_where_it_is(
     assert listeners.hits == []
 
 
-@table("isolation/another_document_is_never_taken_for_the_page")
+@table("teacher/another_document_is_never_taken_for_the_page")
 def test_another_document_is_never_taken_for_the_page(browser: Browser, to: str):
     answer = answered(browser, a_showing(f"<p>own text</p><script>location = {to}</script>", scripts=True))
 

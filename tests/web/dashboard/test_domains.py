@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.domains import DomainService
+from tests.tables import table
 from tests.web.dashboard.reading import cells, text_of
 from tests.web.dashboard.serving import Dashboard, seen
 
@@ -36,17 +37,7 @@ def status_of(dashboard: Dashboard, name: str) -> str:
     return found.status
 
 
-@pytest.mark.parametrize(
-    ("heading", "sort", "options"),
-    [
-        pytest.param("Pages", "descending", ("--sort", "pages", "--descending"), id="pages"),
-        pytest.param("Boilerplate", "descending", ("--sort", "boilerplate", "--descending"), id="boilerplate"),
-        pytest.param("Confidence", "descending", ("--sort", "confidence", "--descending"), id="confidence"),
-        pytest.param("Last crawled", "descending", ("--sort", "crawled", "--descending"), id="crawled"),
-        pytest.param("Status", "ascending", ("--sort", "status"), id="status"),
-        pytest.param("Domain", "descending", ("--sort", "name", "--descending"), id="name-again"),
-    ],
-)
+@table("dashboard/headings_sort_as_the_command_does")
 def test_headings_sort_as_the_command_does(
     browser: Browser, dashboard: Dashboard, heading: str, sort: str, options: tuple[str, ...]
 ) -> None:

@@ -100,7 +100,7 @@ def test_other_projects_are_a_menu_that_needs_no_script(browser: Browser, dashbo
         assert not shown.failed
 
 
-@table("dashboard_every_page/what_is_not_there_is_told_in_words")
+@table("dashboard/what_is_not_there_is_told_in_words")
 def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboard, path: str) -> None:
     with seen(browser, dashboard) as shown:
         answer = shown.page.goto(dashboard.origin + path.format(dashboard.project.id))
