@@ -6,15 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.teacher.finding import (
-    INSTALL_EXTRA,
-    INSTALL_OWN,
-    VARIABLE,
-    Found,
-    Missing,
-    Origin,
-    find_browser,
-)
+from scrapy_dedup.teacher.finding import INSTALL_EXTRA, INSTALL_OWN, VARIABLE, Found, Missing, Origin, find_browser
 from scrapy_dedup.teacher.values import NotShownReason
 from tests.tables import table
 
