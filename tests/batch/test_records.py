@@ -17,6 +17,7 @@ from scrapy_dedup.service.inputs_warc import read_warc
 from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import a_record, an_answer
+from tests.tables import table
 
 FILE = "file:///data/input"
 SETTINGS = Settings(max_page_bytes=2_000)
@@ -170,14 +171,7 @@ class TestValues:
     def test_places_sort_as_what_they_are_made_of(self, given_places: list[tuple[int, int, int]]) -> None:
         assert sorted(place_of(*one) for one in given_places) == [place_of(*one) for one in sorted(given_places)]
 
-    @pytest.mark.parametrize(
-        ("address", "path"),
-        [
-            pytest.param("file:///a b/c", "file:/a b/c", id="local"),
-            pytest.param("file:/a//b", "file:/a//b", id="local-as-it-is"),
-            pytest.param("hdfs://host:9000/a", "hdfs://host:9000/a", id="of-a-host"),
-        ],
-    )
+    @table("batch/local_path_is_one_however_spark_writes_it")
     def test_a_local_path_is_one_however_spark_writes_it(self, address: str, path: str) -> None:
         assert path_of(address) == path
 

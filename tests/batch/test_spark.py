@@ -23,6 +23,7 @@ from tests.batch.corpora import MIXED, PATIENT, a_page, as_lines
 from tests.servers_here import made_once, required_java
 from tests.service.test_cleaning_run import Watching, nothing, without_seconds
 from tests.service.warc_files import a_record, an_answer
+from tests.tables import table
 
 # A machine that does much else takes minutes to start Java.
 SECONDS = 900
@@ -87,7 +88,7 @@ def clean(folder: Path) -> dict[str, Any]:
         return {"plan": plan, "rows": rows, "tally": run.tally, "left": watching.left, "bad": watching.bad}
 
 
-def table(folder: Path, name: str) -> list[dict[str, Any]]:
+def written(folder: Path, name: str) -> list[dict[str, Any]]:
     rows = pq.read_table(folder / "out" / name).to_pylist()
     return [
         {key: json.loads(value) if key == "dedup" else value for key, value in row.items() if key != "place"}
@@ -96,25 +97,21 @@ def table(folder: Path, name: str) -> list[dict[str, Any]]:
 
 
 def test_each_row_is_that_of_clean(folder: Path, batch: dict[str, Any], clean: dict[str, Any]) -> None:
-    assert table(folder, "pages") == clean["rows"]
+    assert written(folder, "pages") == clean["rows"]
     assert batch["parts"] > len(batch["kinds"])
     assert batch["kinds"] == ["lines", "lines", "warc", "parquet"]
 
 
-def test_the_same_pages_are_left_out_for_the_same_others(
+def test_the_same_is_left_out_counted_planned_and_told_as_by_clean(
     folder: Path, batch: dict[str, Any], clean: dict[str, Any]
 ) -> None:
     assert batch["pages"] == len(clean["rows"])
-    assert table(folder, "left_out") == clean["left"] != []
+    assert written(folder, "left_out") == clean["left"] != []
 
-
-def test_the_same_is_counted_and_planned(batch: dict[str, Any], clean: dict[str, Any]) -> None:
     assert without_seconds(batch["counts"]) == without_seconds(clean["tally"].counts)
     assert batch["plan"] == clean["plan"]
     assert batch["no_page"] == clean["tally"].no_page
 
-
-def test_bad_records_are_told(batch: dict[str, Any], clean: dict[str, Any]) -> None:
     assert [told.partition(": ")[2] for told in batch["bad"]] == [one.reason for one in clean["bad"]]
 
 
@@ -138,41 +135,17 @@ def test_what_is_written_at_once_is_bounded_where_pages_are_large(folder: Path, 
 # Folders that get another name, as Hadoop gives it.
 
 
-@pytest.fixture
-def cases(batch: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = batch["renamed"]
-    return found
+@table("batch/renamed")
+def test_folders_are_renamed_as_hadoop_renames_them(
+    batch: dict[str, Any], case: str, message: str, files: dict[str, str]
+) -> None:
+    """Hadoop would move a folder into one whose name it is given."""
+    assert batch["renamed"][case] == {"message": message, "files": files}
 
 
-def test_a_folder_gets_a_name(cases: dict[str, Any]) -> None:
-    assert cases["renamed"] == {"message": "", "files": {"a/out/pages/1": "a/part/pages/1"}}
-
-
-def test_a_name_that_is_taken_is_not_given(cases: dict[str, Any]) -> None:
-    """Hadoop would move the one folder into the other."""
-    assert cases["taken"] == {
-        "message": "b/part cannot be given the name b/out: it is taken",
-        "files": {"b/out/2": "b/out/2", "b/part/1": "b/part/1"},
-    }
-
-
-def test_a_folder_takes_the_place_of_another(cases: dict[str, Any]) -> None:
-    assert cases["replaced"] == {"message": "", "files": {"c/old/2": "c/out/2", "c/out/1": "c/part/1"}}
-
-
-def test_what_cannot_be_replaced_is_put_back(cases: dict[str, Any]) -> None:
+def test_what_cannot_be_replaced_is_put_back(batch: dict[str, Any]) -> None:
     """Here because there is no new folder."""
-    assert cases["put-back"]["files"] == {"d/out/2": "d/out/2"}
-    assert cases["put-back"]["message"].startswith("d/part cannot be given the name d/out: ")
-    assert "FileNotFound" in cases["put-back"]["message"]
-
-
-def test_nothing_is_replaced_where_there_is_no_room_for_the_old(cases: dict[str, Any]) -> None:
-    assert cases["no-room"] == {
-        "message": "e/out cannot be given the name e/old: it is taken",
-        "files": {name: name for name in ("e/old/3", "e/out/2", "e/part/1")},
-    }
-
-
-def test_what_is_not_there_is_removed(cases: dict[str, Any]) -> None:
-    assert cases["nothing-to-remove"] == {"message": "", "files": {"f/file": "f/file"}}
+    found = batch["renamed"]["put-back"]
+    assert found["files"] == {"d/out/2": "d/out/2"}
+    assert found["message"].startswith("d/part cannot be given the name d/out: ")
+    assert "FileNotFound" in found["message"]

@@ -141,18 +141,13 @@ def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) ->
 
 def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
     of_all = scrapy("dedup", "-h", folder=tmp_path)
-    of_one = scrapy("dedup", "analyze", "-h", folder=tmp_path)
+    of_one, of_a_server = (scrapy("dedup", verb, "-h", folder=tmp_path) for verb in ("analyze", "serve"))
 
     assert (of_all.code, of_one.code) == (0, 0)
     assert all(f"  {verb} " in of_all.out for verb in VERBS)
     assert "--threshold-pct" in of_one.out
     assert "--set" in of_one.out
-
-
-def test_help_of_a_verb_spells_names_as_they_are(tmp_path: Path) -> None:
-    told = scrapy("dedup", "serve", "-h", folder=tmp_path)
-
-    assert "Show the store as a dashboard and by REST, on this machine" in told.out
+    assert "Show the store as a dashboard and by REST, on this machine" in of_a_server.out
 
 
 def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path: Path) -> None:

@@ -7,15 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks import Chunk, ChunkKind
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.language import (
-    Detect,
-    LanguagePolicy,
-    LanguageReason,
-    careful,
-    judge_languages,
-    light,
-    primary,
-)
+from scrapy_dedup.core.language import Detect, LanguagePolicy, LanguageReason, careful, judge_languages, light, primary
 from tests.growth import assert_in_proportion
 from tests.tables import table
 

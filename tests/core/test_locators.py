@@ -30,11 +30,7 @@ ARTICLES = [an_article(number) for number in range(1, 6)]
 
 
 def test_paths_that_agree_with_what_pages_declare_are_learned() -> None:
-    assert learned(ARTICLES).to_json() == {
-        "title": "body>h2.headline",
-        "date": "body>p.when",
-        "author": "body>p.who",
-    }
+    assert learned(ARTICLES).to_json() == {"title": "body>h2.headline", "date": "body>p.when", "author": "body>p.who"}
 
 
 def test_learned_paths_speak_for_pages_that_declare_nothing() -> None:

@@ -73,9 +73,7 @@ def test_author_is_declared_or_named_in_a_byline(html: str, author: str | None, 
 
 
 def test_locators_stand_behind_declarations_and_before_what_is_seen() -> None:
-    locators = Locators(
-        ((Field.TITLE, "body>p.t"), (Field.DATE, "body>p.d"), (Field.AUTHOR, "body>p.a")),
-    )
+    locators = Locators(((Field.TITLE, "body>p.t"), (Field.DATE, "body>p.d"), (Field.AUTHOR, "body>p.a")))
     html = "<h1>x</h1><h1>y</h1><p class=t>A flood<p class=d>6 May 2024<p class=a>Ann Lee"
 
     metadata = found(html, locators=locators)

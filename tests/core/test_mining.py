@@ -106,12 +106,7 @@ def test_name_has_a_reason(pages: list[dict[str, Any]], kind: str, reason: str) 
 
 @given(
     st.lists(
-        st.builds(
-            Evidence,
-            st.text(max_size=9),
-            st.text(max_size=9),
-            *[st.integers(0, 2_000)] * 6,
-        ),
+        st.builds(Evidence, st.text(max_size=9), st.text(max_size=9), *[st.integers(0, 2_000)] * 6),
         min_size=1,
         max_size=5,
     ),

@@ -2,11 +2,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.patterns_config import (
-    SiteConfig,
-    SiteConfigError,
-    get_site_config_with_db_overrides,
-)
+from scrapy_dedup.core.patterns_config import SiteConfig, SiteConfigError, get_site_config_with_db_overrides
 from tests.tables import table
 
 CONFIG = SiteConfig((".custom-header",), ("Hard to read.*",), keep_pages=("ab" * 16,))

@@ -114,13 +114,7 @@ def test_boxes_are_made_finite_and_the_right_way_round():
     assert [line.size for line in clean[1:]] == [10, 7, 30]
 
 
-ANYTHING = st.builds(
-    Line,
-    st.text(max_size=30),
-    *[st.floats(width=32) for _ in range(5)],
-    st.booleans(),
-    st.booleans(),
-)
+ANYTHING = st.builds(Line, st.text(max_size=30), *[st.floats(width=32) for _ in range(5)], st.booleans(), st.booleans())
 
 
 @settings(max_examples=40)

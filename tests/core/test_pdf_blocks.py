@@ -57,11 +57,7 @@ def test_hanging_entry_is_one_paragraph_and_the_next_another():
 
 @pytest.mark.parametrize("mark", ["\u2022", "-", "1.", "(a)", "12)"])
 def test_entries_of_a_list_are_blocks(mark: str):
-    lines = [
-        *full(f"{mark} An entry that is long"),
-        *full("and goes on", top=112, left=84),
-        *full(f"{mark} Another"),
-    ]
+    lines = [*full(f"{mark} An entry that is long"), *full("and goes on", top=112, left=84), *full(f"{mark} Another")]
     lines[2] = a_line(f"{mark} Another", 72, 124)
 
     assert [(block.kind, block.text) for block in blocks(lines)] == [

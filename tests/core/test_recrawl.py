@@ -68,10 +68,7 @@ def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> Non
         pytest.param(seen(29.9), Situation(), ETAG, id="304-still-believed"),
         pytest.param(seen(30), Situation(), fetch(FetchReason.LONG_UNSEEN), id="304-no-longer-believed"),
         pytest.param(
-            seen(1, validated_at=NOON - 30 * DAY),
-            Situation(),
-            fetch(FetchReason.LONG_UNSEEN),
-            id="a-month-of-304s",
+            seen(1, validated_at=NOON - 30 * DAY), Situation(), fetch(FetchReason.LONG_UNSEEN), id="a-month-of-304s"
         ),
     ],
 )
@@ -115,18 +112,7 @@ def test_first_rule_that_matches_counts() -> None:
     assert decide("https://example.org/", replace(state, interval=None), NOON, policy) == ETAG
 
 
-@pytest.mark.parametrize(
-    ("interval_days", "changed", "following_days"),
-    [
-        pytest.param(None, False, 1.0, id="first"),
-        pytest.param(10.0, False, 14.0, id="grows-by-0.4"),
-        pytest.param(10.0, True, 8.0, id="shrinks-by-0.2"),
-        pytest.param(29.0, False, 30.0, id="upper-bound"),
-        pytest.param(1 / 24, True, 1 / 24, id="lower-bound"),
-        pytest.param(999_999_999.0, False, 30.0, id="endless"),
-        pytest.param(-5.0, True, 1 / 24, id="nonsense"),
-    ],
-)
+@table("recrawl/interval_follows_changes")
 def test_interval_follows_changes(interval_days: float | None, following_days: float, *, changed: bool) -> None:
     interval = None if interval_days is None else timedelta(days=interval_days)
 

@@ -9,15 +9,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.fingerprints import block_fingerprint
 from scrapy_dedup.core.passages import TITLE, MainText, Passage, Repeats, main_text, number_key
-from scrapy_dedup.core.verdicts import (
-    Change,
-    ChangePolicy,
-    Churn,
-    Moves,
-    compare,
-    moves,
-    unified_diff,
-)
+from scrapy_dedup.core.verdicts import Change, ChangePolicy, Churn, Moves, compare, moves, unified_diff
 from tests.core.builders import parsed
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "verdicts" / "pairs.json").read_text(encoding="utf-8"))

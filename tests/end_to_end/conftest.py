@@ -1,10 +1,12 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project
+from tests.end_to_end.recrawl_site import ChangingSite
+from tests.server import WebServer, serving
 
 
 @pytest.fixture
@@ -21,3 +23,16 @@ def make_project(tmp_path: Path) -> Callable[..., Project]:
         return Project(tmp_path / name, settings)
 
     return make
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    """One origin, whose site each test publishes."""
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+@pytest.fixture
+def site(request: pytest.FixtureRequest, server: WebServer) -> ChangingSite:
+    """A site of as many pages as the module's PAGES says."""
+    return ChangingSite(server, request.module.PAGES - 1)

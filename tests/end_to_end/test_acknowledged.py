@@ -1,30 +1,18 @@
 """A page counts as seen only when its items are safe."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import BASE, Crawled, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, reports_of, verdicts
-from tests.server import WebServer, serving
 
 pytestmark = pytest.mark.crawl
 
+PAGES = 6
 EVERYTHING = [HOME, "p0", "p1", "p2", "p3", "p4"]
 PIPELINES = "tests.end_to_end.recrawl_pipelines"
 BROKEN: dict[str, Any] = {"FEED_STORAGES": {"broken": f"{PIPELINES}.BrokenStorage"}}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
-
-
-@pytest.fixture
-def site(server: WebServer) -> ChangingSite:
-    return ChangingSite(server, len(EVERYTHING) - 1)
 
 
 def behind(name: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.alias_site import alias_site, canonical, chain
-from tests.end_to_end.crawling import ADDON, Crawled, Project
-from tests.end_to_end.test_ways_in import BY_HAND
+from tests.end_to_end.crawling import Crawled, Project
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import html_page
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -42,18 +42,7 @@ def stored_titles(*crawls: Crawled) -> Counter[str]:
     return Counter(re.findall("<title>(.*?)</title>", item["html"])[0] for crawl in crawls for item in crawl.fed)
 
 
-@pytest.mark.parametrize(
-    ("order", "way"),
-    [
-        pytest.param("forward", ADDON, id="fingerprinter"),
-        pytest.param("backward", ADDON, id="fingerprinter-backward"),
-        pytest.param("backward", {**ADDON, "CONCURRENT_REQUESTS": 1}, id="one-at-a-time"),
-        pytest.param("forward", {**ADDON, "DEDUP_BATCH_PAGES": 1}, id="none-parked"),
-        pytest.param("forward", {**ADDON, "DEDUP_BOILERPLATE_ENABLED": False}, id="nothing-learned"),
-        pytest.param("forward", BY_HAND, id="middleware"),
-        pytest.param("backward", BY_HAND, id="middleware-backward"),
-    ],
-)
+@table("end_to_end/once_by_any_way")
 def test_every_page_goes_out_exactly_once(
     make_project: Callable[..., Project], request: pytest.FixtureRequest, order: str, way: dict[str, Any]
 ) -> None:

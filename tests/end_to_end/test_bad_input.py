@@ -10,6 +10,7 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
 from tests.end_to_end.spiders.hostile import FIELDS, URLS
 from tests.server import Answer, Site, serving
 from tests.sites import html_page
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -81,18 +82,7 @@ def test_what_is_no_html_passes_through(responses: Crawled, kind: str, name: str
     assert text_of(responses, kind, name) is None
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        pytest.param("empty", "", id="empty"),
-        pytest.param("wrong-charset", "Gr\ufffd\ufffde", id="wrong-charset"),
-        pytest.param("no-charset", "Size", id="no-charset"),
-        pytest.param("strange-charset", "Size", id="strange-charset"),
-        pytest.param("nul", "beforeafter", id="nul"),
-        pytest.param("no-tags", "only words", id="no-tags"),
-        pytest.param("frames", "", id="frames"),
-    ],
-)
+@table("end_to_end/odd_page_is_read_as_browsers_do")
 def test_odd_page_is_read_as_browsers_do(responses: Crawled, name: str, text: str) -> None:
     assert (text_of(responses, "attached", name) or "").strip() == text
 

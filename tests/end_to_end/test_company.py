@@ -9,6 +9,7 @@ import pytest
 from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import SMALL, html_page, interleaved, pages_of
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -25,17 +26,7 @@ def crawl(project: Project, server: WebServer, **settings: Any) -> Crawled:
     return project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
 
 
-@pytest.mark.parametrize(
-    ("names", "gone"),
-    [
-        pytest.param({"Replacing": 100, "Slow": 500}, False, id="replacing-before-slow-after"),
-        pytest.param({"Slow": 100, "Replacing": 500}, False, id="slow-before-replacing-after"),
-        pytest.param({"Dropping": 100}, True, id="dropping-before"),
-        pytest.param({"Dropping": 500}, True, id="dropping-after"),
-        pytest.param({"Raising": 100}, True, id="raising-before"),
-        pytest.param({"Raising": 500}, True, id="raising-after"),
-    ],
-)
+@table("end_to_end/pipeline_beside_ours_loses_no_item")
 def test_pipeline_beside_ours_loses_no_item(
     project: Project, server: WebServer, names: dict[str, int], *, gone: bool
 ) -> None:
@@ -67,39 +58,7 @@ def test_response_that_a_middleware_replaces_is_the_page(project: Project, serve
     assert crawled.count("pages/replaced_responses") == (len(server.site) if order == 300 else 0)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param({"CONCURRENT_ITEMS": 1, "CONCURRENT_REQUESTS": 1, "DEDUP_WRITE_EVERY": 1}, id="one-at-once"),
-        pytest.param(
-            {"SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1, "DEDUP_MAX_WAIT": 0.1, "DEDUP_BOILERPLATE_METHOD": "text"},
-            id="scraper-always-full-shortest-wait-text-method",
-        ),
-        pytest.param(
-            {
-                "DEDUP_MAX_WAIT": 3600,
-                "DEDUP_BATCH_PAGES": 1000,
-                "DEDUP_KEEP_PAGES": "none",
-                "DEDUP_KEEP_DECISIONS": 0,
-            },
-            id="longest-wait-largest-batch-nothing-kept",
-        ),
-        pytest.param(
-            {"DEDUP_BATCH_PAGES": 1, "SCHEDULER_PRIORITY_QUEUE": "scrapy.pqueues.ScrapyPriorityQueue"},
-            id="smallest-batch-other-queue",
-        ),
-        pytest.param(
-            {"DEDUP_MAX_PARKED_BYTES": 0, "AUTOTHROTTLE_ENABLED": True, "AUTOTHROTTLE_START_DELAY": 0.01},
-            id="no-room-to-park-autothrottle",
-        ),
-        pytest.param(
-            {"DEDUP_MAX_PARKED_BYTES": 3000, "DEDUP_DOMAIN_SCOPE": "registrable", "DEDUP_LEARN_PAGES": 2},
-            id="little-room-to-park-registrable-learns-little",
-        ),
-        pytest.param({"DEDUP_URL_ENABLED": False, "DEDUP_CANONICAL_ENABLED": False}, id="boilerplate-alone"),
-        pytest.param({"DEDUP_BOILERPLATE_ENABLED": False}, id="no-boilerplate"),
-    ],
-)
+@table("end_to_end/crawl_ends_with_every_page_under_any_settings")
 def test_crawl_ends_with_every_page_under_any_settings(
     project: Project, server: WebServer, settings: dict[str, Any]
 ) -> None:

@@ -108,11 +108,7 @@ class Away:
 
 @pytest.fixture
 def away(project: Project, postgresql: Server) -> Iterator[Away]:
-    with (
-        serving(1, lambda _: {}) as server,
-        postgresql.database() as url,
-        proxy(postgresql.port) as way,
-    ):
+    with serving(1, lambda _: {}) as server, postgresql.database() as url, proxy(postgresql.port) as way:
         yield Away(project, Gates(server), url, way)
 
 

@@ -5,7 +5,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import prose
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
 NAME = "scrapybot"
-LATER = timedelta(days=1)
 XML = "application/xml"
 
 
@@ -165,10 +165,7 @@ WAYS: dict[str, tuple[Way, dict[str, Any]]] = {
         by_media,
         {
             "FILES_STORE": "files",
-            "ITEM_PIPELINES": {
-                "scrapy.pipelines.files.FilesPipeline": 1,
-                "tests.end_to_end.recorders.Storage": 800,
-            },
+            "ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 1, "tests.end_to_end.recorders.Storage": 800},
         },
     ),
     "discovery": (by_robots, {"DEDUP_RESILIENCE_ENABLED": True, "ROBOTSTXT_OBEY": True}),
@@ -224,21 +221,6 @@ def test_blacklisted_domain_gets_no_request_by_a_sitemap(
     assert crawled.stored_ids == [f"{good}/next"]
 
 
-def test_refusal_says_who_wanted_it_and_why(project: Project, server: WebServer, good: str, bad: str) -> None:
-    server.site, starts = by_link(good, bad)
-    blacklist(project, bad)
-
-    crawled = crawl(project, *starts)
-
-    (reason, same) = reasons(project)
-    assert reason == same
-    assert reason.startswith(f"{name_of(bad)} is blacklisted by alice since ")
-    assert reason.endswith(" UTC: link farm")
-    assert crawled.count("domain/dropped") == 2
-    assert domain(project, bad).errors == 0
-    assert rows(project, f"SELECT * FROM crawled_urls WHERE url LIKE '{bad}/%'") == []
-
-
 def test_request_that_wants_to_be_left_alone_is_refused_all_the_same(
     project: Project, server: WebServer, good: str, bad: str
 ) -> None:
@@ -263,8 +245,12 @@ def test_errback_is_told_of_a_redirect_that_is_refused(
     assert told == f"dedup: domain: {name_of(bad)}: blacklisted"
 
 
-@pytest.mark.parametrize("settings", [{"DEDUP_DOMAIN_ENABLED": False}, {"DEDUP_SHADOW": "domain"}], ids=str)
-def test_layer_that_is_off_or_in_the_shadow_refuses_nothing(
+@pytest.mark.parametrize(
+    "settings",
+    [{"DEDUP_DOMAIN_ENABLED": False}, {"DEDUP_SHADOW": "domain"}, {"DEDUP_PROJECT": "other"}],
+    ids=["off", "shadow", "of-another-project"],
+)
+def test_layer_that_is_off_in_the_shadow_or_of_another_project_refuses_nothing(
     project: Project, server: WebServer, good: str, bad: str, settings: dict[str, Any]
 ) -> None:
     server.site, starts = by_link(good, bad)
@@ -280,18 +266,6 @@ def test_layer_that_is_off_or_in_the_shadow_refuses_nothing(
     assert [reason.startswith(f"would be refused: {name_of(bad)} is blacklisted") for reason in reasons(project)] == (
         [True] * shadowed
     )
-
-
-@pytest.mark.parametrize(("expires", "requests"), [(LATER, 0), (-LATER, 2)], ids=["to-come", "over"])
-def test_blacklist_ends_by_itself(
-    project: Project, server: WebServer, good: str, bad: str, expires: timedelta, requests: int
-) -> None:
-    server.site, starts = by_link(good, bad)
-    blacklist(project, bad, datetime.now(UTC) + expires)
-
-    crawl(project, *starts)
-
-    assert len(asked_of(server, bad)) == requests
 
 
 def test_domain_that_is_blacklisted_during_the_crawl_is_left_alone_from_then_on(
@@ -345,13 +319,20 @@ def test_pages_of_a_blacklisted_domain_are_not_missed(project: Project, server: 
     assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL OR missed_runs > 0") == []
 
 
-def test_links_that_were_refused_are_followed_once_the_blacklist_is_over(
+def test_refusal_says_who_and_why_and_its_links_are_followed_once_it_is_over(
     project: Project, server: WebServer, good: str, bad: str
 ) -> None:
     server.site, starts = by_link(good, bad)
     server.site |= {f"{bad}/": page("bad home"), f"{bad}/a": page("bad a")}
     blacklist(project, bad)
-    crawl(project, *starts)
+    refused = crawl(project, *starts)
+    (reason, same) = reasons(project)
+    assert reason == same
+    assert reason.startswith(f"{name_of(bad)} is blacklisted by alice since ")
+    assert reason.endswith(" UTC: link farm")
+    assert refused.count("domain/dropped") == 2
+    assert domain(project, bad).errors == 0
+    assert rows(project, f"SELECT * FROM crawled_urls WHERE url LIKE '{bad}/%'") == []
     with registry(project) as service:
         service.unblacklist_domain(bad, datetime.now(UTC))
 
@@ -375,11 +356,7 @@ def poor_site(good: str, bad: str) -> Site:
     return site
 
 
-@pytest.mark.parametrize(
-    ("policy", "pages", "why"),
-    [("crawl", POOR, ""), ("skip", 0, "low_quality"), ("sample", 2, "sampled")],
-    ids=["crawl", "skip", "sample"],
-)
+@table("end_to_end/low_quality")
 def test_domain_of_low_quality_is_asked_by_policy(
     project: Project, server: WebServer, policy: str, pages: int, why: str
 ) -> None:
@@ -574,24 +551,3 @@ def test_running_crawl_says_how_it_stands(project: Project, server: WebServer, g
     ((status, at_end),) = rows(project, "SELECT status, stats FROM crawl_runs")
     assert status == "finished"
     assert json.loads(at_end)["item_scraped_count"] == crawled.stats["item_scraped_count"] == 4
-
-
-def test_two_projects_have_their_own_blacklists(
-    make_project: Callable[..., Project], server: WebServer, good: str, bad: str, tmp_path: Path
-) -> None:
-    server.site, starts = by_link(good, bad)
-    shared: dict[str, Any] = {
-        **ADDON,
-        "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}",
-    }
-    one, other = (make_project(name, **shared, DEDUP_PROJECT=name) for name in ("one", "other"))
-    with Store.open(shared["DEDUP_DATABASE_URL"]) as store:
-        service = DomainService(store, store.project("one"), Settings())
-        service.blacklist_domain(bad, datetime.now(UTC), by=None, reason=None)
-
-    crawl(one, *starts)
-    refused = asked_of(server, bad)
-    crawl(other, *starts)
-
-    assert refused == []
-    assert len(asked_of(server, bad)) == 2

@@ -1,28 +1,17 @@
 """When pages are asked for again; days pass in the store. tests/core/test_recrawl.py has every case of the decision."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, let_pass, reports_of, rows, statuses
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 
 pytestmark = pytest.mark.crawl
 
 PAGES = 5
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
-
-
-@pytest.fixture
-def site(server: WebServer) -> ChangingSite:
-    return ChangingSite(server, PAGES - 1)
 
 
 @pytest.fixture(scope="module")

@@ -63,18 +63,19 @@ OUTCOMES = [f"{kind}-{way}" for kind in ("crawl", "files") for way in WAYS]
 
 @pytest.mark.parametrize("way", WAYS)
 class TestLedger:
-    def test_of_a_crawl_has_the_right_number_in_every_row(self, crawls: dict[str, Crawled], way: str) -> None:
+    def test_of_a_crawl_has_the_right_number_in_every_row_and_no_other_layer(
+        self, crawls: dict[str, Crawled], way: str
+    ) -> None:
         assert {name: crawls[way].count(name) for name in ALL.ledger} == ALL.ledger
+
+        layers = {name.split("/")[1] for name in crawls[way].stats if name.startswith("dedup/")}
+
+        assert not layers & {"shadow", "left", "errors", "patterns"}
 
     def test_of_files_has_the_same_numbers(self, cleaned: dict[str, Done], way: str) -> None:
         counts = cleaned[way].tally.counts
 
         assert {name: counts[name] for name in ALL.ledger_of_files} == ALL.ledger_of_files
-
-    def test_names_no_layer_that_did_nothing(self, crawls: dict[str, Crawled], way: str) -> None:
-        layers = {name.split("/")[1] for name in crawls[way].stats if name.startswith("dedup/")}
-
-        assert not layers & {"shadow", "left", "errors", "patterns"}
 
     def test_of_a_crawl_adds_up(self, crawls: dict[str, Crawled], way: str) -> None:
         count = crawls[way].count

@@ -13,6 +13,7 @@ from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows
 from tests.server import WebServer, serving
 from tests.sites import DONE_WHEN, interleaved, pages_of
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -46,15 +47,7 @@ def test_crawl_that_ends_by_itself_has_stored_every_page(
     assert {line["report"]["released"] for line in crawled.stored} >= {"full", "quiet", "known"}
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        pytest.param({"CLOSESPIDER_ITEMCOUNT": 40}, id="item-count"),
-        pytest.param({"CLOSESPIDER_TIMEOUT": 1, "DOWNLOAD_DELAY": 0.05}, id="timeout"),
-        pytest.param({"CLOSESPIDER_PAGECOUNT": 5}, id="page-count-before-any-batch-is-full"),
-        pytest.param({"CLOSESPIDER_PAGECOUNT": 5, **BY_SELECT}, id="page-count-select"),
-    ],
-)
+@table("end_to_end/closed_by_scrapy")
 def test_crawl_that_scrapy_closes_has_stored_what_was_yielded(
     project: Project, server: WebServer, settings: Settings
 ) -> None:

@@ -1,6 +1,6 @@
 """A site is crawled again: what did not change is neither sent, nor extracted, nor emitted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +8,13 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite, copied, rows, statuses, verdicts
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
 PAGES = 7
 """Of the site, with its home page."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 History = tuple[ChangingSite, list[Crawled], list[dict[str, int]]]
@@ -139,14 +134,7 @@ def test_page_behind_a_new_link_in_a_menu_is_found(project: Project, site: Chang
     assert crawled.count("unchanged/items") == len(crawled.yielded) - 1
 
 
-@pytest.mark.parametrize(
-    ("classes", "emitted"),
-    [
-        pytest.param(["content", "title", "numbers"], ["p1", "p2", "p4"], id="default"),
-        pytest.param(["title"], ["p2"], id="title"),
-        pytest.param(["numbers"], ["p4"], id="numbers"),
-    ],
-)
+@table("end_to_end/user_chooses_which_changes_count")
 def test_user_chooses_which_changes_count(
     project: Project, site: ChangingSite, classes: list[str], emitted: list[str]
 ) -> None:

@@ -1,28 +1,15 @@
 """What stands for a callback in a second crawl, and what happens where nothing can."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.end_to_end.crawling import BASE, Project, lines_of
 from tests.end_to_end.recrawl_site import ChangingSite, execute, reports_of, statuses
-from tests.server import WebServer, serving
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
 PAGES = 5
 WITH_MODEL = {**BASE["ITEM_PIPELINES"], "tests.end_to_end.recrawl_pipelines.Model": 600}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
-
-
-@pytest.fixture
-def site(server: WebServer) -> ChangingSite:
-    return ChangingSite(server, PAGES - 1)
 
 
 @pytest.mark.parametrize("mode", ["skip", "replay"])
@@ -41,14 +28,7 @@ def test_model_behind_the_plugin_is_not_called_again(project: Project, site: Cha
     assert all(item["summary"] == emitted[0][url]["summary"] for url, item in emitted[1].items())
 
 
-@pytest.mark.parametrize(
-    ("spider", "mode", "left_out"),
-    [
-        pytest.param("by-lambda", "skip", True, id="callback-without-a-name"),
-        pytest.param("with-enum", "skip", True, id="enum-in-an-item"),
-        pytest.param("with-enum", "replay", False, id="enum-in-an-item-of-a-complete-feed"),
-    ],
-)
+@table("end_to_end/callback_whose_outcome_cannot_be_kept_runs_and_is_counted")
 def test_callback_whose_outcome_cannot_be_kept_runs_and_is_counted(
     project: Project, site: ChangingSite, spider: str, mode: str, *, left_out: bool
 ) -> None:

@@ -1,30 +1,18 @@
 """Requests of every kind in a second crawl: which are replayed, which are left alone."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, copied, reports_of, rows, statuses, verdicts
-from tests.server import Answer, WebServer, redirect, serving
+from tests.server import Answer, WebServer, redirect
 from tests.sites import prose
 
 pytestmark = pytest.mark.crawl
 
 PAGES = 5
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
-
-
-@pytest.fixture
-def site(server: WebServer) -> ChangingSite:
-    return ChangingSite(server, PAGES - 1)
 
 
 def test_the_final_url_of_a_redirect_is_the_page(project: Project, site: ChangingSite) -> None:

@@ -1,22 +1,14 @@
 """Conditional requests: when they are made, and what a server's word is worth."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import ChangingSite, let_pass, rows, statuses, verdicts
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 
 pytestmark = pytest.mark.crawl
 
 COUNTS = "SELECT sent, not_modified, useless, changed_304 FROM domain_validators"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 def with_headers(site: ChangingSite, **headers: str) -> dict[str, Answer]:

@@ -15,6 +15,7 @@ from tests.end_to_end.test_ways_in import BY_HAND, PIPELINE
 from tests.server import Answer, WebServer, serving
 from tests.sites import html_page
 from tests.store.test_opening import a_store_file, change, untouched
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -48,7 +49,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("setting", "told"), WRONG)
+@table("end_to_end/wrong_settings")
 def test_wrong_setting_is_told_with_value_and_range(
     project: Project, server: WebServer, setting: dict[str, Any], told: str
 ) -> None:
@@ -63,13 +64,7 @@ def test_wrong_setting_is_told_without_the_add_on_too(
     refused(make_project("project", **way, **reactor), server, "DEDUP_MIN_PAGES=1: needs 2 to 100", DEDUP_MIN_PAGES=1)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "told"),
-    [
-        pytest.param("dedup_ouput=text", "dedup_ouput .* did you mean dedup_output", id="misspelt"),
-        pytest.param("dedup_min_pages=1", "dedup_min_pages='1': needs 2 to 100", id="too-small"),
-    ],
-)
+@table("end_to_end/wrong_spider_attribute_is_told")
 def test_wrong_spider_attribute_is_told(project: Project, server: WebServer, attribute: str, told: str) -> None:
     refused(project, server, told, "-a", attribute)
 

@@ -1,6 +1,6 @@
 """What is reported as removed: never too early, never too much."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,19 +8,13 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, BASE, Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, copied, rows
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 
 pytestmark = pytest.mark.crawl
 
 NAMES = [f"p{number}" for number in range(11)]
 GONE = "SELECT url FROM documents WHERE gone_at IS NOT NULL ORDER BY url"
 AT_ONCE = {"DEDUP_REMOVED_AFTER": 1, "DEDUP_EMIT_REMOVED": True}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """A crawl of a site without end finds every real page once, and ends."""
 
 import sqlite3
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import Project
-from tests.server import Answer, Site, WebServer, serving
+from tests.server import Answer, Site, WebServer
 from tests.trap_site import EndlessSite, OtherTrapSite, TrapSite, sentences
 
 pytestmark = pytest.mark.crawl
@@ -23,12 +22,6 @@ ON: dict[str, Any] = {
     },
     "ROBOTSTXT_OBEY": True,
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 def published(server: WebServer, site: Site) -> None:

@@ -1,13 +1,12 @@
 """A site that answers 200 for everything gives only its real pages."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import Project
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows
-from tests.server import Answer, WebServer, serving
+from tests.server import Answer, WebServer
 
 pytestmark = pytest.mark.crawl
 
@@ -23,12 +22,6 @@ class Obliging(dict[str, Any]):
             return super().get(url, Answer("", 404))
         body = f"<title>Oops</title><nav>Home</nav><main><h1>Sorry</h1><p>We looked for {url} and found nothing.</p>"
         return super().get(url, Answer(body + "<p>Try the search, or go back to the home page.</p></main>"))
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
 
 
 @pytest.fixture

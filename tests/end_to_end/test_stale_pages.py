@@ -1,6 +1,5 @@
 """Unchanged pages whose text is another one now: the next crawl sends them out, and no callback runs for them."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
@@ -11,24 +10,13 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite, rows
-from tests.server import WebServer, serving
 from tests.sites import prose
 
 pytestmark = pytest.mark.crawl
 
+PAGES = 6
 NOTE = "Ships that arrive after nine are asked to wait outside of the harbour until morning."
 SHARED = prose("shared by two", sentences=12)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        yield running
-
-
-@pytest.fixture
-def site(server: WebServer) -> ChangingSite:
-    return ChangingSite(server, 5)
 
 
 def decide(project: Project, site: ChangingSite, pattern: str) -> None:

@@ -96,11 +96,7 @@ def test_site_that_hangs_is_slow(project: Project, server: WebServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        pytest.param(Answer("Forbidden", 403), id="403"),
-        pytest.param(Answer(CAPTCHA), id="captcha"),
-    ],
+    "answer", [pytest.param(Answer("Forbidden", 403), id="403"), pytest.param(Answer(CAPTCHA), id="captcha")]
 )
 def test_site_that_refuses_blocks(project: Project, server: WebServer, answer: Answer) -> None:
     assert cause_of(crawl(project, publish(server, answer), **SLOWLY)) == "blocked"

@@ -7,9 +7,9 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.spiders.switches import Plain
-from tests.end_to_end.test_ways_in import BY_HAND
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.sites import html_page
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -31,15 +31,7 @@ def crawl(project: Project, server: WebServer, spider: str = "plain", *arguments
     return project.crawl(spider, "-a", f"start={' '.join(server.site)}", *arguments, **settings)
 
 
-@pytest.mark.parametrize(
-    ("spider", "settings"),
-    [
-        pytest.param("plain", {**ADDON, "DEDUP_ENABLED": False}, id="project-settings"),
-        pytest.param("off-by-custom-settings", ADDON, id="custom-settings"),
-        pytest.param("off-by-attribute", ADDON, id="spider-attribute"),
-        pytest.param("off-by-attribute", BY_HAND, id="spider-attribute-without-add-on"),
-    ],
-)
+@table("end_to_end/switched_off")
 def test_items_are_byte_identical_when_the_plugin_is_off(
     project: Project, server: WebServer, spider: str, settings: dict[str, Any]
 ) -> None:
@@ -101,15 +93,7 @@ def test_request_may_override_single_settings(mixed: Crawled) -> None:
     assert all(FOOTER in item["cleaned_content"] for item in of_kind(mixed, "whole"))
 
 
-@pytest.mark.parametrize(
-    ("spider", "arguments"),
-    [
-        pytest.param("plain", ["-s", "DEDUP_OUTPUT=text"], id="command-line"),
-        pytest.param("plain", ["-a", "dedup_output=text"], id="argument"),
-        pytest.param("text-by-custom-settings", [], id="custom-settings"),
-        pytest.param("text-by-attribute", [], id="attribute-over-custom-settings"),
-    ],
-)
+@table("end_to_end/spider_may_override_the_project")
 def test_spider_may_override_the_project(
     project: Project, server: WebServer, spider: str, arguments: list[str]
 ) -> None:

@@ -11,6 +11,7 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, serving
 from tests.service.learned_site import FOOTER, WORDS, post
+from tests.tables import table
 
 pytestmark = [pytest.mark.crawl, pytest.mark.browser]
 
@@ -113,13 +114,7 @@ def test_the_next_crawl_profits_and_shows_nothing_again(
     assert not any(FOOTER in text or SECRET in text for text in texts)
 
 
-@pytest.mark.parametrize(
-    ("why", "settings"),
-    [
-        pytest.param("no browser", {"DEDUP_TEACHER_BROWSER": "/nowhere/chromium"}, id="no-browser"),
-        pytest.param("not a browser", {"DEDUP_TEACHER_BROWSER": "/bin/true"}, id="ends-at-once"),
-    ],
-)
+@table("end_to_end/without_a_browser_the_crawl_goes_on_and_says_so_once")
 def test_without_a_browser_the_crawl_goes_on_and_says_so_once(
     project: Project, server: WebServer, why: str, settings: dict[str, str]
 ) -> None:

@@ -11,6 +11,7 @@ from tests.end_to_end.crawling import ADDON, Crawled, Lines, Project
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, redirect, serving
 from tests.service.learned_site import ADVERT, FOOTER, WORDS, listing, post
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -103,15 +104,7 @@ class TestShadow:
         yield server
         server.site = before
 
-    @pytest.mark.parametrize(
-        ("layer", "would"),
-        [
-            pytest.param("boilerplate", "shadow/boilerplate/blocks", id="boilerplate"),
-            pytest.param("url", "shadow/url/", id="url"),
-            pytest.param("canonical", "shadow/canonical/items", id="canonical"),
-            pytest.param("unchanged", "shadow/unchanged/unchanged", id="unchanged"),
-        ],
-    )
+    @table("end_to_end/feeds_are_those_of_the_layer_switched_off")
     def test_feeds_are_those_of_the_layer_switched_off(
         self, layer: str, would: str, odd: WebServer, make_project: Callable[..., Project]
     ) -> None:

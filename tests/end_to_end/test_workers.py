@@ -23,6 +23,7 @@ from tests.end_to_end.test_aliases import stored_titles, titles_of
 from tests.redis_server import RedisServer, redis_server
 from tests.server import Answer, WebServer, serving
 from tests.sites import html_page, interleaved, pages_of
+from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
@@ -218,19 +219,7 @@ def test_a_request_that_nobody_else_could_read_is_done_by_its_own_worker(
     assert "A request stays with this worker, and is lost if it is killed" in crawl.errors[0]
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "said"),
-    [
-        pytest.param("SCHEDULER_PERSIST", False, "Write SCHEDULER_PERSIST = True", id="queue-emptied-at-the-end"),
-        pytest.param(
-            "DUPEFILTER_CLASS",
-            "scrapy_redis.dupefilter.RFPDupeFilter",
-            "Write DUPEFILTER_CLASS = 'scrapy_dedup.LeasedDupeFilter'",
-            id="noted-before-queued",
-        ),
-        pytest.param("DEDUP_SHARED_JOB", "", "Write DEDUP_SHARED_JOB = ", id="store-does-not-know"),
-    ],
-)
+@table("end_to_end/settings_that_lose_requests_are_told_with_the_line_to_write")
 def test_settings_that_lose_requests_are_told_with_the_line_to_write(
     worker: Callable[..., Project], server: WebServer, setting: str, value: object, said: str
 ) -> None:
@@ -239,14 +228,7 @@ def test_settings_that_lose_requests_are_told_with_the_line_to_write(
     assert said in crawl.log
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        pytest.param({"SCHEDULER": "scrapy.core.scheduler.Scheduler"}, id="queues-of-their-own"),
-        pytest.param({"SCHEDULER_QUEUE_CLASS": "scrapy_redis.queue.PriorityQueue"}, id="loses-what-is-in-flight"),
-        pytest.param({"SCHEDULER_QUEUE_CLASS": None}, id="none-said"),
-    ],
-)
+@table("end_to_end/workers_without_one_queue_are_refused_with_the_lines_that_add_it")
 def test_workers_without_one_queue_are_refused_with_the_lines_that_add_it(
     worker: Callable[..., Project], server: WebServer, changes: dict[str, Any]
 ) -> None:

@@ -3,13 +3,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.marks import (
-    callback_name,
-    is_unfiltered,
-    mark_new,
-    mark_start,
-    redirected_from,
-)
+from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, mark_new, mark_start, redirected_from
 from tests.plugin.builders import a_request
 from tests.tables import table
 

@@ -12,15 +12,9 @@ from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.plugin.marks import READMITTED
-from scrapy_dedup.plugin.outcomes import (
-    OutcomeError,
-    Recorder,
-    check_callbacks,
-    item_entry,
-    kept_items,
-    kept_requests,
-)
+from scrapy_dedup.plugin.outcomes import OutcomeError, Recorder, check_callbacks, item_entry, kept_items, kept_requests
 from scrapy_dedup.service.commits import Recorded
+from tests.tables import table
 
 URL = "https://example.com/"
 
@@ -152,20 +146,7 @@ def test_method_under_another_name_is_called_again() -> None:
     assert again.callback == SPIDER.detail
 
 
-@pytest.mark.parametrize(
-    "entries",
-    [
-        pytest.param([["gone", None, URL]], id="callback-is-gone"),
-        pytest.param([[None, "gone", URL]], id="errback-is-gone"),
-        pytest.param([["__class__", None, URL]], id="no-callback"),
-        pytest.param([["name", None, URL]], id="no-method"),
-        pytest.param([[5, None, URL]], id="no-name"),
-        pytest.param([{"request": {"url": URL, "callback": "gone"}}], id="whole-request"),
-        pytest.param([{"request": 3}], id="no-request"),
-        pytest.param([{"unkeepable": "Kind"}], id="no-outcome"),
-        pytest.param(["text"], id="text"),
-    ],
-)
+@table("outcomes/outcome_that_cannot_be_given_is_found_before_anything_is")
 def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries: list[Any]) -> None:
     with pytest.raises(OutcomeError):
         check_callbacks(entries, SPIDER)

@@ -27,15 +27,7 @@ from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.core.verdicts import NEW, Change, Kind
 from scrapy_dedup.plugin.recrawl import Comparing, ErrorPages, SitemapDates
 from scrapy_dedup.plugin.sites import Site, Sites
-from scrapy_dedup.service.recrawling import (
-    BACK,
-    FIRST_VERSION,
-    NOT_KEPT,
-    OTHER_BYTES,
-    SAME_BYTES,
-    Judgement,
-    Known,
-)
+from scrapy_dedup.service.recrawling import BACK, FIRST_VERSION, NOT_KEPT, OTHER_BYTES, SAME_BYTES, Judgement, Known
 from scrapy_dedup.service.versions import SAME_BLOCKS, SiteVersions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.codec import pack_fingerprints
@@ -43,6 +35,7 @@ from scrapy_dedup.store.records import BARE, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, a_time, a_url, state_of
+from tests.tables import table
 
 OLD = "<title>Cats</title><nav><a href=/a>A</a></nav><main><p>Cats sleep a lot.</p><p>Views: 12</p></main>"
 NEW_TEXT = OLD.replace("sleep", "play")
@@ -191,13 +184,7 @@ def test_page_without_items_is_compared_by_the_html_that_was_kept_for_it(project
     assert judged.counts == {}
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param("UPDATE sources SET content = x'00ff'", id="original"),
-        pytest.param("DROP TABLE sources", id="table"),
-    ],
-)
+@table("recrawl/page_counts_as_changed_where_the_store_does_not_answer")
 def test_page_counts_as_changed_where_the_store_does_not_answer(project: ProjectStore, path: Path, damage: str) -> None:
     judgement = stored(project)
     with closing(sqlite3.connect(path)) as other:

@@ -19,6 +19,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import CleanedRecord, DocumentRecord, ExtractionRecord
 from scrapy_dedup.store.stored import StoredSource
 from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
 
 URL = a_url("tea")
 KEY = page_key(URL)
@@ -76,14 +77,7 @@ def test_the_callbacks_item_has_todays_text() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("filled", "title", "expected"),
-    [
-        pytest.param(["title"], "Old", "Tea", id="ours"),
-        pytest.param([], "Old", "Old", id="theirs"),
-        pytest.param([], "", "Tea", id="none-yet"),
-    ],
-)
+@table("refined_items/a_title_is_renewed_where_it_was_ours")
 def test_a_title_is_renewed_where_it_was_ours(filled: list[str], title: str, expected: str) -> None:
     page = outgoing({"url": URL, "cleaned_content": "old", "title": title, "dedup": REPORT | {"filled": filled}})
 

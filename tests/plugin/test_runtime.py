@@ -2,7 +2,6 @@ from collections import Counter
 from datetime import timedelta
 from itertools import count
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
@@ -10,6 +9,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.plugin.runtime import ParkingLot, Release
 from scrapy_dedup.service.learning import Learner
+from tests.tables import table
 
 MAX_WAIT = timedelta(seconds=30)
 LEARNERS = [Learner(f"{name}.example", "html", RepeatPolicy(), 60) for name in "abc"]
@@ -60,15 +60,7 @@ def test_items_of_one_page_fill_one_place() -> None:
     assert parked.lot.size_bytes == 10
 
 
-@pytest.mark.parametrize(
-    ("state", "why"),
-    [
-        pytest.param({"closing": True}, "closing", id="closing"),
-        pytest.param({"quiet": True}, "quiet", id="quiet"),
-        pytest.param({"now": 30.0}, "age", id="waited-long-enough"),
-        pytest.param({"pressure": True}, "pressure", id="pressure"),
-    ],
-)
+@table("runtime/tick_lets_go")
 def test_tick_lets_go(state: dict[str, bool], why: str) -> None:
     parked = Parked()
     parked.park()

@@ -6,6 +6,7 @@ from selectolax.lexbor import LexborHTMLParser
 from scrapy_dedup.report.charts import bar, domain_chart, rows
 from scrapy_dedup.report.markup import Html
 from tests.report.builders import a_domain
+from tests.tables import table
 
 
 def widths(html: str, kind: str) -> list[float]:
@@ -29,16 +30,7 @@ def test_no_row_stands_for_a_single_other_domain(domains: int, bars: int) -> Non
     assert len(rows([a_domain(f"d{number}.example") for number in range(domains)])) == bars
 
 
-@pytest.mark.parametrize(
-    ("chars_in", "chars_out"),
-    [
-        pytest.param(0, 0, id="no-text"),
-        pytest.param(10, 0, id="all-removed"),
-        pytest.param(10, 10, id="all-kept"),
-        pytest.param(10_000_000, 9_999_999, id="one-character-removed"),
-        pytest.param(10_000_000, 1, id="one-character-kept"),
-    ],
-)
+@table("charts/bars_stay_within_their_room")
 def test_bars_stay_within_their_room(chars_in: int, chars_out: int) -> None:
     drawn = bar(chars_in, chars_out, chars_in, Html("label"))
 

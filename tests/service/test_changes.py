@@ -24,13 +24,7 @@ from scrapy_dedup.service.changes import (
 )
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.records import (
-    BoilerplateRecord,
-    DecisionRecord,
-    DocumentRecord,
-    SourceRecord,
-    VisitRecord,
-)
+from scrapy_dedup.store.records import BoilerplateRecord, DecisionRecord, DocumentRecord, SourceRecord, VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server, postgresql

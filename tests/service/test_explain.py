@@ -14,18 +14,7 @@ from scrapy_dedup.store.records import CleanedRecord, CrawledUrlRecord, Decision
 from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.service.stored_pages import (
-    BANNER,
-    DOMAIN,
-    FOOTER,
-    NOON,
-    a_url,
-    html_page,
-    put,
-    put_html,
-    stored,
-    unique,
-)
+from tests.service.stored_pages import BANNER, DOMAIN, FOOTER, NOON, a_url, html_page, put, put_html, stored, unique
 from tests.tables import table
 
 

@@ -6,13 +6,7 @@ import pytest
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Boilerplate, RepeatPolicy
-from scrapy_dedup.service.learning import (
-    CHECKPOINTS,
-    Knowledge,
-    Learner,
-    Sample,
-    knowledge_of,
-)
+from scrapy_dedup.service.learning import CHECKPOINTS, Knowledge, Learner, Sample, knowledge_of
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence
 from scrapy_dedup.store.stored import StoredBoilerplate
 

@@ -25,15 +25,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import ExtractionRecord, GoneRecord, Record, SeenRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import (
-    NOON,
-    a_crawled_url,
-    a_document,
-    a_key,
-    a_time,
-    a_url,
-    an_extraction,
-)
+from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time, a_url, an_extraction
 from tests.tables import table
 
 CONTENT = b"c" * 32

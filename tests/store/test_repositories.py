@@ -187,7 +187,7 @@ class TestFigures:
                 a_document(2, chars_in=100, chars_out=75),
                 a_document(3, chars_in=100, chars_out=0, status="processing"),
                 a_document(4, domain="a.example"),
-            ],
+            ]
         )
 
         with store.session(read_only=True) as session:

@@ -71,13 +71,7 @@ def test_how_a_run_ended_is_kept(project: ProjectStore) -> None:
     (stored,) = project.last_runs()
     assert (stored.spider, stored.jobdir) == ("site", "/jobs/1")
     assert (stored.reason, stored.finished_at) == ("finished", a_time(1))
-    assert stored.stats == {
-        "items": 3,
-        "start_time": str(NOON),
-        "share": 0.5,
-        "elapsed": "0:00:01",
-        "path": "/x",
-    }
+    assert stored.stats == {"items": 3, "start_time": str(NOON), "share": 0.5, "elapsed": "0:00:01", "path": "/x"}
 
 
 def test_finished_documents_of_a_run_are_told_from_others(project: ProjectStore) -> None:

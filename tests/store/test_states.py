@@ -8,17 +8,7 @@ from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import (
-    DOMAIN,
-    NOON,
-    a_crawled_url,
-    a_document,
-    a_key,
-    a_sight,
-    a_time,
-    document_of,
-    state_of,
-)
+from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_key, a_sight, a_time, document_of, state_of
 from tests.tables import table
 
 STATE = {

@@ -217,7 +217,7 @@ def test_hostile_text_is_stored_without_what_no_column_holds(store: Store) -> No
             a_visit(reason=HOSTILE),
             an_extraction(requests=[{HOSTILE: HOSTILE}], callback=HOSTILE, dedup_version=HOSTILE, **places),
             ValidatorRecord(HOSTILE, sent=1),
-        ],
+        ]
     )
 
     assert source_of(project).content == HOSTILE  # the original is never modified

@@ -11,6 +11,7 @@ from scrapy_dedup.core.sight import Flag
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
 from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
+from tests.tables import table
 from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style, teacher
 
 pytestmark = pytest.mark.browser
@@ -49,16 +50,7 @@ def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
     assert answer.browser == browser.version
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        pytest.param("HTTP://Site.EXAMPLE:80/a b?c d#e", id="case-port-and-spaces"),
-        pytest.param("https://m\u00fcnchen.example/", id="international"),
-        pytest.param("http://user:word@site.example/", id="user"),
-        pytest.param("http://page.dev/", id="known-to-be-https"),
-        pytest.param("http://[::1]:8000/", id="address"),
-    ],
-)
+@table("teacher/page_is_shown_however_its_url_is_spelt")
 def test_a_page_is_shown_however_its_url_is_spelt(browser: Browser, url: str):
     shelf = Shelf({"/a.css": style("p { font-size: 30px }")})
 

@@ -15,6 +15,7 @@ from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, NotShownReason, Resource, Shown
 from tests.browser import chromium, required_chromium
 from tests.servers_here import is_hidden
+from tests.tables import table
 from tests.teacher.hostile import hostile_page
 from tests.teacher.listening import Listeners, listening
 from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, answered, not_shown, shown, style, teacher
@@ -136,17 +137,7 @@ def test_a_page_that_leads_away_is_looked_at_where_it_is(
     assert listeners.hits == []
 
 
-@pytest.mark.parametrize(
-    "to",
-    [
-        pytest.param("'about:blank'", id="blank"),
-        pytest.param("URL.createObjectURL(new Blob(['<p>other'], {type: 'text/html'}))", id="made-by-the-page"),
-        pytest.param(
-            "URL.createObjectURL(new Blob([document.documentElement.outerHTML], {type: 'text/html'}))",
-            id="made-by-the-page-again-and-again",
-        ),
-    ],
-)
+@table("teacher/another_document_is_never_taken_for_the_page")
 def test_another_document_is_never_taken_for_the_page(browser: Browser, to: str):
     answer = answered(browser, a_showing(f"<p>own text</p><script>location = {to}</script>", scripts=True))
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.commands.running import PROJECT
 from tests.service.stored_pages import DOMAIN, a_url
+from tests.tables import table
 from tests.web.served import PICTURE, Served
 
 API = f"/api/v1/projects/{PROJECT}"
@@ -23,29 +24,7 @@ def _but(answer: Any, *names: str) -> Any:
     return {name: value for name, value in answer.items() if name not in names}
 
 
-@pytest.mark.parametrize(
-    ("path", "words", "only_here"),
-    [
-        pytest.param("stats", ["stats"], (), id="stats"),
-        pytest.param("runs", ["runs"], (), id="runs"),
-        pytest.param("changes?limit=1000", ["changes", "--since", "2026-01-01"], ("next",), id="changes"),
-        pytest.param(
-            "changes?diff=true&limit=1000", ["changes", "--since", "2026-01-01", "--diff"], ("next",), id="diff"
-        ),
-        pytest.param(f"pages/explain?url={OTHER}", ["explain", OTHER], (), id="explain"),
-        pytest.param("layouts", ["layouts"], ("next",), id="layouts"),
-        pytest.param(f"layouts?domain={DOMAIN}", ["layouts", DOMAIN], ("next",), id="layouts-of-one"),
-        pytest.param("templates", ["templates", "list"], ("next",), id="templates"),
-        pytest.param(f"domains/{DOMAIN}/templates/rest", ["templates", "show", DOMAIN, "rest"], (), id="template"),
-        pytest.param("config", ["config", "get"], (), id="configs"),
-        pytest.param("domains/other.example/config", ["config", "get", "other.example"], (), id="config"),
-        pytest.param("kept", ["undo", "--list"], (), id="kept"),
-        pytest.param("cache/stats", ["cache", "stats"], (), id="cache-stats"),
-        pytest.param("report", ["report"], ("generated_at",), id="report"),
-        pytest.param(f"pages/patterns?url={OTHER}", ["config", "test", OTHER], (), id="patterns"),
-        pytest.param("domains?limit=1000", ["domains", "list"], (), id="domains"),
-    ],
-)
+@table("web/read_as_told")
 def test_what_is_read_is_what_the_command_says(served: Served, path: str, words: list[str], only_here: tuple[str, ...]):
     if path.startswith("changes"):
         path += "&since=2026-01-01"
@@ -77,15 +56,7 @@ def test_an_analysis_is_the_command_s(served: Served):
     assert stats["domains"] == _told(served, "stats")["learned"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param({"config": {"pipeline": {"boilerplate_css_selectors": [".a"]}}}, id="as-the-seed-has-it"),
-        pytest.param({"pipeline": {"boilerplate_css_selectors": [".a"]}}, id="pipeline"),
-        pytest.param({"config": {"boilerplate_css_selectors": [".a"]}}, id="config"),
-        pytest.param({"boilerplate_css_selectors": [".a"]}, id="bare"),
-    ],
-)
+@table("web/configuration_is_taken_in_any_wrapping")
 def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str, Any]):
     client, path = served.client(), f"{API}/domains/{DOMAIN}/config"
 

@@ -1,5 +1,3 @@
-import pytest
-
 from tests.commands.running import Shop, at_a_terminal, documented
 from tests.service.stored_pages import BANNER, DOMAIN, cleaned, html_page, put, unique
 from tests.tables import table
@@ -41,13 +39,7 @@ def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[
     assert kept_of_page_0(shop).startswith(BANNER)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--domain", "nowhere.example"], "keeps no pages of 'nowhere.example': it has pages of other.example, www."),
-        (["--source-group", "coffee"], "keeps no pages of the group 'coffee'"),
-    ],
-)
+@table("verb_analyze/a_part_without_pages_is_told")
 def test_a_part_without_pages_is_told(finished_shop: Shop, arguments: list[str], message: str) -> None:
     told = finished_shop.run("analyze", *arguments)
 

@@ -135,13 +135,7 @@ def test_what_is_missing_is_told(folder: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param(["--conf", "memory"], "--conf memory: needs KEY=VALUE", id="conf"),
-        pytest.param(["-s", "DEDUP_EMIT_CHUNKS=1"], "DEDUP_EMIT_CHUNKS: a row is a page here", id="chunks"),
-    ],
-)
+@table("verb_batch/wrong_calls_are_refused_before_spark_starts")
 def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: list[str], message: str) -> None:
     told = batch(folder, "in.jsonl", "out", *arguments)
 

@@ -133,11 +133,6 @@ def test_a_dry_run_tells_what_would_be_learned_and_writes_nothing(folder: Path) 
 
 
 class TestStore:
-    def test_is_not_made_where_there_is_none(self, folder: Path) -> None:
-        clean(folder, "in.jsonl", "-O", "out.jsonl")
-
-        assert not (folder / ".scrapy").exists()
-
     def test_remembers_when_it_is_told_to(self, folder: Path) -> None:
         shop = Shop(folder)
         (folder / "few.jsonl").write_bytes(as_lines([a_row(99)]))

@@ -207,19 +207,7 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize(
-    ("settings", "state", "found"),
-    [
-        pytest.param({"ADDONS": ADDONS}, "ok", "by the add-on", id="add-on"),
-        pytest.param(BY_HAND, "ok", "by hand", id="by-hand"),
-        pytest.param({}, "missing", "no crawl of this project", id="nowhere"),
-        pytest.param({"ADDONS": {"scrapy_dedup.Addon": None}}, "missing", "no crawl", id="switched-off-there"),
-        pytest.param({"DEDUP_ENABLED": False}, "optional", "no crawl", id="switched-off"),
-        pytest.param(
-            {**BY_HAND, "ITEM_PIPELINES": {"nowhere.Pipeline": 1}}, "missing", "ITEM_PIPELINES", id="half-by-hand"
-        ),
-    ],
-)
+@table("verb_doctor/components_are_in_their_places_or_the_line_is_told")
 def test_components_are_in_their_places_or_the_line_is_told(
     tmp_path: Path, settings: dict[str, Any], state: str, found: str
 ) -> None:

@@ -3,7 +3,7 @@ import pytest
 from scrapy_dedup.commands.verbs.layouts import trend
 from scrapy_dedup.store.layout_records import to_digits
 from tests.commands.learned import learned_shop
-from tests.commands.running import Shop, at_a_terminal
+from tests.commands.running import Shop
 from tests.service.stored_pages import DOMAIN, NOON
 
 __all__ = ["learned_shop"]
@@ -52,15 +52,6 @@ def test_a_person_reads_a_table_and_what_is_wrong(learned_shop: Learned) -> None
     assert row.rstrip().endswith("4 > 0")
     assert "Alarm since 2026-03-01 12:00: content root lost ⟨U+001B⟩[2J⟨U+202E⟩" in out
     assert any(line.split()[:1] == ["rest"] for line in out.splitlines())
-
-
-def test_nothing_that_a_site_says_acts_on_the_terminal(learned_shop: Learned) -> None:
-    shop, _ = learned_shop
-
-    out = at_a_terminal("dedup", "layouts", *shop.settings, folder=shop.folder).out
-
-    assert "\x1b[2J" not in out
-    assert "\u202e" not in out
 
 
 @pytest.mark.parametrize(

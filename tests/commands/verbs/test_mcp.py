@@ -135,9 +135,6 @@ def test_a_client_calls_every_tool_over_http(serving: Serving, filled_shop: Shop
 
     assert list(found) == list(CALLS)
     assert found["boilerplate_stats"] == filled_shop.run("stats", "--json").json
-
-
-def test_the_token_of_the_settings_is_not_printed(serving: Serving) -> None:
     assert TOKEN not in serving.said
 
 

@@ -43,10 +43,7 @@ def test_domains_that_share_a_structure_are_listed(shop: Shop) -> None:
     """Both domains of the shop have the same design."""
     found = shop.run("mine", "--all-domains", "--json").json
 
-    assert found["families"][0]["domains"] == [
-        {"domain": "other.example", "pages": 6},
-        {"domain": DOMAIN, "pages": 6},
-    ]
+    assert found["families"][0]["domains"] == [{"domain": "other.example", "pages": 6}, {"domain": DOMAIN, "pages": 6}]
     assert "other.example, www.example.com" in shop.run("mine", "--all-domains").out
 
 

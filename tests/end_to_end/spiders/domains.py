@@ -15,14 +15,13 @@ class Crosses(scrapy.Spider):
     name = "crosses"
     start_urls: list[str]
 
-    def __init__(self, start: str = "", left_alone: str = "", **kwargs: Any) -> None:
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = start.split()
-        self.meta = {"dedup": False} if left_alone else {}
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:
-            yield scrapy.Request(url, meta=dict(self.meta), dont_filter=True)
+            yield scrapy.Request(url, dont_filter=True)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         if not isinstance(response, HtmlResponse):
@@ -31,7 +30,7 @@ class Crosses(scrapy.Spider):
         files = response.css("img::attr(src)").getall()
         more = {"confidence": said} if said else {}
         yield noted({"url": response.url, "html": response.text, "file_urls": files, **more})
-        yield from response.follow_all(css="a", meta=dict(self.meta))
+        yield from response.follow_all(css="a")
 
 
 class NotesRefusals(Crosses):

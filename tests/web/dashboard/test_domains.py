@@ -8,6 +8,7 @@ from playwright.sync_api import Browser, Page
 
 from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.domains import DomainService
+from tests.tables import table
 from tests.web.dashboard.reading import cells, text_of
 from tests.web.dashboard.serving import Dashboard, seen
 
@@ -36,17 +37,7 @@ def status_of(dashboard: Dashboard, name: str) -> str:
     return found.status
 
 
-@pytest.mark.parametrize(
-    ("heading", "sort", "options"),
-    [
-        pytest.param("Pages", "descending", ("--sort", "pages", "--descending"), id="pages"),
-        pytest.param("Boilerplate", "descending", ("--sort", "boilerplate", "--descending"), id="boilerplate"),
-        pytest.param("Confidence", "descending", ("--sort", "confidence", "--descending"), id="confidence"),
-        pytest.param("Last crawled", "descending", ("--sort", "crawled", "--descending"), id="crawled"),
-        pytest.param("Status", "ascending", ("--sort", "status"), id="status"),
-        pytest.param("Domain", "descending", ("--sort", "name", "--descending"), id="name-again"),
-    ],
-)
+@table("dashboard/headings_sort_as_the_command_does")
 def test_headings_sort_as_the_command_does(
     browser: Browser, dashboard: Dashboard, heading: str, sort: str, options: tuple[str, ...]
 ) -> None:
@@ -89,6 +80,7 @@ def test_rows_say_what_the_command_says(browser: Browser, dashboard: Dashboard) 
     listed = {one["domain_name"]: one for one in everything(dashboard)}
 
     with seen(browser, dashboard, dashboard.path("domains") + "?sort=pages&order=down") as shown:
+        assert "(2) are one of a pair with and without www." in text_of(shown, "main")
         rows = {row[1].split("\n")[0]: row for row in cells(shown, ".listing")}
 
         for name in ("www.port-ellery.example", "linde.example", "rope.example"):
@@ -96,11 +88,6 @@ def test_rows_say_what_the_command_says(browser: Browser, dashboard: Dashboard) 
             confidence = listed[name]["best_confidence_score"]
             assert rows[name][5] == ("\N{EN DASH}" if confidence is None else f"{confidence:.2f}")
             assert rows[name][2].upper().replace(" ", "_") in listed[name]["status"]
-
-
-def test_share_of_twins_is_told(browser: Browser, dashboard: Dashboard) -> None:
-    with seen(browser, dashboard, dashboard.path("domains")) as shown:
-        assert "(2) are one of a pair with and without www." in text_of(shown, "main")
 
 
 @pytest.mark.parametrize("with_script", [True, False], ids=["script", "no-script"])

@@ -7,6 +7,7 @@ from playwright.sync_api import Browser
 
 from scrapy_dedup.report.numbers import whole
 from tests.browser import Scheme
+from tests.tables import table
 from tests.web.dashboard.looking import violations
 from tests.web.dashboard.reading import text_of, unfold
 from tests.web.dashboard.serving import Dashboard, Seen, seen
@@ -99,17 +100,7 @@ def test_other_projects_are_a_menu_that_needs_no_script(browser: Browser, dashbo
         assert not shown.failed
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param("/p/there-is-none/", id="project"),
-        pytest.param("/p/{}/runs/there-is-none", id="run"),
-        pytest.param("/p/{}/runs/../../..", id="parents"),
-        pytest.param("/p/{}/%2e%2e%2f%2e%2e%2fetc%2fpasswd", id="encoded-parents"),
-        pytest.param("/p/{}/runs/%00%e2%80%ae", id="control-and-bidi"),
-        pytest.param("/static/%2e%2e/app.py", id="files"),
-    ],
-)
+@table("dashboard/what_is_not_there_is_told_in_words")
 def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboard, path: str) -> None:
     with seen(browser, dashboard) as shown:
         answer = shown.page.goto(dashboard.origin + path.format(dashboard.project.id))

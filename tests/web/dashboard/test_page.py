@@ -1,7 +1,5 @@
 """One page on the dashboard: figures, the stored page in its sandbox, and text that hates us."""
 
-from urllib.parse import quote
-
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -13,6 +11,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.browser import Scheme
 from tests.report.hostile import ALL
 from tests.service.stored_pages import NOON
+from tests.tables import table
 from tests.web.dashboard.looking import a_changed_page, page_path, violations
 from tests.web.dashboard.serving import Dashboard, seen
 
@@ -125,17 +124,7 @@ def test_raw_page_may_be_framed_by_the_dashboard_alone(browser: Browser, dashboa
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-@pytest.mark.parametrize(
-    ("query", "status", "told"),
-    [
-        pytest.param("url=http://never.example/", 404, "never met", id="never-met"),
-        pytest.param("url=javascript:alert(1)", 422, "no URL of a page", id="no-url"),
-        pytest.param(f"url={quote(ALL[:200], errors='replace')}", 422, "no URL", id="hostile"),
-        pytest.param("", 422, "no URL", id="nothing"),
-        pytest.param("key=zz", 404, "32 hexadecimal digits", id="no-key"),
-        pytest.param(f"key={'0' * 32}", 404, "no such page", id="unknown-key"),
-    ],
-)
+@table("dashboard/no_page")
 def test_what_is_no_page_is_said(browser: Browser, dashboard: Dashboard, query: str, status: int, told: str) -> None:
     with seen(browser, dashboard, "/") as shown:
         answer = shown.page.goto(f"{dashboard.origin}{dashboard.path('page')}?{query}")

@@ -8,6 +8,7 @@ from scrapy_dedup.service.reading import read_again
 from scrapy_dedup.service.site_config import Cutter
 from scrapy_dedup.service.site_patterns import patterns_of
 from tests.browser import Scheme
+from tests.tables import table
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, violations
 from tests.web.dashboard.serving import Dashboard, seen
@@ -112,15 +113,7 @@ def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashb
         assert not shown.has_run
 
 
-@pytest.mark.parametrize(
-    ("steps", "status"),
-    [
-        pytest.param(("nowhere.example", "rest"), 404, id="no-domain"),
-        pytest.param((HARBOUR, "zzzz"), 404, id="no-layout"),
-        pytest.param((HARBOUR, "rest?version=99"), 409, id="no-version"),
-        pytest.param((HARBOUR, "rest?version=x"), 422, id="no-number"),
-    ],
-)
+@table("dashboard/no_template")
 def test_what_there_is_not_is_said(browser: Browser, dashboard: Dashboard, steps: tuple[str, str], status: int) -> None:
     with seen(browser, dashboard, "/") as shown:
         answer = shown.page.goto(f"{dashboard.origin}{dashboard.path('templates', steps[0])}/{steps[1]}")
