@@ -209,7 +209,7 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         document=document,
         source=_record(SourceRecord, source, cleaned_content=None) if source and source.content is not None else None,
         extractions=[_record(ExtractionRecord, one) for one in extractions],
-        decisions=[one for one in page.notes if one.layer == INDEX_LAYER],
+        decisions=[one for one in page.notes() if one.layer == INDEX_LAYER],
     )
     try:
         body = held.model_dump_json(indent=1).encode()
@@ -227,8 +227,9 @@ def _record(kind: type[_Kind], stored: object, **changed: Any) -> _Kind:
 def _metadata(page: CachedPage) -> dict[str, Any]:
     """Return a page's metadata: what the content index says of it goes before what a layer decided last."""
     document = page.document
-    by_hand = [one for one in page.notes if one.layer == INDEX_LAYER]
-    said = next(iter(by_hand or page.notes[-1:]), None)
+    notes = page.notes()
+    by_hand = [one for one in notes if one.layer == INDEX_LAYER]
+    said = next(iter(by_hand or notes[-1:]), None)
     return {
         "url": document.url,
         "title": document.title,

@@ -306,12 +306,10 @@ def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
 
 def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
     """Return a page's chunks as they are stored."""
-    return ChunksRecord(
-        page_key, tuple(_chunk_records_stored(one) for one in chunks.chunks), settings.chunk_min_documents
-    )
+    return ChunksRecord(page_key, tuple(_stored_chunk(one) for one in chunks.chunks), settings.chunk_min_documents)
 
 
-def _chunk_records_stored(one: JudgedChunk) -> StoredChunk:
+def _stored_chunk(one: JudgedChunk) -> StoredChunk:
     chunk = one.chunk
     return StoredChunk(
         position=chunk.position,

@@ -40,7 +40,6 @@ from scrapy_dedup.store.stored_visits import (
 )
 
 _KEYS_AT_ONCE = 5_000
-_EXTRACTIONS_AT_ONCE = 100
 # Lists show fifty; whoever wants all does not notice.
 _CHANGES_AT_ONCE = 500
 
@@ -78,15 +77,6 @@ class PageHistory:
     def extractions_of(self, page_key: bytes) -> list[ExtractionRecord]:
         """Return the extractions of a page, newest first."""
         return self._ask(extractions.of_page, page_key)
-
-    def iterate_extractions(self) -> Iterator[ExtractionRecord]:
-        """Iterate over all extractions in the order of memo keys, a hundred in memory at a time."""
-
-        def some(connection: Connection, last: ExtractionRecord | None) -> list[ExtractionRecord]:
-            after = last.memo_key if last else None
-            return extractions.some_of_all(connection, self.id, after, _EXTRACTIONS_AT_ONCE)
-
-        return self._stream(some)
 
     def extraction_figures(self) -> dict[str, ExtractionFigures]:
         """Return how many extractions there are and their packed bytes, by domain."""

@@ -1,9 +1,8 @@
-"""The schema's revisions, oldest first.
+"""The schema's revision.
 
 Named here so that opening a store that is up to date reads one row and does
 not import Alembic, which takes a third of a second. A revision is named by its day:
-of one that is not named here it can be told whether it is older or newer.
+of another it can be told whether it is older or newer.
 """
 
-REVISIONS = ("20261124",)
-HEAD = REVISIONS[-1]
+HEAD = "20261124"
