@@ -255,7 +255,7 @@ _REINSTALL: Final = "playwright install --with-deps chromium"
 
 
 def check_store(url: str, timeout: timedelta) -> Check:
-    """Say how a store is; one that does not exist is not created."""
+    """Say how a store is; one that does not exist is not created, and an older one not brought up to date."""
     try:
         parsed = parse_url(url)
         with translated(parsed):
@@ -272,6 +272,8 @@ def _check(url: URL, timeout: timedelta) -> Check:
     if found is Schema.EMPTY:
         return Check("store", State.OK, f"{shown(url)}: there is none yet, the first crawl creates it")
     size = _size(url, path, timeout)
+    if found is Schema.OLDER:
+        return Check("store", State.OK, f"{shown(url)}: of an older version, the next crawl upgrades it; {size}")
     with Store.open(url, timeout=timeout, create=False):
         return Check("store", State.OK, f"{shown(url)}: can be written to, schema {HEAD}, {size}")
 

@@ -29,7 +29,6 @@ from scrapy_dedup.store.stored import (
 )
 from scrapy_dedup.store.stored_visits import (
     ChangeChoice,
-    ChangePlace,
     ExtractionChoice,
     ExtractionFigures,
     MissedPage,
@@ -102,7 +101,6 @@ class PageHistory:
         *,
         verdict: str | None = None,
         domain: str | None = None,
-        after: ChangePlace | None = None,
     ) -> Iterator[StoredChange]:
         """Iterate over the pages found new, changed or removed since an instant, or since a run began.
 
@@ -110,16 +108,14 @@ class PageHistory:
             since: from then on.
             verdict: only pages found so.
             domain: only pages of this one.
-            after: only changes behind this place.
 
         Raises:
             StoreError: there is no such run.
         """
-        choice = ChangeChoice(self._start_of(since), verdict, domain, after)
+        choice = ChangeChoice(self._start_of(since), verdict, domain)
 
         def some(connection: Connection, last: StoredChange | None) -> list[StoredChange]:
-            place = ChangePlace(last.visit.at, last.visit_id) if last else choice.after
-            return visits.changes(connection, self.id, replace(choice, after=place), _CHANGES_AT_ONCE)
+            return visits.changes(connection, self.id, replace(choice, after=last), _CHANGES_AT_ONCE)
 
         return self._stream(some)
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from scrapy_dedup.store.migrations import HEAD
+from scrapy_dedup.store.migrations import HEAD, REVISIONS
 
 VERSION_TABLE = "alembic_version"
 # Present in every revision, so that a store of a later one is told from a stranger's database.
@@ -15,6 +15,7 @@ class Schema(Enum):
     """The state of a database that may be opened."""
 
     EMPTY = "empty"
+    OLDER = "older"
     CURRENT = "current"
 
 
@@ -49,8 +50,10 @@ def judge(tables: Collection[str], revisions: Sequence[str], expected: Collectio
         names = ", ".join(sorted(set(tables) - {VERSION_TABLE})[:3])
         return Refused(f"it holds other tables ({names}) and no scrapy_dedup store", _ANOTHER_NAME)
     found = ", ".join(revisions)
-    if found != HEAD:
+    if found not in REVISIONS:
         return _unknown(found, tables)
+    if found != HEAD:
+        return Schema.OLDER
     missing = sorted(set(expected) - set(tables))
     if missing:
         return Refused(f"its tables {', '.join(missing)} are missing", "Restore a copy, or name another database.")
@@ -60,12 +63,12 @@ def judge(tables: Collection[str], revisions: Sequence[str], expected: Collectio
 def _unknown(revision: str, tables: Collection[str]) -> Refused:
     if not set(tables) >= _MARKS:
         return Refused(f"it belongs to another program (schema revision {revision!r})", _ANOTHER_NAME)
-    if revision < HEAD:
+    if revision < REVISIONS[0]:
         return Refused(
-            f"its schema revision {revision!r} is older than the one that this scrapy-dedup knows, {HEAD!r}",
+            f"its schema revision {revision!r} is older than the first that this scrapy-dedup knows, {REVISIONS[0]!r}",
             _BEGIN_ANOTHER,
         )
     return Refused(
-        f"its schema revision {revision!r} is newer than the one that this scrapy-dedup knows, {HEAD!r}",
+        f"its schema revision {revision!r} is newer than the last one that this scrapy-dedup knows, {HEAD!r}",
         "Upgrade scrapy-dedup, or name another database in DEDUP_DATABASE_URL.",
     )

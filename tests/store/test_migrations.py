@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from scrapy_dedup.store import migrating, migrations
 from scrapy_dedup.store.engines import WRITES, make_engine, parse_url
-from scrapy_dedup.store.migrations import HEAD
+from scrapy_dedup.store.migrations import HEAD, REVISIONS
 from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.schema import VERSION_TABLE, Schema
 from scrapy_dedup.store.store import DEFAULT_TIMEOUT, Store
@@ -36,7 +36,7 @@ def test_the_revisions_named_in_code_are_those_of_alembic() -> None:
     config.set_main_option("script_location", FOLDER)
     scripts = ScriptDirectory.from_config(config)
 
-    assert [script.revision for script in scripts.walk_revisions()] == [HEAD]
+    assert [script.revision for script in scripts.walk_revisions()] == list(reversed(REVISIONS))
     assert scripts.get_heads() == [HEAD]
 
 
