@@ -6,7 +6,7 @@ RUN := $(VENV)/bin/python
 SITE ?= $(URL)
 # One more than processors: tests of crawls wait as often as they work.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-CORE_TESTS := tests/core tests/plugin tests/report tests/store tests/test_architecture.py tests/test_settings.py
+CORE_TESTS := tests/core tests/plugin tests/report tests/test_architecture.py tests/test_settings.py
 
 .PHONY: help demo test test-core lint format bench screenshots docs clean
 
@@ -31,7 +31,7 @@ test: $(VENV)/.installed-dev
 	$(RUN) -m pytest -n $(WORKERS) $(ARGS)
 
 test-core: $(VENV)/.installed-dev
-	$(RUN) -m pytest -n $(WORKERS) -m core $(CORE_TESTS) $(ARGS)
+	$(RUN) -m pytest -n auto -m core $(CORE_TESTS) $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(RUN) -m ruff check

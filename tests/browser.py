@@ -19,6 +19,8 @@ Scheme = Literal["light", "dark"]
 # Chromium must neither need a sandbox (root in a container) nor ask anything of the network on its own account.
 ARGUMENTS = (
     "--no-sandbox",
+    # A page that is shown again from there tells nobody that it was loaded.
+    "--disable-back-forward-cache",
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",

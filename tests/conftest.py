@@ -17,8 +17,8 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
-# Where decisions, rows and pictures are made: what `make test-core` runs, but for what needs a server or a browser.
-CORE = ("core", "plugin", "report", "store", "test_architecture.py", "test_settings.py")
+# Where decisions and pictures are made, and Scrapy is spoken to: for `make test-core`, but for what needs more.
+CORE = ("core", "plugin", "report", "test_architecture.py", "test_settings.py")
 SERVERS = {"postgresql", "redis_server"}
 
 
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _is_core(item: pytest.Item) -> bool:
     place = item.path.relative_to(FOLDER).parts[0]
     needs = {*getattr(item, "fixturenames", ()), *_parameters(item)} & SERVERS
-    marked = any(item.get_closest_marker(name) for name in ("browser", "crawl", "processes"))
+    marked = any(item.get_closest_marker(name) for name in ("browser", "crawl"))
     return place in CORE and not needs and not marked
 
 

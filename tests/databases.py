@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -119,18 +119,16 @@ def _started(programs: Path, folder: Path) -> "tuple[subprocess.Popen[bytes], Se
     access = ["--username=postgres", "--pwfile=password", "--auth=scram-sha-256"]
     settings = (*FAST, "listen_addresses=127.0.0.1", f"port={server.port}", "unix_socket_directories=")
     with (folder / "log").open("w") as log:
-        run = partial(
-            subprocess.Popen[bytes],
-            cwd=folder,
-            user=user,
-            group=user,
-            extra_groups=[] if user else None,
-            stdout=log,
-            stderr=log,
-        )
-        assert run([programs / "initdb", *options, *access, "data"]).wait() == 0, (folder / "log").read_text()
+
+        def run(*command: Path | str) -> "subprocess.Popen[bytes]":
+            groups: list[str] | None = [] if user else None
+            return subprocess.Popen(
+                command, cwd=folder, user=user, group=user, extra_groups=groups, stdout=log, stderr=log
+            )
+
+        assert run(programs / "initdb", *options, *access, "data").wait() == 0, (folder / "log").read_text()
         named = [word for setting in settings for word in ("-c", setting)]
-        process = run([programs / "postgres", "-D", "data", *named])
+        process = run(programs / "postgres", "-D", "data", *named)
 
     def answers() -> bool:
         assert process.poll() is None, (folder / "log").read_text()

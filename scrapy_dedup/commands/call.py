@@ -15,7 +15,7 @@ from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.service.explain import UrlError
 from scrapy_dedup.service.projects import find_project
 from scrapy_dedup.service.store_policies import keep_policy
-from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
 from scrapy_dedup.store.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -127,7 +127,7 @@ def answer(
             stream.reconfigure(errors="backslashreplace")
     try:
         settings = (reads or Settings.read)(source)
-        code = verb(Call(settings, settings.project or source["BOT_NAME"], options, source))
+        code = verb(Call(settings, settings.project or source["BOT_NAME"] or NO_BOT_NAME, options, source))
         sys.stdout.flush()
     except (SettingError, UrlError, WrongCallError) as error:
         return _told(error, WRONG_CALL)

@@ -34,7 +34,7 @@ _CHANGED: Final = re.compile(r"updat|modif|edited|review|aktualisiert|geändert|
 _CHANGED_LABEL: Final = re.compile(
     r"(?:(?:last|page|was)\s+)*(?:updated|modified|edited|reviewed)(?:\s+on)?\s*:?", re.IGNORECASE
 )
-_SAYS_PUBLISHED: Final = re.compile(r"publi(?:shed|é)|posted|veröffentlicht", re.IGNORECASE)
+_PUBLISHED_WORD: Final = re.compile(r"publi(?:shed|é)|posted|veröffentlicht", re.IGNORECASE)
 # Days of people, rights and offers.
 _OTHER_DAYS: Final = re.compile(r"joined|registered|member|since|born|copyright|©|expire|deadline|until", re.IGNORECASE)
 
@@ -108,7 +108,7 @@ def day_of_times(page: Page, near: Sequence[Block]) -> str | None:
         return None
     if not _is_of_list([day[:10] for day, _ in days]):
         return days[0][0]
-    told = [block.text for block in near if _SAYS_PUBLISHED.match(block.text)]
+    told = [block.text for block in near if _PUBLISHED_WORD.match(block.text)]
     return next((day for day, text in days if text and any(text in line for line in told)), None)
 
 
@@ -118,7 +118,7 @@ def day_of_places(page: Page) -> str | None:
         block
         for block in page.blocks
         if len(block.text) <= LONGEST_LINE
-        and (says_date(block.path) or _SAYS_PUBLISHED.match(block.text))
+        and (says_date(block.path) or _PUBLISHED_WORD.match(block.text))
         and not is_aside(block.path)
     )
     days = {day for block in named if (day := written_day(block.text))}

@@ -12,7 +12,7 @@ from scrapy_dedup.core.fingerprints import fold
 from scrapy_dedup.core.url_fields import is_token
 
 _MOST: Final = 200_000
-_DEEPEST_STEP: Final = 20
+_MOST_MIXED_STEPS: Final = 20
 _JOINED: Final = re.compile(r"[+,|&~]|%2[0bc]|%7c", re.IGNORECASE)
 """What stands between several choices in one step of a path."""
 
@@ -54,7 +54,7 @@ class Mixtures:
 
     def meet(self, url: str) -> None:
         """Note the steps of a URL."""
-        for key, at in _numbered_steps(url):
+        for key, at in _mixed_steps(url):
             known = self._places.get(key)
             if known is None and len(self._places) < self.most:
                 self._places[key] = at
@@ -63,7 +63,7 @@ class Mixtures:
 
     def is_mixed(self, url: str) -> bool:
         """Say whether a path is made of known steps, of which some stand elsewhere, too."""
-        steps = _numbered_steps(url)
+        steps = _mixed_steps(url)
         if len(steps) < 2:
             return False
         found = [(self._places.get(key), at) for key, at in steps]
@@ -76,10 +76,10 @@ class Mixtures:
         return f"{parts.scheme}://{parts.netloc}/{section}?(steps)=mixed" + (f"&{parts.query}" if parts.query else "")
 
 
-def _numbered_steps(url: str) -> list[tuple[int, int]]:
+def _mixed_steps(url: str) -> list[tuple[int, int]]:
     """Return steps behind the first as numbers, each with its place; those of several choices stand nowhere."""
     parts = urlsplit(url)
-    section, *steps = parts.path.strip("/").split("/")[:_DEEPEST_STEP]
+    section, *steps = parts.path.strip("/").split("/")[:_MOST_MIXED_STEPS]
     found = []
     for at, step in enumerate(steps):
         several = choices_of(step)

@@ -262,14 +262,12 @@ class SiteVerdicts:
     """What was learned from the pages of one site, or of one layout."""
 
     pages: int
-    container: str
-    """The path of the main column that most pages have."""
     paths: Mapping[str, PathVerdict]
     """By folded path (`path_names.Folding`), each after the one above it. A last step of OWN_TEXT is the text that
     stands in an element itself, beside its children."""
     repeated: Mapping[int, int]
     """Fingerprints of blocks that many pages share, and how many."""
-    containers: tuple[str, ...] = ()
+    containers: tuple[str, ...]
     """The paths of all main columns, those of most pages first."""
 
 
@@ -291,13 +289,11 @@ def learn(
     policy = DEFAULT_POLICY
     statistics = survey_paths(observations, policy.shares, looks)
     ways = _ways(statistics, policy)
-    containers = _containers(ways)
     return SiteVerdicts(
         pages=statistics.pages,
-        container=containers[0],
         paths=_judge(statistics, ways, policy),
         repeated=_repeated_blocks(statistics, policy),
-        containers=containers,
+        containers=_containers(ways),
     )
 
 

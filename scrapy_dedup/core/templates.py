@@ -71,11 +71,6 @@ class Template:
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
 
-    @property
-    def container(self) -> str:
-        """The main column of most pages."""
-        return self.containers[0]
-
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold: the paths as an outline, one row a step, to be read from above."""
         return {

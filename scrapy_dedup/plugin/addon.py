@@ -7,7 +7,7 @@ from scrapy_dedup.plugin.extension import DedupExtension
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
 from scrapy_dedup.plugin.heartbeat import Heartbeat
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
-from scrapy_dedup.plugin.overrides import told
+from scrapy_dedup.plugin.overrides import only_shows, told
 from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.plugin.stall_monitor import StallMonitor
@@ -35,7 +35,7 @@ class Addon:
         """Add the components where the project has not placed them itself."""
         with told():
             enabled = Settings.read(settings).enabled
-        if not enabled:
+        if not enabled or only_shows():
             return
         for setting, component, order in (
             ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),

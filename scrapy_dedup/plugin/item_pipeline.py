@@ -65,6 +65,8 @@ class DedupPipeline:
         self._failures: set[type[Exception]] = set()
         self._turns: dict[str, DeferredLock] = {}
         """Of domains that are just met."""
+        self._last: dict[str, Deferred[None]] = {}
+        """What fires when the item has left that came last from a domain, where it is still here."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -84,17 +86,36 @@ class DedupPipeline:
             self._runtime.count("items/renewed")
             return item
         self._runtime.count("items/in")
-        await self._runtime.writer.room()
-        try:
-            if ItemAdapter.is_item(item):
-                await self._process(item, ItemAdapter(item))
-            else:
-                self._runtime.count(f"left/{LeftReason.NO_ITEM}")
-        except DuplicateItem:
-            raise
-        except Exception as error:  # noqa: BLE001 - a layer must not lose an item
-            self._failed(item, error)
+        visit = self._runtime.visits.of_item(item, None)
+        async with self._in_order(visit.domain if visit is not None else None):
+            await self._runtime.writer.room()
+            try:
+                if ItemAdapter.is_item(item):
+                    await self._process(item, ItemAdapter(item))
+                else:
+                    self._runtime.count(f"left/{LeftReason.NO_ITEM}")
+            except DuplicateItem:
+                raise
+            except Exception as error:  # noqa: BLE001 - a layer must not lose an item
+                self._failed(item, error)
         return item
+
+    @asynccontextmanager
+    async def _in_order(self, domain: str | None) -> AsyncIterator[None]:
+        """Let what a domain's pages gave leave in the order in which it came, whoever had to wait for what."""
+        if domain is None:
+            yield
+            return
+        before, left = self._last.get(domain), Deferred[None]()
+        self._last[domain] = left
+        try:
+            yield
+        finally:
+            if before is not None:
+                await maybe_deferred_to_future(before)
+            if self._last[domain] is left:
+                del self._last[domain]
+            left.callback(None)
 
     async def _process(self, item: Any, adapter: ItemAdapter) -> None:
         runtime = self._runtime
@@ -255,7 +276,8 @@ class DedupPipeline:
     def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
         self._runtime.count(f"left/{left.detail}")
         if left.is_defect:
-            self._fields.put(item, adapter, REPORT, {"left": left.detail})
+            # A plain str: exporters such as marshal refuse anything else.
+            self._fields.put(item, adapter, REPORT, {"left": str(left.detail)})
 
     def _failed(self, item: Any, error: Exception) -> None:
         """Let an item out that a layer could not deal with: flagged, counted, with one traceback a kind."""

@@ -67,13 +67,13 @@ class Fields:
         self._told: set[tuple[type, str]] = set()
 
     def can_take_content(self, item: Any, adapter: ItemAdapter) -> bool:
-        """Say whether the item can be cleaned at all; if not, an error shows the line to add."""
+        """Say whether the item can be cleaned at all; if not, a warning shows the line to add."""
         if _has_field(item, adapter, CONTENT):
             return True
         if self._is_news(item, CONTENT):
             kind = type(item).__name__
             line = "cleaned_content = scrapy.Field()" if hasattr(item, "fields") else f"{CONTENT}: str | None = None"
-            logger.error("%s has no field %s and goes out uncleaned; add to the class: %s", kind, CONTENT, line)
+            logger.warning("%s has no field %s and goes out uncleaned; add to the class: %s", kind, CONTENT, line)
         return False
 
     def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:

@@ -1,9 +1,11 @@
 """Whose word counts: request.meta["dedup"] over spider attributes over Scrapy's settings."""
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,6 +17,7 @@ from scrapy_dedup.settings import SettingError, Settings
 
 ATTRIBUTE_PREFIX = "dedup_"
 META_KEY = "dedup"
+_SHOWING = frozenset({"check", "fetch", "parse", "shell", "view"})
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +38,16 @@ def settings_of(crawler: Crawler) -> Settings:
                 known = known.override(_attributes(crawler.spider), ATTRIBUTE_PREFIX)
         _settings[crawler] = known
     return known
+
+
+def only_shows() -> bool:
+    """Say whether this process is one of Scrapy's commands that show what a spider or a page gives, and keep nothing.
+
+    Nothing of a crawler tells: the command's name is in the words by which the process was started alone.
+    """
+    words = sys.orig_argv
+    at = next((number for number, word in enumerate(words) if Path(word).stem == "scrapy"), len(words))
+    return next((word for word in words[at + 1 :] if not word.startswith("-")), "") in _SHOWING
 
 
 @contextmanager

@@ -2,16 +2,21 @@
 
 import hashlib
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from scrapy import Request
-from scrapy.http import Response
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.gz import gunzip, gzip_magic_number
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
@@ -23,16 +28,16 @@ from scrapy_dedup.core.likeness import TITLE
 from scrapy_dedup.core.links import base_of, links_hash, pages_linked
 from scrapy_dedup.core.passages import page_keys
 from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason
+from scrapy_dedup.core.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
+from scrapy_dedup.core.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
-from scrapy_dedup.plugin.error_pages import ErrorPages
 from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name, is_unfiltered
 from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
 from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.sitemap_dates import SitemapDates
-from scrapy_dedup.plugin.sites import Site
-from scrapy_dedup.plugin.visits import Visit, received_bytes
+from scrapy_dedup.plugin.sites import Site, Sites
+from scrapy_dedup.plugin.visits import Visit, is_html, received_bytes
 from scrapy_dedup.service.commits import failed_fetch
 from scrapy_dedup.service.policies import change_policy
 from scrapy_dedup.service.recrawling import (
@@ -61,6 +66,14 @@ from scrapy_dedup.store.records import BARE, CrawledUrlRecord, DecisionRecord
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
+# A date and its key take some 200 bytes; pages beyond this are asked for.
+_MOST_DATES = 200_000
+_SITEMAP_URL = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
+_SITEMAP_CALLBACK = "_parse_sitemap"
+_SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
+_LOOKED_AT = 2_000
+
+
 _GONE = (404, 410)
 NOT_MODIFIED = 304
 
@@ -77,6 +90,74 @@ logger = logging.getLogger(__name__)
 
 
 _REASON = "not asked for: the same title, which is trusted"
+
+
+_PROBE_SECONDS = 30
+_WAY = ("proxy", "download_slot", "cookiejar", "bindaddress")
+_MOST_HOSTS = 10_000
+
+
+class SitemapDates:
+    """Reads what the spider fetches; asks for nothing itself."""
+
+    def __init__(self, sites: Sites, settings: Settings, rules: UrlRules, count: Callable[[str, int], None]) -> None:
+        self._sites = sites
+        self._scope = settings.domain_scope
+        self._keeps_titles = settings.acts("title") and settings.title_trust == "always"
+        self._rules = rules
+        self._count = count
+        self._dates: dict[bytes, datetime] = {}
+        self._titles: dict[bytes, bytes] = {}
+
+    def of(self, key: bytes) -> datetime | None:
+        """Return what a sitemap of this run says of a page."""
+        return self._dates.get(key)
+
+    def title_of(self, key: bytes) -> bytes | None:
+        """Return the hash of the title that a sitemap of this run gives a page."""
+        return self._titles.get(key)
+
+    def is_wanted(self, request: Request) -> bool:
+        """Say whether a request is for a sitemap, as far as it shows before the answer."""
+        return callback_name(request) == _SITEMAP_CALLBACK or bool(_SITEMAP_URL.search(request.url))
+
+    def failed(self, request: Request, domain: str) -> None:
+        """Note a fetch that gave no page: where it was a sitemap, pages may exist that nobody was told of."""
+        if self.is_wanted(request) and not request.url.endswith("/robots.txt"):
+            self._sites.of(domain).failed_sitemap = True
+            self._count("sitemaps/failed", 1)
+
+    async def read(self, request: Request, response: Response) -> None:
+        """Take in a response, if it is a sitemap."""
+        if request.url.endswith("/robots.txt") or not self._is_sitemap(request, response):
+            return
+        sitemap = await run_in_thread(_read, response)
+        self._count("sitemaps/read", 1)
+        if not sitemap.complete:
+            domain = extract_domain(response.url, self._scope) or ""
+            self._sites.of(domain).failed_sitemap = True
+            self._count("sitemaps/failed", 1)
+            why = sitemap.error or "it is too large"
+            logger.warning("Sitemap %s was read in part (%s): no page will count as missing", response.url, why)
+        for entry in sitemap.pages:
+            if entry.lastmod is not None and len(self._dates) < _MOST_DATES:
+                self._dates[page_key(entry.url, self._rules)] = entry.lastmod
+            if entry.title and self._keeps_titles and len(self._titles) < _MOST_DATES:
+                self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
+
+    def _is_sitemap(self, request: Request, response: Response) -> bool:
+        return self.is_wanted(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
+
+
+def _read(response: Response) -> Sitemap:
+    """Return what a sitemap says; blocks, so call it in a thread."""
+    body = response.body
+    if gzip_magic_number(response):
+        try:
+            body = gunzip(body, max_size=DEFAULT_LIMITS.bytes)
+        except Exception as error:  # noqa: BLE001 - what is no gzip, is cut off or is a bomb
+            return Sitemap(error=f"{type(error).__name__}: {error}"[:200])
+    return read_sitemap(body, response.url)
 
 
 class Recrawl:
@@ -271,7 +352,11 @@ class Recrawl:
         await self._sitemaps.read(request, response)
         if page is None:
             self._comparing.other(response, judgement)
-        elif settings.soft_404 and not judgement.is_shadow and await self._error_pages.is_one(response, page, site):
+        elif (
+            settings.soft_404
+            and not judgement.is_shadow
+            and await self._error_pages.is_one(request, response, page, site)
+        ):
             self._is_error_page(request, visit)
             return
         else:
@@ -557,3 +642,75 @@ class TitleCheck:
 
 def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
     yield from ()
+
+
+class _Host:
+    """What is known of one host's answers."""
+
+    __slots__ = ("error", "first", "probe", "waiting")
+
+    def __init__(self, first: str) -> None:
+        self.first = first
+        self.probe: str | None = None
+        self.error: Page | None = None
+        self.waiting: list[Deferred[None]] | None = None
+
+
+class ErrorPages:
+    """Asks each host once, when its second page comes: a host with one page costs no more than that."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._hosts: dict[str, _Host] = {}
+
+    async def is_one(self, request: Request, response: Response, page: Page, site: Site) -> bool:
+        """Say whether a page is its host's error page."""
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(response.url))
+        host = self._hosts.get(origin)
+        if host is None:
+            if len(self._hosts) < _MOST_HOSTS:
+                self._hosts[origin] = _Host(response.url)
+            return False
+        if host.probe is None and host.first != response.url:
+            await self._ask(host, request, response.url)
+        if host.error is None or host.probe is None:
+            return False
+        repeats = site.versions.repeats
+        return isinstance(judge_page(response.url, page, host.probe, host.error, repeats), ErrorPage)
+
+    async def _ask(self, host: _Host, request: Request, url: str) -> None:
+        if host.waiting is not None:
+            answer: Deferred[None] = Deferred()
+            host.waiting.append(answer)
+            await maybe_deferred_to_future(answer)
+            return
+        host.waiting = []
+        probe = probe_url(url, str(self._runtime.crawl.run.id))
+        try:
+            host.error = await self._error_page(request, probe)
+        finally:
+            host.probe = probe
+            waiting, host.waiting = host.waiting, None
+            for one in waiting:
+                one.callback(None)
+
+    async def _error_page(self, asked: Request, probe: str) -> Page | None:
+        """Return what the host gives for a URL that does not exist, where it gives it with 200."""
+        # On the way of the page that it is for: who reaches a site by a proxy does not show it another address.
+        way = {name: asked.meta[name] for name in _WAY if name in asked.meta}
+        alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
+        headers = {name: value for name, value in asked.headers.items() if name.decode("latin-1") not in CONDITIONS}
+        request = Request(probe, NO_CALLBACK, headers=headers, meta=way | alone, dont_filter=True)
+        self._runtime.count("soft_404/probes")
+        try:
+            response = await self._runtime.crawler.engine.download_async(request)
+        except IgnoreRequest:
+            # robots.txt does not allow it: nobody is judged.
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever a download handler raises: there is no answer
+            logger.debug("The probe %s failed: %s", probe, error)
+            return None
+        if response.status != 200 or not isinstance(response, TextResponse) or not is_html(response):
+            return None
+        page = parse_page(response.text, self._runtime.limits)
+        return page if isinstance(page, Page) else None

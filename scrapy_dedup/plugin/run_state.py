@@ -20,7 +20,7 @@ from scrapy_dedup.service.departures import INCOMPLETE
 from scrapy_dedup.service.ledger import ELAPSED
 from scrapy_dedup.service.start_check import check_sites
 from scrapy_dedup.service.store_policies import keep_policy
-from scrapy_dedup.settings import Settings
+from scrapy_dedup.settings import NO_BOT_NAME, Settings
 from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.store import Store
@@ -47,9 +47,11 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
         DedupError: something that people decided about a domain cannot be used.
         StoreError: the store failed.
     """
-    project = store.project(settings.project or crawler.settings["BOT_NAME"], keep_policy(settings))
+    project = store.project(settings.project or crawler.settings["BOT_NAME"] or NO_BOT_NAME, keep_policy(settings))
     check_sites(project, settings)
-    spider = crawler.spider.name if crawler.spider else crawler.spidercls.name
+    # A name may be given when the spider is made.
+    kind = crawler.spidercls
+    spider = crawler.spider.name if crawler.spider else getattr(kind, "name", None) or kind.__name__
     tell_of_partial_feeds(settings, crawler.settings, has_history=project.has_pages())
     run = project.begin_run(
         spider=spider,

@@ -3,16 +3,20 @@
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
@@ -28,10 +32,8 @@ from scrapy_dedup.plugin.domain_registry import DomainRegistry
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder
-from scrapy_dedup.plugin.overrides import settings_of, told
-from scrapy_dedup.plugin.parking import ParkingLot, Release
+from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.resilience import Resilience
-from scrapy_dedup.plugin.run_end import RunEnd
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
@@ -39,7 +41,7 @@ from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.plugin.write_behind import ROWS_AT_ONCE, WRITE_SECONDS, writer_of
+from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
 from scrapy_dedup.service.crawl import Crawl, load
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
@@ -48,7 +50,7 @@ from scrapy_dedup.service.recalling import recall_late
 from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import AwayStoreError
+from scrapy_dedup.store.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
 
 TICK_SECONDS = 0.1
@@ -60,6 +62,109 @@ _hearing: WeakKeyDictionary[Crawler, Callable[[Any], None]] = WeakKeyDictionary(
 
 
 logger = logging.getLogger(__name__)
+
+
+_RELEASED_AT_ONCE: Final = 5_000
+_PAUSE_SECONDS: Final = 1.0
+
+
+class Release(StrEnum):
+    """Why a batch was let go."""
+
+    FULL = "full"
+    KNOWN = "known"
+    AGE = "age"
+    QUIET = "quiet"
+    PRESSURE = "pressure"
+    CLOSING = "closing"
+
+
+@dataclass(slots=True)
+class _Batch:
+    learner: Learner
+    since: float
+    size_bytes: int = 0
+    pages: set[bytes] = field(default_factory=set)
+    waiting: list["Deferred[str]"] = field(default_factory=list)
+
+
+def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, timedelta]:
+    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider for want of items."""
+    pages = [of_crawl.getint(f"CLOSESPIDER_{what}") for what in ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM")]
+    seconds = [of_crawl.getfloat(f"CLOSESPIDER_{what}") for what in ("TIMEOUT", "TIMEOUT_NO_ITEM")]
+    return (
+        min([settings.batch_pages, *(max(1, number // 2) for number in pages if number > 0)]),
+        min([settings.max_wait, *(timedelta(seconds=number / 2) for number in seconds if number > 0)]),
+    )
+
+
+class ParkingLot:
+    """Batches by learner. *on_release* is called before the pages of a batch go on."""
+
+    def __init__(
+        self, batch_pages: int, max_bytes: int, max_wait: timedelta, on_release: Callable[[Learner, Release, int], None]
+    ) -> None:
+        self._batch_pages = batch_pages
+        self._max_bytes = max_bytes
+        self._max_wait = max_wait.total_seconds()
+        self._on_release = on_release
+        self._batches: dict[tuple[str, str], _Batch] = {}
+        self.size_bytes = 0
+
+    def __len__(self) -> int:
+        return sum(len(batch.pages) for batch in self._batches.values())
+
+    def park(self, learner: Learner, page_key: bytes, size_bytes: int, now: float) -> "Deferred[str]":
+        """Return what fires when the page may go on, and let go what has become full by it."""
+        deferred: Deferred[str] = Deferred()
+        batch = self._batches.setdefault((learner.domain, learner.method), _Batch(learner, now))
+        batch.waiting.append(deferred)
+        if page_key not in batch.pages:
+            batch.pages.add(page_key)
+            batch.size_bytes += size_bytes
+            self.size_bytes += size_bytes
+        if len(batch.pages) >= self._batch_pages:
+            self._release([batch], Release.FULL)
+        elif self.size_bytes > self._max_bytes:
+            self._release(self._largest(), Release.PRESSURE)
+        return deferred
+
+    def tick(self, now: float, *, closing: bool, pressure: bool, quiet: bool) -> None:
+        """Let go what need not, or must not, wait any longer."""
+        if not self._batches:
+            return
+        batches = list(self._batches.values())
+        if closing:
+            self._release(batches, Release.CLOSING)
+        elif quiet:
+            self._release(batches, Release.QUIET)
+        elif pressure:
+            self._release(self._largest(), Release.PRESSURE)
+        else:
+            self._release([batch for batch in batches if now - batch.since >= self._max_wait], Release.AGE)
+
+    def release_all(self) -> None:
+        """Let everything go."""
+        self._release(list(self._batches.values()), Release.CLOSING)
+
+    def _largest(self) -> list[_Batch]:
+        """Return the largest quarter of the batches, at least one."""
+        by_size = sorted(self._batches.values(), key=lambda batch: (-batch.size_bytes, batch.learner.domain))
+        return by_size[: max(1, len(by_size) // 4)]
+
+    def _release(self, batches: Iterable[_Batch], why: Release) -> None:
+        let_go = list(batches)
+        # All are taken out first: without asyncio an item goes on within `callback`, and may bring the next one here.
+        for batch in let_go:
+            del self._batches[batch.learner.domain, batch.learner.method]
+            self.size_bytes -= batch.size_bytes
+        for batch in let_go:
+            try:
+                self._on_release(batch.learner, why, len(batch.pages))
+            except Exception:
+                logger.exception("%s could not be learned; its pages go out all the same", batch.learner.domain)
+            for deferred in batch.waiting:
+                deferred.callback(why)
 
 
 class Runtime:
@@ -79,7 +184,8 @@ class Runtime:
         self.state = RunState(crawler, self.crawl)
         self.guard = DomainGuard(self.crawl, settings, self.rules, self.count) if settings.domain_enabled else None
         self.registry = DomainRegistry(self.crawl, settings, self.count)
-        self.lot = ParkingLot(settings.batch_pages, settings.max_parked_bytes, settings.max_wait, self._released)
+        batch_pages, max_wait = parking_bounds(settings, crawler.settings)
+        self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
         self.writer = writer_of(crawler, self.crawl, settings, self.count)
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
@@ -121,6 +227,8 @@ class Runtime:
             settings = settings_of(crawler)
             if not settings.enabled:
                 raise NotConfigured("DEDUP_ENABLED is off")
+            if only_shows():
+                raise NotConfigured("a command that shows what a spider does leaves no trace")
             with told():
                 known = _runtimes[crawler] = cls(crawler, settings)
         return known
@@ -321,3 +429,69 @@ class Unmet:
             self._domains.clear()
         finally:
             self._asking = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """What has a part in the end of a crawl."""
+
+    crawl: Crawl
+    state: RunState
+    writer: WriteBehind
+    safety: Safety
+    done: Acknowledgement
+    guard: DomainGuard | None
+    stale: StalePages
+    departures: Departures
+    registry: DomainRegistry
+    give_back: Callable[[], Awaitable[int]]
+    """Gives back what a shared queue lent, once all that could be written is; returns how much is not done."""
+
+    async def come(self) -> None:
+        """Write everything that waits and how the run ended; what cannot be written is told."""
+        try:
+            await self._write_released()
+            self.safety.end()
+            self.done.end()
+            if self.guard is not None:
+                await self.guard.end()
+            await self.writer.end()
+            await run_in_thread(self.stale.write)
+            # Up to here the run is told how it stands: a worker that writes for long is not a dead one.
+            await self.state.stop()
+            left = await self.give_back()
+            await self._leave(complete=not left)
+        except StoreError as error:
+            logger.warning("The end of the run could not be written: %s", error)
+        finally:
+            await self.state.stop()
+
+    async def _write_released(self) -> None:
+        """Write what feeds released at the end: of the whole crawl, perhaps, so in parts."""
+        while some := list(islice(self.safety.released(), _RELEASED_AT_ONCE)):
+            self.crawl.rows += some
+            await self.writer.catch_up()
+
+    async def _leave(self, *, complete: bool) -> None:
+        """Leave the run; a server that is away, or busy, is waited for, as long as a worker may be silent."""
+        until, busy = time.monotonic() + self.crawl.settings.shared_lease.total_seconds(), 0
+        while True:
+            try:
+                return await run_in_thread(partial(self._end, complete=complete))
+            except (AwayStoreError, BusyStoreError) as error:
+                busy += isinstance(error, BusyStoreError)
+                if time.monotonic() > until or busy >= MOST_BUSY:
+                    raise
+            await run_in_thread(time.sleep, _PAUSE_SECONDS)
+
+    def _end(self, *, complete: bool) -> None:
+        """End the run, unless other workers go on with it; a second time changes nothing."""
+        ending = self.state.leave()
+        # What could not be noted would count as missing.
+        if ending.is_last and ending.status == "finished" and complete and not self.writer.has_given_up:
+            self.departures.persist()
+        self.registry.settle()
+        if ending.is_last:
+            self.state.end(ending.status)
+        if ending.is_last and ending.status == "finished":
+            self.crawl.store.forget_claims(self.crawl.run.id)

@@ -34,7 +34,7 @@ from scrapy_dedup.store.records import DecisionRecord
 from scrapy_dedup.store.url_parameters import StoredParameter
 
 _MOST_FETCHED = 200_000
-_LEARNED_PARAMETERS_MOST_DROPPED = 1_000
+_MOST_PARAMETERS_DROPPED = 1_000
 
 
 logger = logging.getLogger(__name__)
@@ -137,7 +137,7 @@ class LearnedParameters:
         return self._parameters.ignored.without(url) != url and page_key(url, self._runtime.rules) in self._fetched
 
     def _keep(self, request: Request) -> None:
-        if len(self._dropped) < _LEARNED_PARAMETERS_MOST_DROPPED:
+        if len(self._dropped) < _MOST_PARAMETERS_DROPPED:
             self._dropped.setdefault(request.url, request)
 
     def _renew_keys(self, one: Decided) -> None:

@@ -5,11 +5,14 @@ import hashlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
+from typing import Final
 
 from scrapy_dedup.report.charts import HATCHING
 from scrapy_dedup.report.markup import Html, attribute, joined
-from scrapy_dedup.report.style import CSS
 
+CSS: Final = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+"""Light and dark, phone to wide screen, no font or picture from elsewhere; the dashboard has it, too."""
 NONE = "\N{EN DASH}"
 """A figure that there is not."""
 

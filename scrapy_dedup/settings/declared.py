@@ -31,6 +31,8 @@ from scrapy_dedup.settings.parsers import (
 )
 
 PREFIX = "DEDUP_"
+NO_BOT_NAME = "scrapybot"
+"""As Scrapy names a project that has no name."""
 
 LAYERS = (
     "domain",
@@ -152,9 +154,10 @@ class Settings:
         allowed="record or honour",
     )
     soft_404: bool = setting(
-        True,
+        False,
         boolean,
-        "Pages that are the site's error page in spite of their 200 are no content; one URL a host is probed for it.",
+        "Pages that are the site's error page in spite of their 200 are no content. Each host is asked for one URL that"
+        " it does not have, by the proxy, slot and headers of the page that it is for.",
         allowed=SWITCH,
     )
     removed_after: int = setting(

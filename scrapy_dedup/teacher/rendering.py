@@ -44,7 +44,7 @@ _SCRIPT_POLICY: Final = (
 
 # Of one page's process; large pages of real sites take 300 MB. Scripts can take far more than the limit of their heap.
 MOST_PAGE_BYTES: Final = 1_000_000_000
-_MEMORY_EVERY_SECONDS: Final = 0.5
+_MEMORY_LOOK_SECONDS: Final = 0.5
 
 
 WIDTH: Final = 1366
@@ -177,7 +177,7 @@ async def watch_memory(session: CDPSession) -> None:
         session: of the browser, not of a page.
     """
     while _resident_bytes(os.getpid()):
-        await asyncio.sleep(_MEMORY_EVERY_SECONDS)
+        await asyncio.sleep(_MEMORY_LOOK_SECONDS)
         answer = await session.send("SystemInfo.getProcessInfo")
         for entry in answer["processInfo"]:
             process = int(entry["id"])

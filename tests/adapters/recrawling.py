@@ -115,7 +115,7 @@ def outcome(crawler: Crawler) -> dict[str, Any]:
         "stored": named(entry["text"] for entry in VECTORS.store.values()),
         "stats": {name: value for name, value in crawler.stats.get_stats().items() if "dedup/index/" in name},
         "passed": len(PASSED),
-        "during_writes": sum(DURING_WRITES),
+        "during_writes": max(DURING_WRITES),
     }
     MODEL.asked = []
     PASSED.clear()

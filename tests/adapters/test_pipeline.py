@@ -121,8 +121,9 @@ def test_the_whole_plugin_and_langchain_agree_over_some_crawls(tmp_path: Path, r
     assert [(crawl["asked"], crawl["stored"]) for crawl in told] == CRAWLS[:crawls]
     assert told[0]["stats"] == {"dedup/index/added": 9, "dedup/index/failed": 1}
     assert told[0]["passed"] == 10
-    # A slow index holds the crawl back; else what waits would have no bound.
-    assert {crawl["during_writes"] for crawl in told} == {0}
+    # A slow index holds the crawl back, else what waits would have no bound: nothing passes it while it writes but
+    # what was taken for the same batch of four, and is on its way.
+    assert max(crawl["during_writes"] for crawl in told) < 4
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.warm import start_scrapy
 
 PROJECT = "shop"
+DOCUMENTED = Path(__file__).parents[1] / "data" / "commands"
 SECONDS = 60
 
 
@@ -56,6 +57,12 @@ class Shop:
 
     def project(self, store: Store) -> ProjectStore:
         return store.project(PROJECT)
+
+
+def documented(verb: str) -> dict[str, Any]:
+    """Return what a verb tells of the finished shop as JSON, by the part's name."""
+    found: dict[str, Any] = json.loads((DOCUMENTED / f"{verb}.json").read_text(encoding="utf-8"))
+    return found
 
 
 def scrapy(*arguments: str, folder: Path, **environment: str) -> Outcome:

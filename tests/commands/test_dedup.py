@@ -7,6 +7,7 @@ import pytest
 from scrapy_dedup.commands.dedup import VERBS
 from tests.commands.running import Shop, scrapy
 from tests.service.stored_pages import a_url, html_page, put
+from tests.tables import table
 
 CALLS = {
     "analyze": ["analyze", "--dry-run"],
@@ -40,31 +41,7 @@ def test_every_verb_is_tried_here() -> None:
     assert CALLS.keys() | set(others.split()) == VERBS.keys()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        pytest.param([], "the verbs are analyze, analyze-layout, ", id="no-verb"),
-        pytest.param(["stat"], "'stat' is no verb: did you mean stats?", id="unknown-verb"),
-        pytest.param(["x\x1b[2J"], r"'x\x1b[2J' is no verb", id="hostile-verb"),
-        pytest.param(["--json", "stats"], "--json: unknown option", id="option-before-verb"),
-        pytest.param(["stats", "--jsn"], "unrecognized arguments: --jsn", id="unknown-option"),
-        pytest.param(["stats", "--\x1b[2J\n"], "unrecognized arguments: --?[2J?", id="hostile-option"),
-        pytest.param(["stats", "--js"], "unrecognized arguments: --js", id="abbreviated-option"),
-        pytest.param(["stats", "more"], "unrecognized arguments: more", id="too-many"),
-        pytest.param(["explain"], "required: url", id="no-url"),
-        pytest.param(["explain", "ftp://example.com"], "needs http:// or https://", id="not-a-page"),
-        pytest.param(["projects", "drop"], "invalid choice: 'drop'", id="unknown-action"),
-        pytest.param(["projects", "list", "x"], "takes neither a name", id="name-for-a-list"),
-        pytest.param(["projects", "delete"], "needs the project's name", id="delete-what"),
-        pytest.param(["projects", "delete", "shop"], "--yes", id="delete-without-a-terminal"),
-        pytest.param(["analyze", "--threshold-pct", "7"], "threshold_pct='7': needs 0.1 to 1.0", id="out-of-range"),
-        pytest.param(["analyze", "--min-pages", "few"], "min_pages='few': needs 2 to 100", id="not-a-number"),
-        pytest.param(["stats", "-s", "DEDUP_MIN_PAGE=5"], "did you mean DEDUP_MIN_PAGES?", id="misspelt-setting"),
-        pytest.param(["-s", "DEDUP_MIN_PAGE=5", "stats"], "did you mean DEDUP_MIN_PAGES?", id="misspelt-before-verb"),
-        pytest.param(["stats", "-s", "DEDUP_MIN_PAGES=1"], "DEDUP_MIN_PAGES='1': needs 2 to 100", id="wrong-value"),
-        pytest.param(["stats", "-s", "DEDUP_MIN_PAGES"], "use -s NAME=VALUE", id="setting-without-value"),
-    ],
-)
+@table("wrong_calls/dedup")
 def test_a_wrong_call_is_told_in_one_line(finished_shop: Shop, arguments: list[str], message: str) -> None:
     before = finished_shop.file.stat().st_mtime_ns
 
@@ -119,16 +96,16 @@ def test_an_empty_store_says_what_to_do(tmp_path: Path, arguments: list[str]) ->
     assert "the store is empty: run a crawl first" in told.err
 
 
-@pytest.mark.parametrize("verb", ["analyze", "report", "stats"])
-def test_a_project_without_pages_says_what_to_do(tmp_path: Path, verb: str) -> None:
+@table("commands/projects_without")
+def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told: str) -> None:
     shop = Shop(tmp_path)
     with shop.open() as store:
         shop.project(store)
 
-    told = shop.run(verb)
+    done = shop.run(*call.split())
 
-    assert (told.code, told.out) == (1, "")
-    assert "run a crawl first" in told.err
+    assert (done.code, done.out) == (1, "")
+    assert told in done.err
 
 
 def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:

@@ -60,16 +60,7 @@ def test_serialised_attributes_hide_angle_brackets() -> None:
     assert tree.body.inner_html == '<p title="&lt;a&gt; &quot;b&quot; &amp; c" x<y="&gt;">d</p>'
 
 
-@pytest.mark.parametrize(
-    ("behind", "expected"),
-    [
-        ("x</b>y</div>z", ["xy", "z"]),
-        ("x<object>lost", ["x"]),
-        ("x<style>lost", ["x"]),
-        ("x<!-- lost", ["x"]),
-        ("x<div>y", ["x", "y"]),
-    ],
-)
+@table("core/tags_need_not_match_where_svg_hides_text")
 def test_tags_need_not_match_where_svg_hides_text(behind: str, expected: list[str]) -> None:
     """A script in SVG holds text that is not escaped when it is serialised, as if it were raw there, too."""
     hidden = f"</script></svg>{behind}".replace("<", "&lt;").replace(">", "&gt;")
@@ -95,16 +86,7 @@ def test_deep_marks_and_structure_are_text() -> None:
     assert all(event.name in ("ul", "li") for event in deep.skeleton if not isinstance(event, int))
 
 
-@pytest.mark.parametrize(
-    ("html", "link_chars"),
-    [
-        ("<p>some text</p>", 0),
-        ("<p><a href=x>all of it</a></p>", 9),
-        ("<p>some <a href=x>li  nk</a> <a>two</a></p>", 8),
-        ("<a href=x>one <p>two</p> three</a>", 5),
-        ("<p><a href=x>a &amp; b</a>!</p>", 5),
-    ],
-)
+@table("core/characters_in_links_are_counted")
 def test_characters_in_links_are_counted(html: str, link_chars: int) -> None:
     assert parsed(html).blocks[-1].link_chars == link_chars
 

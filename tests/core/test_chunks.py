@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.chunks import ChunkKind, ChunkPolicy, once, split_into_chunks
 from tests.growth import assert_in_proportion
+from tests.tables import table
 
 
 def chunks_of(
@@ -136,16 +137,7 @@ def test_an_edit_of_a_long_section_leaves_most_of_its_chunks_alone():
     assert len(before - {chunk.hash for chunk in chunks_of("\n\n".join(paragraphs), 600)}) <= len(before) // 10
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param("- one\n- two\n  - nested\n- three", id="list"),
-        pytest.param("| a | b |\n| --- | --- |\n| 1 | 2 |", id="table"),
-        pytest.param("```python\nx = 1\n\n# no heading\ny = 2\n```", id="code"),
-        pytest.param("~~~\n| no | table |\n~~~", id="tildes"),
-        pytest.param("````\n```\n````", id="fence-in-fence"),
-    ],
-)
+@table("core/what_fits_stays_whole")
 def test_what_fits_stays_whole(block: str):
     assert sum(block in text for text in texts(f"{sentences(2)}\n\n{block}\n\n{sentences(2)}")) == 1
 
@@ -191,15 +183,7 @@ def test_an_item_that_is_too_long_is_divided_and_the_others_are_not():
     assert all(text.endswith((".", "last", "list", "short")) for text in found)
 
 
-@pytest.mark.parametrize(
-    ("content", "ends"),
-    [
-        pytest.param(sentences(9), ".", id="sentences"),
-        pytest.param("\n".join(["a line of words"] * 20), "words", id="lines"),
-        pytest.param("word " * 90, "word", id="words"),
-        pytest.param("这是一句话。" * 40, "。", id="chinese"),
-    ],
-)
+@table("core/a_long_paragraph_ends_its_chunks_where_its_text_does")
 def test_a_long_paragraph_ends_its_chunks_where_its_text_does(content: str, ends: str):
     found = texts(content)
 
@@ -212,18 +196,9 @@ def test_a_cut_without_any_space_keeps_characters_whole():
     assert ink("".join(texts("\u0301" * 300, 40))) == "\u0301" * 300
 
 
-@pytest.mark.parametrize(
-    ("content", "kind"),
-    [
-        pytest.param("# T\n\n```\nx\n```", ChunkKind.CODE, id="code-under-heading"),
-        pytest.param("Text.\n\n```\nx\n```", ChunkKind.PROSE, id="code-and-prose"),
-        pytest.param("| a |\n| - |\n\nText.", ChunkKind.PROSE, id="table-and-prose"),
-        pytest.param("| a |\nText.", ChunkKind.PROSE, id="no-table"),
-        pytest.param("Text\n# T", ChunkKind.PROSE, id="interrupted"),
-    ],
-)
-def test_kind_is_what_all_of_it_is(content: str, kind: ChunkKind):
-    assert chunks_of(content)[0].kind is kind
+@table("core/kind_is_what_all_of_it_is")
+def test_kind_is_what_all_of_it_is(content: str, kind: str):
+    assert chunks_of(content)[0].kind == kind
 
 
 def test_overlap_is_whole_sentences_of_the_same_section():
@@ -297,3 +272,10 @@ def test_any_text_is_divided(content: str):
     rest = iter(ink("".join(texts(content, 20))))
 
     assert all(character in rest for character in ink(content))
+
+
+@pytest.mark.parametrize("names", ["| " + "long name | " * 20, "| a |"], ids=["long-head", "no-rows"])
+def test_a_table_whose_head_leaves_no_room_is_divided_without_it(names: str):
+    content = f"{names}\n| {'--- | ' * 40}\n"
+
+    assert ink("".join(texts(content))) == ink(content)

@@ -1,51 +1,26 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.directives import Directives, read_directives
+from tests.tables import table
 
 NONE, NOINDEX, NOFOLLOW = Directives(), Directives(noindex=True), Directives(nofollow=True)
 BOTH = Directives(noindex=True, nofollow=True)
 
 
-@pytest.mark.parametrize(
-    ("metas", "expected"),
-    [
-        pytest.param([], NONE, id="nothing"),
-        pytest.param(["index, follow"], NONE, id="what-holds-anyway"),
-        pytest.param(["noindex"], NOINDEX, id="noindex"),
-        pytest.param([" NoIndex ,  NOFOLLOW"], BOTH, id="case-and-space"),
-        pytest.param(["none"], BOTH, id="none-is-both"),
-        pytest.param(["noindex", "nofollow"], BOTH, id="several"),
-        pytest.param(["index", "noindex"], NOINDEX, id="the-strictest-counts"),
-        pytest.param(["noindexed, nofollower, max-snippet:0"], NONE, id="other-words"),
-        pytest.param(["noindex, unavailable_after: 2030-01-01"], NOINDEX, id="with-a-value"),
-        pytest.param(["," * 20_000 + "noindex"], NONE, id="bounded"),
-    ],
-)
-def test_page_says_it_in_its_head(metas: list[str], expected: Directives) -> None:
-    assert read_directives(metas) == expected
+@table("core/page_says_it_in_its_head")
+def test_page_says_it_in_its_head(metas: list[str], names: list[str]) -> None:
+    assert read_directives(metas).names == names
 
 
-@pytest.mark.parametrize(
-    ("headers", "expected"),
-    [
-        pytest.param(["noindex"], NOINDEX, id="noindex"),
-        pytest.param(["noindex, nofollow"], BOTH, id="both"),
-        pytest.param(["noindex", "nofollow"], BOTH, id="two-headers"),
-        pytest.param(["googlebot: noindex, nofollow"], NONE, id="for-one-crawler"),
-        pytest.param(["googlebot: nofollow", "noindex"], NOINDEX, id="for-one-and-for-all"),
-        pytest.param(["unavailable_after: 25 Jun 2030 15:00:00 PST"], NONE, id="a-value-is-no-crawler"),
-        pytest.param(["unavailable_after: 25 Jun 2030, noindex"], NOINDEX, id="after-a-value"),
-        pytest.param(["noindex, unavailable_after: 25 Jun 2030 15:00:00 PST"], NOINDEX, id="before-a-value"),
-        pytest.param(["max-snippet: 20, nofollow"], NOFOLLOW, id="after-a-number"),
-        pytest.param([": noindex"], NONE, id="crawler-without-a-name"),
-        pytest.param([""], NONE, id="empty"),
-    ],
-)
-def test_server_says_it_in_a_header(headers: list[str], expected: Directives) -> None:
-    assert read_directives((), headers) == expected
+@table("core/server_says_it_in_a_header")
+def test_server_says_it_in_a_header(headers: list[str], names: list[str]) -> None:
+    assert read_directives((), headers).names == names
+
+
+def test_so_many_words_are_read() -> None:
+    assert read_directives(["," * 20_000 + "noindex"]) == NONE
 
 
 def test_head_and_header_add_up() -> None:

@@ -10,6 +10,7 @@ from scrapy_dedup.core.discovery import (
     usual_sitemaps,
 )
 from tests.growth import assert_in_proportion
+from tests.tables import table
 
 URL = "http://a.example/x/"
 
@@ -32,15 +33,7 @@ def test_usual_places_are_on_the_host() -> None:
     assert usual_sitemaps(URL)[0] == "http://a.example/sitemap.xml"
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        pytest.param('<footer><a href="/old">Archive</a></footer>', id="footer"),
-        pytest.param('<nav><a href="/old">All posts</a></nav>', id="menu"),
-        pytest.param('<div class="site-footer"><a href="/old" title="Sitemap"></a></div>', id="title"),
-        pytest.param('<aside class="widget"><a href="/old">Archives</a></aside>', id="once"),
-    ],
-)
+@table("core/archive_is_found_by_its_name")
 def test_archive_is_found_by_its_name(link: str) -> None:
     assert read_signposts(link, URL).archives == ("http://a.example/old",)
 

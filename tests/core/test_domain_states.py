@@ -19,6 +19,7 @@ from scrapy_dedup.core.domain_states import (
     unblacklisted,
     with_status,
 )
+from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -29,19 +30,9 @@ STANDINGS = st.builds(Standing, st.sampled_from([DISCOVERED, HIGH, LOW])).flatma
 )
 
 
-@pytest.mark.parametrize(
-    ("before", "best", "after"),
-    [
-        pytest.param(DISCOVERED, 0.6, HIGH, id="the-threshold-itself-is-high"),
-        pytest.param(DISCOVERED, 0.59, LOW, id="just-below"),
-        pytest.param(DISCOVERED, None, DISCOVERED, id="no-confidence-says-nothing"),
-        pytest.param(HIGH, None, HIGH, id="no-confidence-unsays-nothing"),
-        pytest.param(LOW, 1.0, HIGH, id="better-than-before"),
-        pytest.param(HIGH, 0.0, LOW, id="worse-than-before"),
-    ],
-)
-def test_the_best_confidence_makes_a_status(before: DomainStatus, best: float | None, after: DomainStatus) -> None:
-    assert after_run(Standing(before), best, 0.6) == Standing(after)
+@table("core/the_best_confidence_makes_a_status")
+def test_the_best_confidence_makes_a_status(before: str, best: float | None, after: str) -> None:
+    assert after_run(Standing(DomainStatus(before)), best, 0.6) == Standing(DomainStatus(after))
 
 
 def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_be() -> None:
@@ -101,28 +92,14 @@ def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: Standing, othe
     assert of_pair(both, both) == both == of_pair(other, one)
 
 
-@pytest.mark.parametrize(
-    ("alike", "unlike", "reason"),
-    [
-        pytest.param(3, 0, TwinReason.ALIKE, id="enough"),
-        pytest.param(2, 0, TwinReason.TOO_FEW, id="too-few"),
-        pytest.param(0, 0, TwinReason.TOO_FEW, id="never-compared"),
-        pytest.param(9, 1, TwinReason.ALIKE, id="a-tenth-may-differ"),
-        pytest.param(8, 1, TwinReason.UNLIKE, id="more-than-a-tenth"),
-        pytest.param(0, 5, TwinReason.UNLIKE, id="two-sites"),
-    ],
-)
-def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike: int, unlike: int, reason: TwinReason) -> None:
+@table("core/twins_are_one_if_enough_pages_agree_and_few_differ")
+def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike: int, unlike: int, reason: str) -> None:
     verdict = judge_twins(Evidence(alike, unlike), 3)
 
-    assert (verdict.reason, verdict.is_one) == (reason, reason is TwinReason.ALIKE)
+    assert (verdict.reason, verdict.is_one) == (reason, reason == TwinReason.ALIKE)
 
 
-@pytest.mark.parametrize(
-    ("bare", "www", "name"),
-    [(3, 2, "example.org"), (2, 3, "www.example.org"), (2, 2, "example.org")],
-    ids=["more-without", "more-with", "as-many"],
-)
+@table("core/the_name_with_more_pages_stands_for_both")
 def test_the_name_with_more_pages_stands_for_both(bare: int, www: int, name: str) -> None:
     assert standing_for_both({"www.example.org": www, "example.org": bare}) == name
 

@@ -116,13 +116,7 @@ def test_what_stands_in_the_same_part_as_prose_is_kept_with_it() -> None:
     assert [str(reason) for reason in found.reasons[-2:]] == [KeptBy.STRUCTURE, DroppedBy.OUTSIDE]
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
-        pytest.param('<meta property="og:type" content="product">', id="open-graph"),
-        pytest.param('<script type="application/ld+json">{"@type": ["Product"]}</script>', id="json-ld"),
-    ],
-)
+@table("core/product_page_is_its_description_not_all_that_surrounds_it")
 def test_product_page_is_its_description_not_all_that_surrounds_it(head: str) -> None:
     html = f"<head>{head}</head><div class=a><p>{SENTENCE}</p></div><div class=b>{prose(2)}</div>"
 
@@ -177,32 +171,9 @@ def held(text: str, blocks: Sequence[str]) -> tuple[bool, ...]:
     return align(text, blocks).held
 
 
-@pytest.mark.parametrize(
-    ("text", "blocks", "expected"),
-    [
-        pytest.param(f"- {SENTENCE}!", [SENTENCE], (True,), id="marks-and-case-differ"),
-        pytest.param(f"{OTHER}\n{SENTENCE}", [SENTENCE, OTHER], (True, True), id="moved"),
-        pytest.param(SENTENCE, [SENTENCE, SENTENCE], (True, False), id="said-twice-held-once"),
-        pytest.param(
-            f"{SENTENCE}\nYes\n{OTHER}",
-            ["Yes", "Yes", SENTENCE, "Yes", OTHER],
-            (False, False, True, True, True),
-            id="short-stands-between-its-neighbours",
-        ),
-        pytest.param(f"{OTHER}\n{SENTENCE}\nYes", [SENTENCE, "Yes", OTHER], (True, True, True), id="short-after-moved"),
-        pytest.param(
-            f"{SENTENCE}, and to the trains",
-            ["The river rose by two metres", f"{SENTENCE}, and to the trains"],
-            (False, True),
-            id="headline-stands-in-its-paragraph",
-        ),
-        pytest.param(SENTENCE, ["", "★"], (False, False), id="no-words"),
-        pytest.param("", [SENTENCE, "Yes"], (False, False), id="nothing-extracted"),
-        pytest.param("Yes", ["No", "Yes"], (False, True), id="short-alone"),
-    ],
-)
-def test_block_is_held_where_the_text_has_it(text: str, blocks: list[str], expected: tuple[bool, ...]) -> None:
-    assert held(text, blocks) == expected
+@table("core/block_is_held_where_the_text_has_it")
+def test_block_is_held_where_the_text_has_it(text: str, blocks: list[str], expected: list[bool]) -> None:
+    assert list(held(text, blocks)) == expected
 
 
 def test_words_that_no_block_holds_are_counted() -> None:

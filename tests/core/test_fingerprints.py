@@ -14,6 +14,7 @@ from scrapy_dedup.core.fingerprints import (
     to_hex,
     unpack,
 )
+from tests.tables import table
 
 fingerprints = st.integers(0, 2**64 - 1)
 
@@ -24,16 +25,7 @@ def test_these_fingerprints_are_stored_and_may_not_change() -> None:
     assert text_hash("Some text").hex() == "f4059a637a026ee5278402fe34285c49"
 
 
-@pytest.mark.parametrize(
-    ("other_path", "other_text", "same"),
-    [
-        pytest.param("body>p", " SOME\n text ", True, id="white-space-and-case"),
-        pytest.param("body>p", "Some text.", False, id="text"),
-        pytest.param("body>div", "Some text", False, id="path"),
-        pytest.param("body>pSome", "text", False, id="border-of-path-and-text"),
-        pytest.param("body>p", "Some\u00a0text", True, id="no-break-space"),
-    ],
-)
+@table("core/block_is_its_path_and_folded_text")
 def test_block_is_its_path_and_folded_text(other_path: str, other_text: str, *, same: bool) -> None:
     assert (block_fingerprint(other_path, other_text) == block_fingerprint("body>p", "Some text")) is same
 

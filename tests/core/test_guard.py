@@ -228,15 +228,6 @@ class TestSurvey:
 
         assert depth_of(html) <= 4 * found.depth + found.depth * found.formatting + 3
 
-    @pytest.mark.parametrize(
-        ("html", "formatting"),
-        [
-            ("<b>a</b><b>b</b>", 1),
-            ("<b><i><u>a</u></i></b>", 3),
-            ("<b><b><b><b><b>", 3),
-            ("<b x=1><b x=2><b x=3><b x=4>", 4),
-            ("<p><b></p><p><b></p><p><i></p>", 3),
-        ],
-    )
+    @table("core/formatting_that_can_stay_open")
     def test_formatting_that_can_stay_open(self, html: str, formatting: int) -> None:
         assert survey(html).formatting == formatting

@@ -78,20 +78,7 @@ LOW = (NL.confidence + NL.doubt) / 2
 SHORT = "a text of fewer than sixty letters"
 
 
-@pytest.mark.parametrize(
-    ("text", "language", "confidence", "page", "keep"),
-    [
-        pytest.param(SHORT, "en", LOW, "nl", True, id="short-unlike-its-page"),
-        pytest.param(SHORT, "en", NL.doubt, "nl", False, id="short-and-sure"),
-        pytest.param(SHORT, "en", LOW, "fr", False, id="short-on-another-page"),
-        pytest.param(SHORT, "en", LOW, None, True, id="short-on-an-unknown-page"),
-        pytest.param(SHORT * 2, "en", LOW, "nl", False, id="long"),
-        pytest.param(SHORT * 2, "en", NL.confidence - 0.01, "fr", True, id="unsure"),
-        pytest.param(SHORT * 2, "af", LOW, "nl", True, id="close-to-wanted"),
-        pytest.param(SHORT * 2, "af", LOW, "fr", False, id="close-on-another-page"),
-        pytest.param(SHORT * 2, None, 0.0, "fr", True, id="cannot-say"),
-    ],
-)
+@table("core/what_is_unlike_its_page_must_be_surer")
 def test_what_is_unlike_its_page_must_be_surer(
     text: str,
     language: str | None,

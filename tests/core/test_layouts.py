@@ -50,16 +50,7 @@ def test_what_changes_from_page_to_page_changes_no_signature(one: str, other: st
     assert skeleton(one) == skeleton(other)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same_structure"),
-    [
-        pytest.param("<div class=a></div>", "<div class=b></div>", True, id="classes"),
-        pytest.param("<body class=a>", "<body class=b>", True, id="classes-of-body"),
-        pytest.param("<div></div>", "<nav></nav>", False, id="tags"),
-        pytest.param("<div><nav></nav></div>", "<div></div><nav></nav>", False, id="nesting"),
-        pytest.param("<p>x</p><div></div>", "<p>x</p>", False, id="body-with-prose-goes-on"),
-    ],
-)
+@table("core/a_design_changes_signatures")
 def test_a_design_changes_signatures(one: str, other: str, *, same_structure: bool) -> None:
     left, right = skeleton(one), skeleton(other)
 

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.locators import Field, Locators, learn_locators, value_in
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.locators import Evidence, Field, Locators, learn_locators, value_in
 from scrapy_dedup.core.metadata import evidence_of, metadata_of
 from tests.core.builders import parsed
 
@@ -108,3 +109,9 @@ def test_locators_come_back_as_they_were_stored(paths: dict[Field, str]) -> None
 
     assert Locators.from_json(locators.to_json()) == locators
     assert locators.selectors() == locators.to_json()
+
+
+def test_page_without_locators_is_not_walked() -> None:
+    evidence: list[Evidence] = []
+
+    assert learn_locators(evidence).values(Page()) == {}

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.locators import Field, Locators
-from scrapy_dedup.core.metadata import Metadata, evidence_of, metadata_of, things_of
+from scrapy_dedup.core.metadata import Metadata, evidence_of, metadata_of, names_of, things_of
 from scrapy_dedup.core.metadata_dates import declared_day, written_day
-from scrapy_dedup.core.metadata_people import byline_name
+from scrapy_dedup.core.metadata_people import byline_name, declared_names
+from scrapy_dedup.core.metadata_titles import SiteNames
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.tables import table
@@ -158,3 +159,11 @@ def test_metadata_of_anything_is_known_with_its_source_or_not_at_all(html: str, 
     st.sampled_from(["@type", "@id", "name", "author", "datePublished", "@graph"]), v), max_leaves=20))  # fmt: skip
 def test_json_ld_of_any_shape_is_harmless(value: object) -> None:
     metadata_of(parsed(json_ld(value)), URL)
+
+
+def test_names_of_odd_shapes_are_none_and_each_is_given_once() -> None:
+    odd = [{"name": ["Ann", "A."]}, {"name": [1]}, {"@id": "#b"}, [["Ann"]], 5]
+
+    assert [names_of(value, [{"@id": "#a", "name": "Bo"}]) for value in odd] == [["Ann"], [], [], [], []]
+    assert declared_names(["by Ann", "Ann", "", "ann@a.example", "x" * 2_000, "y" * 200]) == "Ann"
+    assert not any(SiteNames([], url).has("The News") for url in (None, "https://[", "mailto:a", "http://localhost/x"))

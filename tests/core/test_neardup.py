@@ -46,18 +46,9 @@ class TestWords:
 
 
 class TestShingles:
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            pytest.param("", set(), id="empty"),
-            pytest.param("One two", {"one two"}, id="short"),
-            pytest.param("a b c d e", {"a b c d e"}, id="just-one"),
-            pytest.param("a b c d e f", {"a b c d e", "b c d e f"}, id="two"),
-            pytest.param("a a a a a a a", {"a a a a a"}, id="repeats-count-once"),
-        ],
-    )
-    def test_a_shingle_is_five_words(self, text: str, expected: set[str]) -> None:
-        assert shingles(text) == expected
+    @table("core/a_shingle_is_five_words")
+    def test_a_shingle_is_five_words(self, text: str, expected: list[str]) -> None:
+        assert shingles(text) == set(expected)
 
     def test_a_text_beyond_the_limit_has_none(self) -> None:
         text = f"a {' ' * (MAX_CHARS - 2)}"
@@ -141,6 +132,10 @@ class TestPromising:
             alike = jaccard(text, other)
 
             assert promising(a_sketch(text), [self.stored("it", other)], alike, 1)
+
+    @pytest.mark.parametrize("threshold", [0.0, 1.0])
+    def test_the_same_text_is_always_promising(self, threshold: float) -> None:
+        assert promising(a_sketch(), [self.stored("same", TEXT)], threshold, 1)
 
 
 @settings(max_examples=40, deadline=None)

@@ -123,3 +123,16 @@ def test_no_more_is_remembered_than_the_most() -> None:
 @given(st.text())
 def test_any_path_is_judged(path: str) -> None:
     assert met(f"/{path}", f"/shop/{path}").is_mixed(f"{SITE}/shop/{path}") in (True, False)
+
+
+def test_session_in_a_text_is_no_news() -> None:
+    seen = Novelty()
+    seen.meet(["Visit 4f2a9c71bb02"], "http://a/1", (), NO_LISTING)
+
+    assert seen.meet(["Visit 9c71bb024f2a"], "http://a/2", (), NO_LISTING) == News(is_same=True)
+
+
+def test_step_in_several_places_is_mixed_in_each() -> None:
+    mixtures = met("/shop/red/", "/shop/wood/", "/shop/red/wood/")
+
+    assert mixtures.is_mixed(f"{SITE}/shop/red/wood/")

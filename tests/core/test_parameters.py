@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.parameters import Decided, Parameters
+from tests.tables import table
 
 SITE = "http://a.example"
 OTHER = "Some other words that stand on a page of this kind, enough of them."
@@ -21,15 +22,7 @@ def fetched(parameters: Parameters, url: str, texts: list[str]) -> list[Decided]
     return parameters.note(SITE + url, texts)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        pytest.param("/{page}?sid={value}", id="query"),
-        pytest.param("/{page};sid={value}", id="named-in-path"),
-        pytest.param("/{value}/{page}", id="step-of-path"),
-        pytest.param("/{page}?a={value}&t={value}", id="two-at-once"),
-    ],
-)
+@table("core/session_is_known_after_a_handful_of_pages")
 def test_session_is_known_after_a_handful_of_pages(form: str) -> None:
     parameters = Parameters()
     decided: list[Decided] = []

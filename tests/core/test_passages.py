@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,16 +21,7 @@ def test_title_has_parts(title: str | None, parts: list[str]) -> None:
     assert title_parts(title) == parts
 
 
-@pytest.mark.parametrize(
-    ("text", "masked"),
-    [
-        ("Mon 11 Aug 2025 10:20:15", "#####"),
-        ("Version 2.0.43", "Version#"),
-        ("1,000 views", "#views"),
-        ("mayor", "mayor"),
-        ("May", "#"),
-    ],
-)
+@table("core/mask_takes_numbers_and_names_of_days_and_months")
 def test_mask_takes_numbers_and_names_of_days_and_months(text: str, masked: str) -> None:
     assert mask(text) == masked
 
@@ -81,19 +71,7 @@ def test_page_that_would_be_empty_is_whole() -> None:
     assert [one.text for one in main_text(page, Repeats(set(page.fingerprints))).passages] == ["One", "Two"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "same"),
-    [
-        ([1, 2], [1, 2], True),
-        ([1, 2], [2, 1], False),
-        ([1, 2, 9], [1, 8, 2], True),
-        ([1, 2], [1], False),
-        ([9], [8], False),
-        ([9], [9], True),
-        ([1, 9], [9], False),
-        ([], [], True),
-    ],
-)
+@table("core/blocks_are_the_same_without_boilerplate")
 def test_blocks_are_the_same_without_boilerplate(old: list[int], new: list[int], *, same: bool) -> None:
     assert same_blocks(old, new, {8, 9}) is same
 

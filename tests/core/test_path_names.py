@@ -15,3 +15,11 @@ def test_folded_path_has_only_names_of_the_design() -> None:
     folding = Folding(names_in(["body>div#page>p.lead"]))
 
     assert folding.path("body>div#page.new>section#one>p.lead.x") == "body>div#page>section>p.lead"
+
+
+def test_any_number_of_different_steps_is_folded_in_little_memory() -> None:
+    folding = Folding(())
+
+    folded = {folding.step(f"p.c{number}") for number in range(20_002)}
+
+    assert folded == {"p"}

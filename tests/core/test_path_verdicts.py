@@ -15,7 +15,7 @@ MAIN = "body>div#wrap>div.main"
 def test_main_column_is_the_element_that_holds_nearly_all_unique_text_and_what_stands_beside_it_is_dropped() -> None:
     found = learned(site())
 
-    assert found.containers == (found.container,) == (MAIN,)
+    assert found.containers == (MAIN,)
     assert (found.paths[f"{MAIN}>p"].keep, found.paths[f"{MAIN}>p"].inside) == (True, True)
     beside = ("body>nav", "body>header", "body>div#wrap>div.side", "body>footer")
     assert {found.paths[path].reason for path in beside} == {DropReason.OUTSIDE}
@@ -93,7 +93,7 @@ def test_header_with_the_page_title_stays_beside_the_main_column() -> None:
 
     found = learned(site(make))
 
-    assert found.container == "body>div.text"
+    assert found.containers[0] == "body>div.text"
     assert found.paths["body>div.top>h1"].keep
 
 
@@ -123,7 +123,7 @@ def test_names_of_single_pages_do_not_split_a_path() -> None:
     def make(number: int) -> str:
         return f"<div id={words(1, number)} class='text {words(1, -number)}'><p>{words(70, number)}</p></div>"
 
-    assert learned(site(make)).container == "body>div.text"
+    assert learned(site(make)).containers[0] == "body>div.text"
 
 
 @pytest.mark.parametrize("pages", [0, 1, 2])
@@ -135,26 +135,10 @@ def test_nothing_is_dropped_from_too_few_pages(pages: int) -> None:
     assert not found.repeated
 
 
-@pytest.mark.parametrize(
-    ("reason", "words_of_it"),
-    [
-        pytest.param(DropReason.REPEATS, "0.90 of its text repeats, on 8 of 9 pages", id="repeats"),
-        pytest.param(DropReason.LINKS, "0.80 of its text are links, on 8 of 9 pages", id="links"),
-        pytest.param(DropReason.NAVIGATION, "is navigation by its name, on 8 of 9 pages", id="navigation"),
-        pytest.param(DropReason.COMMENTS, "is comments by its name, on 8 of 9 pages", id="comments"),
-        pytest.param(
-            DropReason.NAMED,
-            "has such a name; 0.90 of its text repeats, 0.80 are links, on 8 of 9 pages",
-            id="named",
-        ),
-        pytest.param(
-            DropReason.OUTSIDE, "beside the main column; 0.10 of a page's own text, on 8 of 9 pages", id="outside"
-        ),
-        pytest.param(None, "0.10 of a page's own text, on 8 of 9 pages", id="kept"),
-    ],
-)
-def test_evidence_is_told_in_words(reason: DropReason | None, words_of_it: str) -> None:
-    verdict = PathVerdict(reason is None, reason, 8, 9, repeated=0.9, links=0.8, coverage=0.1, inside=True)
+@table("core/evidence_is_told_in_words")
+def test_evidence_is_told_in_words(reason: str | None, words_of_it: str) -> None:
+    why = DropReason(reason) if reason else None
+    verdict = PathVerdict(why is None, why, 8, 9, repeated=0.9, links=0.8, coverage=0.1, inside=True)
 
     assert verdict.evidence == words_of_it
 
@@ -197,6 +181,20 @@ def test_columns_that_share_the_text_stay_both() -> None:
 
     found = learned(site(make))
 
-    assert found.container == "body>div.all"
+    assert found.containers[0] == "body>div.all"
     assert found.paths["body>div.all>div.left>p"].keep
     assert found.paths["body>div.all>div.right>p"].keep
+
+
+def test_what_repeats_or_links_is_dropped_from_a_header_that_stays() -> None:
+    def make(number: int) -> str:
+        slogan = "<div class=slogan>The site of all things</div>"
+        ways = f"<div class=ways><a href=/>{words(2, (number, 'a'))}</a> <a href=/>{words(2, (number, 'b'))}</a></div>"
+        head = f"<div class=top><h1>{words(9, (number, 't'))}</h1>{slogan}{ways}</div>"
+        return f"{head}<div class=text><p>{words(150, number)}</p></div>"
+
+    found = learned(site(make))
+
+    assert found.paths["body>div.top>h1"].keep
+    assert found.paths["body>div.top>div.slogan"].reason is DropReason.REPEATS
+    assert found.paths["body>div.top>div.ways"].reason is DropReason.LINKS

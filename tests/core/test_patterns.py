@@ -120,18 +120,7 @@ class TestMatches:
 
 
 class TestHostile:
-    @pytest.mark.parametrize(
-        "source",
-        [
-            r"(x+x+)+y",
-            r"(a|aa)+$",
-            r"([a-z]+\s?)+!",
-            r"a.*?q|a",
-            r"(a|b)*a[abxyz]{20}zz{9}",
-            r"a[\s\S]{0,100}x[\s\S]{0,100}z{12}",
-            r"\w+\s",
-        ],
-    )
+    @table("core/a_line_is_searched_in_time_in_proportion_to_its_length")
     @pytest.mark.parametrize("line", ["a", "abcdefghij klmnop ", "abxyz"])
     def test_a_line_is_searched_in_time_in_proportion_to_its_length(self, source: str, line: str) -> None:
         known = compile_expressions([source])

@@ -1,10 +1,10 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.patterns import compile_expressions
-from scrapy_dedup.core.patterns_blocks import Shortened, place, shorten
+from scrapy_dedup.core.patterns_blocks import Placed, Shortened, place, shorten
+from scrapy_dedup.core.patterns_spans import Span
 from scrapy_dedup.core.render import render
 from tests.core.builders import parsed
 from tests.tables import table
@@ -67,14 +67,7 @@ class TestCuts:
         assert not found.gone
         assert render(Page(blocks=found.blocks, walk=page.walk), [True] * len(page.blocks), "html") == html
 
-    @pytest.mark.parametrize(
-        ("body", "pattern", "gone"),
-        [
-            ("<p>one <a href=/t>two</a>, three", "three", "three"),
-            ('<p>one <a href="/t(a)" title="t r">two</a> three', "three", "three"),
-            ('<p>one <a href="/a b"><b>two</b></a> three', "three", "three"),
-        ],
-    )
+    @table("core/an_address_is_no_text")
     def test_an_address_is_no_text(self, body: str, pattern: str, gone: str) -> None:
         page, found = cut(body, pattern)
 
@@ -89,3 +82,10 @@ class TestCuts:
             gone = sum(len("".join(one.text.split())) for one in found.cuts if one.block == number)
             left = 0 if number in found.gone else len("".join(found.blocks[number].text.split()))
             assert gone + left == len("".join(block.text.split()))
+
+    def test_letters_that_a_converter_lost_stay(self) -> None:
+        page = a_page("<p>one two")
+
+        found = shorten(page, Placed("one", {0: (0, 3)}), [Span(0, 3, "one")])
+
+        assert found.blocks[0].text == "two"

@@ -7,6 +7,7 @@ from scrapy_dedup.core.patterns_config import (
     SiteConfigError,
     get_site_config_with_db_overrides,
 )
+from tests.tables import table
 
 CONFIG = SiteConfig((".custom-header",), ("Hard to read.*",), keep_pages=("ab" * 16,))
 
@@ -18,15 +19,7 @@ class TestForms:
         assert SiteConfig().is_empty
         assert not CONFIG.is_empty
 
-    @pytest.mark.parametrize(
-        "body",
-        [
-            {"config": {"pipeline": {"boilerplate_css_selectors": [".a", ".a"]}}},
-            {"pipeline": {"boilerplate_css_selectors": [".a"]}},
-            {"boilerplate_css_selectors": [".a"]},
-        ],
-        ids=["whole-body", "pipeline", "bare"],
-    )
+    @table("core/a_body_may_be_wrapped")
     def test_a_body_may_be_wrapped(self, body: dict[str, Any]) -> None:
         assert SiteConfig.from_json(body) == SiteConfig((".a",))
 
@@ -49,6 +42,9 @@ class TestForms:
         with pytest.raises(SiteConfigError, match=told):
             SiteConfig.from_json(given)
 
+    def test_one_key_is_changed(self) -> None:
+        assert CONFIG.changed("keep_pages", []).keep_pages == ()
+
 
 class TestMerging:
     def test_a_site_adds_to_what_holds_for_all_and_changes_neither(self) -> None:
@@ -59,3 +55,6 @@ class TestMerging:
 
         assert found == SiteConfig((".all", ".both", ".own"), keep_rules=("nav",))
         assert base == SiteConfig((".all", ".both"))
+
+    def test_without_a_site_of_its_own_the_base_holds(self) -> None:
+        assert get_site_config_with_db_overrides(CONFIG, None) is CONFIG

@@ -77,16 +77,7 @@ def test_font_without_characters_is_flagged():
     assert read(a_page(a_line("\ue001\ue002\ue003 \ufffd\ufffd a"))).flags == (PdfFlag.GARBLED,)
 
 
-@pytest.mark.parametrize(
-    ("facts", "title"),
-    [
-        pytest.param({"Title": " A\x00 report\n"}, "A report", id="declared"),
-        pytest.param({"Title": "Microsoft Word - Plans for May"}, "Plans for May", id="maker"),
-        pytest.param({"Title": "plans_v2.docx"}, "The heading", id="file-name"),
-        pytest.param({"Title": "untitled"}, "The heading", id="untitled"),
-        pytest.param({}, "The heading", id="nothing"),
-    ],
-)
+@table("core/title_is_declared_or_the_largest_heading_of_the_first_page")
 def test_title_is_declared_or_the_largest_heading_of_the_first_page(facts: dict[str, str], title: str):
     lines = [a_line("A part", top=30, size=14), a_line("The heading", top=60, size=20), *stacked(PROSE)]
 

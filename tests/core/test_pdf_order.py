@@ -102,3 +102,7 @@ def test_every_line_comes_once_whatever_the_boxes(boxes: list[tuple[int, int, in
 @given(st.permutations(interleaved(stacked(LEFT, 50), stacked(RIGHT, 320))))
 def test_order_in_the_file_does_not_matter(lines: Sequence[Line]):
     assert order(lines) == LEFT + RIGHT
+
+
+def test_lines_without_width_are_no_columns():
+    assert len(order([a_line("x", 50, 12 * number, width=0) for number in range(9)])) == 9

@@ -38,15 +38,7 @@ def fetch(reason: FetchReason) -> Fetch:
     return Fetch(reason)
 
 
-@pytest.mark.parametrize(
-    ("age_days", "due"),
-    [
-        pytest.param(0.0, False, id="just-now"),
-        pytest.param(6.9, False, id="just-inside"),
-        pytest.param(7.0, True, id="boundary-is-due"),
-        pytest.param(8.0, True, id="over"),
-    ],
-)
+@table("core/page_is_due_once_its_week_is_over")
 def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> None:
     answer = decide(URL, seen(age_days), NOON, WEEK)
 
@@ -154,19 +146,11 @@ def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
     assert 3 * DAY < sum(waits[10:], timedelta()) / len(waits[10:]) < 12 * DAY
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "unchanged"),
-    [
-        pytest.param(None, None, None, id="says-nothing"),
-        pytest.param(None, NOON - 2 * DAY, True, id="older-than-the-visit"),
-        pytest.param(None, NOON, False, id="newer-than-the-visit"),
-        pytest.param(NOON - 5 * DAY, NOON - 5 * DAY, True, id="the-same-as-then"),
-        pytest.param(NOON, NOON, True, id="the-same-as-then-though-later-than-the-visit"),
-        pytest.param(NOON - 5 * DAY, NOON - 3 * DAY, False, id="another-than-then-though-before-the-visit"),
-    ],
-)
-def test_sitemap_says_whether_a_page_changed(before: datetime | None, now: datetime | None, *, unchanged: bool | None):
-    assert says_unchanged(seen(1, lastmod=before), now) is unchanged
+@table("core/sitemap_says_whether_a_page_changed")
+def test_sitemap_says_whether_a_page_changed(before: float | None, now: float | None, *, unchanged: bool | None):
+    then, today = (None if days is None else NOON - days * DAY for days in (before, now))
+
+    assert says_unchanged(seen(1, lastmod=then), today) is unchanged
 
 
 @pytest.mark.parametrize(

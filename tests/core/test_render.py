@@ -59,18 +59,7 @@ class TestHtml:
     def test_tables_keep_their_columns(self, rows: str, drop: list[str], expected: str) -> None:
         assert drawn(f"<table>{rows}</table>", "html", drop) == f"<table><tbody>{expected}</tbody></table>"
 
-    @pytest.mark.parametrize(
-        ("html", "expected"),
-        [
-            pytest.param("<table><tr><td>a<tr><td>b</table>", "<p>a</p><p>b</p>", id="one-column"),
-            pytest.param(
-                "<table><tr><td>a<td><table><tr><td>b<td>c</table></table>",
-                "<p>a</p><table><tbody><tr><td>b</td><td>c</td></tr></tbody></table>",
-                id="table-in-a-table",
-            ),
-            pytest.param("<table><tr><td><pre>1</pre><td><pre>x</pre></table>", "<pre>1</pre><pre>x</pre>", id="code"),
-        ],
-    )
+    @table("core/tables_that_lay_out_are_drawn_as_their_text")
     def test_tables_that_lay_out_are_drawn_as_their_text(self, html: str, expected: str) -> None:
         assert drawn(html, "html") == expected
 
@@ -82,15 +71,7 @@ def test_links_lead_somewhere_or_are_text(href: str, expected: str | None) -> No
     assert drawn(f'<p><a href="{href}">a</a></p>', "html", base_url=BASE) == link
 
 
-@pytest.mark.parametrize(
-    ("base", "expected"),
-    [
-        ("/other/", "https://site.example/other/x"),
-        ("https://cdn.example/", "https://cdn.example/x"),
-        ("javascript:alert(1)", "https://site.example/dir/x"),
-        ("http://[broken", "https://site.example/dir/x"),
-    ],
-)
+@table("core/a_page_may_name_its_base")
 def test_a_page_may_name_its_base(base: str, expected: str) -> None:
     html = f'<head><base href="{base}"></head><p><a href=x>a</a>'
 

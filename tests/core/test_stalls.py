@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.stalls import Cause, Figures, HostFigures, SeenTexts, challenge_of, judge
+from scrapy_dedup.core.stalls import Figures, HostFigures, SeenTexts, challenge_of, judge
 from tests.growth import assert_in_proportion
 from tests.tables import table
 
@@ -27,89 +27,12 @@ def figures(**known: Any) -> Figures:
     return Figures(**{"quiet_seconds": 300, "waiting": 5, **known})
 
 
-@pytest.mark.parametrize(
-    ("found", "cause"),
-    [
-        pytest.param(figures(waiting=0, idle_seconds=299), Cause.FINISHED, id="idle-and-held-open"),
-        pytest.param(figures(waiting=0, idle_seconds=1, hosts={}), Cause.FINISHED, id="nothing-was-sent"),
-        pytest.param(
-            figures(waiting=0, idle_seconds=200, hosts=ANSWERING, statuses={404: 10}, known=10),
-            Cause.FINISHED,
-            id="idle-for-most-of-the-time",
-        ),
-        pytest.param(
-            figures(waiting=0, idle_seconds=3, hosts=ANSWERING, statuses={200: 10}, known=10),
-            Cause.ONLY_DUPLICATES,
-            id="fed-a-little-now-and-then",
-        ),
-        pytest.param(figures(hosts=SILENT, failures=TIMEOUT, probe=False), Cause.NO_NETWORK, id="probe-fails"),
-        pytest.param(figures(hosts=SILENT, downloading=4, probe=False), Cause.NO_NETWORK, id="probe-fails-site-hangs"),
-        pytest.param(
-            figures(hosts=SILENT, failures=TIMEOUT, statuses={200: 2}, known=2, probe=False),
-            Cause.NO_NETWORK,
-            id="network-goes-away",
-        ),
-        pytest.param(
-            figures(hosts=SILENT, failures=TIMEOUT, statuses={200: 2}, known=2, probe=True),
-            Cause.SLOW,
-            id="site-goes-away",
-        ),
-        pytest.param(figures(hosts=SILENT, failures=TIMEOUT, probe=True), Cause.SLOW, id="probe-answers"),
-        pytest.param(figures(hosts=TWO_SILENT, failures=TIMEOUT), Cause.NO_NETWORK, id="all-hosts-are-silent"),
-        pytest.param(figures(hosts=TWO_SILENT), Cause.NO_NETWORK, id="all-hosts-are-silent-kinds-unknown"),
-        pytest.param(
-            figures(hosts=TWO_SILENT, failures={"ConnectionRefusedError": 6}), Cause.SLOW, id="all-hosts-refuse"
-        ),
-        pytest.param(figures(hosts=SILENT, failures=TIMEOUT), Cause.SLOW, id="one-host-is-silent-nobody-knows"),
-        pytest.param(figures(hosts={"a.example": HostFigures(4)}, downloading=4), Cause.SLOW, id="site-hangs"),
-        pytest.param(figures(in_work=8), Cause.SLOW, id="callbacks-hang"),
-        pytest.param(
-            figures(hosts={**ANSWERING, **SILENT}, statuses={200: 10}, known=2, failures=TIMEOUT),
-            Cause.ONLY_DUPLICATES,
-            id="another-host-answers",
-        ),
-        pytest.param(figures(hosts=ANSWERING, statuses={403: 10}), Cause.BLOCKED, id="403"),
-        pytest.param(figures(hosts=ANSWERING, statuses={429: 6, 200: 4}, known=4), Cause.BLOCKED, id="429-mostly"),
-        pytest.param(figures(statuses={429: 2, 200: 8}, known=8), Cause.ONLY_DUPLICATES, id="429-now-and-then"),
-        pytest.param(
-            figures(statuses={200: 4}, challenges={"form": 4}, challenged_pages=4),
-            Cause.BLOCKED,
-            id="captchas-with-200",
-        ),
-        pytest.param(
-            figures(statuses={503: 6}, challenges={"cloudflare": 2}, refusing=frozenset({403, 429, 503})),
-            Cause.BLOCKED,
-            id="challenge-503",
-        ),
-        pytest.param(figures(statuses={503: 9, 200: 1}, known=1), Cause.SLOW, id="server-is-overloaded"),
-        pytest.param(figures(statuses={200: 3}, known=3, failures={"TimeoutError": 7}), Cause.SLOW, id="most-time-out"),
-        pytest.param(figures(statuses={200: 10}), Cause.SLOW, id="pages-come-and-stay-in-work"),
-        pytest.param(figures(statuses={302: 10}), Cause.ONLY_DUPLICATES, id="redirects-lead-nowhere"),
-        pytest.param(
-            figures(statuses={200: 9}, dropped={"exact": 9}), Cause.ONLY_DUPLICATES, id="items-are-duplicates"
-        ),
-        pytest.param(
-            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 9}, bred=8), Cause.TRAP, id="known-pages-lead-to-more"
-        ),
-        pytest.param(
-            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 9}, bred=1), Cause.ONLY_DUPLICATES, id="long-list"
-        ),
-        pytest.param(
-            figures(statuses={200: 9}, known=9, shapes={CALENDAR: 3}, bred=8), Cause.ONLY_DUPLICATES, id="few-urls"
-        ),
-        pytest.param(
-            figures(
-                statuses={200: 90}, known=90, shapes={CALENDAR: 9, **{f"a.example/{n}": 1 for n in range(80)}}, bred=80
-            ),
-            Cause.ONLY_DUPLICATES,
-            id="all-over-the-site",
-        ),
-        pytest.param(figures(statuses={200: 9}, known=9, held_back=40), Cause.TRAP, id="trap-that-was-found-before"),
-        pytest.param(figures(known=3), Cause.ONLY_DUPLICATES, id="pages-of-an-http-cache"),
-    ],
-)
-def test_cause_is_told_from_figures(found: Figures, cause: Cause) -> None:
-    assert judge(found).cause is cause
+@table("core/cause_is_told_from_figures")
+def test_cause_is_told_from_figures(found: dict[str, Any], cause: str) -> None:
+    hosts = {name: HostFigures(*counts) for name, counts in found.get("hosts", {}).items()}
+    statuses = {int(status): number for status, number in found.get("statuses", {}).items()}
+
+    assert judge(figures(**found | {"hosts": hosts, "statuses": statuses})).cause == cause
 
 
 def test_evidence_tells_the_figures() -> None:
@@ -212,57 +135,23 @@ def page(mark: str, *, rest: str = "<p>Please wait</p>") -> str:
     return f"<!doctype html><html><head><title>One moment</title></head><body>{mark}{rest}</body></html>"
 
 
-MARKS = [
-    pytest.param('<script src="/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1"></script>', "cloudflare"),
-    pytest.param('<div class="g-recaptcha" data-sitekey="x"></div>', "recaptcha"),
-    pytest.param('<div class="box h-captcha"></div>', "hcaptcha"),
-    pytest.param('<script src="https://ct.captcha-delivery.com/c.js"></script>', "datadome"),
-    pytest.param('<div id="px-captcha"></div>', "perimeterx"),
-    pytest.param('<iframe src="/_Incapsula_Resource?SWUDNSAI=31"></iframe>', "imperva"),
-    pytest.param('<div id="sec-if-cpt-container"></div>', "akamai"),
-    pytest.param('<script src="https://x.token.awswaf.com/x/challenge.js"></script>', "aws"),
-    pytest.param('<script src="https://static.geetest.com/static/tools/gt.js"></script>', "geetest"),
-    pytest.param('<script src="https://client-api.arkoselabs.com/v2/api.js"></script>', "arkose"),
-    pytest.param('<div class="frc-captcha"></div>', "friendly"),
-    pytest.param('<form action="/unblock"><img src="/captcha.png"><input name="answer"></form>', "form"),
-    pytest.param('<form method="post"><input type="text" name="captcha_code"></form>', "form"),
-]
-
-
-@pytest.mark.parametrize(("mark", "maker"), MARKS)
+@table("core/marks_of_challenges")
 @pytest.mark.parametrize("status", [200, 403, 503])
 def test_challenge_is_known_by_its_makers_mark(mark: str, maker: str, status: int) -> None:
     assert challenge_of(status, {}, page(mark)) == maker
 
 
-@pytest.mark.parametrize(("mark", "maker"), MARKS)
+@table("core/marks_of_challenges")
 def test_article_with_a_captcha_for_its_comments_is_none(mark: str, maker: str) -> None:
     assert challenge_of(200, {}, page(mark, rest=ARTICLE)) is None
 
 
-@pytest.mark.parametrize(
-    ("status", "headers", "maker"),
-    [
-        pytest.param(403, {"cf-mitigated": "challenge"}, "cloudflare", id="cloudflare"),
-        pytest.param(202, {"x-amzn-waf-action": "challenge"}, "aws", id="aws"),
-        pytest.param(403, {"x-datadome": "protected"}, "datadome", id="datadome-refuses"),
-        pytest.param(200, {"x-datadome": "protected"}, None, id="datadome-lets-pass"),
-        pytest.param(403, {}, None, id="plain-403"),
-    ],
-)
+@table("core/challenge_is_known_by_its_headers")
 def test_challenge_is_known_by_its_headers(status: int, headers: dict[str, str], maker: str | None) -> None:
     assert challenge_of(status, headers, "<p>No</p>") == maker
 
 
-@pytest.mark.parametrize(
-    "html",
-    [
-        pytest.param("", id="nothing"),
-        pytest.param("captcha", id="no-markup"),
-        pytest.param("<p>Our story about captcha and how it came to be</p>", id="text-about-captchas"),
-        pytest.param("<form><input name=q></form>", id="search-form"),
-    ],
-)
+@table("core/other_pages_are_none")
 def test_other_pages_are_none(html: str) -> None:
     assert challenge_of(200, {}, html) is None
 

@@ -2,6 +2,7 @@ import pytest
 
 from scrapy_dedup.core.blocks import Block
 from scrapy_dedup.core.trial import Trial, try_out
+from tests.tables import table
 
 
 def a_block(number: int, chars: int = 100, link_chars: int = 0) -> Block:
@@ -19,18 +20,7 @@ def of(ours: str, theirs: str) -> Trial:
 
 
 class TestOutcome:
-    @pytest.mark.parametrize(
-        ("ours", "theirs", "passed"),
-        [
-            pytest.param("++-", "++-", True, id="equal"),
-            pytest.param("++-", "+++", True, id="clears-what-repeats"),
-            pytest.param("++-", "+--", True, id="keeps-more-of-the-page-alone"),
-            pytest.param("+--", "++-", False, id="loses-text-of-the-page-alone"),
-            pytest.param("+++", "++-", False, id="leaves-what-repeats"),
-            pytest.param("+-+", "++-", False, id="both"),
-            pytest.param("---", "---", True, id="nothing-to-keep"),
-        ],
-    )
+    @table("core/template_passes_where_it_is_at_least_as_good")
     def test_template_passes_where_it_is_at_least_as_good(self, ours: str, theirs: str, *, passed: bool) -> None:
         assert of(ours, theirs).passed is passed
 

@@ -26,6 +26,7 @@ from scrapy_dedup.core.vision_blocks import looks_of
 from tests.core.builders import parsed
 from tests.core.sights import Recorded, recorded
 from tests.growth import assert_in_proportion
+from tests.tables import table
 
 PARSED = parsed("<div class=a><p>aaaa</p><p>bb</p></div><div class=b><p>cccc</p></div><div class=c>dd</div>")
 PAGE: Page = PARSED
@@ -54,16 +55,7 @@ def test_witnesses_agree_in_characters() -> None:
     assert agreements(PAGE, kept) == {"one, three": (2, 10), "one, two": (4, 6), "three, two": (2, 12)}
 
 
-@pytest.mark.parametrize(
-    ("voices", "presence", "coverage", "expected"),
-    [
-        pytest.param({}, 1, 1, 0, id="no-witness"),
-        pytest.param({"a": 0.9}, 1, 1, 0.9, id="one-pair"),
-        pytest.param({"a": 0.1, "b": 0.9, "c": 1.0}, 1, 1, 0.9, id="the-middle-of-three"),
-        pytest.param({"a": 0.1, "b": 0.8, "c": 1.0, "d": 1.0}, 1, 1, 0.9, id="mean-of-the-two-in-the-middle"),
-        pytest.param({"a": 1.0}, 0.5, 0.5, 0.25, id="half-known-half-seen"),
-    ],
-)
+@table("core/confidence_is_agreement_on_what_is_known_and_was_seen")
 def test_confidence_is_agreement_on_what_is_known_and_was_seen(
     voices: dict[str, float], presence: float, coverage: float, expected: float
 ) -> None:
@@ -114,17 +106,7 @@ def test_content_looks_like_content_in_columns_of_cards_too(words: str) -> None:
     assert looks(words) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "most"),
-    [
-        pytest.param("Town", 0.1, id="navigation"),
-        pytest.param("Your paper since", 0.1, id="sticky"),
-        pytest.param("Most read", 0.1, id="side-column"),
-        pytest.param("Write to us", 0.05, id="form"),
-        pytest.param("Paper of the town", 0.3, id="below-the-container"),
-        pytest.param("We keep cookies", 0.0, id="fixed-over-the-page"),
-    ],
-)
+@table("core/what_surrounds_content_looks_apart")
 def test_what_surrounds_content_looks_apart(words: str, most: float) -> None:
     share = looks(words)
 

@@ -35,7 +35,7 @@ def server() -> Iterator[WebServer]:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """One that asks for nothing but pages."""
-    return Project(tmp_path / "project", {**ADDON, "DEDUP_SOFT_404": False})
+    return Project(tmp_path / "project", {**ADDON})
 
 
 @pytest.fixture
@@ -583,7 +583,6 @@ def test_two_projects_have_their_own_blacklists(
     shared: dict[str, Any] = {
         **ADDON,
         "DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'shared.db'}",
-        "DEDUP_SOFT_404": False,
     }
     one, other = (make_project(name, **shared, DEDUP_PROJECT=name) for name in ("one", "other"))
     with Store.open(shared["DEDUP_DATABASE_URL"]) as store:

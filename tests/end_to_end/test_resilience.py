@@ -87,7 +87,7 @@ def page(name: str, *links: str, head: str = "", foot: str = "") -> Answer:
     return Answer(f"<title>{name}</title>{head}<main><h1>{name}</h1><p>{sentences(name)}</p>{inside}</main>{foot}")
 
 
-SMALL = {**ON, "DEDUP_SOFT_404": False}
+SMALL = {**ON}
 """For sites of a few pages: no probe is among their requests."""
 
 

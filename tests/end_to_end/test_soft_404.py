@@ -47,7 +47,7 @@ def publish(site: ChangingSite, **changes: Any) -> None:
 
 def test_only_real_pages_are_emitted(project: Project, site: ChangingSite) -> None:
     """One probe tells; a link from an error page is followed as any other."""
-    crawled = site.crawl(project)
+    crawled = site.crawl(project, DEDUP_SOFT_404=True)
 
     assert site.names_of(crawled.stored) == REAL
     assert (crawled.count("soft_404/probes"), crawled.count("soft_404/pages")) == (1, len(DEAD))
@@ -61,14 +61,14 @@ def test_page_that_became_the_error_page_is_missing_and_not_changed(project: Pro
         publish(site, names=[f"p{number}" for number in range(pages)], menu=[])
         link = '<a href="/p4">p4</a>' if pages == 4 else ""
         site.server.site[site.url(HOME)] = Answer(site.html(HOME) + link)
-        found.append(site.names_of(site.crawl(project, DEDUP_EMIT_REMOVED=True).stored))
+        found.append(site.names_of(site.crawl(project, DEDUP_EMIT_REMOVED=True, DEDUP_SOFT_404=True).stored))
 
     assert found == [REAL, [HOME], ["p4"]]
     assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL") == [(site.url("p4"),)]
 
 
-def test_layer_can_be_switched_off(project: Project, site: ChangingSite) -> None:
-    crawled = site.crawl(project, DEDUP_SOFT_404=False)
+def test_nothing_is_probed_by_default(project: Project, site: ChangingSite) -> None:
+    crawled = site.crawl(project)
 
     assert len(crawled.stored) == len(REAL) + len(DEAD)
     assert crawled.count("soft_404/probes") == 0
@@ -81,7 +81,7 @@ def test_probe_obeys_robots_txt(project: Project, site: ChangingSite) -> None:
     rules = f"User-agent: *\nDisallow: /\n{allowed}"
     site.server.site[f"{site.origin}/robots.txt"] = Answer(rules, content_type="text/plain")
 
-    crawled = site.crawl(project, ROBOTSTXT_OBEY=True)
+    crawled = site.crawl(project, ROBOTSTXT_OBEY=True, DEDUP_SOFT_404=True)
 
     assert site.names_of(crawled.stored) == REAL
     assert set(site.server.requests) == {site.url(name) for name in (*REAL, "robots.txt")}

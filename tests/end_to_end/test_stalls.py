@@ -18,7 +18,6 @@ STALLS = {
     "DEDUP_RESILIENCE_ENABLED": True,
     "DEDUP_STALL_AFTER": AFTER_SECONDS,
     "DEDUP_STALL_ACTION": "stop",
-    "DEDUP_SOFT_404": False,
     # Else no crawl gets as far as to stall in known content.
     "DEDUP_TRAPS": "off",
     "DEDUP_PAGINATION_ENABLED": False,

@@ -172,7 +172,6 @@ def test_pages_whose_text_is_made_by_scripts_are_rendered_once_that_is_known(pro
         settings: dict[str, Any] = {
             "DEDUP_TEACHER": "unsure",
             "DEDUP_TEACHER_BROWSER": browser,
-            "DEDUP_SOFT_404": False,
             "DEDUP_DUPLICATE_ENABLED": False,
             "DEDUP_TITLE_ENABLED": False,
             "DEDUP_UNCHANGED_ENABLED": False,

@@ -6,6 +6,7 @@ from scrapy.utils.request import RequestFingerprinter
 
 from scrapy_dedup import Fingerprinter
 from tests.plugin.builders import PAGE, a_crawler, a_request
+from tests.tables import table
 
 
 class ByMethod:
@@ -31,16 +32,7 @@ def test_other_pages_have_others(other: dict[str, Any]) -> None:
     assert fingerprint(a_request(**other)) != fingerprint(a_request())
 
 
-@pytest.mark.parametrize(
-    ("meta", "settings"),
-    [
-        pytest.param({"dedup": False}, {}, id="request"),
-        pytest.param({"dedup": {"url_enabled": False}}, {}, id="request-without-this-layer"),
-        pytest.param({}, {"DEDUP_URL_ENABLED": False}, id="layer"),
-        pytest.param({}, {"DEDUP_ENABLED": False}, id="plugin"),
-        pytest.param({"dedup": {"nonsense": 1}}, {"DEDUP_ENABLED": False}, id="plugin-with-override"),
-    ],
-)
+@table("plugin/fingerprints_of_scrapy")
 def test_scrapys_own_is_used_where_the_layer_is_off(meta: dict[str, Any], settings: dict[str, Any]) -> None:
     request = a_request(f"{PAGE}?utm_source=mail", meta=meta)
 

@@ -50,7 +50,7 @@ def test_missing_field_is_told_once_a_class(caplog: pytest.LogCaptureFixture) ->
         assert fields.can_take_content(item, ItemAdapter(item)) is False
         fields.put(item, ItemAdapter(item), REPORT, {})
 
-    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
     assert item == Bare(PAGE)
 
 

@@ -15,9 +15,10 @@ from scrapy.utils.test import get_crawler
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.leased_requests import LeasedRequests
-from scrapy_dedup.plugin.leased_server import LeasedServer, QueueState, Wanted
+from scrapy_dedup.plugin.leased_server import LeasedServer, Wanted
 from scrapy_dedup.plugin.marks import LEASE, LENT_URL
 from tests.redis_server import RedisServer, redis_server
+from tests.tables import table
 
 __all__ = ["redis_server"]
 
@@ -117,121 +118,45 @@ def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(
 # Leases.
 
 
-def test_what_a_dead_worker_had_is_popped_by_another_in_its_old_place(worker: Worker) -> None:
-    dead, other = worker("dead", OVER), worker("other")
-    for body, priority in ((b"first", 2), (b"second", 1), (b"third", 0)):
-        dead.push(Wanted(body, priority))
-    dead.pop()
-    dead.pop()
+class Workers:
+    """Does what a case of the table says; of those that are called dead or slow the lease is over."""
 
-    assert other.reclaim() == (2, [])
-    assert emptied(other) == [b"first", b"second", b"third"]
+    def __init__(self, worker: Worker) -> None:
+        self.worker, self.tokens = worker, dict[str, str]()
 
-
-def test_what_a_living_worker_has_is_left_to_it(worker: Worker) -> None:
-    living, other = worker("living"), worker("other")
-    filled(living, b"1")
-    living.pop()
-
-    assert other.reclaim() == (0, [])
-    assert other.pop() is None
-    assert other.state() == QueueState(waiting=0, in_flight_elsewhere=1)
-
-
-def test_what_is_done_does_not_come_again(worker: Worker) -> None:
-    dead, other = worker("dead", OVER), worker("other")
-    filled(dead, b"1", b"2")
-    token = popped(dead)
-    dead.pop()
-    dead.done([token])
-    other.reclaim()
-
-    assert emptied(other) == [b"2"]
-
-
-def test_a_worker_that_was_thought_dead_can_still_say_that_it_is_done(worker: Worker) -> None:
-    slow, other = worker("slow", OVER), worker("other")
-    filled(slow, b"1")
-    token = popped(slow)
-    other.reclaim()
-    slow.done([token])
-
-    assert other.pop() is None
-    assert other.state().is_over
+    def take(self, step: str) -> object:
+        name, word, *bodies = step.split()
+        queue = self.worker(name, OVER if name in ("dead", "slow") else LONG)
+        given: Any = None
+        match word:
+            case "push":
+                filled(queue, *(body.encode() for body in bodies))
+            case "pop":
+                for token, body in filter(None, [queue.pop()]):
+                    given = body.decode()
+                    self.tokens[given] = token
+            case "empty":
+                given = [body.decode() for body in emptied(queue)]
+            case "done" | "hold" | "recover":
+                given = getattr(queue, word)([self.tokens[body] for body in bodies])
+            case "leave":
+                given = list(queue.leave(finished=True))
+            case "reclaim":
+                given = list(queue.reclaim())
+            case "renew":
+                given = queue.renew()
+            case _:
+                given = getattr(queue.state(), word)
+        return given
 
 
-def test_a_worker_that_was_thought_dead_does_not_end_what_another_has_by_now(worker: Worker) -> None:
-    slow, other = worker("slow", OVER), worker("other")
-    filled(slow, b"1")
-    token = popped(slow)
-    other.reclaim()
-    other.pop()
-    slow.done([token])
-
-    assert slow.state().in_flight_elsewhere == 1
-
-
-def test_a_worker_hears_that_it_was_thought_dead(worker: Worker) -> None:
-    slow = worker("slow", OVER)
-
-    assert not slow.renew()
-    assert slow.renew()
-    worker("other").reclaim()
-    assert not slow.renew()
-
-
-def test_others_do_not_wait_for_what_is_done_and_not_yet_safe(worker: Worker) -> None:
-    holding, other = worker("holding"), worker("other")
-    filled(holding, b"1")
-    token = popped(holding)
-    assert not other.state().is_over
-    holding.hold([token])
-
-    assert other.state().is_over
-    assert other.leave(finished=True) == (0, 1)
-
-
-def test_what_was_not_safe_comes_again_after_its_worker_s_death(worker: Worker) -> None:
-    dead, other = worker("dead", OVER), worker("other")
-    filled(dead, b"1")
-    token = popped(dead)
-    dead.hold([token])
-    other.reclaim()
-
-    assert emptied(other) == [b"1"]
-
-
-def test_a_worker_that_leaves_puts_back_what_is_not_done(worker: Worker) -> None:
-    leaving, other = worker("leaving"), worker("other")
-    filled(leaving, b"1", b"2")
-    held = popped(leaving)
-    leaving.pop()
-    leaving.hold([held])
-
-    assert leaving.leave(finished=True) == (2, 0)
-    assert emptied(other) == [b"1", b"2"]
-
-
-def test_what_a_lost_answer_lent_is_put_back(worker: Worker) -> None:
-    queue = worker("a")
-    filled(queue, b"1", b"2", b"3")
-    known, _lost = popped(queue), popped(queue)
-
-    assert queue.recover([known]) == 1
-    assert emptied(queue) == [b"2", b"3"]
-
-
-def test_workers_with_nothing_but_lost_answers_do_not_wait_for_each_other(worker: Worker) -> None:
-    one, other = worker("one"), worker("other")
-    filled(one, b"1", b"2")
-    one.pop()
-    other.pop()
-    one.recover([])
-    other.recover([])
-    one.done([popped(one), popped(one)])
-
-    assert one.state().is_over
-    assert other.state().is_over
+@table("plugin/leases")
+def test_each_request_is_lent_until_it_is_done_or_its_worker_is_dead(worker: Worker, steps: list[list[Any]]) -> None:
+    """A step may say what it gives."""
+    workers = Workers(worker)
+    for step, *expected in steps:
+        given = workers.take(step)
+        assert not expected or [given] == expected, step
 
 
 def test_old_tokens_do_not_end_requests_of_a_later_crawl(worker: Worker) -> None:
@@ -417,16 +342,7 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
 HOME, LOGIN = "https://example.com/", "https://example.com/login"
 
 
-@pytest.mark.parametrize(
-    ("meta", "kind"),
-    [
-        pytest.param({}, "first", id="brought"),
-        pytest.param({LEASE: "1", LENT_URL: HOME, "retry_times": 1}, "again", id="retry"),
-        pytest.param({LEASE: "1", LENT_URL: LOGIN, "redirect_urls": [LOGIN]}, "first", id="redirect"),
-        pytest.param({LEASE: "1", LENT_URL: LOGIN, "redirect_urls": [HOME, LOGIN]}, "again", id="redirected-back"),
-        pytest.param({"dedup_wanted": True}, "again", id="with-something-of-its-own"),
-    ],
-)
+@table("plugin/first_requests")
 def test_a_first_request_is_filtered_unless_it_comes_again(
     requests: LeasedRequests, meta: dict[str, Any], kind: str
 ) -> None:

@@ -1,9 +1,8 @@
 """Which pages are taken for those like one."""
 
-import pytest
-
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.plugin.lesson_pages import siblings
+from tests.tables import table
 
 HERE = "https://shop.example/ropes/blue"
 
@@ -25,18 +24,7 @@ def test_most_similar_addresses_come_first() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "link",
-    [
-        pytest.param("https://other.example/ropes/red", id="other-host"),
-        pytest.param("http://shop.example/ropes/red", id="other-scheme"),
-        pytest.param("https://shop.example:8443/ropes/red", id="other-port"),
-        pytest.param("#top", id="itself"),
-        pytest.param("mailto:a@shop.example", id="mail"),
-        pytest.param("javascript:void(0)", id="script"),
-        pytest.param("https://[broken/", id="broken"),
-    ],
-)
+@table("plugin/no_lesson_pages")
 def test_what_is_no_page_of_the_host_is_none(link: str) -> None:
     assert found(link) == []
 

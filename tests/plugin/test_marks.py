@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.plugin.marks import (
-    READMITTED,
     callback_name,
     is_unfiltered,
     mark_new,
@@ -12,21 +11,13 @@ from scrapy_dedup.plugin.marks import (
     redirected_from,
 )
 from tests.plugin.builders import a_request
+from tests.tables import table
 
 OLD = "https://example.com/old"
 OLDER = "https://example.com/older"
 
 
-@pytest.mark.parametrize(
-    ("dont_filter", "meta", "unfiltered"),
-    [
-        pytest.param(False, {}, False, id="ordinary"),
-        pytest.param(True, {}, True, id="the-spider-asked-for-it"),
-        pytest.param(True, {"is_start_request": True}, False, id="start"),
-        pytest.param(True, {"retry_times": 1}, False, id="retry"),
-        pytest.param(True, {READMITTED: True}, False, id="after-a-kill"),
-    ],
-)
+@table("plugin/dont_filter_of_scrapy")
 def test_scrapys_own_dont_filter_is_not_the_spiders(
     *, dont_filter: bool, meta: dict[str, Any], unfiltered: bool
 ) -> None:
@@ -42,15 +33,7 @@ def test_what_a_callback_asks_for_is_unfiltered_whatever_meta_it_copied(key: str
     assert is_unfiltered(request)
 
 
-@pytest.mark.parametrize(
-    ("own", "unfiltered"),
-    [
-        pytest.param({}, False, id="as-of-start-urls"),
-        pytest.param({"cb_kwargs": {"n": 1}}, True, id="arguments"),
-        pytest.param({"cookies": {"n": "1"}}, True, id="cookies"),
-        pytest.param({"headers": {"Accept-Language": "de"}}, True, id="headers"),
-    ],
-)
+@table("plugin/unfiltered_first_requests")
 def test_first_request_with_something_of_its_own_is_unfiltered(*, own: dict[str, Any], unfiltered: bool) -> None:
     request = a_request(dont_filter=True, **own)
 

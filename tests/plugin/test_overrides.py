@@ -6,6 +6,7 @@ from scrapy import Spider
 from scrapy_dedup.plugin.overrides import is_left_alone, settings_of, with_request
 from scrapy_dedup.settings import SettingError, Settings
 from tests.plugin.builders import a_crawler, a_request
+from tests.tables import table
 
 
 class TextSpider(Spider):
@@ -39,17 +40,7 @@ def test_wrong_attribute_stops(attribute: dict[str, Any], caplog: pytest.LogCapt
     assert [record.levelname for record in caplog.records] == ["CRITICAL"]
 
 
-@pytest.mark.parametrize(
-    ("given", "left_alone"),
-    [
-        pytest.param({}, False, id="nothing"),
-        pytest.param({"dedup": True}, False, id="true"),
-        pytest.param({"dedup": False}, True, id="false"),
-        pytest.param({"dedup": {"enabled": False}}, True, id="dict-that-switches-off"),
-        pytest.param({"dedup": {"output": "text"}}, False, id="dict"),
-        pytest.param({"dedup": None}, False, id="nonsense-is-passed-over"),
-    ],
-)
+@table("plugin/left_alone")
 def test_request_may_ask_to_be_left_alone(*, given: dict[str, Any], left_alone: bool) -> None:
     assert is_left_alone(Settings(), a_request(meta=given)) is left_alone
 

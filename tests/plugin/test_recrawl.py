@@ -1,16 +1,22 @@
 import asyncio
+import gzip
 import hashlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
-from scrapy.http import Response
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
+from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.guard import ParseLimits
@@ -19,8 +25,8 @@ from scrapy_dedup.core.passages import page_keys
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.core.verdicts import NEW, Change, Kind
-from scrapy_dedup.plugin.recrawl import Comparing
-from scrapy_dedup.plugin.sites import Site
+from scrapy_dedup.plugin.recrawl import Comparing, ErrorPages, SitemapDates
+from scrapy_dedup.plugin.sites import Site, Sites
 from scrapy_dedup.service.recrawling import (
     BACK,
     FIRST_VERSION,
@@ -41,6 +47,21 @@ from tests.store.builders import NOON, a_crawled_url, a_document, a_source, a_ti
 OLD = "<title>Cats</title><nav><a href=/a>A</a></nav><main><p>Cats sleep a lot.</p><p>Views: 12</p></main>"
 NEW_TEXT = OLD.replace("sleep", "play")
 OTHER_VIEWS = OLD.replace("12", "15")
+
+
+HOME = "https://example.com/"
+ERROR = (
+    "<title>Oops</title><main><h1>Sorry</h1><p>We looked for {url} and found nothing at all, try the search.</p></main>"
+)
+REAL = "<title>Boats</title><main><p>Boats of all sizes, to hire by the hour or by the day.</p></main>"
+
+
+SITE = "https://example.com"
+PAGE = f"{SITE}/a"
+BODY = (
+    "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>"
+    f"<url><loc>{PAGE}</loc><lastmod>2026-01-02T08:00:00Z</lastmod></url><url><loc>{SITE}/b</loc></url></urlset>"
+).encode()
 
 
 @pytest.fixture
@@ -272,3 +293,249 @@ def test_callback_runs_where_the_store_does_not_know(project: ProjectStore, path
 
     assert not links.known("/3")
     assert links.counts == {"store/errors": 1}
+
+
+def error_page(request: Request) -> Response:
+    return html(request.url, ERROR.format(url=request.url))
+
+
+def html(url: str, body: str, **fields: Any) -> HtmlResponse:
+    return HtmlResponse(url, body=body.encode(), encoding="utf-8", **fields)
+
+
+class Hosts:
+    """Error pages over a site, with what was asked of it."""
+
+    def __init__(self, answer: Callable[[Request], Response] = error_page) -> None:
+        self.asked: list[Request] = []
+        self.counts: Counter[str] = Counter()
+
+        async def download_async(request: Request) -> Response:
+            self.asked.append(request)
+            await asyncio.sleep(0)
+            return answer(request)
+
+        runtime: Any = SimpleNamespace(
+            crawl=SimpleNamespace(run=SimpleNamespace(id=UUID(int=1))),
+            limits=ParseLimits(),
+            count=lambda what, n=1: self.counts.update({what: n}),
+            crawler=SimpleNamespace(engine=SimpleNamespace(download_async=download_async)),
+        )
+        self.pages = ErrorPages(runtime)
+        self.site = Site(SiteVersions(RepeatPolicy()))
+
+    def judge(self, *pages: tuple[str, str]) -> list[bool]:
+        """Judge pages that come at once, after the host's first one."""
+
+        async def work() -> list[bool]:
+            await self._is_one(HOME, REAL)
+            return await asyncio.gather(*(self._is_one(url, body) for url, body in pages))
+
+        return asyncio.run(work())
+
+    async def _is_one(self, url: str, body: str) -> bool:
+        page = parse_page(body)
+        assert isinstance(page, Page)
+        request = Request(
+            url,
+            headers={"User-Agent": "a guest", "If-None-Match": "x"},
+            meta={"proxy": "http://proxy.example", "download_slot": "slow", "depth": 3},
+        )
+        return await self.pages.is_one(request, html(url, body), page, self.site)
+
+
+def dead(name: str = "gone") -> tuple[str, str]:
+    return HOME + name, ERROR.format(url=HOME + name)
+
+
+def test_error_page_is_told_from_a_real_one_by_one_probe() -> None:
+    hosts = Hosts()
+
+    assert hosts.judge(dead(), (f"{HOME}boats", REAL), dead("other")) == [True, False, True]
+    assert len(hosts.asked) == 1
+    assert hosts.counts == {"soft_404/probes": 1}
+
+
+def test_host_with_one_page_is_not_probed() -> None:
+    hosts = Hosts()
+
+    assert hosts.judge((HOME, REAL)) == [False]
+    assert hosts.asked == []
+
+
+def test_every_host_is_probed_for_itself() -> None:
+    hosts = Hosts()
+    others = [(f"http://example.com/{name}", REAL) for name in "ab"]
+
+    hosts.judge(dead(), *others)
+
+    assert {request.url.rpartition("/")[0] for request in hosts.asked} == {"https://example.com", "http://example.com"}
+
+
+def test_probe_is_like_no_request_of_the_spider() -> None:
+    """It is not filtered, retried, redirected or cached, and it does not wait for long."""
+    hosts = Hosts()
+    hosts.judge(dead())
+    (probe,) = hosts.asked
+
+    assert probe.callback is NO_CALLBACK
+    assert probe.dont_filter
+    assert {key for key, value in probe.meta.items() if value is True} == {"dont_retry", "dont_redirect", "dont_cache"}
+    assert probe.meta["download_timeout"] <= 30
+
+
+def test_probe_goes_the_way_of_the_page_that_it_is_for() -> None:
+    hosts = Hosts()
+    hosts.judge(dead())
+    (probe,) = hosts.asked
+
+    assert (probe.meta["proxy"], probe.meta["download_slot"]) == ("http://proxy.example", "slow")
+    assert probe.headers == {b"User-Agent": [b"a guest"]}
+    assert "depth" not in probe.meta
+
+
+def refuse(request: Request) -> Response:
+    raise IgnoreRequest("robots.txt")
+
+
+def fail(request: Request) -> Response:
+    raise TimeoutError("too slow")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda request: html(request.url, ERROR, status=404), id="404"),
+        pytest.param(lambda request: html(request.url, "", status=302), id="redirect"),
+        pytest.param(lambda request: Response(request.url, body=b"%PDF"), id="no-text"),
+        pytest.param(lambda request: TextResponse(request.url, body=b"{}"), id="no-html"),
+        pytest.param(lambda request: html(request.url, "<div>" * 50_000), id="cannot-be-parsed"),
+        pytest.param(refuse, id="robots-txt"),
+        pytest.param(fail, id="no-answer"),
+    ],
+)
+def test_nobody_is_judged_without_an_error_page(answer: Callable[[Request], Response]) -> None:
+    hosts = Hosts(answer)
+
+    assert hosts.judge(dead(), dead("other")) == [False, False]
+    assert len(hosts.asked) == 1
+
+
+class Read:
+    """Dates with what they count, over an empty store."""
+
+    def __init__(self, store: Store) -> None:
+        self.counts: Counter[str] = Counter()
+        count = lambda what, n: self.counts.update({what: n})  # noqa: E731 - as Runtime.count
+        self.sites = Sites(store.project("shop"), RepeatPolicy(), count)
+        self.dates = SitemapDates(self.sites, Settings(), DEFAULT_RULES, count)
+
+    def take_in(self, body: bytes, url: str = f"{SITE}/sitemap.xml", kind: type[Response] = XmlResponse) -> None:
+        asyncio.run(self.dates.read(Request(url), kind(url, body=body)))
+
+    @property
+    def failed(self) -> bool:
+        return self.sites.of("example.com").failed_sitemap
+
+
+@pytest.fixture
+def read() -> Iterator[Read]:
+    with Store.open("sqlite://") as store:
+        yield Read(store)
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        pytest.param("/sitemap.xml", BODY, id="plain"),
+        pytest.param("/sitemap.xml.gz", gzip.compress(BODY), id="gzip"),
+        pytest.param("/sitemap_index/3.xml", BODY, id="told-by-its-body"),
+        pytest.param("/sitemap", BODY, id="told-by-its-path"),
+    ],
+)
+def test_dates_are_known_by_page(read: Read, url: str, body: bytes) -> None:
+    read.take_in(body, SITE + url)
+
+    assert read.dates.of(page_key(PAGE)) == datetime(2026, 1, 2, 8, tzinfo=UTC)
+    assert read.dates.of(page_key(f"{SITE}/b")) is None
+    assert (read.counts, read.failed) == ({"sitemaps/read": 1}, False)
+
+
+def test_date_is_of_the_page_however_its_url_is_spelt(read: Read) -> None:
+    read.take_in(BODY.replace(b"example.com/a", b"EXAMPLE.com:443/a?utm_source=x"))
+
+    assert read.dates.of(page_key(PAGE)) is not None
+
+
+BOMB = gzip.compress(b"\0" * 60_000_000)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(BODY[:-20], id="cut-off"),
+        pytest.param(gzip.compress(BODY)[:-20], id="gzip-cut-off"),
+        pytest.param(BOMB, id="bomb"),
+        pytest.param(b"<html><body>Not found</body></html>", id="error-page"),
+        pytest.param(b"<!DOCTYPE x [<!ENTITY a 'b'>]>" + BODY, id="entities"),
+    ],
+)
+def test_sitemap_that_cannot_be_read_to_its_end_has_failed(
+    read: Read, body: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    read.take_in(body)
+
+    assert read.failed
+    assert read.counts["sitemaps/failed"] == 1
+    assert "no page will count as missing" in caplog.text
+
+
+def test_what_was_read_before_a_sitemap_broke_off_is_used(read: Read) -> None:
+    read.take_in(BODY[:-20])
+
+    assert read.dates.of(page_key(PAGE)) is not None
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        pytest.param("/robots.txt", b"Sitemap: /sitemap.xml", id="robots"),
+        pytest.param("/page", b"<html><p>urlset</p></html>", id="page"),
+        pytest.param("/page", b"<p>" + b"x" * 3_000 + b"<urlset>", id="page-that-shows-one"),
+    ],
+)
+def test_other_responses_are_not_read(read: Read, url: str, body: bytes) -> None:
+    read.take_in(body, SITE + url, TextResponse)
+
+    assert read.counts == {}
+
+
+def _parse_sitemap(response: Response) -> None:
+    """As Scrapy's own spider has it."""
+
+
+@pytest.mark.parametrize(
+    ("request_", "wanted"),
+    [
+        (Request(f"{SITE}/sitemap.xml"), True),
+        (Request(f"{SITE}/sitemap-posts-2.xml.gz?x=1"), True),
+        (Request(f"{SITE}/Sitemap.TXT"), True),
+        (Request(f"{SITE}/list", callback=_parse_sitemap), True),
+        (Request(f"{SITE}/list"), False),
+        (Request(f"{SITE}/sitemap.xml.html"), False),
+        (Request(f"{SITE}/sitemap/page"), False),
+    ],
+    ids=lambda value: value.url if isinstance(value, Request) else str(value),
+)
+def test_request_for_a_sitemap_is_told_before_its_answer(read: Read, request_: Request, *, wanted: bool) -> None:
+    read.dates.failed(request_, "example.com")
+
+    assert read.dates.is_wanted(request_) is wanted
+    assert read.failed is wanted
+    assert read.counts["sitemaps/failed"] == int(wanted)
+
+
+def test_robots_txt_that_fails_is_no_failed_sitemap(read: Read) -> None:
+    read.dates.failed(Request(f"{SITE}/robots.txt", callback=_parse_sitemap), "example.com")
+
+    assert not read.failed

@@ -13,6 +13,7 @@ from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.store.records import Record
 from tests.plugin.builders import a_crawler
 from tests.store.builders import a_sight
+from tests.tables import table
 
 
 class OnlyBoats(ItemFilter):
@@ -62,6 +63,33 @@ class Feeds:
     def scrape(self, name: str, **item: Any) -> None:
         self.put(name, self.safety.feeds_of(item))
 
+    def take(self, step: str, slots: dict[str, Slot]) -> None:
+        """Do what a case of the table says; a feed of boats takes no more than boats."""
+        word, *names = step.split()
+        for name in names:
+            slots.setdefault(name, Slot(f"{name}.jsonl", OnlyBoats if name == "boats" else ItemFilter))
+        match word:
+            case "open":
+                self.open(*(slots[name] for name in names))
+            case "scrape":
+                self.scrape(names[0], boat=names[0] == "boat")
+            case "end" | "fail":
+                self.end(slots[names[0]], stored=word == "end", told="untold" not in names)
+            case "tell":
+                self.tell(slots[names[0]])
+            case "take":
+                self.put(names[0], {slots[names[1]]})
+            case "empty":
+                slots[names[0]].itemcount = 0
+            case "closed":
+                self.crawler.signals.send_catch_log(signals.feed_exporter_closed)
+            case "look":
+                self.safety.look()
+            case "over":
+                self.safety.end()
+            case "nothing-released":
+                assert self.released == []
+
     @property
     def released(self) -> list[Record]:
         self.written += self.safety.released()
@@ -73,146 +101,17 @@ def feeds() -> Feeds:
     return Feeds()
 
 
-def test_records_wait_until_their_feed_is_stored(feeds: Feeds) -> None:
-    slot = Slot("a.jsonl")
-    feeds.open(slot)
-    feeds.scrape("x")
-    before = list(feeds.released)
-    feeds.end(slot)
-
-    assert before == []
-    assert feeds.released == [a_sight("x")]
-
-
-def test_records_wait_for_the_last_of_their_feeds(feeds: Feeds) -> None:
-    one, other = Slot("a.jsonl"), Slot("b.jsonl")
-    feeds.open(one, other)
-    feeds.scrape("x")
-    feeds.end(one)
-    before = list(feeds.released)
-    feeds.end(other)
-
-    assert (before, feeds.released) == ([], [a_sight("x")])
-
-
-@pytest.mark.parametrize("first_fails", [True, False])
-def test_records_of_a_feed_that_was_not_stored_are_given_up(
-    feeds: Feeds, caplog: pytest.LogCaptureFixture, *, first_fails: bool
+@table("plugin/feeds")
+def test_records_are_released_when_every_feed_that_took_them_is_stored(
+    feeds: Feeds, caplog: pytest.LogCaptureFixture, steps: list[str], released: list[str], given_up: int, told: str
 ) -> None:
-    one, other = Slot("a.jsonl"), Slot("b.jsonl")
-    feeds.open(one, other)
-    feeds.scrape("x")
-    feeds.end(one, stored=not first_fails)
-    feeds.end(other, stored=first_fails)
+    slots: dict[str, Slot] = {}
+    for step in steps:
+        feeds.take(step, slots)
 
-    assert feeds.released == []
-    assert feeds.counts == {"ack/not_stored": 1}
-    assert f"The feed {'a' if first_fails else 'b'}.jsonl was not stored" in caplog.text
-
-
-def test_failure_of_one_feed_does_not_harm_what_only_the_other_took(feeds: Feeds) -> None:
-    boats, everything = Slot("boats.jsonl", OnlyBoats), Slot("all.jsonl")
-    feeds.open(boats, everything)
-    feeds.scrape("boat", boat=True)
-    feeds.scrape("car")
-    feeds.end(boats, stored=False)
-    feeds.end(everything)
-
-    assert feeds.released == [a_sight("car")]
-
-
-def test_item_that_no_feed_takes_is_safe_at_once(feeds: Feeds) -> None:
-    feeds.open(Slot("boats.jsonl", OnlyBoats))
-
-    feeds.scrape("car")
-
-    assert feeds.written == [a_sight("car")]
-
-
-def test_item_that_ended_a_batch_waits_for_it(feeds: Feeds) -> None:
-    """The exporter took it and opened the next file before anybody else heard of the item."""
-    first, second = Slot("1.jsonl"), Slot("2.jsonl")
-    feeds.open(first)
-    feeds.safety.look()
-    feeds.open(second)
-    feeds.scrape("x")
-    feeds.end(first, stored=False)
-    feeds.end(second)
-
-    assert feeds.released == []
-    assert feeds.counts["ack/not_stored"] == 1
-
-
-@pytest.mark.parametrize("empty", [True, False])
-def test_item_that_ended_the_last_batch_does_not_wait_for_an_empty_one(feeds: Feeds, *, empty: bool) -> None:
-    """Scrapy opens the next batch at once, and says nothing of it if nothing comes."""
-    last, following = Slot("1.jsonl"), Slot("2.jsonl")
-    feeds.open(last)
-    feeds.safety.look()
-    feeds.open(following)
-    feeds.scrape("x")
-    following.itemcount = 0 if empty else 1
-    feeds.end(last)
-    feeds.crawler.signals.send_catch_log(signals.feed_exporter_closed)
-
-    assert feeds.released == ([a_sight("x")] if empty else [])
-
-
-def test_item_that_comes_after_its_batch_has_failed_is_given_up(feeds: Feeds) -> None:
-    first, second = Slot("1.jsonl"), Slot("2.jsonl")
-    feeds.open(first)
-    feeds.safety.look()
-    feeds.open(second)
-    feeds.end(first, stored=False)
-    feeds.scrape("x")
-    feeds.end(second)
-
-    assert feeds.released == []
-    assert feeds.counts["ack/not_stored"] == 1
-
-
-def test_item_that_comes_after_its_batch_was_stored_is_safe_with_the_next(feeds: Feeds) -> None:
-    first, second = Slot("1.jsonl"), Slot("2.jsonl")
-    feeds.open(first)
-    feeds.safety.look()
-    feeds.open(second)
-    feeds.end(first)
-    feeds.scrape("x")
-    feeds.end(second)
-
-    assert feeds.released == [a_sight("x")]
-
-
-def test_neither_of_two_feeds_is_believed_where_one_of_them_failed_before_they_were_told(feeds: Feeds) -> None:
-    one, other = Slot("a.jsonl"), Slot("b.jsonl")
-    feeds.open(one, other)
-    feeds.put("x", {one})
-    feeds.put("y", {other})
-    feeds.end(one, told=False)
-    feeds.end(other, stored=False, told=False)
-    feeds.tell(one)
-    feeds.tell(other)
-
-    assert feeds.released == []
-
-
-def test_feed_after_a_failed_one_is_believed_again(feeds: Feeds) -> None:
-    one, other = Slot("a.jsonl"), Slot("b.jsonl")
-    feeds.open(one, other)
-    feeds.end(one, stored=False)
-    feeds.put("y", {other})
-    feeds.end(other)
-
-    assert feeds.released == [a_sight("y")]
-
-
-def test_what_waits_at_the_end_is_given_up(feeds: Feeds) -> None:
-    feeds.open(Slot("a.jsonl"))
-    feeds.scrape("x")
-    feeds.safety.end()
-
-    assert feeds.released == []
-    assert feeds.counts == {"ack/not_stored": 1}
+    assert feeds.released == [a_sight(name) for name in released]
+    assert feeds.counts["ack/not_stored"] == given_up
+    assert told in caplog.text
 
 
 def test_feeds_do_not_count_where_scraped_is_safe() -> None:

@@ -15,6 +15,7 @@ from scrapy_dedup.store.records import ValidatorRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, a_document
+from tests.tables import table
 
 MENU = 7
 
@@ -105,17 +106,7 @@ def test_site_that_cannot_be_recalled_is_found_out_anew(
     assert f"What is known of {DOMAIN} cannot be read" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("fetches", "failures", "failed_sitemap", "complete"),
-    [
-        pytest.param(10, 0, False, True, id="all-went-well"),
-        pytest.param(10, 1, False, True, id="boundary-is-complete"),
-        pytest.param(10, 2, False, False, id="too-many-failures"),
-        pytest.param(10, 0, True, False, id="failed-sitemap"),
-        pytest.param(0, 0, False, False, id="nothing-was-asked"),
-        pytest.param(1, 1, False, False, id="nothing-came"),
-    ],
-)
+@table("plugin/complete_domains")
 def test_domain_is_complete_where_there_was_nothing_else_to_see(
     project: ProjectStore, fetches: int, failures: int, *, failed_sitemap: bool, complete: bool
 ) -> None:

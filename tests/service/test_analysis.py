@@ -34,6 +34,7 @@ from tests.service.stored_pages import (
     text_page,
     unique,
 )
+from tests.tables import table
 
 
 def analyze(
@@ -163,15 +164,7 @@ class TestOneDomain:
         assert (row["threshold_pct"], row["min_pages"], row["min_block_chars"]) == (0.4, 3, 10)
         assert analyze(store, project).blocks_boilerplate == 0
 
-    @pytest.mark.parametrize(
-        ("parameters", "message"),
-        [
-            ({"threshold_pct": 0.05}, r"threshold_pct=0.05: needs 0.1 to 1.0"),
-            ({"min_pages": 1}, "min_pages=1: needs 2 to 100"),
-            ({"min_block_chars": 9}, "min_block_chars=9: needs 10 to 500"),
-            ({"method": "magic"}, "needs auto, template, html or text"),
-        ],
-    )
+    @table("service/a_parameter_out_of_range_is_refused")
     def test_a_parameter_out_of_range_is_refused(
         self, store: Store, project: ProjectStore, parameters: Parameters, message: str
     ) -> None:

@@ -17,6 +17,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 LATER = NOON + timedelta(days=1)
 BARE, WWW = "us-bulgaria.org", "www.us-bulgaria.org"
@@ -87,18 +88,7 @@ def test_a_domain_is_known_the_second_time(project: ProjectStore) -> None:
     assert outcomes(project, *urls, session="summer") == ["known"] * 1_200
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "example.org",
-        "ftp://example.org/",
-        "mailto:a@example.org",
-        "https://",
-        "https://a b/",
-        "javascript:1//http://a",
-    ],
-)
+@table("service/what_is_no_url_is_told_and_leaves_no_row")
 def test_what_is_no_url_is_told_and_leaves_no_row(store: Store, project: ProjectStore, url: str) -> None:
     assert outcomes(project, url) == ["invalid"]
     assert DomainService(store, project, Settings()).counts().total == 0
@@ -130,26 +120,11 @@ def read(content: bytes) -> list[Proposal | BadProposal]:
 A, B = "https://a.example/", "https://b.example/"
 
 
-@pytest.mark.parametrize(
-    ("content", "found"),
-    [
-        pytest.param(b'{"url": "%a"}\n{"url": "%b", "engine": "x"}\n', [(A, "default"), (B, "x")], id="json-lines"),
-        pytest.param(b'\xef\xbb\xbf\n\n{"url": "%a"}\n', [(A, "default")], id="mark-and-empty-lines"),
-        pytest.param(b'[{"url": "%a"}, "%b"]', [(A, "default"), (B, "default")], id="array-in-a-line"),
-        pytest.param(b'[\n{"url": "%a"},\n{"url": "%b"}\n]\n', [(A, "default"), (B, "default")], id="feed"),
-        pytest.param(b'{\n "engine": "x",\n "results": [\n  {"url": "%a"}\n ]\n}', [(A, "x")], id="an-engine's-answer"),
-        pytest.param(
-            b'{"engine": "x", "results": [{"url": "%a"}]}\n{"url": "%b"}', [(A, "x"), (B, "default")], id="answers"
-        ),
-        pytest.param(b"%a\n%b\n", [(A, "default"), (B, "default")], id="urls-alone"),
-        pytest.param(b"", [], id="empty"),
-        pytest.param(b"[]", [], id="nothing-found"),
-    ],
-)
-def test_results_are_read_in_any_of_these_forms(content: bytes, found: list[tuple[str, str]]) -> None:
-    proposals = read(content.replace(b"%a", A.encode()).replace(b"%b", B.encode()))
+@table("service/results_are_read_in_any_of_these_forms")
+def test_results_are_read_in_any_of_these_forms(content: str, found: list[list[str]]) -> None:
+    proposals = read(content.replace("%a", A).replace("%b", B).encode())
 
-    assert [(each.url, each.engine) for each in proposals if isinstance(each, Proposal)] == found
+    assert [[each.url, each.engine] for each in proposals if isinstance(each, Proposal)] == found
     assert len(proposals) == len(found)
 
 

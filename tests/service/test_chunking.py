@@ -28,6 +28,7 @@ from scrapy_dedup.store.page_records import StoredChunk
 from tests.hospital.words import prose
 from tests.service.known_facts import a_paragraph
 from tests.store.builders import a_key
+from tests.tables import table
 
 DUTCH = Settings(languages=frozenset(["nl"]))
 FRENCH_PART = f"## Informations\n\n{prose(1, 4, 'fr')}"
@@ -225,18 +226,7 @@ def test_measure_is_characters_or_what_a_function_counts(path: str, size: int) -
     assert measure_of(path)("two words.") == size
 
 
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
-        pytest.param("nowhere", "cannot be imported", id="no-module"),
-        pytest.param("no.such.module.count", "cannot be imported", id="unknown-module"),
-        pytest.param("tests.service.test_chunking.nothing", "cannot be imported", id="unknown-name"),
-        pytest.param("tests.service.test_chunking.NO_FUNCTION", "is no function", id="no-function"),
-        pytest.param("tests.service.test_chunking.failing", "it fails (no model)", id="fails"),
-        pytest.param("builtins.callable", "", id="a-bool-is-a-number"),
-        pytest.param("builtins.float", "it fails", id="no-number"),
-    ],
-)
+@table("service/tokenizer_that_does_not_count_is_told_by_its_name")
 def test_tokenizer_that_does_not_count_is_told_by_its_name(path: str, says: str) -> None:
     if not says:
         assert measure_of(path)("any") == 0

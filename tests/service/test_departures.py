@@ -12,6 +12,7 @@ from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.stored_visits import MissedPage
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_sight, a_time, a_url, state_of
+from tests.tables import table
 
 PAGES = 10
 
@@ -77,15 +78,7 @@ def test_only_domains_that_were_crawled_completely_have_missing_pages(project: P
     assert crawls.find([], domains=("other.example",)) == Departed()
 
 
-@pytest.mark.parametrize(
-    ("missing", "share", "removed"),
-    [
-        pytest.param(2, 0.2, 2, id="boundary-is-allowed"),
-        pytest.param(3, 0.2, 0, id="beyond-it-none-is"),
-        pytest.param(1, 0.0, 0, id="never-by-itself"),
-        pytest.param(10, 1.0, 10, id="all-with-the-users-word"),
-    ],
-)
+@table("service/share_of_a_domain_is_bounded")
 def test_share_of_a_domain_is_bounded(project: ProjectStore, missing: int, share: float, removed: int) -> None:
     departed = Crawls(project, removed_after=1, removed_max_share=share).find(range(missing, PAGES))
 

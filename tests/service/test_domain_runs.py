@@ -13,6 +13,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time
+from tests.tables import table
 
 LOW, HIGH = DomainStatus.PROCESSED_LOW_QUALITY, DomainStatus.PROCESSED_HIGH_QUALITY
 
@@ -53,42 +54,12 @@ def reason(project: ProjectStore, name: str, why: Refusal, *, is_shadow: bool = 
     return record.reason
 
 
-@pytest.mark.parametrize(
-    ("name", "why", "told"),
-    [
-        pytest.param(
-            "bad.example",
-            Refusal.BLACKLISTED,
-            "bad.example is blacklisted by alice since 2026-03-01 12:00 UTC: link farm",
-            id="who-when-why",
-        ),
-        pytest.param(
-            "was-poor.example",
-            Refusal.BLACKLISTED,
-            "was-poor.example is blacklisted since 2026-03-01 12:00 UTC until 2026-03-01 13:00 UTC",
-            id="until",
-        ),
-        pytest.param("new.example", Refusal.BLACKLISTED, "new.example is blacklisted", id="lifted-meanwhile"),
-        pytest.param("gone.example", Refusal.BLACKLISTED, "gone.example is blacklisted", id="deleted-meanwhile"),
-        pytest.param(
-            "poor.example",
-            Refusal.LOW_QUALITY,
-            "poor.example is of low quality (DEDUP_DOMAIN_POLICY=skip)",
-            id="low-quality",
-        ),
-        pytest.param(
-            "poor.example",
-            Refusal.SAMPLED,
-            "poor.example is of low quality, and this run has asked for 10 of its pages (DEDUP_DOMAIN_POLICY=sample)",
-            id="sampled",
-        ),
-    ],
-)
+@table("service/reason_names_who_when_and_why")
 def test_reason_names_who_when_and_why(
-    project: ProjectStore, service: DomainService, name: str, why: Refusal, told: str
+    project: ProjectStore, service: DomainService, name: str, why: str, told: str
 ) -> None:
     assert service.domain_exists(name) is (name != "gone.example")
-    assert reason(project, name, why) == told
+    assert reason(project, name, Refusal(why)) == told
 
 
 def test_reason_is_bounded(project: ProjectStore, service: DomainService) -> None:

@@ -26,6 +26,7 @@ from tests.service.stored_pages import (
     stored,
     unique,
 )
+from tests.tables import table
 
 
 def explained(store: Store, name: object, settings: Settings | None = None) -> Explanation:
@@ -188,13 +189,7 @@ class TestBesideOthers:
         ]
         assert ("chunks", "2, 1 of them left out") in page.facts
 
-    @pytest.mark.parametrize(
-        ("layer", "name", "told"),
-        [
-            pytest.param(None, "like", f"{a_url(2)} (marked as a near-duplicate: Jaccard 0.930)", id="marked"),
-            pytest.param("title", "dropped for", f"{a_url(2)} (title: Jaccard 0.930)", id="dropped"),
-        ],
-    )
+    @table("service/the_page_that_it_is_like_is_told")
     def test_the_page_that_it_is_like_is_told(
         self, store: Store, project: ProjectStore, layer: str | None, name: str, told: str
     ) -> None:

@@ -21,6 +21,7 @@ from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord, InputError, InputPage, NoPage, decoded
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import HTML, a_record, an_answer
+from tests.tables import table
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -170,22 +171,7 @@ class TestLines:
 
 
 class TestFolders:
-    @pytest.mark.parametrize(
-        ("name", "manifest"),
-        [
-            pytest.param(
-                "manifest.json",
-                json.dumps({"pages": [{"url": ONE, "file": "a.html"}, {"url": TWO, "file": "b.html"}]}),
-                id="json",
-            ),
-            pytest.param(
-                "manifest.jsonl",
-                f'{{"url": "{ONE}", "file": "a.html"}}\n\n{{"file": "b.html", "url": "{TWO}"}}',
-                id="jsonl",
-            ),
-            pytest.param("manifest.csv", f"\ufefffile,url\r\na.html,{ONE}\r\nb.html,{TWO}\r\n", id="csv"),
-        ],
-    )
+    @table("service/a_manifest_says_what_url_each_file_has")
     def test_a_manifest_says_what_url_each_file_has(self, tmp_path: Path, name: str, manifest: str) -> None:
         assert pages(read(a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two"))) == PAGES
 

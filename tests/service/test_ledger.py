@@ -1,6 +1,6 @@
 from datetime import timedelta
+from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +12,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, put_html
 from tests.store.test_ledger_reads import drop, key
+from tests.tables import table
 
 STATS = {
     "dedup/items/in": 9,
@@ -98,15 +99,7 @@ def test_it_holds_what_the_store_knows(store: Store, project: ProjectStore) -> N
     assert (title.layer, title.pages, title.chunks, title.is_about) == ("title", 3, 3, True)
 
 
-@pytest.mark.parametrize(
-    ("tokenizer", "size", "chars", "per_char", "is_estimate"),
-    [
-        pytest.param("", 100, 400, 0.25, True, id="none"),
-        pytest.param("project.tokens", 100, 300, 1 / 3, False, id="tokenizer"),
-        pytest.param("project.tokens", 300, 300, 0.25, True, id="chunks-older-than-it"),
-        pytest.param("project.tokens", 0, 0, 0.25, True, id="no-chunks"),
-    ],
-)
+@table("service/tokens_are_counted_or_said_to_be_an_estimate")
 def test_tokens_are_counted_or_said_to_be_an_estimate(
     tokenizer: str, size: int, chars: int, per_char: float, *, is_estimate: bool
 ) -> None:
@@ -130,26 +123,9 @@ def test_the_causes_of_a_hospital_are_told() -> None:
     assert grouped(*paths, *nodes) == [("/werking/*", "/*", 66), ("/node/*", "/*", 7)]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "told"),
-    [
-        pytest.param([("/a", "/")], [("/*", "/", 1)], id="home"),
-        pytest.param([("/a/", "/a"), ("/b/", "/b")], [("/*/", "/*", 2)], id="slash"),
-        pytest.param([("/a/print", "/a"), ("/b/print", "/b")], [("/*/print", "/*", 2)], id="last-step"),
-        pytest.param([("/a/index.html", "/a/"), ("/b/index.html", "/b/")], [("/*/index.html", "/*/", 2)], id="index"),
-        pytest.param([("/a?print=1&x=2", "/a")], [("/*?print=*&x=*", "/*", 1)], id="query"),
-        pytest.param([("/2024/05/a", "/a")], [("/*/*/*", "/*", 1)], id="numbers"),
-        pytest.param([("/en/a", "/de/a")], [("/en/*", "/de/*", 1)], id="folders"),
-        pytest.param(
-            [(f"/shop-{number}/a-{number}", f"/s/{number}") for number in range(20)],
-            [("/*/*", "/s/*", 20)],
-            id="a-list",
-        ),
-        pytest.param([("/" + "a/" * 500, "/b")], [(f"/{'a/' * 10}*/", "/*", 1)], id="endless"),
-    ],
-)
-def test_addresses_are_told_by_how_they_look(pairs: list[tuple[str, str]], told: list[tuple[str, str, int]]) -> None:
-    assert grouped(*pairs) == told
+@table("service/addresses_are_told_by_how_they_look")
+def test_addresses_are_told_by_how_they_look(pairs: list[list[str]], told: list[list[Any]]) -> None:
+    assert [list(one) for one in grouped(*((alias, target) for alias, target in pairs))] == told
 
 
 def test_hosts_are_told_where_they_differ() -> None:

@@ -11,6 +11,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import Run, a_fact, a_paragraph, given
 from tests.store.builders import a_key
+from tests.tables import table
 
 TEN = list(range(10))
 NEARLY = [*TEN[:9], 99]
@@ -37,24 +38,13 @@ def said(comparison: Comparison) -> tuple[str | None, bytes | None]:
     return (same.layer, same.keeper) if same is not None else (None, None)
 
 
-@pytest.mark.parametrize(
-    ("paragraphs", "fields", "found"),
-    [
-        pytest.param(TEN, {"title": "Plan"}, ("title", a_key("first")), id="title-and-text"),
-        pytest.param(NEARLY, {"title": "Plan"}, ("title", a_key("first")), id="title-and-most-of-the-text"),
-        pytest.param(range(50, 60), {"title": "Plan"}, (None, None), id="title-alone"),
-        pytest.param(TEN, {"title": "Other"}, ("duplicate", a_key("first")), id="text"),
-        pytest.param(TEN, {"title": "Plan", "domain": "other.example"}, (None, None), id="other-domain"),
-        pytest.param(NEARLY, {}, ("near_duplicate", a_key("first")), id="most-of-the-text"),
-        pytest.param(NEARLY, {"language": "fr"}, (None, None), id="most-of-the-text-in-another-language"),
-        pytest.param(TEN, {"title": "Plan", "siblings": frozenset([a_key("first")])}, (None, None), id="translation"),
-        pytest.param(range(50, 60), {}, (None, None), id="nothing-in-common"),
-    ],
-)
-def test_page_finds_one_that_came_before(after: Any, paragraphs: Any, fields: Any, found: Any) -> None:
+@table("service/page_finds_one_that_came_before")
+def test_page_finds_one_that_came_before(after: Any, paragraphs: list[int], fields: Any, layer: str | None) -> None:
+    siblings = frozenset(map(a_key, fields.get("siblings", [])))
     run = after(a_fact("first", TEN, title="Plan"), settings=replace(LOW, title_agreement=0.7))
 
-    assert said(run.give(a_fact("second", paragraphs, **fields))) == found
+    found = said(run.give(a_fact("second", paragraphs, **fields | {"siblings": siblings})))
+    assert found == (layer, a_key("first") if layer else None)
 
 
 def test_page_that_comes_again_is_not_its_own_twin(after: Any) -> None:

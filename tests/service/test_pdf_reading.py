@@ -13,6 +13,7 @@ import pytest
 from scrapy_dedup.core.pdf import BlockKind, PdfFlag, PdfText, draw
 from scrapy_dedup.service.pdf_reading import PdfLimits, PdfReader, Unread, UnreadReason, read_pdf
 from tests.pdf_files import Words, a_bomb, a_pdf, column
+from tests.tables import table
 
 PROSE = ["A first line of some text that is", "long enough to be told from a table."]
 JOINED = " ".join(PROSE)
@@ -77,14 +78,7 @@ def test_page_shown_on_its_side_reads_the_same(reader: PdfReader, rotate: int):
     assert draw(read(reader, column(PROSE), rotate=rotate), "text") == JOINED
 
 
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        pytest.param("0 1 -1 0 100 100", id="upwards"),
-        pytest.param("0 -1 1 0 100 700", id="downwards"),
-        pytest.param("-1 0 0 -1 500 700", id="upside-down"),
-    ],
-)
+@table("service/text_that_is_turned_reads_in_order")
 def test_text_that_is_turned_reads_in_order(reader: PdfReader, matrix: str):
     page = f"BT /F0 10 Tf {matrix} Tm ({PROSE[0]}) Tj 0 -12 Td ({PROSE[1]}) Tj ET".encode()
 

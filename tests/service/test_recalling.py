@@ -13,6 +13,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_boilerplate
+from tests.tables import table
 
 
 @pytest.fixture
@@ -26,14 +27,7 @@ def a_crawl(project: ProjectStore) -> Crawl:
     return Crawl(project, run, Settings(), lambda *_: None)
 
 
-@pytest.mark.parametrize(
-    ("stored", "learned", "left"),
-    [
-        pytest.param(40, 0, 40, id="nothing-was-learned-yet"),
-        pytest.param(40, 8, 40, id="more-was-known"),
-        pytest.param(8, 40, 40, id="more-was-learned"),
-    ],
-)
+@table("service/what_was_known_holds_from_when_the_store_is_back")
 def test_what_was_known_holds_from_when_the_store_is_back(project: ProjectStore, stored: int, learned: int, left: int):
     crawl = a_crawl(project)
     learner = crawl.meet(DOMAIN, "template", None)

@@ -34,6 +34,7 @@ from tests.store.builders import (
     a_url,
     an_extraction,
 )
+from tests.tables import table
 
 CONTENT = b"c" * 32
 ASKED = Asked(a_key(1), "parse", {}, "")
@@ -246,10 +247,6 @@ def test_user_names_pages_by_url_domain_or_pattern(patterns: tuple[str, ...], *,
 
 CHANGED = Verdict(Kind.CHANGED, Change.CONTENT, "differs")
 FULL: dict[str, Any] = {"items": []}
-NO_ITEMS: dict[str, Any] = {"items": None}
-UNKEPT = {**NO_ITEMS, "requests": [{UNKEEPABLE: "x"}]}
-ITEMS_ONLY = {**FULL, "requests": [{UNKEEPABLE: "x"}]}
-REPLAYS, LINKS, BOTH = {"replays"}, {"links_only"}, {"gives_stored"}
 
 
 def judgement(outcome: dict[str, Any] | None, verdict: Verdict = SERVER_SAYS_SO) -> Judgement:
@@ -258,30 +255,15 @@ def judgement(outcome: dict[str, Any] | None, verdict: Verdict = SERVER_SAYS_SO)
     return Judgement(Known(None, extraction), verdict)
 
 
-@pytest.mark.parametrize(
-    ("mode", "outcome", "links_known", "expected"),
-    [
-        pytest.param("skip", FULL, True, REPLAYS, id="skip"),
-        pytest.param("skip", NO_ITEMS, True, REPLAYS, id="skip-needs-no-items"),
-        pytest.param("skip", FULL, False, LINKS, id="skip-with-a-new-link"),
-        pytest.param("skip", UNKEPT, True, LINKS, id="skip-unkeepable"),
-        pytest.param("skip", None, True, set(), id="skip-with-nothing-held"),
-        pytest.param("replay", FULL, True, REPLAYS | BOTH, id="replay"),
-        pytest.param("replay", FULL, False, LINKS | BOTH, id="replay-with-a-new-link"),
-        pytest.param("replay", ITEMS_ONLY, True, LINKS | BOTH, id="replay-of-items-alone"),
-        pytest.param("replay", NO_ITEMS, True, set(), id="replay-without-items"),
-        pytest.param("replay", UNKEPT, True, set(), id="replay-unkeepable"),
-        pytest.param("mark", FULL, True, set(), id="mark"),
-    ],
-)
+@table("service/what_is_held_takes_the_place_of_the_callback")
 def test_what_is_held_takes_the_place_of_the_callback(
-    mode: Any, outcome: dict[str, Any] | None, expected: set[str], *, links_known: bool
+    mode: Any, outcome: dict[str, Any] | None, expected: list[str], *, links_known: bool
 ) -> None:
     judged = judgement(outcome)
 
     judged.treat(Settings(unchanged=mode), links_known=links_known, usable=True)
 
-    assert {name for name in ("replays", "links_only", "gives_stored") if getattr(judged, name)} == expected
+    assert [name for name in ("gives_stored", "links_only", "replays") if getattr(judged, name)] == expected
 
 
 @pytest.mark.parametrize(("verdict", "usable"), [(CHANGED, True), (SERVER_SAYS_SO, False)], ids=["changed", "too-old"])

@@ -19,6 +19,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.stored import StoredDecision
 from tests.core.builders import parsed
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 URL = "https://www.example.com/page"
 WIDGET = r"Hard to read\?.*"
@@ -111,17 +112,7 @@ class TestGenericSelectors:
 
 
 class TestTextPatterns:
-    @pytest.mark.parametrize(
-        ("output", "content"),
-        [
-            ("markdown", "Top of the site\n\n# Title\n\nOwn text of some length.\n\nMore text, with code in it."),
-            ("text", "Top of the site\n\nTitle\n\nOwn text of some length.\n\nMore text, with code in it."),
-            (
-                "html",
-                "<p>Top of the site</p><h1>Title</h1><p>Own text of some length.</p><p>More text, with code in it.</p>",
-            ),
-        ],
-    )
+    @table("service/they_see_markdown_whatever_goes_out")
     def test_they_see_markdown_whatever_goes_out(self, output: Output, content: str) -> None:
         cleaned = cut(SiteConfig(boilerplate_text_patterns=(WIDGET.replace("?.*", r"?.*\)"), "A-17 ")), output=output)
 

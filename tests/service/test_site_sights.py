@@ -1,8 +1,6 @@
 import json
 from typing import Any
 
-import pytest
-
 from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.urls import page_key
@@ -15,6 +13,7 @@ from scrapy_dedup.service.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 TEXT = Settings(output="text")
 
@@ -60,14 +59,7 @@ def test_without_a_browser_three_pages_teach_nothing() -> None:
     assert learned(2, shown=2).templates == {}
 
 
-@pytest.mark.parametrize(
-    ("least", "shown", "expected"),
-    [
-        pytest.param(5, True, 3, id="shown"),
-        pytest.param(5, False, 5, id="not-shown"),
-        pytest.param(2, True, 2, id="fewer-are-enough-anyway"),
-    ],
-)
+@table("service/a_site_is_learned_from_so_many_pages")
 def test_a_site_is_learned_from_so_many_pages(least: int, *, shown: bool, expected: int) -> None:
     assert fewest_pages(Settings(min_pages=least), shown=shown) == expected
 

@@ -11,6 +11,7 @@ import pytest
 
 from scrapy_dedup.core.supervision import SupervisionPolicy
 from scrapy_dedup.service.supervising import HEARTBEAT, Supervised, Supervisor, Watching
+from tests.tables import table
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -43,15 +44,7 @@ def test_end_of_its_own_is_the_end(code: int) -> None:
     assert (done.exit_code, done.restarts, told, runs()) == (code, [], [], 1)
 
 
-@pytest.mark.parametrize(
-    ("end", "cause"),
-    [
-        pytest.param("raise SystemExit(75)", "it had stalled", id="75"),
-        pytest.param("os.kill(os.getpid(), 9)", "it died by signal 9", id="killed"),
-        pytest.param(f"{BEAT}time.sleep(60)", "it hung", id="hung"),
-        pytest.param(f"{DEAF}{BEAT}time.sleep(60)", "it hung", id="hung-and-deaf"),
-    ],
-)
+@table("service/second_run_gets_on")
 def test_second_run_gets_on(end: str, cause: str) -> None:
     program = "".join(f"    {line}\n" for line in end.splitlines())
     done, told = supervise(f"if n == 1:\n{program}")

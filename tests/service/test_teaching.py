@@ -1,6 +1,7 @@
 """Which pages a browser looks at, and what is spent."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from scrapy_dedup.service.teaching import LayoutSeen, PagesToShow, PageToShow, r
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, page_of, url_of
 from tests.service.test_site_learner import Watched
+from tests.tables import table
 
 UNSURE = Settings(teacher="unsure", output="text", learn_pages=20)
 NEW = replace(UNSURE, teacher="new")
@@ -23,48 +25,14 @@ def site_with(*templates: LayoutTemplate) -> SiteKnowledge:
     return SiteKnowledge(DOMAIN, 5, templates={one.layout: one for one in templates})
 
 
-@pytest.mark.parametrize(
-    ("met", "known", "settings", "reason"),
-    [
-        pytest.param(LayoutSeen(7), KNOWN, UNSURE, None, id="sure"),
-        pytest.param(LayoutSeen(7), KNOWN, NEW, "no browser has seen it", id="sure-but-new"),
-        pytest.param(LayoutSeen(7, is_drifting=True), KNOWN, Settings(), None, id="teacher-is-off"),
-        pytest.param(LayoutSeen(7, is_drifting=True), KNOWN, UNSURE, "its template ceased to fit", id="drifting"),
-        pytest.param(
-            LayoutSeen(7),
-            replace(KNOWN, confidence=0.5),
-            UNSURE,
-            "its template is unsure: confidence 0.50",
-            id="unsure",
-        ),
-        pytest.param(
-            LayoutSeen(7),
-            replace(KNOWN, state="probation", reason="failed"),
-            UNSURE,
-            "its template is not live: failed",
-            id="not-live",
-        ),
-        pytest.param(LayoutSeen(7), replace(KNOWN, source="visual", confidence=0.1), NEW, None, id="seen-already"),
-        pytest.param(
-            LayoutSeen(7), replace(KNOWN, overrides=(Override("drop", ".ad"),)), NEW, None, id="decided-by-a-person"
-        ),
-        pytest.param(LayoutSeen(8, 5), KNOWN, UNSURE, "it has no template of its own", id="missing"),
-        pytest.param(LayoutSeen(8, 4), KNOWN, UNSURE, None, id="too-few-pages"),
-        pytest.param(LayoutSeen(REST, 50), KNOWN, NEW, None, id="of-no-layout"),
-        pytest.param(LayoutSeen(REST, 9), replace(KNOWN, layout=REST), NEW, None, id="the-rest-is-sure"),
-        pytest.param(
-            LayoutSeen(REST, 9),
-            replace(KNOWN, layout=REST, state="probation", reason="failed"),
-            UNSURE,
-            "its template is not live: failed",
-            id="the-rest-is-not-live",
-        ),
-    ],
-)
+@table("service/a_browser_looks_at_what_is_not_sure")
 def test_a_browser_looks_at_what_is_not_sure(
-    met: LayoutSeen, known: LayoutTemplate, settings: Settings, reason: str | None
+    met: dict[str, Any], known: dict[str, Any], teacher: Any, reason: str | None
 ) -> None:
-    assert reason_to_show(site_with(known), met, settings) == reason
+    overrides = tuple(Override(*decided) for decided in known.get("overrides", []))
+    site = site_with(replace(KNOWN, **known | {"overrides": overrides}))
+
+    assert reason_to_show(site, LayoutSeen(**met), replace(UNSURE, teacher=teacher)) == reason
 
 
 def test_pages_that_come_without_text_are_looked_at_once() -> None:

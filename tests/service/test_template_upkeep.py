@@ -33,6 +33,7 @@ from scrapy_dedup.store.stored import StoredTemplate
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.learned_site import ADVERT, pages, put_site
 from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
 
 LATER = NOON + timedelta(hours=1)
 POST = a_url("posts/hemp")
@@ -123,14 +124,7 @@ class TestShow:
 
         assert found.exclude[0] == upkeep.Line("body > aside.bar")
 
-    @pytest.mark.parametrize(
-        ("domain", "layout", "version", "message"),
-        [
-            ("other.example", None, None, f"no templates of 'other.example': it has those of {DOMAIN}"),
-            (DOMAIN, "zz", None, "'zz' is no layout"),
-            (DOMAIN, "rest", 9, "there is no version 9 of layout rest: it has 1"),
-        ],
-    )
+    @table("service/what_is_not_there_is_told")
     def test_what_is_not_there_is_told(
         self, site: Site, domain: str, layout: str | None, version: int | None, message: str
     ) -> None:

@@ -1,7 +1,6 @@
 import random
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, select
@@ -13,6 +12,7 @@ from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_key, a_source, a_time, source_of
+from tests.tables import table
 
 
 def stored_bytes(store: Store) -> int:
@@ -40,16 +40,7 @@ def past(project: ProjectStore, name: object = 1) -> list[str]:
     return [source_of(project, name).content or "", *(version.content for version in project.versions(a_key(name)))]
 
 
-@pytest.mark.parametrize(
-    ("pages", "kept"),
-    [
-        pytest.param("latest", ["d"], id="latest"),
-        pytest.param(1, ["d"], id="one"),
-        pytest.param(2, ["d", "c"], id="two"),
-        pytest.param(3, ["d", "c", "b"], id="three"),
-        pytest.param(9, ["d", "c", "b", "a"], id="more-than-there-are"),
-    ],
-)
+@table("store/as_many_versions_are_kept_as_wanted")
 def test_as_many_versions_are_kept_as_wanted(store: Store, pages: int, kept: list[str]) -> None:
     project = store.project("p", KeepPolicy(pages=pages))
 

@@ -25,6 +25,7 @@ from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
 from tests.store.conftest import new_url, postgresql, url
 from tests.store.test_writer import everything_about
+from tests.tables import table
 
 __all__ = ["new_url", "postgresql", "url"]
 
@@ -232,15 +233,7 @@ def test_project_that_is_added_meanwhile_waits_for_the_copy(backup: Path, postgr
         assert len(contents(server)["projects"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        pytest.param("sqlite://", "it is in memory. Name a file", id="in-memory"),
-        pytest.param("sqlite:///{folder}/nowhere/copy.db", "nothing can be written to its folder", id="no-folder"),
-        pytest.param("mysql://db/dedup", "is not supported. Use sqlite", id="another-kind"),
-        pytest.param("postgresql+psycopg://u:secret@127.0.0.1:1/dedup", "Start the server", id="no-server"),
-    ],
-)
+@table("store/target_that_cannot_be_used_is_refused")
 def test_target_that_cannot_be_used_is_refused(backup: Path, target: str, words: str) -> None:
     with pytest.raises(StoreError) as caught:
         copy_store(file_url(backup), target.format(folder=backup.parent), PATIENCE, silent)

@@ -14,6 +14,7 @@ from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_chunk, a_chunks, a_document, a_key
+from tests.tables import table
 
 
 def holders(project: ProjectStore, text: str, asked_by: object = "nobody") -> list[bytes]:
@@ -42,14 +43,7 @@ def test_a_page_that_gives_a_text_holds_it(project: ProjectStore) -> None:
     assert holders(project, "own") == [a_key(2)]
 
 
-@pytest.mark.parametrize(
-    ("fields", "counts"),
-    [
-        pytest.param({"status": "completed"}, True, id="completed"),
-        pytest.param({"status": "processing"}, True, id="in-work-in-this-run"),
-        pytest.param({"status": "failed"}, False, id="failed"),
-    ],
-)
+@table("store/only_completed_pages_and_those_of_this_run_hold")
 def test_only_completed_pages_and_those_of_this_run_hold(
     project: ProjectStore,
     fields: dict[str, str],

@@ -16,6 +16,7 @@ from scrapy_dedup.store.records import ConfidenceRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_document, a_time
+from tests.tables import table
 
 OTHER = "other.example.com"
 SCORES = st.floats(0, 1, allow_nan=False).map(lambda score: round(score, 2))
@@ -114,14 +115,7 @@ class TestSettling:
         assert settle(project) == set()
         assert registered(project) == first
 
-    @pytest.mark.parametrize(
-        ("scores", "status"),
-        [
-            pytest.param([], "DISCOVERED", id="none"),
-            pytest.param([0.59], "PROCESSED_LOW_QUALITY", id="low"),
-            pytest.param([0.1, 0.6], "PROCESSED_HIGH_QUALITY", id="boundary-is-high"),
-        ],
-    )
+    @table("store/status_is_what_the_best_item_makes_of_it")
     def test_status_is_what_the_best_item_makes_of_it(self, project: ProjectStore, scores: list[float], status: str):
         project.write([a_confidence(score) for score in scores])
         settle(project, DOMAIN, OTHER)
@@ -184,11 +178,7 @@ class TestRunUnderWay:
         (found,) = project.last_runs()
         assert (found.status, found.stats, found.seen_at) == ("finished", {"pages": 4}, a_time(1))
 
-    @pytest.mark.parametrize(
-        ("status", "seconds", "is_silent"),
-        [("running", 29, False), ("running", 31, True), ("finished", 99, False)],
-        ids=["heard", "silent", "ended"],
-    )
+    @table("store/run_that_is_not_heard_was_killed")
     def test_run_that_is_not_heard_was_killed(
         self, project: ProjectStore, status: Any, seconds: float, *, is_silent: bool
     ) -> None:

@@ -16,6 +16,7 @@ from scrapy_dedup.store.domains import Pair
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
+from tests.tables import table
 
 NAMES = ["example.org", "[::1]:8000", "a-b.example", "aa.example", "a_b.example", "127.0.0.1:99", "xn--bcher-kva.de"]
 
@@ -101,21 +102,7 @@ def test_a_joined_name_is_found_with_the_one_that_stands_for_both(project: Proje
     assert pairs == {"example.org": both, "www.example.org": both, "alone.example": Pair(rows["alone.example"])}
 
 
-@pytest.mark.parametrize(
-    ("patterns", "names"),
-    [
-        pytest.param(["*.example"], ["a-b.example", "a_b.example", "aa.example"], id="star"),
-        pytest.param(["a?.example"], ["aa.example"], id="question-mark"),
-        pytest.param(["a_b.example"], ["a_b.example"], id="underscore-is-a-letter"),
-        pytest.param(["a_*"], ["a_b.example"], id="underscore-is-a-letter-in-a-pattern-too"),
-        pytest.param(["%"], [], id="percent-is-a-letter"),
-        pytest.param(["!*"], [], id="the-escape-is-a-letter"),
-        pytest.param(["[::1]*"], ["[::1]:8000"], id="brackets-are-letters"),
-        pytest.param(["BÜCHER.*", "Example.ORG"], ["example.org", "xn--bcher-kva.de"], id="several"),
-        pytest.param(["a\0*", "\ud800*", "*" * 1_000 + "!", "*" * 9, "*a" * 9], [], id="hostile"),
-        pytest.param([], [], id="none"),
-    ],
-)
+@table("store/patterns_stand_for_names")
 def test_patterns_stand_for_names(project: ProjectStore, patterns: list[str], names: list[str]) -> None:
     register(project, *NAMES)
 

@@ -10,7 +10,7 @@ from sqlalchemy import URL, func, select
 from scrapy_dedup.store.columns import now
 from scrapy_dedup.store.garbage import Garbage, find_garbage, remove_garbage
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.models import Base, Claim, Project, RunWorker, SeenScope
+from scrapy_dedup.store.models import Base, Claim, Project, SeenScope
 from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -104,35 +104,21 @@ def test_claims_and_seen_urls_go_with_runs_that_nobody_goes_on_with(
 ) -> None:
     finished, silent = a_run(project, ended=True), a_run(project, days=400)
     running, resumable = a_run(project), a_run(project, days=3)
-    workers = {"alive": timedelta(0), "dead": timedelta(days=-2)}
     with store.session() as session:
         for run_id in (finished, silent, running, resumable):
             project_and_run = {"project_id": project.id, "run_id": run_id}
             session.add_all(
                 Claim(**project_and_run, kind=1, key=a_key(n), worker_id=run_id, owner=a_key(n)) for n in range(300)
             )
-        ids = {name: uuid.uuid4() for name in workers}
-        session.add_all(
-            RunWorker(
-                id=ids[name],
-                project_id=project.id,
-                run_id=running,
-                name=name,
-                status="running",
-                started_at=NOON,
-                lease_until=now() + lease,
-            )
-            for name, lease in workers.items()
-        )
         session.commit()
-    ends = [f"run {finished}", f"run {silent}", f"run {resumable}", f"worker {ids['dead']}", "job left", "odd\x1b"]
-    stays = [f"run {running}", f"worker {ids['alive']}", "job young", "job in-use"]
+    ends = [f"run {finished}", f"run {silent}", f"run {resumable}", "job left", "odd\x1b"]
+    stays = [f"run {running}", "job young", "job in-use"]
     project.begin_run(spider="s", jobdir="in-use", started_at=now())
     for name in (*ends, *stays):
         note_seen(project, url, *range(3), scope=name)
     age_scopes(store, *ends, "job in-use")
 
-    assert removed(project, now() - timedelta(days=180)) == Garbage(0, 600, 18)
+    assert removed(project, now() - timedelta(days=180)) == Garbage(0, 600, 15)
 
     with store.session(read_only=True) as session:
         assert set(session.scalars(select(SeenScope.name))) == set(stays)

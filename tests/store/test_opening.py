@@ -15,6 +15,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.store.errors import RefusedStoreError, StoreError, translated
 from scrapy_dedup.store.store import Store
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
+from tests.tables import table
 
 SHORT = timedelta(milliseconds=200)
 ROOT = str(Path(__file__).parents[2])
@@ -113,15 +114,10 @@ def test_a_store_in_memory_needs_no_file(url: str, tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_empty_file_is_a_new_store(path: Path) -> None:
+@pytest.mark.parametrize("statements", [[], ["PRAGMA user_version = 1"]], ids=["empty-file", "no-tables"])
+def test_a_database_without_tables_is_a_new_store(path: Path, statements: list[str]) -> None:
     path.touch()
-
-    with Store.open(address(path)) as store:
-        store.project("shop")
-
-
-def test_a_database_without_tables_is_a_new_store(path: Path) -> None:
-    change(path, "PRAGMA user_version = 1")
+    change(path, *statements)
 
     with Store.open(address(path)) as store:
         store.project("shop")
@@ -148,15 +144,11 @@ def test_what_is_not_a_database_stays_as_it_is(path: Path, content: bytes) -> No
     refused(path, "not a SQLite database.*Name another file")
 
 
-@pytest.mark.parametrize(
-    ("revision", "match"),
-    [
-        pytest.param("9999", "'9999' is newer .*Upgrade scrapy-dedup", id="newer"),
-        pytest.param("0011", "'0011' is older .*scrapy crawl SPIDER -s DEDUP_DATABASE_URL=", id="older"),
-    ],
-)
-def test_a_store_of_an_unknown_schema_stays_as_it_is(path: Path, revision: str, match: str) -> None:
-    change(a_store_file(path), f"UPDATE alembic_version SET version_num = '{revision}'")
+@table("store/what_is_no_store_of_today_stays_as_it_is")
+def test_what_is_no_store_of_today_stays_as_it_is(
+    path: Path, statements: list[str], match: str, *, is_store: bool
+) -> None:
+    change(a_store_file(path) if is_store else path, *statements)
 
     refused(path, match)
 
@@ -179,29 +171,6 @@ os.kill(os.getpid(), signal.SIGKILL)
         Store.open(address(path), timeout=SHORT)
 
     assert {name: path.with_name(name).read_bytes() for name in before} == before
-
-
-def test_the_database_of_another_program_stays_as_it_is(path: Path) -> None:
-    change(path, "CREATE TABLE customers (id INTEGER)")
-
-    refused(path, "other tables .customers.*Name another")
-
-
-def test_the_database_of_another_program_with_migrations_stays_as_it_is(path: Path) -> None:
-    change(
-        path,
-        "CREATE TABLE customers (id INTEGER)",
-        "CREATE TABLE alembic_version (version_num VARCHAR(32))",
-        "INSERT INTO alembic_version VALUES ('7b3e4f2a1c8d')",
-    )
-
-    refused(path, "belongs to another program")
-
-
-def test_a_store_with_a_table_missing_stays_as_it_is(path: Path) -> None:
-    change(a_store_file(path), "DROP TABLE decisions", "DROP TABLE documents")
-
-    refused(path, "decisions, documents are missing")
 
 
 @pytest.mark.parametrize(
@@ -242,23 +211,15 @@ def test_a_file_in_a_read_only_folder_is_refused(path: Path) -> None:
         path.parent.chmod(0o755)
 
 
-def test_a_name_that_the_system_refuses_is_refused(path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be read"):
-        Store.open(address(path.with_name("x" * 300)))
+@pytest.mark.parametrize(
+    ("name", "match"), [("x" * 300, "cannot be read"), ("folder", "not a file"), ("file/dedup.db", "cannot be created")]
+)
+def test_where_no_file_can_be_is_refused(tmp_path: Path, name: str, match: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
 
-
-def test_a_folder_is_refused(path: Path) -> None:
-    path.mkdir()
-
-    with pytest.raises(StoreError, match="not a file"):
-        Store.open(address(path))
-
-
-def test_a_file_below_a_file_is_refused(path: Path) -> None:
-    path.touch()
-
-    with pytest.raises(StoreError, match="cannot be created"):
-        Store.open(address(path / "dedup.db"))
+    with pytest.raises(StoreError, match=match):
+        Store.open(address(tmp_path / name))
 
 
 @pytest.mark.parametrize("mode", ["IMMEDIATE", "EXCLUSIVE"])
@@ -293,17 +254,7 @@ def test_a_store_whose_log_was_switched_off_gets_it_back(path: Path) -> None:
         assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-@pytest.mark.parametrize(
-    ("url", "match"),
-    [
-        pytest.param("no url at all", "not a database URL", id="no-url"),
-        pytest.param("", "not a database URL", id="empty"),
-        pytest.param("mysql://u:secret@h/d", "mysql is not supported", id="mysql"),
-        pytest.param("sqlite+aiosqlite:///x.db", "aiosqlite is not supported", id="async"),
-        pytest.param("sqlite:///file:x.db?mode=ro&uri=true", "URIs are not supported", id="uri"),
-        pytest.param("postgresql+pg9000://u:secret@h/d?sslpassword=secret", "pip install", id="no-driver"),
-    ],
-)
+@table("store/urls_that_cannot_be_used_are_refused_and_passwords_hidden")
 def test_urls_that_cannot_be_used_are_refused_and_passwords_hidden(url: str, match: str) -> None:
     with pytest.raises(StoreError, match=match) as caught:
         Store.open(url)

@@ -36,6 +36,7 @@ from tests.store.builders import (
     an_alarm,
     an_extraction,
 )
+from tests.tables import table
 
 
 @contextmanager
@@ -102,17 +103,7 @@ def test_no_write_reads_a_whole_table_or_all_that_a_project_has_in_it(project: P
     assert {plan.split()[1] for plan in found if plan.endswith("(project_id=?)")} <= {"decisions", "visits"}
 
 
-@pytest.mark.parametrize(
-    ("oldest_first", "index"),
-    [
-        pytest.param(False, "ix_sources_domain_by_key (project_id=? AND domain=? AND page_key>?)", id="by-key"),
-        pytest.param(
-            True,
-            "ix_sources_domain_oldest (project_id=? AND domain=? AND (fetched_at,page_key)>(?,?))",
-            id="oldest-first",
-        ),
-    ],
-)
+@table("store/the_pages_of_a_domain_are_read_in_parts_by_an_index_that_has_their_order")
 def test_the_pages_of_a_domain_are_read_in_parts_by_an_index_that_has_their_order(
     store: Store, project: ProjectStore, *, oldest_first: bool, index: str
 ) -> None:

@@ -4,13 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from sqlalchemy import URL, text
 
 from scrapy_dedup.store.migrations import HEAD
 from scrapy_dedup.store.store import Store
-
-pytestmark = pytest.mark.processes
 
 ROOT = str(Path(__file__).parents[2])
 

@@ -7,6 +7,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import DomainFigures
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_crawled_url, a_decision, a_document, a_key, a_source
+from tests.tables import table
 
 
 @pytest.fixture
@@ -57,17 +58,7 @@ class TestPagesByShare:
         with store.session(read_only=True) as session:
             return Reads(session, project.id).pages_by_share(3)
 
-    @pytest.mark.parametrize(
-        ("kept", "chosen"),
-        [
-            pytest.param([], [], id="none"),
-            pytest.param([50], [0], id="one"),
-            pytest.param([50, 40], [1, 0], id="two"),
-            pytest.param([50, 40, 30], [2, 1, 0], id="three"),
-            pytest.param([10, 20, 30, 40, 50, 60, 70], [0, 3, 6], id="many"),
-            pytest.param([100, 100, 90], [2], id="pages-that-lost-nothing-stay-out"),
-        ],
-    )
+    @table("store/first_middle_and_last")
     def test_first_middle_and_last(self, store: Store, project: ProjectStore, kept: list[int], chosen: list[int]):
         assert self.keys(store, project, kept) == [a_key(name) for name in chosen]
 

@@ -9,6 +9,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_document, a_key, a_time
+from tests.tables import table
 
 
 def begin(project: ProjectStore, *, jobdir: str | None = "/jobs/1", spider: str = "site", hours: float = 0) -> Run:
@@ -19,11 +20,7 @@ def end(project: ProjectStore, run: Run, status: RunStatus) -> None:
     project.end_run(run.id, status=status, reason="shutdown", stats={"n": 1}, finished_at=a_time(1))
 
 
-@pytest.mark.parametrize(
-    ("ended", "resumed", "killed"),
-    [("stopped", True, False), (None, True, True), ("finished", False, False)],
-    ids=["stopped-goes-on", "killed-goes-on", "finished-is-over"],
-)
+@table("store/a_run_goes_on_in_its_jobdir_unless_it_finished")
 def test_a_run_goes_on_in_its_jobdir_unless_it_finished(
     project: ProjectStore, ended: RunStatus | None, *, resumed: bool, killed: bool
 ) -> None:

@@ -19,6 +19,7 @@ from tests.store.builders import (
     document_of,
     state_of,
 )
+from tests.tables import table
 
 STATE = {
     "verdict": "changed",
@@ -176,17 +177,7 @@ class TestMissing:
 
         assert [state_of(project, name).missed_runs for name in "abc"] == [0, 0, 1]
 
-    @pytest.mark.parametrize(
-        ("status", "http_status", "missed"),
-        [
-            pytest.param("failed", 503, 0, id="an-error-says-nothing"),
-            pytest.param("failed", None, 0, id="no-answer-says-nothing"),
-            pytest.param("skipped", None, 0, id="not-asked"),
-            pytest.param("failed", 404, 1, id="not-found"),
-            pytest.param("failed", 410, 1, id="gone"),
-            pytest.param("alias", 301, 1, id="an-address-of-another-page-now"),
-        ],
-    )
+    @table("store/what_the_url_answered_counts")
     def test_what_the_url_answered_counts(
         self, project: ProjectStore, status: str, http_status: int | None, missed: int
     ) -> None:

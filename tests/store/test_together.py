@@ -10,8 +10,6 @@ from sqlalchemy import URL, text
 from scrapy_dedup.store.store import Store
 from tests.store.writing_at_random import PAGES
 
-pytestmark = pytest.mark.processes
-
 ROOT = str(Path(__file__).parents[2])
 WORKERS = 8
 TURNS = 2

@@ -19,6 +19,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Ending, Run
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, a_crawled_url, a_document, a_key, a_sight
+from tests.tables import table
 
 ROOT = str(Path(__file__).parents[2])
 LONG = timedelta(minutes=5)
@@ -161,13 +162,7 @@ def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Beg
     assert leave(second) == Ending(is_last=True, status="finished")
 
 
-@pytest.mark.parametrize(
-    ("last", "began"),
-    [
-        pytest.param("stopped", 0, id="another-was-stopped-later"),
-        pytest.param("finished", 5, id="it-began-after-the-others-end"),
-    ],
-)
+@table("store/a_run_goes_on_if_nobody_knows_that_its_queue_was_empty")
 def test_a_run_goes_on_if_nobody_knows_that_its_queue_was_empty(begin: Begin, last: RunStatus, began: int) -> None:
     first, second, ghost = begin(), begin(), begin(hours=began)
     leave(first)

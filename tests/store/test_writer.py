@@ -43,6 +43,7 @@ from tests.store.builders import (
     url_of,
 )
 from tests.store.test_codec import ANY_TEXT
+from tests.tables import table
 
 ENOUGH = 60
 
@@ -351,16 +352,7 @@ def project(store: Store) -> ProjectStore:
     return store.project("shop", KeepPolicy(enough_pages=ENOUGH))
 
 
-@pytest.mark.parametrize(
-    ("stored", "new", "left"),
-    [
-        pytest.param(40, 16, 40, id="fewer"),
-        pytest.param(16, 40, 40, id="more"),
-        pytest.param(40, 40, 40, id="as-many"),
-        pytest.param(500, ENOUGH, ENOUGH, id="enough"),
-        pytest.param(500, ENOUGH - 1, 500, id="not-enough"),
-    ],
-)
+@table("store/what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show")
 def test_what_repeats_on_a_domain_is_not_replaced_by_what_fewer_pages_show(
     project: ProjectStore, stored: int, new: int, left: int
 ) -> None:
@@ -523,16 +515,24 @@ class TestAlarms:
         cleared = an_alarm(raised_at=None, cleared_at=a_time(1))
         again = an_alarm(raised_at=a_time(0.5), pages_failed=9, pages_looked=10)
         batch = [cleared, an_alarm(), again, cleared, an_alarm(raised_at=a_time(2)), an_alarm(layout=8)]
-        for _ in range(2):
-            project.write(batch)
+        project.write(batch)
 
-        newest, other, first = project.alarms()
+        newest, first, other = project.alarms()
 
         assert (newest.raised_at, newest.cleared_at, newest.cause) == (a_time(2), None, "content root lost")
         assert (other.layout, other.raised_at, other.cleared_at) == (8, NOON, None)
         assert (first.raised_at, first.cleared_at, first.pages_failed) == (NOON, a_time(1), 9)
         assert [one.raised_at for one in project.alarms(open_only=True)] == [a_time(2), NOON]
         assert project.alarms("other") == []
+
+    def test_what_is_written_twice_equals_once(self, project: ProjectStore) -> None:
+        batch = [an_alarm(), an_alarm(raised_at=None, cleared_at=a_time(1))]
+        project.write(batch)
+        once = project.alarms()
+
+        project.write(batch)
+
+        assert project.alarms() == once
 
     def test_the_oldest_are_forgotten(self, project: ProjectStore) -> None:
         project.write(an_alarm(layout=number, raised_at=a_time(number)) for number in range(ALARMS_KEPT + 1))

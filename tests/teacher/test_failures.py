@@ -37,8 +37,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Browser]:
-    """One that gives a page three seconds."""
-    with teacher(timedelta(seconds=3)) as browser:
+    """One that gives a page six seconds: a busy machine shows one in less."""
+    with teacher(timedelta(seconds=6)) as browser:
         yield browser
 
 

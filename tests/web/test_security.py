@@ -12,9 +12,8 @@ from starlette.testclient import TestClient
 
 from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.web.app import make_app
-from scrapy_dedup.web.limits import Rate
 from scrapy_dedup.web.login import SECONDS, Sessions, own_path
-from scrapy_dedup.web.security import PUBLIC, Access, Gate
+from scrapy_dedup.web.security import PUBLIC, Access, Gate, Rate
 from tests.commands.running import PROJECT
 from tests.service.stored_pages import DOMAIN
 from tests.web.served import BEARER, COOKIE, HOST, ORIGIN, PORT, TOKEN, Served

@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.style import CSS
+from scrapy_dedup.report.document import CSS
 
 router = APIRouter()
 _FILE: Final = Path(__file__).parents[1] / "static" / "dashboard.css"

@@ -1,7 +1,8 @@
 import pytest
 
-from tests.commands.running import Shop, at_a_terminal
+from tests.commands.running import Shop, at_a_terminal, documented
 from tests.service.stored_pages import BANNER, DOMAIN, cleaned, html_page, put, unique
+from tests.tables import table
 
 
 def kept_of_page_0(shop: Shop) -> str:
@@ -12,38 +13,7 @@ def kept_of_page_0(shop: Shop) -> str:
 def test_json_has_parameters_sums_and_domains(shop: Shop) -> None:
     told = shop.run("analyze", "--json", "--threshold-pct", "0.5", "--min-pages", "3")
 
-    removed = 6 * len(BANNER + "Menu")
-    assert told.json == {
-        "project": "shop",
-        "dry_run": False,
-        "parameters": {
-            "threshold_pct": 0.5,
-            "min_pages": 3,
-            "min_block_chars": 50,
-            "method": "auto",
-            "source_groups": None,
-        },
-        "domains_analyzed": 2,
-        "domains_with_boilerplate": 1,
-        "total_pages_cleaned": 6,
-        "total_bytes_removed": removed,
-        "domain_results": [
-            {
-                "domain": "other.example",
-                "pages_analyzed": 6,
-                "pages_cleaned": 0,
-                "blocks_boilerplate": 0,
-                "bytes_removed_total": 0,
-            },
-            {
-                "domain": DOMAIN,
-                "pages_analyzed": 6,
-                "pages_cleaned": 6,
-                "blocks_boilerplate": 2,
-                "bytes_removed_total": removed,
-            },
-        ],
-    }
+    assert told.json == documented("analyze")["analyzed"]
 
 
 def test_what_is_found_is_stored(shop: Shop) -> None:
@@ -63,15 +33,7 @@ def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
     assert kept_of_page_0(shop) == unique(0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "domains"),
-    [
-        pytest.param(["--domain", DOMAIN], [DOMAIN], id="one-domain"),
-        pytest.param(["--domain", DOMAIN, "--domain", "other.example"], ["other.example", DOMAIN], id="two-domains"),
-        pytest.param(["--source-group", "tea"], [DOMAIN], id="group"),
-        pytest.param(["--source-group", "tea", "--source-group", "coffee"], [DOMAIN], id="groups"),
-    ],
-)
+@table("commands/analyzed_parts")
 def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[str]) -> None:
     told = shop.run("analyze", "--json", "--min-pages", "20", *arguments)
 

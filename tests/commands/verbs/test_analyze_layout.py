@@ -18,6 +18,7 @@ from tests.commands.running import Outcome, Shop, scrapy
 from tests.server import Answer, WebServer, serving
 from tests.service.stored_pages import NOON
 from tests.shown_site import BANNER, UNSEEN, article, publish
+from tests.tables import table
 
 pytestmark = pytest.mark.browser
 
@@ -85,8 +86,10 @@ def test_every_box_is_of_a_node_of_the_page_as_it_was_sent(analyzed: Analyzed) -
 
 
 def test_what_is_seen_is_told(analyzed: Analyzed) -> None:
-    told = analyzed[1].json
+    told: dict[str, Any] = analyzed[1].json
 
+    assert analyzed[1].out.isascii()
+    assert told["size"]["width"] > 0
     assert told["fields"]["title"]["value"] == LexborHTMLParser(article(3, ARTICLES)).css("h1")[0].text()
     assert told["fields"]["date"]["value"] == "2024-03-04"
     assert told["fields"]["author"]["value"] == "Ann Lee"
@@ -156,15 +159,7 @@ def answers(origin: str) -> dict[str, Answer]:
     }
 
 
-@pytest.mark.parametrize(
-    ("path", "arguments", "message"),
-    [
-        pytest.param("/private/1", [], "robots.txt forbids it; set ROBOTSTXT_OBEY = False", id="robots"),
-        pytest.param("/gone", [], "answered with 404", id="gone"),
-        pytest.param("/picture", [], "only pages of HTML have a layout", id="picture"),
-        pytest.param("/ropes/1", ["-o", "a-file/x"], "name another folder by -o DIR", id="no-folder"),
-    ],
-)
+@table("wrong_calls/analyze_layout")
 def test_what_cannot_be_done_is_told_with_a_way_out(
     server: WebServer, tmp_path: Path, path: str, arguments: list[str], message: str
 ) -> None:
@@ -202,10 +197,3 @@ def test_without_a_browser_it_says_what_to_install_and_asks_for_nothing(server: 
 
 def test_a_wrong_address_is_a_wrong_call(tmp_path: Path) -> None:
     assert analyze(tmp_path, "ftp://example.com/").code == 2
-
-
-def test_json_is_in_ascii(analyzed: Analyzed) -> None:
-    told: dict[str, Any] = analyzed[1].json
-
-    assert analyzed[1].out.isascii()
-    assert told["size"]["width"] > 0

@@ -14,6 +14,7 @@ import pytest
 from tests.commands.running import PROJECT, Outcome, scrapy
 from tests.servers_here import made_once, required_java
 from tests.service.test_cleaning_run import SITE, a_row, as_lines
+from tests.tables import table
 
 # A machine that does much else takes minutes to start Java.
 SECONDS = 900
@@ -148,16 +149,9 @@ def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: li
     assert message in told.err
 
 
-@pytest.mark.parametrize(
-    ("there", "options", "message"),
-    [
-        pytest.param("out/mine", [], "out: is there already; --overwrite replaces it", id="not-said"),
-        pytest.param("out/mine", ["--overwrite"], "out: has 'mine', which no batch wrote", id="somebody-else's"),
-        pytest.param("out.part/pages/1", [], "out.part: is there already", id="finished-before"),
-        pytest.param("out.replaced/pages/1", ["--overwrite"], "out.replaced: is there already", id="replaced-before"),
-    ],
-)
+@table("wrong_calls/batch")
 def test_what_is_there_is_left_alone(folder: Path, there: str, options: list[str], message: str) -> None:
+    required_java()
     write(folder / there)
 
     told = batch(folder, "--master", "local[1]", "in.jsonl", "out", *options)

@@ -10,6 +10,7 @@ from scrapy_dedup.store.records import VisitRecord
 from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.service.cached import a_page, fill, rows
 from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
 
 HOSTILE = f"https://{DOMAIN}/\u202egnp.\x1b[31m<b>"
 
@@ -62,16 +63,7 @@ def test_stats_say_what_was_spared(filled_shop: Shop) -> None:
     assert (domain["hit_rate"], domain["bytes_saved"]) == (pytest.approx(2 / 3), 1500)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "deleted"),
-    [
-        pytest.param(["invalidate", a_url(0), a_url(1)], 4, id="urls"),
-        pytest.param(["invalidate", "--domain", DOMAIN], 5, id="domain"),
-        pytest.param(["invalidate", "--all"], 5, id="all"),
-        pytest.param(["expire", "--older-than", "1h"], 5, id="expire"),
-        pytest.param(["clean"], 1, id="clean"),
-    ],
-)
+@table("commands/cache_deletions")
 def test_what_deletes_has_a_dry_run(shop: Shop, arguments: list[str], deleted: int) -> None:
     action, *rest = arguments
 
@@ -188,34 +180,10 @@ class TestTree:
         assert (told.code, "3/3" in told.out, "Exported: 3 pages" in told.out) == (0, True, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "words"),
-    [
-        pytest.param([], 2, "cache needs an action: stats, invalidate", id="no-action"),
-        pytest.param(["clear"], 2, "invalid choice: 'clear'", id="unknown-action"),
-        pytest.param(["stats", "--fix"], 2, "cache stats takes no --fix", id="option-of-another"),
-        pytest.param(["stats", a_url(1)], 2, "cache stats takes nothing, and 1 were given", id="target"),
-        pytest.param(["invalidate", "nonsense"], 2, "is no URL of a page", id="nonsense"),
-        pytest.param(["invalidate"], 2, "needs one of: URLs, --domain, --all", id="nothing-chosen"),
-        pytest.param(["invalidate", "--all", "--domain", "a"], 2, "needs one of", id="too-much-chosen"),
-        pytest.param(["expire"], 2, "needs --older-than AGE, such as --older-than 30d", id="no-age"),
-        pytest.param(["expire", "--older-than", "9" * 400 + "w"], 2, "is no age", id="endless-age"),
-        pytest.param(["export", "a", "b"], 2, "cache export takes a folder, and 2 were given", id="two-folders"),
-        pytest.param(["export", ".scrapy"], 1, ".scrapy is not empty: name an empty folder", id="folder-in-use"),
-        pytest.param(["import", "nowhere"], 1, "is a link, or no folder: name the folder", id="no-folder"),
-    ],
-)
+@table("wrong_calls/cache")
 def test_a_wrong_call_says_what_to_do(filled_shop: Shop, arguments: list[str], code: int, words: str) -> None:
     told = cache(filled_shop, *arguments)
 
     assert told.code == code
     assert words in told.err
     assert len(told.err.splitlines()) == 1
-
-
-def test_a_store_that_is_not_there_is_not_made(tmp_path: Path) -> None:
-    told = Shop(tmp_path).run("cache", "stats")
-
-    assert told.code == 1
-    assert "Run a crawl first" in told.err
-    assert not Shop(tmp_path).file.exists()

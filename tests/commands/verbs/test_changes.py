@@ -8,6 +8,7 @@ from scrapy_dedup.store.records import DecisionRecord, DocumentRecord, VisitReco
 from scrapy_dedup.store.writer import ProjectStore
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
 
 HOUR = timedelta(hours=1)
 HOSTILE = "https://www.example.com/\x1b[2J\u202e"
@@ -107,36 +108,16 @@ def test_json_is_as_documented(shop: Shop, runs: tuple[str, str]) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "counts"),
-    [
-        pytest.param([], (1, 2, 1), id="since-the-last-run"),
-        pytest.param(["--since", "{first}"], (4, 2, 1), id="since-a-run"),
-        pytest.param(["--since", "2026-03-02T15:30"], (1, 1, 0), id="since-a-date"),
-        pytest.param(["--since", "99999d"], (4, 2, 1), id="since-an-age"),
-        pytest.param(["--verdict", "changed"], (0, 2, 0), id="verdict"),
-        pytest.param(["--domain", "WWW.example.com"], (1, 2, 1), id="domain"),
-        pytest.param(["--domain", "example.com"], (0, 0, 0), id="another-domain"),
-    ],
-)
-def test_options_say_which(shop: Shop, runs: tuple[str, str], options: list[str], counts: tuple[int, int, int]) -> None:
+@table("commands/chosen_changes")
+def test_options_say_which(shop: Shop, runs: tuple[str, str], options: list[str], counts: list[int]) -> None:
     found = shop.run("changes", "--json", *(option.format(first=runs[0][:8]) for option in options)).json
 
-    assert tuple(found["counts"].values()) == counts
+    assert list(found["counts"].values()) == counts
     assert len(found["changes"]) == sum(counts)
     assert all(change["diff"] is None for change in found["changes"])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        pytest.param(
-            ["--since", "soon"], "'soon' is no run of project 'shop', which `scrapy dedup runs` lists", id="word"
-        ),
-        pytest.param(["--since", "\x1b[2J"], "is no run of project", id="hostile"),
-        pytest.param(["--verdict", "same"], "invalid choice: 'same'", id="verdict"),
-    ],
-)
+@table("wrong_calls/changes")
 def test_a_wrong_choice_is_told_in_one_line(shop: Shop, options: list[str], message: str) -> None:
     told = shop.run("changes", *options)
 

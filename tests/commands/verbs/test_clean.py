@@ -15,6 +15,7 @@ import pytest
 from tests.commands.running import Outcome, Shop, at_a_terminal, scrapy
 from tests.service.test_cleaning_run import SITE, a_page, a_row, as_lines
 from tests.service.warc_files import an_answer
+from tests.tables import table
 
 KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
 # Of the whole command, Scrapy's start included, on a machine that may be busy: a page that stalls takes far longer.
@@ -110,21 +111,7 @@ class TestExit:
         assert told.err.startswith("scrapy dedup: in.jsonl, line 2: no JSON")
         assert names(folder) == ["in.jsonl"]
 
-    @pytest.mark.parametrize(
-        ("arguments", "code", "says"),
-        [
-            pytest.param(["in.jsonl"], 2, "-O OUT says where", id="no-output"),
-            pytest.param(["-O", "out"], 2, "IN", id="no-input"),
-            pytest.param(["in.jsonl", "-O", "-", "--json"], 2, "both want standard output", id="two-outputs"),
-            pytest.param(["in.jsonl", "-O", "out", "--jobs", "0"], 2, "1 to 256", id="no-jobs"),
-            pytest.param(["in.jsonl", "-O", "out", "--jobs", "x"], 2, "--jobs", id="jobs-are-a-word"),
-            pytest.param(["nothing", "-O", "out"], 1, "no such file or folder", id="missing-input"),
-            pytest.param([".", "-O", "out"], 1, "manifest.json", id="folder-without-manifest"),
-            pytest.param(["in.jsonl", "-O", "."], 1, "is a folder", id="output-is-a-folder"),
-            pytest.param(["in.jsonl", "-O", "no/out"], 1, "cannot be written", id="no-such-folder"),
-            pytest.param(["in.jsonl", "-O", "out", "-s", "DEDUP_OUTPT=text"], 2, "DEDUP_OUTPUT", id="setting"),
-        ],
-    )
+    @table("wrong_calls/clean")
     def test_wrong_calls_say_so_in_a_line(self, folder: Path, arguments: list[str], code: int, says: str) -> None:
         told = clean(folder, *arguments)
 

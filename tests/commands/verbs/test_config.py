@@ -13,6 +13,7 @@ from scrapy_dedup.commands.verbs import config
 from scrapy_dedup.core.patterns_config import KEYS
 from scrapy_dedup.store.store import Store
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
+from tests.tables import table
 
 HEADER = "Welcome to the shop of ropes and cords."
 CSS = "boilerplate_css_selectors"
@@ -129,22 +130,7 @@ def test_what_a_pattern_holds_is_not_obeyed_by_a_terminal(run: Run) -> None:
     assert "⟨U+202E⟩⟨U+001B⟩" in run("get", DOMAIN).out
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
-        pytest.param([], 2, "needs an action", id="no-action"),
-        pytest.param(["set", DOMAIN, CSS], 2, "set takes DOMAIN KEY ENTRY", id="no-entry"),
-        pytest.param(["get", "--dry-run"], 2, "get takes no --dry-run", id="option-of-another"),
-        pytest.param(["set", DOMAIN, "selectors", "a"], 2, "the keys are", id="unknown-key"),
-        pytest.param(["set", "https://a.example/x", CSS, "a"], 2, "did you mean a.example?", id="address"),
-        pytest.param(["set", DOMAIN, CSS, "div["], 1, f"{CSS} of {DOMAIN}: 'div[' is no CSS", id="bad-selector"),
-        pytest.param(["set", DOMAIN, CSS, "//p[$x]"], 1, "Undefined variable", id="bad-xpath"),
-        pytest.param(["add", DOMAIN, "pdf_boilerplate_patterns", "a(?=b)"], 1, "DEDUP_ALLOW_SLOW_PATTERNS", id="slow"),
-        pytest.param(["add", DOMAIN, "keep_pages", "x"], 1, "32 hexadecimal digits", id="no-page"),
-        pytest.param(["test", a_url("unknown")], 1, "is not stored", id="unknown-page"),
-        pytest.param(["import", "missing.json"], 1, "missing.json", id="no-file"),
-    ],
-)
+@table("wrong_calls/config")
 def test_mistakes_are_told_in_one_line(run: Run, words: list[str], code: int, told: str) -> None:
     found = run(*words)
 

@@ -16,6 +16,7 @@ from scrapy_dedup.service.doctor import EXTRAS
 from scrapy_dedup.store.migrations import HEAD
 from tests.browser import required_chromium
 from tests.commands.running import Outcome, Shop, scrapy
+from tests.tables import table
 
 ROOT = Path(__file__).parents[3]
 ADDONS = {"scrapy_dedup.Addon": 700}
@@ -78,23 +79,7 @@ def test_looking_leaves_no_trace(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name", "state", "found", "remedy"),
-    [
-        pytest.param(["DEDUP_FRESH_FOR=soon"], "settings", "wrong", "'soon'", "set DEDUP_FRESH_FOR to", id="value"),
-        pytest.param(["DEDUP_TEACHR=off"], "settings", "wrong", "DEDUP_TEACHR", "DEDUP_TEACHER?", id="name"),
-        pytest.param(["DEDUP_LANGUAGES=en,xx"], "settings", "wrong", "'xx'", "set DEDUP_LANGUAGES to", id="language"),
-        pytest.param(
-            ["DEDUP_CHUNK_OVERLAP=900"], "settings", "wrong", "DEDUP_CHUNK_OVERLAP=900", "at most half", id="together"
-        ),
-        pytest.param(["DEDUP_DATABASE_URL=mysql://x/y"], "store", "wrong", "not supported", "sqlite:///", id="engine"),
-        pytest.param(["DEDUP_DATABASE_URL=nonsense"], "store", "wrong", "not a database URL", "write", id="no-url"),
-        pytest.param(
-            ["DEDUP_TEACHER_BROWSER=/nowhere/chromium"], "browser", "wrong", "/nowhere/chromium", "doctor -s", id="path"
-        ),
-        pytest.param(["DEDUP_TEACHER=unsure"], "browser", "missing", "no Chromium", "install", id="no-browser"),
-    ],
-)
+@table("commands/doctor_remedies")
 def test_what_is_wrong_is_named_with_what_mends_it(
     tmp_path: Path, arguments: list[str], name: str, state: str, found: str, remedy: str
 ) -> None:
@@ -122,15 +107,7 @@ def test_every_wrong_setting_is_told_and_the_rest_is_checked(tmp_path: Path) -> 
     assert "ok       store" in told.out
 
 
-@pytest.mark.parametrize(
-    ("extra", "modules", "setting"),
-    [
-        pytest.param("teacher", ["playwright", "scrapy_playwright"], "DEDUP_TEACHER=new", id="teacher"),
-        pytest.param("teacher", ["scrapy_playwright"], "DEDUP_TEACHER=new", id="half-of-teacher"),
-        pytest.param("language", ["lingua"], "DEDUP_LANGUAGE_DETECTOR=lingua", id="language"),
-        pytest.param("postgresql", ["psycopg"], "DEDUP_DATABASE_URL=postgresql+psycopg://h/d", id="postgresql"),
-    ],
-)
+@table("commands/missing_extras")
 def test_an_extra_is_missing_where_it_is_asked_for(
     tmp_path: Path, extra: str, modules: list[str], setting: str
 ) -> None:

@@ -11,6 +11,7 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord
 from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import NOON
+from tests.tables import table
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m \u202e[red]"
 
@@ -71,23 +72,7 @@ def test_a_pattern_blacklists_and_takes_off_again(registered: Shop) -> None:
     assert {each["status"] for each in off.json["domains"]} == {"DISCOVERED"}
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        pytest.param(["show", "no.example"], 1, "'no.example' is not registered", id="unknown"),
-        pytest.param(["unblacklist", "no.example"], 1, "'no.example' is not registered", id="unknown-to-take-off"),
-        pytest.param(["blacklist", "not a domain"], 1, "'not a domain' is no domain", id="no-domain"),
-        pytest.param(["blacklist", "a.example", "--expires", "2001-01-01"], 2, "is over already", id="over"),
-        pytest.param(["blacklist", "a.example", "--expires", "soon"], 2, "neither 12h, 30d or 8w", id="no-date"),
-        pytest.param(["blacklist", "a.example", "--expires", "999999w"], 2, "neither 12h", id="beyond-all-time"),
-        pytest.param(["blacklist"], 2, "takes PATTERN...; 0 words", id="nothing-to-blacklist"),
-        pytest.param(["list", "--reason", "x"], 2, "domains list takes no --reason", id="option-of-another"),
-        pytest.param(["list", "--status", "GOOD"], 2, "GOOD: is none of DISCOVERED", id="status"),
-        pytest.param(["list", "--limit", "0"], 2, "needs 1 to 1000 domains", id="limit"),
-        pytest.param([], 2, "domains needs an action", id="no-action"),
-        pytest.param(["import", "no-such-file"], 1, "scrapy dedup: no-such-file: No such file", id="no-file"),
-    ],
-)
+@table("wrong_calls/domains")
 def test_what_cannot_be_done_is_told(registered: Shop, words: list[str], code: int, message: str) -> None:
     done = registered.run("domains", *words)
 

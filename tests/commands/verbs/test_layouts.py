@@ -3,7 +3,7 @@ import pytest
 from scrapy_dedup.commands.verbs.layouts import trend
 from scrapy_dedup.store.layout_records import to_digits
 from tests.commands.learned import learned_shop
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal
 from tests.service.stored_pages import DOMAIN, NOON
 
 __all__ = ["learned_shop"]
@@ -74,17 +74,6 @@ def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop: Learned, d
     assert message in told.err or "\\x1b" in told.err
     assert told.err.count("\n") == 1
     assert told.err[:-1].isprintable()
-
-
-def test_a_project_without_layouts_says_what_to_do(learned_shop: Learned) -> None:
-    shop, _ = learned_shop
-    with shop.open() as store:
-        store.project("empty")
-
-    told = scrapy("dedup", "layouts", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
-
-    assert (told.code, told.out) == (1, "")
-    assert "knows no layouts: run a crawl" in told.err
 
 
 @pytest.mark.parametrize(

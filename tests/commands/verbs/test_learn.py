@@ -12,6 +12,7 @@ from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.server import Answer, WebServer, redirect, serving
 from tests.service.stored_pages import NOON, put
 from tests.shown_site import article, publish
+from tests.tables import table
 
 pytestmark = pytest.mark.browser
 
@@ -182,15 +183,7 @@ def test_a_page_that_cannot_be_shown_is_told_and_nothing_is_stored(server: WebSe
     assert templates(shop, server) == []
 
 
-@pytest.mark.parametrize(
-    ("target", "environment", "code", "message"),
-    [
-        pytest.param("{origin}/ropes/3", NO_BROWSER, 1, "scrapy dedup doctor", id="no-browser"),
-        pytest.param("{origin}/gone", {}, 1, "answered with 404", id="gone"),
-        pytest.param("nowhere.example", {}, 1, "give a URL of it", id="unknown-domain"),
-        pytest.param("ftp://nowhere.example/", {}, 2, "needs http", id="no-page"),
-    ],
-)
+@table("wrong_calls/learn")
 def test_what_cannot_be_done_is_told_with_a_way_out_and_leaves_nothing_behind(
     server: WebServer, tmp_path: Path, target: str, environment: dict[str, str], code: int, message: str
 ) -> None:

@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from tests.commands.running import Shop
 from tests.mcp_server.conftest import filled_shop, shop
 from tests.mcp_server.speaking import CALLS, answer_of
+from tests.tables import table
 
 __all__ = ["filled_shop", "shop"]
 TOKEN = "a-token-of-our-own"
@@ -148,17 +149,7 @@ def test_without_a_token_one_is_made_and_printed_once(filled_shop: Shop) -> None
         assert len(speak_http(made, token)) == len(CALLS)
 
 
-@pytest.mark.parametrize(
-    ("headers", "status"),
-    [
-        pytest.param({}, 200, id="ours"),
-        pytest.param({"Authorization": "Bearer wrong"}, 401, id="wrong-token"),
-        pytest.param({"Authorization": ""}, 401, id="no-token"),
-        pytest.param({"Host": "evil.example"}, 421, id="foreign-host"),
-        pytest.param({"Origin": "https://evil.example"}, 403, id="foreign-origin"),
-        pytest.param({"Content-Type": "text/plain"}, 400, id="not-json"),
-    ],
-)
+@table("commands/mcp_requests")
 def test_requests_that_are_not_ours_are_refused(serving: Serving, headers: dict[str, str], status: int) -> None:
     found = httpx.post(serving.url, json=INITIALIZE, headers=HEADERS | headers)
 

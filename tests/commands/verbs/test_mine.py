@@ -1,10 +1,9 @@
-import pytest
-
 from scrapy_dedup.store.layout_records import to_digits
 from tests.commands.learned import learned_shop
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import FOOTER
 from tests.service.stored_pages import DOMAIN, put
+from tests.tables import table
 
 __all__ = ["learned_shop"]
 
@@ -67,15 +66,7 @@ def test_nothing_that_a_page_says_acts_on_the_terminal(shop: Shop) -> None:
     assert "\u202e" not in out
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["--domain", "no.example"], 1, "keeps no pages of 'no.example'"),
-        (["--batch", "0"], 2, "0: needs 1 to 100000 pages"),
-        (["--batch", "x"], 2, "x: needs 1 to 100000 pages"),
-        (["--domain", DOMAIN, "--all-domains"], 2, "--domain or --all-domains"),
-    ],
-)
+@table("wrong_calls/mine")
 def test_what_cannot_be_mined_is_told_in_one_line(
     finished_shop: Shop, options: list[str], code: int, message: str
 ) -> None:
@@ -84,13 +75,3 @@ def test_what_cannot_be_mined_is_told_in_one_line(
     assert (told.code, told.out) == (code, "")
     assert message in told.err
     assert told.err.count("\n") == 1
-
-
-def test_where_no_originals_are_kept_it_says_what_to_do(shop: Shop) -> None:
-    with shop.open() as store:
-        store.project("empty")
-
-    told = scrapy("dedup", "mine", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
-
-    assert (told.code, told.out) == (1, "")
-    assert "DEDUP_KEEP_PAGES = latest" in told.err

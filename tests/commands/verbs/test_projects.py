@@ -1,6 +1,7 @@
 import pytest
 
 from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.tables import table
 
 ROWS = {
     "crawl_runs": 1,
@@ -47,14 +48,7 @@ def test_yes_deletes_without_a_question(shop: Shop) -> None:
     assert names(shop) == []
 
 
-@pytest.mark.parametrize(
-    ("typed", "code", "left"),
-    [
-        pytest.param("y\n", 0, [], id="yes"),
-        pytest.param("n\n", 1, ["shop"], id="no"),
-        pytest.param("\n", 1, ["shop"], id="enter-is-no"),
-    ],
-)
+@table("commands/projects_questions")
 def test_at_a_terminal_it_asks(shop: Shop, typed: str, code: int, left: list[str]) -> None:
     told = at_a_terminal("dedup", "projects", "delete", "shop", folder=shop.folder, typed=typed)
 

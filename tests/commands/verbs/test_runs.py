@@ -6,7 +6,7 @@ import pytest
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.report.numbers import lasting
 from scrapy_dedup.store.records import VisitRecord
-from tests.commands.running import Shop, scrapy
+from tests.commands.running import Shop
 from tests.service.stored_pages import NOON, a_url
 
 HOUR = timedelta(hours=1)
@@ -118,16 +118,6 @@ def test_a_run_in_the_list_is_one_that_changes_knows(shop: Shop, runs: list[str]
     shown = shop.run("runs").out.splitlines()[3].split()[0]
 
     assert shop.run("changes", "--since", shown, "--json").json["since"]["run"] == runs[1]
-
-
-def test_a_project_without_runs_says_what_to_do(shop: Shop) -> None:
-    with shop.open() as store:
-        store.project("empty")
-
-    told = scrapy("dedup", "runs", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
-
-    assert (told.code, told.out) == (1, "")
-    assert "no run yet: run a crawl first" in told.err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from scrapy_dedup.store.records import GoneRecord
 from tests.commands.running import Shop, at_a_terminal, scrapy
 from tests.databases import Server, postgresql
 from tests.service.stored_pages import NOON, a_url
+from tests.tables import table
 
 __all__ = ["postgresql"]
 
@@ -88,30 +89,7 @@ def test_gc_asks_at_a_terminal(left: Shop, typed: str, code: int) -> None:
     assert is_there(left) == (code == 1)
 
 
-@pytest.mark.parametrize(
-    ("call", "code", "words"),
-    [
-        pytest.param(f"restore nowhere {NEW}", 1, "nowhere: No such file", id="no-file"),
-        pytest.param(
-            f"restore scrapy.cfg {NEW}",
-            1,
-            "scrapy.cfg: it is no SQLite file",
-            id="no-backup",
-        ),
-        pytest.param("backup scrapy.cfg", 1, "scrapy.cfg: it is there already", id="there-already"),
-        pytest.param("backup nowhere/file", 1, "Make the folder", id="no-folder"),
-        pytest.param("backup", 2, "need a FILE", id="backup-where"),
-        pytest.param("gc file", 2, "nothing else takes one", id="gc-of-a-file"),
-        pytest.param("copy", 2, "needs --to URL", id="copy-where"),
-        pytest.param("copy --to nonsense", 1, "not a database URL", id="no-url"),
-        pytest.param("backup file --yes", 2, "options of store gc alone", id="option-of-another"),
-        pytest.param("backup file --older-than 3d", 2, "options of store gc alone", id="age-for-a-backup"),
-        pytest.param("gc", 2, "repeat it with --dry-run or --yes", id="gc-without-a-terminal"),
-        pytest.param("gc --yes --older-than soon", 2, "is no age", id="no-age"),
-        pytest.param("gc --yes -s DEDUP_PROJECT=shap", 1, "no project 'shap'", id="another-project"),
-        pytest.param("trim", 2, "invalid choice: 'trim'", id="unknown-action"),
-    ],
-)
+@table("wrong_calls/store")
 def test_what_goes_wrong_is_told_in_one_line_and_changes_nothing(left: Shop, call: str, code: int, words: str) -> None:
     (left.folder / "scrapy.cfg").write_text("[settings]\n", encoding="utf-8")
     before = left.file.read_bytes()

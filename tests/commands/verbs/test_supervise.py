@@ -16,6 +16,7 @@ from tests.commands.running import SECONDS, Outcome, scrapy
 from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
+from tests.tables import table
 from tests.warm import start_scrapy
 
 pytestmark = [pytest.mark.crawl, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
@@ -89,18 +90,7 @@ def test_ctrl_c_ends_both_in_good_order(project: Project, server: WebServer) -> 
     assert 0 < len(lines_of(project.folder / "stored.jsonl")) < PAGES
 
 
-@pytest.mark.parametrize(
-    ("command", "code", "err"),
-    [
-        pytest.param([], 2, "which command?", id="no-command"),
-        pytest.param(["--"], 2, "which command?", id="no-command-after-dashes"),
-        pytest.param(["--restarts", "-1", "--", "true"], 2, "needs a number, 0 or more", id="wrong-number"),
-        pytest.param(["--hung-after", "0", "--", "true"], 2, "above 0 and at most a week", id="wrong-seconds"),
-        pytest.param(["--", "./no-such-program"], 1, "./no-such-program cannot be started", id="no-such-program"),
-        pytest.param(["--", "sh", "-c", "exit 3"], 3, "exit code 3", id="exit-code-is-handed-on"),
-        pytest.param(["sh", "-c", "exit 4"], 4, "exit code 4", id="without-dashes"),
-    ],
-)
+@table("commands/supervise_exits")
 def test_exit_code_tells_what_came_of_it(tmp_path: Path, command: list[str], code: int, err: str) -> None:
     done = scrapy("dedup", "supervise", *command, folder=tmp_path)
 

@@ -6,9 +6,10 @@ import pytest
 
 from scrapy_dedup.store.layout_records import to_digits
 from tests.commands.learned import learned_shop
-from tests.commands.running import Shop, at_a_terminal, scrapy
+from tests.commands.running import Shop, at_a_terminal
 from tests.service.learned_site import ADVERT
 from tests.service.stored_pages import DOMAIN, a_url
+from tests.tables import table
 
 __all__ = ["learned_shop"]
 
@@ -165,39 +166,10 @@ class TestFiles:
         assert shop.run("templates", "import", "no such file").code == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "message"),
-    [
-        pytest.param([], 2, "needs an action: list, show, diff", id="no-action"),
-        pytest.param(["burn"], 2, "invalid choice: 'burn'", id="no-such-action"),
-        pytest.param(["show"], 2, "show takes DOMAIN [LAYOUT]; 0 words were given", id="too-few"),
-        pytest.param(["list", "a", "b"], 2, "list takes [DOMAIN]; 2 words were given", id="too-many"),
-        pytest.param(["list", "--dry-run"], 2, "list takes no --dry-run", id="option"),
-        pytest.param(["show", DOMAIN, "--version", "1"], 2, "needs the layout", id="version-of-which"),
-        pytest.param(["show", DOMAIN, "zz"], 1, "'zz' is no layout of", id="no-layout"),
-        pytest.param(["show", "no.example"], 1, f"it has those of {DOMAIN}", id="no-domain"),
-        pytest.param(["diff", DOMAIN, "rest", "1", "x"], 2, "'x' is no number of a version", id="no-number"),
-        pytest.param(["diff", DOMAIN, "rest", "1", "7"], 1, "no version 7 of layout rest: it has 1", id="no-version"),
-        pytest.param(["override", DOMAIN, "rest"], 2, "needs --keep CSS, --drop CSS or --forget CSS", id="undecided"),
-        pytest.param(["override", DOMAIN, "rest", "--drop", "p["], 1, "is no CSS selector", id="no-selector"),
-        pytest.param(["override", DOMAIN, "rest", "--forget", "p"], 1, "nothing was decided about", id="unknown"),
-        pytest.param(["rollback", DOMAIN, "rest"], 1, "no version before 1 that was live", id="no-former-one"),
-    ],
-)
+@table("wrong_calls/templates")
 def test_a_wrong_call_is_told_in_one_line(learned_shop: Learned, words: list[str], code: int, message: str) -> None:
     told = learned_shop[0].run("templates", *words)
 
     assert (told.code, told.out) == (code, "")
     assert message in told.err
     assert told.err.count("\n") == 1
-
-
-def test_a_project_without_templates_says_what_to_do(learned_shop: Learned) -> None:
-    shop, _ = learned_shop
-    with shop.open() as store:
-        store.project("empty")
-
-    told = scrapy("dedup", "templates", "list", "-s", "DEDUP_PROJECT=empty", folder=shop.folder)
-
-    assert (told.code, told.out) == (1, "")
-    assert "has no templates: run a crawl" in told.err

@@ -18,6 +18,7 @@ from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
 from tests.refining_site import PROMOTION, publish
 from tests.server import WebServer, serving
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
+from tests.tables import table
 
 OTHER = "other.example"
 PAGES = 12
@@ -146,22 +147,7 @@ def test_what_is_kept_is_taken_back(run: Run) -> None:
     assert run("--list", "--json").json["kept"] == []
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "told"),
-    [
-        pytest.param([], 2, "undo takes a block, a page's URL or a rule", id="nothing"),
-        pytest.param(["x", "--list"], 2, "or --list alone", id="both"),
-        pytest.param(["--list", "--dry-run"], 2, "takes neither", id="list-dry"),
-        pytest.param(["0123456789abcdef"], 1, "no stored page lost the block", id="block"),
-        pytest.param(["https://nowhere.example/"], 1, "was never met", id="page"),
-        pytest.param(["https://", "--domain", DOMAIN], 2, "is no URL of a page", id="no-url"),
-        pytest.param([a_url(1), "--domain", OTHER], 1, f"is a page of {DOMAIN}, not of {OTHER}", id="other-domain"),
-        pytest.param(["template: repeat"], 1, "did you mean 'template: repeats'?", id="misspelt"),
-        pytest.param(["template: repeats"], 1, f"on several domains: name one by --domain, of {OTHER}", id="several"),
-        pytest.param(["\x1b]0;x\x07", "--domain", "nowhere"], 1, "lost anything", id="hostile"),
-        pytest.param(["nothing", "--remove"], 1, "is not kept: see undo --list", id="not-kept"),
-    ],
-)
+@table("wrong_calls/undo")
 def test_what_cannot_be_told_is_said(run: Run, words: list[str], code: int, told: str) -> None:
     found = run(*words)
 

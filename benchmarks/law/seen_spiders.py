@@ -1,0 +1,181 @@
+"""Spiders of `test_seen.py`: what users had when the add-on lost or changed their items."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+from itemadapter import ItemAdapter
+from scrapy import Request, Spider
+from scrapy.exceptions import DropItem
+from scrapy.http import Response
+
+from benchmarks.law.site import ORIGIN
+from benchmarks.law.spiders import CALLED, AwaitingSpider
+
+
+class PathsSpider(Spider):
+    """Asks for the paths of its argument, each once, and makes of each page an item with its URL."""
+
+    name = "paths"
+
+    def __init__(self, paths: str) -> None:
+        super().__init__()
+        self.start_urls = [f"{ORIGIN}{path}" for path in paths.split()]
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        CALLED.append(response.url)
+        yield from self.items(response)
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "name": response.css("h1::text").get(), "price": response.css(".price::text").get()}
+
+
+class HtmlSpider(PathsSpider):
+    """Items without fields of their own."""
+
+    name = "html"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "html": response.text}
+
+
+class SkuSpider(PathsSpider):
+    """Reads an attribute alone."""
+
+    name = "sku"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "sku": response.css("article::attr(data-sku)").get()}
+
+
+class ShellSpider(PathsSpider):
+    """Reads a script alone."""
+
+    name = "shell"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        matched = re.search(r"window\.state = (\{.*?\})", response.text)
+        yield {"url": response.url, "state": matched and matched[1]}
+
+
+class QuotesSpider(PathsSpider):
+    """Many items a page, which name none and differ in their fields."""
+
+    name = "quotes"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        for number, text in enumerate(response.css("blockquote::text").getall()):
+            yield {"quote": text, f"field{number % 3}": number}
+
+
+class MixedSpider(QuotesSpider):
+    """The same, naming the page."""
+
+    name = "mixed"
+
+    def items(self, response: Any) -> Iterator[Any]:
+        for item in super().items(response):
+            yield {"url": response.url, **item}
+
+
+class JarsSpider(Spider):
+    """Twenty visitors of one page, told apart by meta alone."""
+
+    name = "jars"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(20):
+            yield Request(f"{ORIGIN}/a", self.parse, meta={"cookiejar": number}, dont_filter=True)
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url, "jar": response.meta["cookiejar"]}
+
+
+class LambdasSpider(Spider):
+    """Twenty visits of one page, told apart by what is done with it."""
+
+    name = "lambdas"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for number in range(20):
+            yield Request(f"{ORIGIN}/a", self.maker(number), dont_filter=True)
+
+    def maker(self, number: int) -> Callable[[Response], dict[str, Any]]:
+        return lambda response: self.item(response, number)
+
+    def item(self, response: Response, number: int) -> dict[str, Any]:
+        return {"url": response.url, "number": number}
+
+
+class TwiceSpider(Spider):
+    """A page that links to another one twice."""
+
+    name = "twice"
+    start_urls = [f"{ORIGIN}/a"]  # noqa: RUF012 - as its base class has it
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield from response.follow_all(["/b", "/b"], self.linked)
+
+    def linked(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+
+
+class NamelessSpider(Spider):
+    """Its name is given when it is made."""
+
+    start_urls = [f"{ORIGIN}/a"]  # noqa: RUF012 - as its base class has it
+
+    def __init__(self) -> None:
+        super().__init__(name="given")
+
+    def parse(self, response: Any) -> Iterator[Any]:
+        yield {"url": response.url}
+
+
+class FailingSpider(AwaitingSpider):
+    """Its callback breaks where the second request fails."""
+
+    name = "failing"
+
+    async def detail(self, response: Any) -> AsyncIterator[Any]:
+        async for one in super().detail(response):
+            if not isinstance(one, Request) and one["part"] is None:
+                raise ValueError("no part")
+            yield one
+
+
+class Unpound:
+    """Item pipeline that makes numbers of prices; it can do so once."""
+
+    def process_item(self, item: Any) -> Any:
+        adapter = ItemAdapter(item)
+        adapter["price"] = float(adapter["price"].replace("£", ""))
+        return item
+
+
+class BanDetector:
+    """Downloader middleware that takes what is not 200 for a ban, and gives up."""
+
+    def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002 - so it is called
+        if response.status != 200:
+            return response.replace(status=403, body=b"")
+        return response
+
+
+class Unclean:
+    """Item pipeline behind ours that refuses what is not made of the plainest types."""
+
+    def process_item(self, item: Any) -> Any:
+        for value in ItemAdapter(item).asdict().values():
+            self.look(value)
+        return item
+
+    def look(self, value: Any) -> None:
+        if type(value) not in (str, int, float, bool, type(None), list, dict):
+            raise DropItem(f"{type(value)}")
+        if isinstance(value, dict):
+            for one in [*value, *value.values()]:
+                self.look(one)
+        if isinstance(value, list):
+            for one in value:
+                self.look(one)

@@ -1,0 +1,106 @@
+"""The feed with the add-on is the feed without it, on every crawl, for every kind of spider; see `scenarios.py`.
+
+`LAW_EXAMPLES` is how many examples there are over all kinds and modes, `LAW_SEED` which; with `LAW_SHRINK` a smaller
+one that fails is looked for.
+"""
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from benchmarks.law.commands import scrapy, serving
+from benchmarks.law.compare import Stripped
+from benchmarks.law.crawls import ADDON, Crawls
+from benchmarks.law.scenarios import Effort, Scenario, search, shares
+from benchmarks.law.site import ORIGIN, Change, Server
+from benchmarks.law.spiders import KINDS, Plan
+
+EXAMPLES = int(os.environ.get("LAW_EXAMPLES", "60"))
+SEED = int(os.environ.get("LAW_SEED", "1"))
+SHRINK = "LAW_SHRINK" in os.environ
+PLAN = Plan((("price", "number"), ("sku", "as it is"), ("offer", "rounded")))
+
+
+SHARES = shares(EXAMPLES)
+
+
+def params(*modes: str) -> list[tuple[str, str]]:
+    return [(kind, mode) for kind, mode in SHARES if mode in modes]
+
+
+@pytest.mark.parametrize(("kind", "mode"), params("default"))
+def test_feed_is_that_of_the_bare_spider(kind: str, mode: str, crawls: Crawls) -> None:
+    search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
+
+
+@pytest.mark.parametrize(("kind", "mode"), params("skip", "skip and body"))
+def test_delta_feed_is_that_of_the_bare_spider_without_each_pages_last_items(
+    kind: str, mode: str, crawls: Crawls
+) -> None:
+    search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
+
+
+@pytest.mark.parametrize(("kind", "mode"), params("body"))
+def test_feed_is_that_of_the_bare_spider_where_equal_bodies_reuse_outcomes(
+    kind: str, mode: str, crawls: Crawls
+) -> None:
+    search(kind, mode, crawls, Effort(SHARES[kind, mode], SEED, SHRINK))
+
+
+@pytest.mark.parametrize("kind", ["dict", "crawl_spider", "json_api", "downloads", "async"])
+def test_unchanged_site_costs_no_second_transfer(kind: str, crawls: Crawls, tmp_path: Path) -> None:
+    """Else all the examples would compare a crawl with itself."""
+    store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
+    scenario = Scenario(kind, PLAN, 3, 6, Server("etag"), ((),))
+
+    first, second = (crawls.run(scenario.job(number, ADDON, store)) for number in range(2))
+
+    assert {status for _, status in first.statuses} == {200}
+    assert {status for _, status in second.statuses} == {304}
+
+
+@pytest.mark.parametrize("validators", ["", "etag"])
+def test_callbacks_of_equal_bodies_do_not_run_where_that_is_asked_for(
+    validators: str, crawls: Crawls, tmp_path: Path
+) -> None:
+    store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", "DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
+    scenario = Scenario("dict", PLAN, 3, 6, Server(validators), ((), (Change("slot", 2, "price", "much"),)))
+
+    first, second, third = (crawls.run(scenario.job(number, ADDON, store)) for number in range(3))
+
+    assert sum(first.called.values()) == 8
+    assert second.called == {}
+    assert list(third.called) == [f"{ORIGIN}/p/2"]
+    assert len(first.items) == len(second.items) == len(third.items) == 6
+
+
+@pytest.mark.crawl
+@pytest.mark.parametrize("kind", KINDS)
+def test_crawl_by_command_over_http_gives_the_feed_of_the_bare_spider(
+    kind: str, crawls: Crawls, tmp_path: Path
+) -> None:
+    """Its store was filled by another process, with the version of the site before."""
+    store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}"}
+    changes = (Change("slot", 1, "price", "much"), Change("slot", 2, "sku", "little"), Change("moved", 3))
+    arguments, feed = {"plan": PLAN.to_argument()}, tmp_path / "feed.jsonl"
+    with serving() as served:
+        scenario = Scenario(kind, PLAN, 5, 6, Server("both", gzip=True), (changes,), origin=served.origin)
+        crawls.run(scenario.job(0, ADDON, store))
+        bare = crawls.run(scenario.job(1))
+        served.world = scenario.job(1).world
+        chosen = {**KINDS[kind].settings, **store, "SPIDER_MODULES": ["benchmarks.law.spiders"], "RETRY_TIMES": 1}
+        chosen["ADDONS"] = {**chosen.get("ADDONS", {}), ADDON: 700}
+        given = [
+            text for name, value in {**arguments, "origin": served.origin}.items() for text in ("-a", f"{name}={value}")
+        ]
+
+        done = scrapy(tmp_path, "crawl", kind, *given, "-O", f"{feed}:jsonlines", **chosen)
+
+    strip = Stripped.of(bare, KINDS[kind].varies)
+    items = [json.loads(line) for line in feed.read_text().splitlines()]
+    assert done.exit_code == 0, done.log
+    assert Counter(map(strip.item, items)) == Counter(map(strip.item, bare.items))
+    assert served.world.asked == bare.asked

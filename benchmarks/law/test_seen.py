@@ -1,0 +1,543 @@
+"""Each loss and each wrong item that a user has seen, a test of its own."""
+
+import csv
+import io
+import json
+import marshal
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scrapy.utils.test import get_crawler
+
+from benchmarks.law import compare
+from benchmarks.law.commands import scrapy, serving
+from benchmarks.law.crawls import ADDON, Crawl, Crawls, Job
+from benchmarks.law.scenarios import MODES, Scenario, tried
+from benchmarks.law.seen_spiders import NamelessSpider
+from benchmarks.law.site import ORIGIN, SLOTS, Answer, Asked, Change, FixedWorld, Server, World, first_site
+from benchmarks.law.spiders import Plan
+
+EVERYTHING = Plan(tuple((slot, "as it is") for slot in SLOTS if slot != "listed"))
+FEW = Plan((("price", "as it is"), ("stock", "as it is")))
+MODE = pytest.mark.parametrize("mode", ["default", "skip", "body"])
+PROSE = "A chair of oak with four legs and a back, made by hand in a workshop near the river where an old mill stood"
+
+
+def page(title: str, body: str, head: str = "") -> Answer:
+    return Answer(body=f"<html><head><title>{title}</title>{head}</head><body>{body}</body></html>".encode())
+
+
+class Beside:
+    """Crawls of one store, each beside the bare one."""
+
+    def __init__(self, crawls: Crawls, folder: Path, spider: str, **chosen: Any) -> None:
+        self.crawls, self.spider = crawls, f"benchmarks.law.seen_spiders.{spider}"
+        self.chosen = {"DEDUP_DATABASE_URL": f"sqlite:///{folder / 'dedup.db'}", **chosen}
+
+    def crawl(
+        self, world: World | FixedWorld, settings: Mapping[str, Any] | None = None, **arguments: Any
+    ) -> tuple[Crawl, Crawl]:
+        """Return the bare crawl and the one with the add-on."""
+        bare = Job(self.spider, world, arguments, settings=settings or {})
+        on = replace(bare, addon=ADDON, settings={**bare.settings, **self.chosen})
+        return self.crawls.run(bare), self.crawls.run(on)
+
+    def differences(
+        self, world: World | FixedWorld, settings: Mapping[str, Any] | None = None, **arguments: Any
+    ) -> list[str]:
+        """Return how the crawl differs from the bare one."""
+        return compare.emitted(*self.crawl(world, settings, **arguments))
+
+
+class TestChangedPage:
+    @pytest.mark.parametrize("mode", ["default", "body"])
+    def test_one_change_of_any_sort_on_each_product_is_in_the_second_feed(self, mode: str, crawls: Crawls) -> None:
+        changes = tuple(Change("slot", at, slot, "much") for at, slot in enumerate(SLOTS))
+
+        assert tried(Scenario("dict", EVERYTHING, 11, 36, Server(), (changes,)), mode, crawls) == []
+
+    @pytest.mark.parametrize("mode", ["default", "body"])
+    def test_sold_out_and_another_price_in_json_ld_of_every_product_are_in_the_second_feed(
+        self, mode: str, crawls: Crawls
+    ) -> None:
+        changes = tuple(Change("slot", at, slot, "much") for at in range(36) for slot in ("stock", "offer"))
+        plan = Plan((("stock", "as it is"), ("offer", "number")))
+
+        assert tried(Scenario("dict", plan, 12, 36, Server(), (changes,)), mode, crawls) == []
+
+    @MODE
+    def test_value_that_travels_from_the_list_in_meta_is_the_lists_of_today(self, mode: str, crawls: Crawls) -> None:
+        changes = tuple(Change("slot", at, "listed") for at in range(20))
+
+        assert tried(Scenario("meta", FEW, 13, 20, Server("etag"), (changes,)), mode, crawls) == []
+
+    @MODE
+    def test_price_that_goes_and_comes_back_comes_out_three_times(self, mode: str, crawls: Crawls) -> None:
+        scenario = Scenario("dict", FEW, 14, 6, Server(), ((Change("slot", 2, "price", "much"),), (Change("back"),)))
+
+        assert tried(scenario, mode, crawls) == []
+
+
+class TestOneStore:
+    @MODE
+    def test_second_spider_with_a_callback_of_the_same_name_gets_its_own_items(self, mode: str, crawls: Crawls) -> None:
+        scenario = Scenario("threshold", FEW, 21, 20, Server("etag"), ((),), neighbour="dict")
+
+        assert tried(scenario, mode, crawls) == []
+
+    @MODE
+    def test_another_argument_gives_that_arguments_items(self, mode: str, crawls: Crawls, tmp_path: Path) -> None:
+        store = {"DEDUP_DATABASE_URL": f"sqlite:///{tmp_path / 'dedup.db'}", **MODES[mode]}
+        name, price = (
+            Scenario("dict", Plan(((slot, "as it is"),)), 22, 12, Server("etag"), ()) for slot in ("name", "price")
+        )
+
+        bare = crawls.run(price.job(0))
+        crawls.run(name.job(0, ADDON, store))
+        crawl = crawls.run(price.job(0, ADDON, store))
+
+        assert compare.emitted(bare, crawl) == []
+
+    @MODE
+    def test_one_url_with_two_currencies_by_cookie_is_two_pages(self, mode: str, crawls: Crawls) -> None:
+        changes = tuple(Change("slot", at, "price", "much") for at in range(0, 20, 2))
+
+        assert tried(Scenario("two_currencies", FEW, 23, 20, Server("both"), (changes, ())), mode, crawls) == []
+
+    @pytest.mark.crawl
+    @MODE
+    def test_edited_callback_gives_its_new_items(self, mode: str, tmp_path: Path) -> None:
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "__init__.py").touch()
+        spider = tmp_path / "mine" / "spider.py"
+        feeds = []
+        with serving() as served:
+            served.world = World((first_site(24, 6),), Server("etag"))
+            for slot in ("h1", ".price"):
+                spider.write_text(_SPIDER.format(origin=served.origin, slot=slot), encoding="utf-8")
+                feed = tmp_path / f"{slot.strip('.')}.jsonl"
+                output = ("-O", f"{feed}:jsonlines")
+                done = scrapy(tmp_path, "crawl", "mine", *output, SPIDER_MODULES=["mine.spider"], **MODES[mode])
+                assert done.exit_code == 0, done.log
+                feeds.append(_lines(feed))
+
+        assert [len(items) for items in feeds] == [6, 6]
+        prices = sorted(one.values["price"] for one in first_site(24, 6).pages)
+        assert sorted(item["value"] for item in feeds[1]) == prices
+
+
+_SPIDER = """
+from scrapy import Spider
+
+class Mine(Spider):
+    name = "mine"
+    start_urls = ["{origin}/list/1"]
+
+    def parse(self, response):
+        yield from response.follow_all(css="li.row a", callback=self.detail)
+        yield from response.follow_all(css="a.next", callback=self.parse)
+
+    def detail(self, response):
+        yield {{"url": response.url, "value": response.css("{slot}::text").get()}}
+"""
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+class TestPipelinesAndState:
+    @pytest.mark.parametrize("mode", ["default", "body"])
+    def test_items_pass_a_pipeline_that_adds_20_percent_once(self, mode: str, crawls: Crawls) -> None:
+        plan = Plan((("price", "number"),))
+
+        assert tried(Scenario("pipeline_twice", plan, 31, 12, Server("etag"), ((), ())), mode, crawls) == []
+
+    @pytest.mark.parametrize("mode", ["default", "body"])
+    def test_items_pass_a_pipeline_that_makes_numbers_of_prices_once(
+        self, mode: str, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        beside = Beside(crawls, tmp_path, "PathsSpider", **MODES[mode])
+        paths = [f"/p/{number}" for number in range(12)]
+        shop = FixedWorld(
+            {at: page(at, f"<h1>Chair {at}</h1><b class=price>£{len(at)}.5</b><p>{PROSE}") for at in paths}
+        )
+        settings = {"ITEM_PIPELINES": {"benchmarks.law.seen_spiders.Unpound": 500}}
+
+        for _ in range(2):
+            assert beside.differences(shop, settings, paths=" ".join(paths)) == []
+
+    @MODE
+    def test_spider_that_counts_its_pages_and_reads_in_one_callback_what_another_kept(
+        self, mode: str, crawls: Crawls
+    ) -> None:
+        changes = (Change("slot", 5, "price", "much"), Change("slot", 17, "listed"))
+
+        assert tried(Scenario("state_on_self", FEW, 32, 20, Server("etag"), (changes, ())), mode, crawls) == []
+
+    @pytest.mark.parametrize("mode", ["default", "body"])
+    def test_callback_that_failed_gives_its_items_when_it_no_longer_does(
+        self, mode: str, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        """Its page, which a middleware had replaced, is the same; what it failed for is not."""
+        beside = Beside(crawls, tmp_path, "FailingSpider", **MODES[mode])
+        settings = {"DOWNLOADER_MIDDLEWARES": {"benchmarks.law.spiders.Rewrite": 543}}
+        shop = World((first_site(33, 8),), Server("etag"))
+        lists = {f"/list/{number}": shop.answer(_asked(f"/list/{number}")) for number in (1, 2)}
+        details = {f"/p/{number}": shop.answer(_asked(f"/p/{number}")) for number in range(8)}
+        broken = FixedWorld({**lists, **details, "": Answer(503, b"not now")})
+        well = FixedWorld({**broken.answers, "": Answer(body=b"<p class=stock>In stock</p>")})
+        arguments = {"plan": FEW.to_argument(), "origin": ORIGIN}
+
+        assert beside.differences(broken, settings, **arguments) == []
+        assert beside.differences(well, settings, **arguments) == []
+
+
+def _asked(path: str) -> Asked:
+    return Asked("GET", f"{ORIGIN}{path}", {})
+
+
+class TestMovedAndEqualPages:
+    @pytest.mark.parametrize("mode", ["default", "body"])
+    @pytest.mark.parametrize("much", ["empty", "much"], ids=["404", "301"])
+    def test_page_that_moved_comes_out_in_the_run_in_which_it_moves(self, much: str, mode: str, crawls: Crawls) -> None:
+        plan = replace(FEW, carries_html=True, follows_related=True)
+        changes = (Change("moved", 2, much=much), Change("moved", 4, much=much))
+
+        assert tried(Scenario("dict", plan, 41, 8, Server(stale_links=True), (changes, (), ())), mode, crawls) == []
+
+    def test_page_whose_equal_is_not_fetched_in_this_run_is_in_the_feed(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "HtmlSpider")
+        others = {f"/p/{number}": page(f"No. {number}", f"<p>{PROSE} {number}" * number) for number in range(1, 7)}
+        world = FixedWorld({**others, "/a": page("Chair", f"<p>{PROSE}"), "/b": page("Chair", f"<p>{PROSE}")})
+        rest = " ".join(others)
+
+        _, first = beside.crawl(world, paths=f"/a /b {rest}")
+        _, second = beside.crawl(world, paths=f"/b {rest}")
+
+        assert {item["url"] for item in first.items} & {f"{ORIGIN}/a", f"{ORIGIN}/b"}
+        assert f"{ORIGIN}/b" in {item["url"] for item in second.items}
+
+    def test_pages_of_equal_text_with_different_fields_are_two_items(self, crawls: Crawls, tmp_path: Path) -> None:
+        paths = [f"/p/{number}" for number in range(12)]
+        world = FixedWorld(
+            {at: page("Chair", f"<article data-sku='{at}'><h1>Chair</h1><p>{PROSE}</article>") for at in paths}
+        )
+
+        assert Beside(crawls, tmp_path, "SkuSpider").differences(world, paths=" ".join(paths)) == []
+
+    def test_products_of_which_a_cut_leaves_the_same_few_words_are_no_duplicates(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        paths = [f"/p/{number}" for number in range(120)]
+        shop = FixedWorld({at: page(f"Chair {at}", _product(at)) for at in paths})
+
+        assert Beside(crawls, tmp_path, "PathsSpider").differences(shop, paths=" ".join(paths)) == []
+
+    def test_pages_that_differ_in_numbers_alone_are_as_many_items(self, crawls: Crawls, tmp_path: Path) -> None:
+        paths = [f"/p/{number}" for number in range(101)]
+        world = FixedWorld({at: page("Reading", f"<p>{PROSE}: {n * 7919}") for n, at in enumerate(paths)})
+
+        assert Beside(crawls, tmp_path, "HtmlSpider").differences(world, paths=" ".join(paths)) == []
+
+
+def _product(at: str) -> str:
+    nav = "".join(f"<li><a href=/c/{number}>Category {number}</a>" for number in range(20))
+    return (
+        f"<ul>{nav}</ul><main><h1>Chair {at.replace('/', ' ')}</h1><b class=price>£{len(at) * 11}</b>"
+        f"<p>Delivery within three days.<p>Returns within a month.</main><footer>{PROSE}</footer>"
+    )
+
+
+class TestErrorPages:
+    def test_site_that_answers_unknown_addresses_with_its_page_and_dashes_keeps_its_items(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        paths = [f"/quote/{number}" for number in range(22)]
+        text = "<h1>Share {0}</h1><p>Price {0}.{0}5 low {0}.01 high {0}.99 volume {0}000 of the day, in euro and cent"
+        shares = {at: page("Share", text.format(number + 10)) for number, at in enumerate(paths)}
+        world = FixedWorld({**shares, "": page("Share", text.format("--"))})
+
+        assert Beside(crawls, tmp_path, "PathsSpider").differences(world, paths=" ".join(paths)) == []
+
+    def test_site_of_one_shell_with_its_data_in_a_script_keeps_its_items(self, crawls: Crawls, tmp_path: Path) -> None:
+        paths = [f"/app/{number}" for number in range(31)]
+        shell = f"<div id=app>Loading</div><footer>{PROSE}</footer><script>window.state = %s;</script>"
+        pages = {at: page("App", shell % json.dumps({"price": number})) for number, at in enumerate(paths)}
+        world = FixedWorld({**pages, "": page("App", shell % "{}")})
+
+        assert Beside(crawls, tmp_path, "ShellSpider").differences(world, paths=" ".join(paths)) == []
+
+    def test_default_settings_make_no_request_that_the_spider_did_not_make(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        """A probe went out without the proxy by which alone its user may reach the site."""
+        bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), paths=_PATHS)
+
+        assert crawl.asked == bare.asked
+
+
+def _shop(count: int) -> FixedWorld:
+    products = first_site(5, 101).pages[:count]
+    body = "<h1>Chair {0}</h1><b class=price>£{0}</b><p>{1} {0}<p>{2}"
+    return FixedWorld(
+        {
+            f"/p/{number}": page(f"Chair {number}", body.format(number, PROSE, product.values["body"]))
+            for number, product in enumerate(products)
+        }
+    )
+
+
+_PATHS = " ".join(f"/p/{number}" for number in range(40))
+_FEW_PATHS = " ".join(f"/p/{number}" for number in range(20))
+
+
+class TestClosing:
+    @pytest.mark.parametrize(
+        ("settings", "pages"),
+        [
+            pytest.param({"CLOSESPIDER_PAGECOUNT_NO_ITEM": 10}, 101, id="pages-without-items"),
+            # Bare it is a fifth of a second between two items.
+            pytest.param(
+                {"CLOSESPIDER_TIMEOUT_NO_ITEM": 2, "DOWNLOAD_DELAY": 0.2, "RANDOMIZE_DOWNLOAD_DELAY": False},
+                18,
+                id="time-without-items",
+            ),
+        ],
+    )
+    def test_items_that_wait_do_not_end_a_crawl(
+        self, settings: dict[str, Any], pages: int, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        paths = " ".join(f"/p/{number}" for number in range(pages))
+
+        bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(pages), settings, paths=paths)
+
+        assert len(bare.items) == pages
+        assert compare.emitted(bare, crawl) == []
+
+    def test_crawl_that_is_to_end_after_five_items_goes_no_further_than_what_was_under_way(
+        self, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        settings = {"CLOSESPIDER_ITEMCOUNT": 5, "CONCURRENT_REQUESTS": 2}
+
+        bare, crawl = Beside(crawls, tmp_path, "PathsSpider").crawl(_shop(40), settings, paths=_PATHS)
+
+        assert bare.reason == crawl.reason == "closespider_itemcount"
+        assert 5 <= len(bare.items) <= 10
+        assert 5 <= len(crawl.items) <= 10
+
+
+class TestRepeatsThatAreWanted:
+    @pytest.mark.parametrize("spider", ["JarsSpider", "LambdasSpider"])
+    def test_requests_that_differ_by_meta_or_by_callback_are_all_made(
+        self, spider: str, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        world = FixedWorld({"/a": page("Chair", f"<p>{PROSE}")})
+
+        assert Beside(crawls, tmp_path, spider).differences(world) == []
+
+    def test_url_that_is_twice_among_the_start_urls_is_asked_for_twice(self, crawls: Crawls, tmp_path: Path) -> None:
+        assert Beside(crawls, tmp_path, "PathsSpider").differences(_shop(3), paths="/p/0 /p/1 /p/0 /p/2") == []
+
+    def test_project_without_a_duplicate_filter_repeats_its_requests(self, crawls: Crawls, tmp_path: Path) -> None:
+        settings = {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}
+        world = FixedWorld({"/a": page("A", f"<p>{PROSE}"), "/b": page("B", f"<p>{PROSE} too")})
+
+        assert Beside(crawls, tmp_path, "TwiceSpider").differences(world, settings) == []
+
+    @pytest.mark.parametrize("kind", ["retry_downloader", "retry_spider"])
+    @MODE
+    def test_middleware_that_asks_again_gets_its_answer(self, kind: str, mode: str, crawls: Crawls) -> None:
+        assert tried(Scenario(kind, FEW, 61, 8, Server("etag"), ((),)), mode, crawls) == []
+
+
+class TestItems:
+    def test_items_of_a_page_leave_in_the_callbacks_order(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "MixedSpider")
+
+        for _ in range(2):
+            assert beside.differences(_quotes(), paths=_QUOTE_PATHS) == []
+
+    def test_header_of_a_csv_feed_is_that_of_the_first_item(self, crawls: Crawls, tmp_path: Path) -> None:
+        headers: list[list[str]] = []
+        beside = Beside(crawls, tmp_path, "MixedSpider")
+        for addon in ("", ADDON):
+            feed = tmp_path / f"feed{len(headers)}.csv"
+            settings = {"FEEDS": {str(feed): {"format": "csv"}}, **beside.chosen}
+            settings = settings if addon else {"FEEDS": settings["FEEDS"]}
+            crawls.run(Job(beside.spider, _quotes(), {"paths": _QUOTE_PATHS}, addon, settings))
+            rows = list(csv.reader(io.StringIO(feed.read_text(encoding="utf-8"))))
+            assert len(rows) == 81
+            headers.append([name for name in rows[0] if name in {"url", "quote", "field0", "field1", "field2"}])
+
+        assert headers[0] == headers[1] == ["url", "quote", "field0"]
+
+    def test_what_stands_on_an_item_can_be_marshalled(self, crawls: Crawls, tmp_path: Path) -> None:
+        """What says why a page was left as it is stands there as well."""
+        feed = tmp_path / "feed.marshal"
+        settings = {
+            "FEEDS": {str(feed): {"format": "marshal"}},
+            "ITEM_PIPELINES": {"benchmarks.law.seen_spiders.Unclean": 900},
+        }
+        deep, wide = "<div>" * 20_000, "<p " + " ".join(f"a{number}" for number in range(20_000)) + ">"
+        world = FixedWorld({**_shop(20).answers, "/deep": page("Deep", deep), "/wide": page("Wide", wide)})
+
+        bare, crawl = Beside(crawls, tmp_path, "HtmlSpider").crawl(world, settings, paths=f"/deep /wide {_FEW_PATHS}")
+
+        with feed.open("rb") as file:
+            found = [marshal.load(file) for _ in range(44)]
+        assert len(found) == len(bare.items) + len(crawl.items)
+        assert crawl.errors == ()
+
+    def test_items_that_name_no_page_get_nothing_of_the_pages(self, crawls: Crawls, tmp_path: Path) -> None:
+        bare, crawl = Beside(crawls, tmp_path, "QuotesSpider").crawl(_quotes(), paths=_QUOTE_PATHS)
+
+        assert compare.emitted(bare, crawl) == []
+        names = [{*item} - {"dedup"} for item in crawl.items]
+        assert all(one <= {"quote", "field0", "field1", "field2"} for one in names)
+
+    def test_item_class_without_our_fields_is_a_warning(self, crawls: Crawls) -> None:
+        assert tried(Scenario("attrs", FEW, 71, 6, Server(), ()), "default", crawls) == []
+
+
+def _quotes() -> FixedWorld:
+    texts = [first_site(6, 8).pages[number].values["body"] for number in range(8)]
+    pages = {}
+    for number, text in enumerate(texts):
+        words = text.split()
+        quotes = "".join(f"<blockquote>{' '.join(words[at : at + 5])} {at}</blockquote>" for at in range(10))
+        pages[f"/q/{number}"] = page(f"Quotes {number}", f"<main>{quotes}</main><p>{text}")
+    return FixedWorld(pages)
+
+
+_QUOTE_PATHS = " ".join(f"/q/{number}" for number in range(8))
+
+
+class TestProject:
+    def test_spider_may_have_its_name_from_its_maker(self, crawls: Crawls, tmp_path: Path) -> None:
+        world = FixedWorld({"/a": page("Chair", f"<p>{PROSE}")})
+
+        assert get_crawler(NamelessSpider, {"ADDONS": {ADDON: 700}}).spidercls is NamelessSpider
+        assert Beside(crawls, tmp_path, "NamelessSpider").differences(world) == []
+
+    def test_project_may_have_no_bot_name(self, crawls: Crawls, tmp_path: Path) -> None:
+        assert (
+            Beside(crawls, tmp_path, "PathsSpider").differences(_shop(3), {"BOT_NAME": None}, paths="/p/0 /p/1") == []
+        )
+
+    def test_robots_txt_sitemaps_and_feeds_are_no_pages(self, crawls: Crawls, tmp_path: Path) -> None:
+        store = tmp_path / "dedup.db"
+        chosen = {"DEDUP_DATABASE_URL": f"sqlite:///{store}", "ROBOTSTXT_OBEY": True}
+        for kind in ("sitemap_spider", "xml_feed"):
+            crawls.run(Scenario(kind, FEW, 81, 6, Server("etag"), ()).job(0, ADDON, chosen))
+
+        texts = _texts_of(store)
+        assert any(text.endswith("/p/1") for text in texts)
+        assert [text for text in texts if text.endswith(("/robots.txt", "/sitemap.xml", "/feed.xml"))] == []
+
+    @pytest.mark.crawl
+    @pytest.mark.parametrize(("mode", "code"), [("default", 0), ("skip", 1)])
+    def test_feed_that_is_overwritten_is_whole_or_the_crawl_does_not_start(
+        self, mode: str, code: int, tmp_path: Path
+    ) -> None:
+        feed, chosen = tmp_path / "out.jsonl", {"SPIDER_MODULES": ["spider"], **MODES[mode]}
+        with serving() as served:
+            served.world = World((first_site(82, 6),), Server("etag"))
+            (tmp_path / "spider.py").write_text(_SPIDER.format(origin=served.origin, slot="h1"), encoding="utf-8")
+
+            first = scrapy(tmp_path, "crawl", "mine", "-O", str(feed), **chosen)
+            kept = feed.read_bytes()
+            asked = served.world.asked.total()
+            second = scrapy(tmp_path, "crawl", "mine", "-O", str(feed), **chosen)
+
+        assert first.exit_code == 0
+        assert second.exit_code == code, second.log
+        assert len(_lines(feed)) == 6
+        if mode == "skip":
+            assert feed.read_bytes() == kept
+            assert served.world.asked.total() == asked
+            assert "out.jsonl" in second.log
+
+    @pytest.mark.crawl
+    @MODE
+    def test_scrapy_parse_fetch_and_view_leave_no_trace_in_the_store(self, mode: str, tmp_path: Path) -> None:
+        chosen = {"SPIDER_MODULES": ["spider"], **MODES[mode]}
+        with serving() as served:
+            served.world = World((first_site(83, 6),), Server("etag"))
+            (tmp_path / "spider.py").write_text(_SPIDER.format(origin=served.origin, slot="h1"), encoding="utf-8")
+            url = f"{served.origin}/p/2"
+
+            looked = scrapy(tmp_path, "parse", "--spider", "mine", "-c", "detail", url, **chosen)
+            fetched = scrapy(tmp_path, "fetch", url, **chosen)
+            stores = list((tmp_path / ".scrapy").glob("*.db")) if (tmp_path / ".scrapy").exists() else []
+            traces = [text for store in stores for text in _texts_of(store) if text.endswith("/p/2")]
+            crawled = scrapy(tmp_path, "crawl", "mine", "-O", "out.jsonl", **chosen)
+
+        assert (looked.exit_code, fetched.exit_code, crawled.exit_code) == (0, 0, 0), looked.log
+        assert traces == []
+        assert len(_lines(tmp_path / "out.jsonl")) == 6
+
+
+def _texts_of(store: Path) -> list[str]:
+    """Return every text in every table."""
+    with sqlite3.connect(store) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = [row for table in tables for row in connection.execute(f'SELECT * FROM "{table}"')]
+    connection.close()
+    return [value for row in rows for value in row if isinstance(value, str)]
+
+
+class TestTransfers:
+    def test_ban_detector_near_the_downloader_never_sees_a_304(self, crawls: Crawls, tmp_path: Path) -> None:
+        beside = Beside(crawls, tmp_path, "PathsSpider")
+        settings = {"DOWNLOADER_MIDDLEWARES": {"benchmarks.law.seen_spiders.BanDetector": 620}}
+        shop = _with_etags(_shop(20))
+
+        for statuses in ({200}, {304}):
+            bare, crawl = beside.crawl(shop, settings, paths=_FEW_PATHS)
+            assert compare.emitted(bare, crawl) == []
+            assert {status for _, status in crawl.statuses} == statuses
+
+    @pytest.mark.parametrize("policy", ["DummyPolicy", "RFC2616Policy"])
+    def test_http_cache_keeps_pages_that_a_bare_crawl_can_use(
+        self, policy: str, crawls: Crawls, tmp_path: Path
+    ) -> None:
+        """With the policy of RFC 2616 the cache asks by conditions of its own."""
+        caches = [
+            {
+                "HTTPCACHE_ENABLED": True,
+                "HTTPCACHE_DIR": str(tmp_path / f"cache{number}"),
+                "HTTPCACHE_POLICY": f"scrapy.extensions.httpcache.{policy}",
+            }
+            for number in range(2)
+        ]
+        beside = Beside(crawls, tmp_path, "PathsSpider")
+        shop, paths = _with_etags(_shop(20)), _FEW_PATHS
+
+        beside.crawl(shop, paths=paths)
+        on = Job(beside.spider, shop, {"paths": paths}, ADDON, {**caches[0], **beside.chosen})
+        crawled = [crawls.run(on), crawls.run(on)]
+        bare = crawls.run(Job(beside.spider, shop, {"paths": paths}, settings=caches[0]))
+        untouched = crawls.run(Job(beside.spider, shop, {"paths": paths}, settings=caches[1]))
+
+        assert [len(one.items) for one in (*crawled, bare)] == [20, 20, 20]
+        assert Counter(map(str, bare.items)) == Counter(map(str, untouched.items))
+
+    @MODE
+    @pytest.mark.parametrize("kind", ["rewritten_above", "rewritten_below"])
+    def test_middleware_that_rewrites_bodies_rewrites_those_of_every_crawl(
+        self, kind: str, mode: str, crawls: Crawls
+    ) -> None:
+        scenario = Scenario(kind, FEW, 91, 8, Server("etag", gzip=True), ((), (Change("slot", 1, "price", "much"),)))
+
+        assert tried(scenario, mode, crawls) == []
+
+
+def _with_etags(world: FixedWorld) -> FixedWorld:
+    answers: Sequence[tuple[str, Answer]] = list(world.answers.items())
+    return FixedWorld({at: replace(one, headers={"ETag": f'"{number}"'}) for number, (at, one) in enumerate(answers)})

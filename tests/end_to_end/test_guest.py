@@ -1,0 +1,115 @@
+"""A guest in the crawl: what the spider did not ask for does not happen, and what it gave leaves as it was given."""
+
+import marshal
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.settings import Settings
+from tests.end_to_end.crawling import ADDON, ROOT, Project
+from tests.end_to_end.spiders.guest import ITEMS_A_PAGE
+from tests.server import Answer, Site, WebServer, serving
+from tests.sites import html_page
+
+pytestmark = pytest.mark.crawl
+
+PAGES = [f"p{number:02}" for number in range(40)]
+ONE_AT_A_TIME: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
+
+
+def pages_alone(origins: list[str]) -> Site:
+    return {f"{origins[0]}/{page}": Answer(html_page(page)) for page in PAGES}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(1, pages_alone) as running:
+        yield running
+
+
+def start_of(server: WebServer) -> str:
+    return "start=" + " ".join(server.site)
+
+
+def test_items_leave_in_the_callbacks_order_and_nothing_else_is_asked_for(project: Project, server: WebServer) -> None:
+    """Most of the pages wait for their siblings, a domain that is not known yet; all items of one go out at once."""
+    crawled = project.crawl("guest", "-a", start_of(server), **ONE_AT_A_TIME)
+
+    assert crawled.stored_ids == crawled.yielded
+    assert len(crawled.yielded) == len(PAGES) * ITEMS_A_PAGE
+    assert server.requests == list(server.site)
+
+
+def test_what_stands_on_an_item_is_plain(project: Project, server: WebServer) -> None:
+    """`marshal` takes no subclass of any type."""
+    feeds = {"feed.marshal": {"format": "marshal"}}
+
+    crawled = project.crawl("guest", "-a", start_of(server), "-a", "elsewhere=1", FEEDS=feeds)
+
+    with (project.folder / "feed.marshal").open("rb") as feed:
+        items = [marshal.load(feed) for _ in crawled.yielded]
+    assert {item["id"] for item in items} == set(crawled.yielded)
+    assert {item["dedup"]["left"] for item in items if item["url"] == "no page at all"} == {"no_domain"}
+
+
+@pytest.mark.parametrize("limit", ["PAGECOUNT_NO_ITEM", "ITEMCOUNT"])
+def test_pages_that_wait_end_no_crawl_that_would_go_on(project: Project, server: WebServer, limit: str) -> None:
+    most = {"PAGECOUNT_NO_ITEM": 10, "ITEMCOUNT": ITEMS_A_PAGE * 12}[limit]
+    given = {f"CLOSESPIDER_{limit}": most} | ONE_AT_A_TIME
+
+    with_addon = project.crawl("guest", "-a", start_of(server), **given)
+    bare = project.crawl("guest", "-a", start_of(server), **given, ADDONS={})
+
+    assert set(with_addon.stored_ids) >= set(bare.stored_ids)
+    # So many pages may wait when the last item that counts leaves.
+    waiting = min(Settings().batch_pages, most // 2)
+    assert len(with_addon.stored) <= len(bare.stored) + waiting * ITEMS_A_PAGE
+
+
+@pytest.mark.parametrize("command", [["parse", "--spider", "guest", "--pipelines"], ["fetch"]], ids=["parse", "fetch"])
+def test_commands_that_show_leave_no_trace(project: Project, server: WebServer, command: list[str]) -> None:
+    crawled = project.crawl("guest", "-a", start_of(server), CLOSESPIDER_PAGECOUNT=1, **ONE_AT_A_TIME)
+    assert crawled.stored
+    store = project.folder / ".scrapy" / "dedup.db"
+    store.unlink()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    words = [sys.executable, "-m", "scrapy", *command, next(iter(server.site))]
+    done = subprocess.run(words, cwd=project.folder, env=environment, capture_output=True, text=True, check=True)
+
+    assert not store.exists()
+    assert PAGES[0] in done.stdout
+
+
+def test_spiders_and_projects_may_have_no_name(tmp_path: Path, server: WebServer) -> None:
+    program = f"""
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+
+class Nameless(scrapy.Spider):
+    start_urls = [{next(iter(server.site))!r}]
+
+    def __init__(self, **kwargs):
+        super().__init__(name="later", **kwargs)
+
+    def parse(self, response):
+        yield {{"url": response.url}}
+
+process = AsyncCrawlerProcess({{"ADDONS": {ADDON["ADDONS"]}, "BOT_NAME": None, "LOG_LEVEL": "ERROR",
+    "DEDUP_DATABASE_URL": "sqlite:///{tmp_path}/dedup.db", "FEEDS": {{"feed.jsonl": {{"format": "jsonlines"}}}}}})
+process.crawl(Nameless)
+process.start()
+"""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert done.stderr == ""
+    assert "cleaned_content" in (tmp_path / "feed.jsonl").read_text(encoding="utf-8")
