@@ -59,9 +59,7 @@ def invalidate(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
         raise ProblemError(422, "this needs exactly one of urls, domain, all")
     if body.urls is not None:
         return CacheRemovalAnswer.of(cache.invalidate(asked.project, body.urls, asked.settings, dry_run=body.dry_run))
-    return CacheRemovalAnswer.of(
-        cache.remove(asked.project, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
-    )
+    return _remove(asked, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
 
 
 def _remove(asked: Asked, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
@@ -71,9 +69,7 @@ def _remove(asked: Asked, choice: ExtractionChoice, *, dry_run: bool) -> CacheRe
 @router.post("/expire", operation_id="expire_cache", response_description=_REMOVED)
 def expire(asked: Here, body: ExpireBody) -> CacheRemovalAnswer:
     """Delete extractions that were made long ago."""
-    return CacheRemovalAnswer.of(
-        cache.remove(asked.project, ExtractionChoice(created_before=body.before), dry_run=body.dry_run)
-    )
+    return _remove(asked, ExtractionChoice(created_before=body.before), dry_run=body.dry_run)
 
 
 @router.post("/clean", operation_id="clean_cache", response_description=_REMOVED)
