@@ -12,7 +12,6 @@ from scrapy_dedup.answers.words import (
     Id,
     Instant,
     Project,
-    Seconds,
     Share,
     Status,
     Switch,
@@ -33,7 +32,6 @@ class DomainCacheAnswer(Answer):
     not_modified: Count
     bytes_received: Chars
     bytes_saved: Chars
-    seconds_saved: Seconds
     extractions: Count
     packed_bytes: Chars
 

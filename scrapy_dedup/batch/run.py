@@ -39,7 +39,7 @@ from scrapy_dedup.batch.steps_pages import (
     LeavingOut,
     Packing,
 )
-from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey, learned_of
+from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
 from scrapy_dedup.service.chunking import ACROSS
 from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
 from scrapy_dedup.service.cleaning_run_others import RunOthers
@@ -150,7 +150,7 @@ class BatchRun:
             learning = Learning(self.settings)
             with LookupWriter(self._local("knowledge")) as knowledge:
                 for *figures, text in self._rows(by_domain, learning):
-                    found.append(learned_of(*figures))
+                    found.append(Learned(unraw(figures[0]), *figures[1:]))
                     if text is not None:
                         knowledge.put(figures[0], text)
         return sorted(found, key=lambda one: one.domain)

@@ -17,7 +17,7 @@ from scrapy_dedup.batch.columns import raw, text_of, unraw
 from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Placed, Source, records
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.cleaning_run_tasks import Learned, named
+from scrapy_dedup.service.cleaning_run_tasks import named
 from scrapy_dedup.service.inputs_records import BadRecord, InputPage, NoPage
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.site_learning import learn_site
@@ -160,8 +160,3 @@ class _Counted(Iterator[tuple[str, str]]):
         page = next(self._pages)
         self.count += 1
         return page
-
-
-def learned_of(domain: bytes, pages: int, layouts: int, templates: int, failure: str | None) -> Learned:
-    """Return what became of learning a domain, from a row of `Learning`."""
-    return Learned(unraw(domain), pages, layouts, templates, failure)

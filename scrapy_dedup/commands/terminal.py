@@ -57,10 +57,17 @@ def print_table(title: str, table: Table) -> None:
 @contextmanager
 def progress(things: str, total: int) -> Iterator[Callable[[int], None]]:
     """Give what moves a bar; nothing is drawn where nobody looks at it."""
+    with named_progress(total) as tell:
+        yield lambda number: tell(things, number)
+
+
+@contextmanager
+def named_progress(total: int) -> Iterator[Callable[[str, int], None]]:
+    """Give what moves a bar and names what is done, such as a domain."""
     if not sys.stderr.isatty():
-        yield lambda _number: None
+        yield lambda _name, _number: None
         return
-    columns = (TextColumn(things), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=errors(), transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda number: bar.advance(task, number)
+        yield lambda name, number: bar.update(task, description=one_line(name, 40), advance=number)

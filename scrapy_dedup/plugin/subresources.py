@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -39,8 +39,6 @@ _META: Final[dict[str, Any]] = {
     "download_warnsize": 0,
 }
 
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-
 
 _T = TypeVar("_T")
 
@@ -57,10 +55,9 @@ async def addresses_of(host: str, port: int) -> Sequence[str]:
 class SubResources:
     """Fetches for one crawl, and keeps what several pages need."""
 
-    def __init__(self, crawler: Crawler, settings: Settings, resolve: Resolve = addresses_of) -> None:
+    def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self._crawler = crawler
         self._hosts = settings.teacher_hosts
-        self._resolve = resolve
         self._loop = Loop()
         self._kept: OrderedDict[str, Resource] = OrderedDict()
         self._kept_bytes = 0
@@ -116,7 +113,7 @@ class SubResources:
             host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         except ValueError:
             return False
-        addresses = await self._resolve(host, port) if host else ()
+        addresses = await addresses_of(host, port) if host else ()
         return may_fetch(url, page_url, addresses, self._hosts) is None
 
     def _came_from(self, response: Response, page_url: str) -> bool:

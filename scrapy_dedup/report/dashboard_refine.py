@@ -34,10 +34,10 @@ class RefineState:
     outcome: str = ""
 
 
-def refine_button(base: str, domain: str, csrf_token: str, *, page: str = "") -> Html:
-    """Return the button that cleans the stored pages of a domain again; `page` is the key of where one comes back."""
+def refine_button(base: str, domain: str, csrf_token: str) -> Html:
+    """Return the button that cleans the stored pages of a domain again."""
     label = button("Refine now", kind="primary")
-    return form(f"{base}refine", joined([hidden("domain", domain), hidden("page", page), label]), csrf_token)
+    return form(f"{base}refine", joined([hidden("domain", domain), label]), csrf_token)
 
 
 def refine_state(found: RefineState | None, base: str) -> Html:

@@ -1,6 +1,6 @@
 """The cache of a project: what it spared, whether it is sound, and what a person has done again or deletes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal
@@ -39,7 +39,7 @@ class DomainCache:
         hits: visits that were answered without their callback.
         misses: visits whose callback ran.
         not_modified: hits of which the site said that nothing changed (304).
-        bytes_saved, seconds_saved: by which hits cost less than the domain's visits with a callback do on average.
+        bytes_saved: by which hits cost less than the domain's visits with a callback do on average.
         extractions: that are held, in so many packed bytes.
     """
 
@@ -50,7 +50,6 @@ class DomainCache:
     not_modified: int = 0
     bytes_received: int = 0
     bytes_saved: int = 0
-    seconds_saved: float = 0.0
     extractions: int = 0
     packed_bytes: int = 0
 
@@ -87,30 +86,25 @@ def spared(
     """Return what a run spared on each domain that it visited, or that has extractions."""
     whole = _by_domain(cache.traffic())
     of_run = whole if run is None else _by_domain(cache.traffic(run.id))
-    none = ExtractionFigures(0, 0)
     return tuple(
-        _domain(domain, of_run.get(domain, []), whole.get(domain, []), extractions.get(domain, none))
+        _domain(domain, of_run[domain], whole[domain], extractions.get(domain, ExtractionFigures(0, 0)))
         for domain in sorted({*of_run, *extractions})
     )
 
 
 def _by_domain(traffic: Iterable[Traffic]) -> dict[str, list[Traffic]]:
-    found: dict[str, list[Traffic]] = {}
+    found = defaultdict[str, list[Traffic]](list)
     for one in traffic:
-        found.setdefault(one.domain, []).append(one)
+        found[one.domain].append(one)
     return found
 
 
 def _domain(domain: str, some: list[Traffic], whole: list[Traffic], held: ExtractionFigures) -> DomainCache:
     hits = [one for one in some if not one.callback_run and one.verdict == "unchanged"]
-    # What was received whole, although its callback was spared, saved seconds and no bytes.
+    # What was received whole, although its callback was spared, saved no bytes.
     small = [one for one in hits if one.fetched != "get"]
     full = [one for one in whole if one.callback_run and one.fetched == "get"]
-    visits = sum(one.visits for one in full) or 1
-    bytes_each, seconds_each = (
-        sum(one.bytes_received for one in full) / visits,
-        sum(one.seconds for one in full) / visits,
-    )
+    bytes_each = sum(one.bytes_received for one in full) / (sum(one.visits for one in full) or 1)
     return DomainCache(
         domain=domain,
         visits=sum(one.visits for one in some),
@@ -119,7 +113,6 @@ def _domain(domain: str, some: list[Traffic], whole: list[Traffic], held: Extrac
         not_modified=sum(one.visits for one in hits if one.fetched == "304"),
         bytes_received=sum(one.bytes_received for one in some),
         bytes_saved=round(max(0.0, sum(one.visits * bytes_each - one.bytes_received for one in small))),
-        seconds_saved=max(0.0, sum(one.visits * seconds_each - one.seconds for one in hits)),
         extractions=held.extractions,
         packed_bytes=held.packed_bytes,
     )
@@ -157,11 +150,7 @@ def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings,
 
 
 def remove(project: ProjectStore, choice: ExtractionChoice, *, dry_run: bool, unknown: Iterable[str] = ()) -> Removal:
-    """Delete the chosen extractions.
-
-    Raises:
-        StoreError: the store failed; nothing was deleted.
-    """
+    """Delete the chosen extractions; a StoreError says that nothing was deleted."""
     found = project.delete_extractions(choice, dry_run=dry_run)
     return Removal(found.extractions, found.packed_bytes, dry_run, tuple(unknown))
 

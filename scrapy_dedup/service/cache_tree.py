@@ -5,15 +5,15 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypedDict, TypeVar
+from typing import Any, Final, Literal, TypedDict, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from scrapy_dedup.core.errors import DedupError
@@ -46,9 +46,8 @@ EXCLUDED: Final = "excluded"
 _EXTRACTIONS: Final = "extractions"
 _METADATA: Final = "metadata"
 _EXTRACTION_FILE: Final = re.compile(r"extractions/[0-9a-f]{12}(_[0-9]{1,9})?\.json")
-# Of a file that holds a page, and of a line of the index.
+# Of a file that holds a page, and of the index: that of 250,000 pages. A larger one is not needed to read the others.
 _MAX_FILE_BYTES: Final = 100_000_000
-_MAX_LINE_BYTES: Final = 1_000_000
 _MOST_TOLD: Final = 200
 _CHECKSUM: Final = b',\n "checksum": "'
 _AFTER_CHECKSUM: Final = b'"\n}\n'
@@ -106,12 +105,16 @@ class _PageFile(BaseModel):
     decisions: list[DecisionRecord]
 
 
-class _Entry(NamedTuple):
-    """A line of the index; of a file that is found without an index only its name is known."""
+class _Line(BaseModel):
+    """What is needed of the index; of a file that is found without one only its name is known."""
 
-    url: str
-    content_hash: str
+    model_config = ConfigDict(strict=True)
+
+    content_hash: str = ""
     extraction_file: str
+
+
+_INDEX: Final = TypeAdapter(dict[str, _Line])
 
 
 @dataclass(slots=True)
@@ -209,7 +212,7 @@ def _page_file(page: CachedPage) -> tuple[_PageFile, bytes]:
         document=document,
         source=_record(SourceRecord, source, cleaned_content=None) if source and source.content is not None else None,
         extractions=[_record(ExtractionRecord, one) for one in extractions],
-        decisions=[one for one in page.notes if one.layer == INDEX_LAYER],
+        decisions=[one for one in page.notes() if one.layer == INDEX_LAYER],
     )
     try:
         body = held.model_dump_json(indent=1).encode()
@@ -227,8 +230,9 @@ def _record(kind: type[_Kind], stored: object, **changed: Any) -> _Kind:
 def _metadata(page: CachedPage) -> dict[str, Any]:
     """Return a page's metadata: what the content index says of it goes before what a layer decided last."""
     document = page.document
-    by_hand = [one for one in page.notes if one.layer == INDEX_LAYER]
-    said = next(iter(by_hand or page.notes[-1:]), None)
+    notes = page.notes()
+    by_hand = [one for one in notes if one.layer == INDEX_LAYER]
+    said = next(iter(by_hand or notes[-1:]), None)
     return {
         "url": document.url,
         "title": document.title,
@@ -278,11 +282,11 @@ def import_cache(
         advice = "name the folder that `scrapy dedup cache export` wrote"
         raise CacheTreeError(f"{extractions} is a link, or no folder: {advice}")
     cache, done = StoredCache(store, project.id), Transfer()
-    for entry in _entries(folder, done):
+    for url, line in _lines(folder, done):
         try:
-            page = _read_entry(folder, entry, settings)
+            page = _read_line(folder, url, line, settings)
         except CacheTreeError as error:
-            where = f"{entry.url} ({entry.extraction_file[:200]})".lstrip()
+            where = f"{url} ({line.extraction_file[:200]})".lstrip()
             done.leave_out(where, f"{error}; the page is done again")
         else:
             records = _news(cache, project, page, done)
@@ -292,24 +296,23 @@ def import_cache(
     return done
 
 
-def _entries(folder: Path, done: Transfer) -> Iterator[_Entry]:
-    """Return what the index names; without a sound index, what there is."""
+def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _Line]]:
+    """Return what the index names, by URL; without a sound index, what there is."""
     try:
-        for _ in _read_index(folder / INDEX):
-            pass
-    except CacheTreeError as error:
-        done.index_rebuilt = f"{INDEX} {error}"
-        return (_Entry("", "", name) for name in _names(folder))
-    return _read_index(folder / INDEX)
+        return _INDEX.validate_json(_read_file(folder / INDEX)).items()
+    except (CacheTreeError, ValidationError) as error:
+        why = error if isinstance(error, CacheTreeError) else "is damaged or truncated"
+        done.index_rebuilt = f"{INDEX} {why}"
+        return (("", _Line(extraction_file=name)) for name in _names(folder))
 
 
-def _read_entry(folder: Path, entry: _Entry, settings: Settings) -> _PageFile:
-    if not _EXTRACTION_FILE.fullmatch(entry.extraction_file):
+def _read_line(folder: Path, url: str, line: _Line, settings: Settings) -> _PageFile:
+    if not _EXTRACTION_FILE.fullmatch(line.extraction_file):
         raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
-    page = _read_page(_read_file(folder / entry.extraction_file), settings)
-    if entry.url not in ("", page.url):
+    page = _read_page(_read_file(folder / line.extraction_file), settings)
+    if url not in ("", page.url):
         raise CacheTreeError(f"holds the page {page.url}")
-    if entry.url and entry.content_hash != page.content_hash:
+    if url and line.content_hash != page.content_hash:
         raise CacheTreeError(f"does not fit the content_hash in {INDEX}")
     return page
 
@@ -385,16 +388,7 @@ def _check(record: DocumentRecord | SourceRecord | ExtractionRecord | DecisionRe
 
 
 def _read_file(path: Path) -> bytes:
-    with _open(path) as opened:
-        # So many bytes are reserved before any is read.
-        found: bytes = opened.read(min(_MAX_FILE_BYTES, os.fstat(opened.fileno()).st_size) + 1)
-    if len(found) > _MAX_FILE_BYTES:
-        raise CacheTreeError(f"is larger than {_MAX_FILE_BYTES:,} bytes")
-    return found
-
-
-def _open(path: Path) -> Any:
-    """Open a file for reading that is one, and no link."""
+    """Return what a file holds that is one, no link, and not too large."""
     try:
         descriptor = os.open(path, _READ)
     except FileNotFoundError as error:
@@ -404,23 +398,12 @@ def _open(path: Path) -> Any:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise CacheTreeError("is no file")
-    return os.fdopen(descriptor, "rb")
-
-
-def _read_index(path: Path) -> Iterator[_Entry]:
-    """Iterate over an index line by line, as an export wrote it, so that none is too large."""
-    with _open(path) as opened:
-        if opened.readline(_MAX_LINE_BYTES) != b"{\n":
-            raise CacheTreeError("is damaged in line 1")
-        for number in itertools.count(2):
-            line = opened.readline(_MAX_LINE_BYTES)
-            if line == b"}\n" and not opened.read(1):
-                return
-            try:
-                ((url, record),) = json.loads(b"{" + line.rstrip(b",\n") + b"}").items()
-                yield _Entry(str(url), str(record["content_hash"]), str(record["extraction_file"]))
-            except (ValueError, LookupError, TypeError, RecursionError) as error:
-                raise CacheTreeError(f"is damaged or truncated in line {number}") from error
+    with os.fdopen(descriptor, "rb") as opened:
+        # So many bytes are reserved before any is read.
+        found = opened.read(min(_MAX_FILE_BYTES, os.fstat(descriptor).st_size) + 1)
+    if len(found) > _MAX_FILE_BYTES:
+        raise CacheTreeError(f"is larger than {_MAX_FILE_BYTES:,} bytes")
+    return found
 
 
 def _names(folder: Path) -> Iterator[str]:

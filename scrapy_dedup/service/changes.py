@@ -19,7 +19,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import DamagedError
 from scrapy_dedup.store.records import HTML_FIELDS
 from scrapy_dedup.store.stored import StoredSource
-from scrapy_dedup.store.stored_visits import ChangePlace, StoredVisit
+from scrapy_dedup.store.stored_visits import StoredVisit
 from scrapy_dedup.store.writer import ProjectStore
 
 VERDICTS: Final = ("new", "changed", "removed")
@@ -69,7 +69,6 @@ class PageChange:
 
     Attributes:
         url, domain: None where the page's document is gone from the store.
-        place: behind it a list goes on.
         diff: of a changed page, if it was asked for, what changed; None where nobody knows.
         no_diff: why it is None.
     """
@@ -77,7 +76,6 @@ class PageChange:
     visit: StoredVisit
     url: str | None
     domain: str | None
-    place: ChangePlace
     diff: str | None = None
     no_diff: str | None = None
 
@@ -126,19 +124,17 @@ def count_changes(project: ProjectStore, start: Since, choice: Choice) -> Counte
     return Counter(project.count_changes(start.at, verdict=choice.verdict, domain=choice.domain))
 
 
-def iterate_changes(
-    project: ProjectStore, start: Since, choice: Choice, settings: Settings, after: ChangePlace | None = None
-) -> Iterator[PageChange]:
-    """Iterate over the changes in the order of time, behind a place; a page that changed twice comes twice.
+def iterate_changes(project: ProjectStore, start: Since, choice: Choice, settings: Settings) -> Iterator[PageChange]:
+    """Iterate over the changes in the order of time; a page that changed twice comes twice.
 
     Raises:
         StoreError: the store failed.
     """
-    for change in project.changes(start.at, verdict=choice.verdict, domain=choice.domain, after=after):
+    for change in project.changes(start.at, verdict=choice.verdict, domain=choice.domain):
         visit, diff, no_diff = change.visit, None, None
         if choice.diff and visit.verdict == "changed":
             diff, no_diff = _told(project, visit, settings)
-        yield PageChange(visit, change.url, change.domain, ChangePlace(visit.at, change.visit_id), diff, no_diff)
+        yield PageChange(visit, change.url, change.domain, diff, no_diff)
 
 
 def _told(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tuple[str | None, str | None]:

@@ -1,7 +1,7 @@
 """The content index: per URL the hash of its content and what was extracted from it, over the store."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -27,16 +27,6 @@ class ContentIndexError(DedupError):
     """A record cannot be kept; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Update:
-    """What waits to be saved of a URL."""
-
-    url: str
-    record: UrlRecord
-    extraction: dict[str, Any]
-    records: tuple[Record, ...]
-
-
 class ContentIndexManager:
     """The content index of a project: of each URL the hash of its content, while an extraction of that is held.
 
@@ -52,13 +42,13 @@ class ContentIndexManager:
         self._cache = StoredCache(store, project.id)
         self._project = project
         self._settings = settings or Settings()
-        self._waiting: dict[bytes, _Update] = {}
+        self._waiting: dict[bytes, tuple[ExtractionRecord, tuple[Record, ...]]] = {}
 
     def load_index(self) -> Iterator[tuple[str, UrlRecord]]:
         """Give up updates that were not saved; return all URLs with their records, read as they are asked for."""
         self._waiting.clear()
-        found = ((page, _held(page)) for page in self._cache.iterate_pages())
-        return ((page.document.url, _record(page, held)) for page, held in found if held)
+        found = ((page.document.url, _held(page)) for page in self._cache.iterate_pages())
+        return ((url, _record(url, held)) for url, held in found if held)
 
     def save_index(self) -> int:
         """Store all updates, in one transaction; return how many these were.
@@ -67,18 +57,14 @@ class ContentIndexManager:
             StoreError: nothing was stored; the updates wait on.
         """
         saved = len(self._waiting)
-        self._project.write(record for update in self._waiting.values() for record in update.records)
+        self._project.write(record for extraction, others in self._waiting.values() for record in (*others, extraction))
         self._waiting.clear()
         return saved
 
     def get_url_record(self, url: str) -> UrlRecord | None:
         """Return the record of a URL; None where there is none, or nothing is held that was extracted."""
-        keys = keys_of(url, self._settings)
-        if keys.page_key in self._waiting:
-            return self._waiting[keys.page_key].record
-        page = self._cache.page(keys.page_key)
-        held = _held(page) if page else None
-        return _record(page, held) if page and held else None
+        held, page = self._find(url)
+        return _record(page.document.url if page else held.url, held) if held else None
 
     @staticmethod
     def calculate_content_hash(cleaned: str) -> str:
@@ -110,19 +96,16 @@ class ContentIndexManager:
         extraction = _extraction(keys, digest, extraction_data, now)
         page = self._cache.page(keys.page_key)
         document = _document(keys, page.document if page else None, digest, metadata, now)
-        seen_at = document.last_seen_at or now
-        records: list[Record] = [document, extraction]
+        records: list[Record] = [document]
         if page is None:
-            records.append(
-                CrawledUrlRecord(keys.page_key, url, keys.domain, "crawled", seen_at, document_key=keys.page_key)
-            )
+            at = document.last_seen_at or now
+            records.append(CrawledUrlRecord(keys.page_key, url, keys.domain, "crawled", at, document_key=keys.page_key))
         if "included" in metadata or "decision_explanation" in metadata:
             action = INCLUDED if metadata.get("included", True) else EXCLUDED
             reason = str(metadata.get("decision_explanation") or action)
             records.append(DecisionRecord(keys.page_key, INDEX_LAYER, action, reason, now))
-        record = url_record(url, new_hash, now.isoformat())
-        self._waiting[keys.page_key] = _Update(url, record, dict(extraction_data), tuple(records))
-        return record
+        self._waiting[keys.page_key] = extraction, tuple(records)
+        return _record(keys.url, extraction)
 
     def get_cached_extraction(self, url: str) -> dict[str, Any] | None:
         """Return what was extracted from the present content of a URL; None where nothing is held.
@@ -131,15 +114,11 @@ class ContentIndexManager:
             What `update_url_record` was given. Of a page that was extracted by a crawl: `url`, `content` (lines of the
             cleaned text), `extraction_timestamp`, `items` (dicts, as they had passed all pipelines).
         """
-        keys = keys_of(url, self._settings)
-        if keys.page_key in self._waiting:
-            return dict(self._waiting[keys.page_key].extraction)
-        page = self._cache.page(keys.page_key)
-        held = _held(page) if page else None
-        if page is None or held is None or held.items is None:
+        held, page = self._find(url)
+        if held is None or held.items is None:
             return None
         items = [keeping.decode(item["fields"]) for item in held.items]
-        if held.callback == "" and len(items) == 1:
+        if page is None or (held.callback == "" and len(items) == 1):
             return dict(items[0])
         return {
             "url": page.document.url,
@@ -148,6 +127,14 @@ class ContentIndexManager:
             "items": items,
         }
 
+    def _find(self, url: str) -> tuple[ExtractionRecord | None, CachedPage | None]:
+        """Return what is held for a URL, and its page; without the page where it waits to be saved."""
+        key = keys_of(url, self._settings).page_key
+        if key in self._waiting:
+            return self._waiting[key][0], None
+        page = self._cache.page(key)
+        return (_held(page) if page else None), page
+
 
 def _held(page: CachedPage) -> ExtractionRecord | None:
     """Return the newest extraction of a page's present content; one that has items before others."""
@@ -155,8 +142,8 @@ def _held(page: CachedPage) -> ExtractionRecord | None:
     return min(of_content, key=lambda one: one.items is None, default=None)
 
 
-def _record(page: CachedPage, held: ExtractionRecord) -> UrlRecord:
-    return url_record(page.document.url, held.content_hash.hex(), held.created_at.isoformat())
+def _record(url: str, held: ExtractionRecord) -> UrlRecord:
+    return url_record(url, held.content_hash.hex(), held.created_at.isoformat())
 
 
 def _digest(digits: str) -> bytes:

@@ -22,7 +22,7 @@ from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.reading import Reading
 from scrapy_dedup.service.removal_counts import counts_of
-from scrapy_dedup.service.removals import SHADOW, removal_decision, removal_decisions
+from scrapy_dedup.service.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.run_pages import Owners
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_patterns import patterns_of
@@ -200,7 +200,7 @@ class Crawl:
                 self.count("shadow/boilerplate/pages", 1)
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))
                 self.count("shadow/boilerplate/chars", cleaned.chars_removed)
-                self.rows.append(removal_decision(draft.page_key, cleaned, at, SHADOW))
+                self.rows.append(shadow_decision(draft.page_key, cleaned, at))
         learner.shadowed.clear()
 
     def _cut(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:

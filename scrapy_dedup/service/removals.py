@@ -20,9 +20,9 @@ __all__ = [
     "PATTERNS",
     "SHADOW",
     "blocks_in",
-    "removal_decision",
     "removal_decisions",
     "removals_in",
+    "shadow_decision",
 ]
 
 ACTION = "removed"
@@ -32,23 +32,16 @@ SHADOW = "shadow"
 _BLOCKS = re.compile(r"([0-9]+) blocks, ")
 
 
-def removal_decision(page_key: bytes, cleaned: Cleaned, at: datetime, action: str = ACTION) -> DecisionRecord:
-    """Return the decision of the layer `boilerplate` about a page that lost at least one block, or would have."""
+def shadow_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
+    """Return the decision of the layer `boilerplate` about a page that would have lost at least one block."""
     own = [one for one in cleaned.removed if one.removal.rule.layer == LAYER]
-    return _decision(page_key, (LAYER, action), own, cleaned.chars_in, at)
+    return _decision(page_key, (LAYER, SHADOW), own, cleaned.chars_in, at)
 
 
-def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime, action: str = ACTION) -> list[DecisionRecord]:
-    """Return a decision of each layer that left out blocks of a page; where a layer is in the shadow, what it would.
-
-    Args:
-        page_key: of the page.
-        cleaned: what is left of it.
-        at: when it was decided.
-        action: of what was left out; what is shadowed always has the shadow's.
-    """
+def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> list[DecisionRecord]:
+    """Return a decision of each layer that left out blocks of a page; where a layer is in the shadow, what it would."""
     found = []
-    for removed, done in ((cleaned.removed, action), (cleaned.shadowed, SHADOW)):
+    for removed, done in ((cleaned.removed, ACTION), (cleaned.shadowed, SHADOW)):
         for layer in LAYERS:
             own = [one for one in removed if one.removal.rule.layer == layer]
             if own:

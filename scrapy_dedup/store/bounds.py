@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
-from scrapy_dedup.store.models import Decision, Visit
+from scrapy_dedup.store.models import Decision
 
 # A table that is full shrinks to this share, so that counting and cutting are rare.
 _ROOM = 0.9
@@ -54,8 +54,3 @@ class RowBound:
 def decision_bound(project_id: uuid.UUID, bound: int) -> RowBound:
     """Return the bound of a project's decisions."""
     return RowBound(project_id, bound, Decision.decided_at, Decision.page_key, Decision.layer)
-
-
-def visit_bound(project_id: uuid.UUID, bound: int) -> RowBound:
-    """Return the bound of a project's visits."""
-    return RowBound(project_id, bound, Visit.at, Visit.id)

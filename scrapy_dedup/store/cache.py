@@ -35,13 +35,11 @@ class CachedPage:
         document: the state, as it can be written again.
         http_status: of the URL's last visit.
         memo_keys: of its extractions, newest first.
-        notes: what the layers decided about it, without details, oldest first.
     """
 
     document: DocumentRecord
     http_status: int | None
     memo_keys: tuple[bytes, ...]
-    notes: tuple[DecisionRecord, ...]
     _source: Row[Any] | None
     _extractions: tuple[Row[Any], ...]
     _decisions: tuple[Row[Any], ...]
@@ -63,6 +61,11 @@ class CachedPage:
         found = [self.extraction(place) for place in range(len(self.memo_keys))]
         return sorted(found, key=lambda one: one.content_hash != self.document.content_hash)
 
+    def notes(self) -> list[DecisionRecord]:
+        """Return what the layers decided about it, without details, oldest first."""
+        key = self.document.page_key
+        return [DecisionRecord(key, one.layer, one.action, one.reason, one.decided_at) for one in self._decisions]
+
     def decisions(self) -> list[StoredDecision]:
         """Return what the layers decided about it, oldest first."""
         return [read_decision(row) for row in self._decisions]
@@ -78,7 +81,6 @@ class Traffic:
     callback_run: bool
     visits: int
     bytes_received: int
-    seconds: float
 
 
 class StoredCache:
@@ -127,7 +129,7 @@ class StoredCache:
         of_document = (Document.project_id == Visit.project_id) & (Document.page_key == Visit.page_key)
         of_url = (CrawledUrl.project_id == Visit.project_id) & (CrawledUrl.page_key == Visit.page_key)
         sums = (
-            select(domain, *kinds, func.count(), func.sum(Visit.bytes_received), func.sum(Visit.seconds))
+            select(domain, *kinds, func.count(), func.sum(Visit.bytes_received))
             .outerjoin(Document, of_document)
             .outerjoin(CrawledUrl, of_url)
             .where(Visit.project_id == self._project_id, *(() if run_id is None else (Visit.run_id == run_id,)))
@@ -135,7 +137,7 @@ class StoredCache:
         )
         with self._store.session(read_only=True) as session:
             # PostgreSQL's sums of integers are decimals.
-            return [Traffic(*row[:-2], int(row[-2]), float(row[-1])) for row in session.execute(sums)]
+            return [Traffic(*row[:-1], int(row[-1])) for row in session.execute(sums)]
 
     def drop(self, originals: Collection[bytes], blocks: Collection[bytes]) -> None:
         """Empty the originals and cleaned texts of pages, and the blocks of pages; URL, title and time stay."""
@@ -170,10 +172,6 @@ class StoredCache:
                 document=_as_acknowledged(row),
                 http_status=row.http_status,
                 memo_keys=tuple(held.memo_key for held in extractions[row.page_key]),
-                notes=tuple(
-                    DecisionRecord(row.page_key, one.layer, one.action, one.reason, one.decided_at)
-                    for one in decisions[row.page_key]
-                ),
                 _source=originals.get(row.page_key),
                 _extractions=tuple(extractions[row.page_key]),
                 _decisions=tuple(decisions[row.page_key]),

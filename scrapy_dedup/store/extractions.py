@@ -83,16 +83,6 @@ def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> l
     return [read_extraction(row) for row in connection.execute(found)]
 
 
-def some_of_all(
-    connection: Connection, project_id: uuid.UUID, after: bytes | None, limit: int
-) -> list[ExtractionRecord]:
-    """Return so many extractions, in the order of memo keys."""
-    some = _of_project(project_id).order_by(Extraction.memo_key).limit(limit)
-    if after is not None:
-        some = some.where(Extraction.memo_key > after)
-    return [read_extraction(row) for row in connection.execute(some)]
-
-
 def figures(connection: Connection, project_id: uuid.UUID) -> dict[str, ExtractionFigures]:
     """Return how many extractions there are and their bytes, by domain, in the order of domains."""
     sums = (

@@ -29,7 +29,6 @@ from scrapy_dedup.store.stored import (
 )
 from scrapy_dedup.store.stored_visits import (
     ChangeChoice,
-    ChangePlace,
     ExtractionChoice,
     ExtractionFigures,
     MissedPage,
@@ -40,7 +39,6 @@ from scrapy_dedup.store.stored_visits import (
 )
 
 _KEYS_AT_ONCE = 5_000
-_EXTRACTIONS_AT_ONCE = 100
 # Lists show fifty; whoever wants all does not notice.
 _CHANGES_AT_ONCE = 500
 
@@ -79,15 +77,6 @@ class PageHistory:
         """Return the extractions of a page, newest first."""
         return self._ask(extractions.of_page, page_key)
 
-    def iterate_extractions(self) -> Iterator[ExtractionRecord]:
-        """Iterate over all extractions in the order of memo keys, a hundred in memory at a time."""
-
-        def some(connection: Connection, last: ExtractionRecord | None) -> list[ExtractionRecord]:
-            after = last.memo_key if last else None
-            return extractions.some_of_all(connection, self.id, after, _EXTRACTIONS_AT_ONCE)
-
-        return self._stream(some)
-
     def extraction_figures(self) -> dict[str, ExtractionFigures]:
         """Return how many extractions there are and their packed bytes, by domain."""
         with self._database.transaction() as connection:
@@ -112,7 +101,6 @@ class PageHistory:
         *,
         verdict: str | None = None,
         domain: str | None = None,
-        after: ChangePlace | None = None,
     ) -> Iterator[StoredChange]:
         """Iterate over the pages found new, changed or removed since an instant, or since a run began.
 
@@ -120,16 +108,14 @@ class PageHistory:
             since: from then on.
             verdict: only pages found so.
             domain: only pages of this one.
-            after: only changes behind this place.
 
         Raises:
             StoreError: there is no such run.
         """
-        choice = ChangeChoice(self._start_of(since), verdict, domain, after)
+        choice = ChangeChoice(self._start_of(since), verdict, domain)
 
         def some(connection: Connection, last: StoredChange | None) -> list[StoredChange]:
-            place = ChangePlace(last.visit.at, last.visit_id) if last else choice.after
-            return visits.changes(connection, self.id, replace(choice, after=place), _CHANGES_AT_ONCE)
+            return visits.changes(connection, self.id, replace(choice, after=last), _CHANGES_AT_ONCE)
 
         return self._stream(some)
 

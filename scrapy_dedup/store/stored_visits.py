@@ -74,21 +74,13 @@ class StoredChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangePlace:
-    """Where a list of changes was left: after this visit."""
-
-    at: datetime
-    visit_id: int
-
-
-@dataclass(frozen=True, slots=True)
 class ChangeChoice:
-    """Which changes; None does not limit them."""
+    """Which changes, after which one; None does not limit them."""
 
     since: datetime
     verdict: str | None = None
     domain: str | None = None
-    after: ChangePlace | None = None
+    after: StoredChange | None = None
 
 
 @dataclass(frozen=True, slots=True)

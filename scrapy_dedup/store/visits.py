@@ -68,7 +68,7 @@ def _chosen(choice: ChangeChoice) -> list[ColumnElement[bool]]:
     place = tuple_(Visit.at, Visit.id)
     conditions = [Visit.at >= choice.since, Visit.verdict.in_([choice.verdict] if choice.verdict else CHANGES)]
     if choice.after is not None:
-        conditions[0] = place > tuple_(choice.after.at, choice.after.visit_id)
+        conditions[0] = place > tuple_(choice.after.visit.at, choice.after.visit_id)
     if choice.domain is not None:
         conditions.append(Document.domain == column_text(choice.domain))
     return conditions

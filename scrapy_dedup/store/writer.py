@@ -18,7 +18,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from scrapy_dedup.store import claims, contents, domain_runs, extractions, lookups, states, templates, visits, workers
 from scrapy_dedup.store.batch import Batch, pack
-from scrapy_dedup.store.bounds import decision_bound, visit_bound
+from scrapy_dedup.store.bounds import RowBound, decision_bound
 from scrapy_dedup.store.claims import Claimant, Lost
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.database import Database
@@ -36,6 +36,7 @@ from scrapy_dedup.store.models import (
     LayoutRun,
     LayoutSignature,
     LayoutTemplate,
+    Visit,
 )
 from scrapy_dedup.store.page_records import ClaimKey
 from scrapy_dedup.store.records import Record, RunStatus
@@ -377,7 +378,7 @@ class ProjectStore(CrawlRuns):
         super().__init__(database, project_id, name)
         self._keep = keep
         self._decision_bound = decision_bound(project_id, keep.decisions)
-        self._visit_bound = visit_bound(project_id, keep.visits)
+        self._visit_bound = RowBound(project_id, keep.visits, Visit.at, Visit.id)
         self._writing = threading.Lock()
 
     def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:

@@ -120,6 +120,6 @@ def own_path(wanted: str) -> str:
     return "/" if urlsplit(wanted).path in (PATH, LOGOUT_PATH) else wanted
 
 
-def login_path(token: str, wanted: str = "/") -> str:
+def login_path(token: str) -> str:
     """Return the path and query of the address that is printed."""
-    return f"{PATH}?{urlencode({'token': token} | ({'next': wanted} if wanted != '/' else {}))}"
+    return f"{PATH}?{urlencode({'token': token})}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scrapy_dedup.core.urls import normalize_url, page_key
+from scrapy_dedup.core.urls import page_key
 
 SITE = "https://www.example.com"
 
@@ -32,7 +32,3 @@ def a_tombstone(name: object = 1, run: str = "run-2") -> Any:
     item = an_item(name, run=run, verdict="removed", reason="absent from 2 complete runs")
     del item["cleaned_content"]
     return item
-
-
-def a_source(name: object = 1) -> str:
-    return normalize_url(a_url(name))

@@ -9,7 +9,7 @@ from scrapy_dedup.service.cleaning import Cleaned, Removed
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.overview import make_report
 from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.removals import SHADOW, removal_decision
+from scrapy_dedup.service.removals import SHADOW, shadow_decision
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import DecisionRecord
 from scrapy_dedup.store.store import Store
@@ -35,7 +35,7 @@ def shadowed_run(project: ProjectStore, days: int = 0, **stats: int) -> StoredRu
         banner = next(block for block in reading.blocks() if block.text == BANNER)
         removed = [Removed(Removal(banner.fingerprint, RULE), banner.path, BANNER)]
         cleaned = Cleaned("", chars_in=200, chars_out=200 - len(BANNER), removed=removed)
-        project.write([removal_decision(page_key(a_url(number)), cleaned, NOON, SHADOW)])
+        project.write([shadow_decision(page_key(a_url(number)), cleaned, NOON)])
     counted = {f"dedup/shadow/boilerplate/{name}": number for name, number in stats.items()}
     project.end_run(run.id, status="finished", reason="finished", stats=counted, finished_at=NOON)
     return project.last_runs(1)[0]

@@ -159,7 +159,6 @@ def test_visits_are_read_in_the_order_of_their_indexes(project: ProjectStore) ->
     with plans(project._database) as found:
         list(project.visits_of_run(project.run.id))
         list(project.changes(NOON))
-        list(project.iterate_extractions())
 
     assert not any("TEMP B-TREE" in plan or plan.startswith("SCAN") for plan in found)
     assert any("ix_visits_oldest (project_id=? AND " in plan for plan in found)

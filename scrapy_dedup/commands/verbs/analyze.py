@@ -7,20 +7,15 @@ bytes_removed_total.
 """
 
 import argparse
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
-from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
+from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
 from scrapy_dedup.service.analysis import DomainDedupService, summed
-from scrapy_dedup.service.domain_analysis import PASSES, Progress
+from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
@@ -73,7 +68,7 @@ def _analysed(
         domains = _asked_for(project.name, known, options)
         service = DomainDedupService(session, settings)
         groups, dry_run = options.source_group, options.dry_run
-        with _progress(sum(known[domain] for domain in domains)) as progress:
+        with named_progress(PASSES * sum(known[domain] for domain in domains)) as progress:
             if not options.domain:
                 return service.analyze_project(project.id, source_groups=groups, dry_run=dry_run, progress=progress)
             results = [
@@ -98,18 +93,6 @@ def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace)
         some = ", ".join(sorted(known)[:5])
         raise CommandError(f"project {project!r} keeps no pages of {unknown!r}: it has pages of {some}")
     return domains
-
-
-@contextmanager
-def _progress(pages: int) -> Iterator[Progress | None]:
-    """Give what moves a bar; nothing where nobody looks at it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    name = TextColumn("{task.description}", markup=False)
-    with Bar(name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=errors(), transient=True) as bar:
-        task = bar.add_task("", total=PASSES * pages)
-        yield lambda domain, read: bar.update(task, description=one_line(domain, 40), advance=read)
 
 
 def show(call: Call, result: ProjectAnalysisResult) -> None:

@@ -1,14 +1,7 @@
 """`scrapy dedup cache ACTION`: what is held of pages, so that they need not be fetched and extracted again.
 
-JSON of stats: `project`; `run` (null: all visits that are kept), with id, spider, status, started_at; `total` and
-`domains`, each with domain, visits, hits (answered without a callback), misses (callbacks run), hit_rate (0.0 to 1.0),
-not_modified (hits by 304), bytes_received, bytes_saved, seconds_saved (against the average of visits with a callback),
-extractions, packed_bytes. invalidate, expire, clean: `dry_run`, `extractions`, `packed_bytes`, `unknown` (URLs without
-a page). verify: `pages`, `extractions`, `damaged` by part, `damages` (the first 200: url, part, reason), `fixed`.
-export, import: `pages`, `extractions`, `pages_held` (by the store, as they are or newer), `pages_left_out`,
-`index_rebuilt` (null, or why the index was not used), `problems` (the first 200).
-
-The exit code is 1 for a URL that has no page, and for damage that was found and not fixed.
+JSON: as the answers in `scrapy_dedup.answers.cache`. The exit code is 1 for a URL that has no page, and for damage that
+was found and not fixed.
 """
 
 import argparse
@@ -79,12 +72,11 @@ def _stats(call: Call) -> int:
         stats = cache.cache_stats(store, project)
     if _printed(call, CacheStatsAnswer, stats):
         return DONE
-    table = a_table("Domain", "Visits", "Hits", "Misses", "Hit rate", "304", "Bytes saved", "Seconds saved")
+    table = a_table("Domain", "Visits", "Hits", "Misses", "Hit rate", "304", "Bytes saved")
     for each in [*stats.domains, *([stats.total] if len(stats.domains) != 1 else [])]:
         name = "all" if each is stats.total else each.domain or "(unknown)"
         pages = (whole(each.visits), whole(each.hits), whole(each.misses), percent(each.hits, each.visits))
-        saved = (whole(each.not_modified), short(each.bytes_saved), f"{each.seconds_saved:,.1f}")
-        table.add_row(shown(name, 100), *pages, *saved)
+        table.add_row(shown(name, 100), *pages, whole(each.not_modified), short(each.bytes_saved))
     run = f"run of {stats.run.spider}, {stats.run.started_at:%Y-%m-%d %H:%M} UTC" if stats.run else "all visits kept"
     print_table(f"Cache of project {stats.project}: {run}", table)
     held = f"{count(stats.total.extractions, 'extraction')} held in {short(stats.total.packed_bytes)} bytes"

@@ -6,9 +6,7 @@ file may as well be the array of one engine's results, or its answer with `resul
 Outcomes: new (domain and candidate are added), known (registered, not processed yet), processed, blacklisted, twin (the
 name with or without www. is registered: the domain is added, no candidate), invalid (no http or https URL).
 
-JSON: `project`, `dry_run`, `interrupted`; `session` with name and id (null for a dry run); `read`; `outcomes`, URLs by
-outcome; `engines`, the same by engine; `urls`, each with where, url, engine, domain, outcome and reason (of an invalid
-one), 100,000 at most; `urls_left_out`, how many there were beyond that.
+JSON: `CandidatesAnswer` of `scrapy_dedup.answers.domains`, with 100,000 URLs at most.
 """
 
 import argparse

@@ -1,11 +1,7 @@
 """`scrapy dedup changes`: which pages were found new, changed or removed, and with --diff what changed on them.
 
-JSON: `project`; `since` with at, and run (its id, or null for a date); `counts` by verdict; `changes`, by verdict (new,
-changed, removed) and then by time, each with verdict, change_class (content, numbers, title, or null), reason, url,
-domain, page_key (32 hex digits), at, run, http_status, diff and no_diff: with --diff a unified diff of the changed
-passages, or null and why there is none. url and domain are null where the page's document is gone from the store.
-
-Times are ISO 8601, in UTC.
+JSON: `ChangesAnswer` of `scrapy_dedup.answers.runs`; url and domain are null where the page's document is gone from the
+store.
 """
 
 import argparse

@@ -4,13 +4,8 @@ KEY is boilerplate_css_selectors, boilerplate_text_patterns, pdf_boilerplate_pat
 keep_rules. Each change is tried before it is stored; the domain's pages are then cleaned again, without their
 callbacks, by `scrapy dedup refine` or the next crawl.
 
-JSON of get: `domain` with `version`, `config` (lists of entries by key) and `updated_at`; without DOMAIN `domains`, a
-list of these. set, add, unset, import: `changes`, each with domain, config, version (0 where nothing is left), stale
-(pages that are to be cleaned again) and trial (of a dry run, else null: pages, stored ones that were looked at, a
-thousand at most; changed, chars_less, example); `dry_run`. test: `url`, `domain`, `patterns`, each with tier
-(1 all sites, 2 the site's selectors, 3 the text's expressions), pattern, blocks, chars and sample; `held`, patterns
-that were not carried out, each with pattern and reason. export writes JSON by itself; with --json and a FILE: `file`,
-`domains` (how many).
+JSON: as in `scrapy_dedup.answers.config`; version 0 says that nothing is left. export writes JSON by itself; with
+--json and a FILE: `file`, `domains` (how many).
 """
 
 import argparse

@@ -2,15 +2,8 @@
 
 PATTERN is a name, in any spelling or as a URL, or has `*` for any characters and `?` for one.
 
-JSON of list: `project`; `domains`, each with the columns of the registry (domain_name, status, blacklisted_at,
-best_confidence_score, pages, ...); `next` (to go on with --after, or null), `total`; `statuses`, domains by status;
-`twins`, `twin_share` and `joined`. show: `domain`, `joined` (a name that it stands for, or null), `blacklisted` (now),
-`candidates`. add, blacklist, unblacklist: `dry_run`; `domains` (as they are now; for a dry run, as they were and would
-be changed); `new`, names that were not registered. join: `pairs`, each with domain, twin, pages of both, pages_alike,
-pages_unlike, joined, was_joined, reason. import: `new`, `known`, `refused`, each with where and reason. export with a
-FILE: `file` and `domains` (how many); else it writes JSON lines by itself.
-
-Times are ISO 8601, in UTC.
+JSON: as in `scrapy_dedup.answers.domains`; of a dry run, domains as they were and would be changed. export with a FILE:
+`file` and `domains` (how many); else it writes JSON lines by itself.
 """
 
 import argparse

@@ -1,16 +1,6 @@
 """`scrapy dedup explain URL`: what is known of a URL, and why its blocks were removed.
 
-JSON: `project`; `url`, as given; `normal_url`; `page_key` (32 hex digits); `domain`; `known`, whether anything is
-stored about it; `crawled`, the last crawl of this URL, or null: url, status, http_status, last_crawled_at, alias_kind,
-run (null, or id, spider, status, started_at); `stands_for`, the address of the document that it is another address of,
-or null; `aliases`, other addresses of the document: url, status, alias_kind, last_crawled_at; `document`, or null: url,
-status, verdict, title, canonical_url, chars_in, chars_out, content_hash, cleaned_hash, error, updated_at; `source`,
-or null: field, source_group, content_type, fetched_at, kept (whether the original is); `decisions`: layer, action,
-reason, decided_at; `removed`: layer, rule, evidence, on_pages, of_pages, fingerprint, path, text, rule_path; `like`,
-the page that stands for this one or that it is nearly like, or null: url, layer (null: it went out), jaccard;
-`chunks`, of the clean text: position, id, state, kind, chars, sample, language, layer, reason, holder (a URL).
-
-Times are ISO 8601. The exit code is 1 for a URL that was never met.
+JSON: `ExplanationAnswer` of `scrapy_dedup.answers.pages`. The exit code is 1 for a URL that was never met.
 """
 
 import argparse

@@ -1,13 +1,6 @@
 """`scrapy dedup layouts [DOMAIN]`: from which designs a domain's pages are built, and how that develops.
 
-JSON: `project`; `domains`, by name, each with domain; `runs` that met pages of it, oldest first, each with id (null: in
-no run) and started_at; `layouts`, those with most pages first, each with layout (16 hex digits; 0000000000000000 are
-the pages of no known layout), kind, pages (in all runs), signatures (how many it was met under), first_seen_at,
-last_seen_at, pages_by_run (in the order of runs), url_pattern, example_url, and `template` (null, or version, state,
-reason, confidence, pages: learned from so many, source); `alarms`, where a template does not fit at present, each with
-layout, cause, raised_at, pages_failed, pages_looked.
-
-Times are ISO 8601, in UTC.
+JSON: `LayoutsAnswer` of `scrapy_dedup.answers.templates`; layout 0000000000000000 are the pages of no known layout.
 """
 
 import argparse

@@ -16,31 +16,28 @@ The exit code is 1 where a page could not be emitted, or the run ended before al
 import argparse
 import dataclasses
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfileobj
 from typing import Any, BinaryIO, Final
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 from rich.text import Text
 from scrapy.settings import Settings as ScrapySettings
 from scrapy.spiderloader import get_spider_loader
 from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, CommandError, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
+from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.plugin.refined_items import Renewer
 from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots
 from scrapy_dedup.plugin.refining_run import RefinedFile, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.cleaning_run_output import replacing_alone
 from scrapy_dedup.service.refined_outcomes import by_pages
-from scrapy_dedup.service.refining import Churn, PassedOver, Progress, Refiner
+from scrapy_dedup.service.refining import Churn, PassedOver, Refiner
 
 _DOMAINS_SHOWN: Final = 200
 _WHY: Final = {
@@ -168,7 +165,7 @@ def run(call: Call) -> int:
         refiner = Refiner(store, project, call.settings)
         domains = refiner.domains([domain.lower() for domain in options.domain or ()])
         emitted = Emitted()
-        with _progress(sum(domains.values())) as progress, closing(refiner.lots(domains, progress)) as lots:
+        with named_progress(sum(domains.values())) as progress, closing(refiner.lots(domains, progress)) as lots:
             if options.dry_run:
                 for _ in lots:
                     pass
@@ -247,15 +244,3 @@ def _ended(call: Call, outcome: Outcome) -> int:
     if outcome.dry_run or (emitted.complete and not emitted.failed):
         return DONE
     return INTERRUPTED if emitted.reason == _SHUTDOWN else NOT_DONE
-
-
-@contextmanager
-def _progress(pages: int) -> Iterator[Progress | None]:
-    """Give what moves a bar; nothing where nobody looks at it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    name = TextColumn("{task.description}", markup=False)
-    with Bar(name, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=errors(), transient=True) as bar:
-        task = bar.add_task("", total=pages)
-        yield lambda domain, read: bar.update(task, description=one_line(domain, 40), advance=read)

@@ -1,14 +1,10 @@
 """`scrapy dedup runs`: the last runs, newest first, and what each found.
 
-JSON: `project`; `runs`, each with id, spider, status (running, finished, stopped, killed), reason, started_at,
-finished_at and seconds (null while it runs), seen_at (when it last said how it stands; a run that is said to be
-running, and has not been heard for half a minute, was probably killed), so_far (responses and items; null once it has
-ended), visits, verdicts (pages by verdict), callbacks (that were run), bytes_received, request_seconds (from requests
-to their acknowledgement, added up), workers (of DEDUP_SHARED_JOB: name, which is host and process; status running,
-finished, stopped, lost, which is not heard within its lease, or resumed, where the run went on after both; reason,
-started_at, finished_at, responses, items; empty for a run of one process).
+A run that is said to be running, and was not heard (`seen_at`) for half a minute, was probably killed. Figures are
+those of the visits that are still kept; `request_seconds`, from requests to their acknowledgement, are added up. A
+worker is lost that is not heard within its lease, and resumed where the run went on after it ended.
 
-Figures are those of the visits that are still kept. Times are ISO 8601, in UTC.
+JSON: `RunsAnswer` of `scrapy_dedup.answers.runs`.
 """
 
 import argparse

@@ -1,20 +1,10 @@
 """`scrapy dedup templates ACTION`: how the pages of each layout are cut, and what a person decides about it.
 
 LAYOUT is `rest` (the pages of no known layout) or the first digits of a signature, as `scrapy dedup layouts` and
-`templates list` show them.
+`templates list` show them. A template is on probation (not good enough yet), live (pages are cut by it) or retired.
 
-JSON of list: `project`; `templates`, by domain and layout, each with domain, layout (16 hex digits), kind, version,
-state (probation: not good enough yet; live: pages are cut by it; retired), reason, confidence, pages (learned from so
-many), url_pattern, source (static, override, import, visual), overrides (how many), versions (how many are kept),
-created_at, state_at. show: `templates`, each with the same, structure, `versions` (version, state), `content` and
-`exclude` (selector, evidence), `fields` (title, date, author: selectors), `overrides` (action, selector, at, by). diff:
-`domain`, `layout`, `before` and `after` (version numbers), `added` and `removed` (selectors by what they are for),
-`verdicts` (path, before, after, evidence), `decided` and `undecided` (action, selector).
-
-override, rollback: `domain`, `layout`, `version` (the new or the restored one; null where override made none),
-`changed`, `dry_run`, `trial` (of a dry run, else null: pages, stored ones of the layout that were cut both ways, and
-effects: url, gone, back, texts that would be left out, or come back). import: `file`, `dry_run`, `added`, `unchanged`,
-`domains`. export writes JSON by itself; with --json and a FILE: `file`, `templates` (how many).
+JSON: as in `scrapy_dedup.answers.templates`. import: `file`, `dry_run`, `added`, `unchanged`, `domains`. export writes
+JSON by itself; with --json and a FILE: `file`, `templates` (how many).
 """
 
 import argparse

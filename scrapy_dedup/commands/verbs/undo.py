@@ -4,10 +4,7 @@ BLOCK is 16 hexadecimal digits, PAGE a URL, RULE a name, a path, a selector or a
 it. It holds for one domain; --domain says for which, where several lost the same. --list tells all that is kept,
 --remove takes one back. Pages are cleaned by it with the next crawl, or by `scrapy dedup refine`.
 
-JSON: with --list, `kept`: kind (block, page, rule), domain, entry (as the configuration holds it), text; else that of
-one, and `pages`, stored pages that lost it; `dry_run`; `was_there`, nothing was changed; `version` of the domain's
-configuration and `stale`, pages to be cleaned again, or null; `trial`, with --dry-run: pages (looked at), changed,
-chars_less, example.
+JSON: `UndoneAnswer` of `scrapy_dedup.answers.config`; with --list `KeptListAnswer`.
 """
 
 import argparse

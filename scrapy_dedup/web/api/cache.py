@@ -8,11 +8,10 @@ from pydantic import AwareDatetime, Field
 
 from scrapy_dedup.answers.cache import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
 from scrapy_dedup.service import cache
-from scrapy_dedup.service.cache import Removal
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.store.cache import StoredCache
 from scrapy_dedup.store.stored_visits import ExtractionChoice
-from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, Switch
+from scrapy_dedup.web.api.asked import LONGEST, Asked, Body, Here, Named, Switch
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started
 from scrapy_dedup.web.problems import ProblemError
 
@@ -59,24 +58,24 @@ def invalidate(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
     if sum((body.urls is not None, body.domain is not None, body.all)) != 1:
         raise ProblemError(422, "this needs exactly one of urls, domain, all")
     if body.urls is not None:
-        return _removed(cache.invalidate(asked.project, body.urls, asked.settings, dry_run=body.dry_run))
-    return _removed(cache.remove(asked.project, ExtractionChoice(domain=body.domain), dry_run=body.dry_run))
+        return CacheRemovalAnswer.of(cache.invalidate(asked.project, body.urls, asked.settings, dry_run=body.dry_run))
+    return _remove(asked, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
+
+
+def _remove(asked: Asked, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
+    return CacheRemovalAnswer.of(cache.remove(asked.project, choice, dry_run=dry_run))
 
 
 @router.post("/expire", operation_id="expire_cache", response_description=_REMOVED)
 def expire(asked: Here, body: ExpireBody) -> CacheRemovalAnswer:
     """Delete extractions that were made long ago."""
-    return _removed(cache.remove(asked.project, ExtractionChoice(created_before=body.before), dry_run=body.dry_run))
+    return _remove(asked, ExtractionChoice(created_before=body.before), dry_run=body.dry_run)
 
 
 @router.post("/clean", operation_id="clean_cache", response_description=_REMOVED)
 def clean(asked: Here, body: CacheCleanBody) -> CacheRemovalAnswer:
     """Delete extractions of contents that their pages no longer have."""
-    return _removed(cache.remove(asked.project, ExtractionChoice(outdated=True), dry_run=body.dry_run))
-
-
-def _removed(removal: Removal) -> CacheRemovalAnswer:
-    return CacheRemovalAnswer.of(removal)
+    return _remove(asked, ExtractionChoice(outdated=True), dry_run=body.dry_run)
 
 
 @router.post(

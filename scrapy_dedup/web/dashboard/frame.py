@@ -61,9 +61,9 @@ class Memory:
 class Fields(dict[str, list[str]]):
     """The fields of a form, each with all of its values."""
 
-    def one(self, name: str, default: str = "") -> str:
+    def one(self, name: str) -> str:
         """Return the first value of a field without the space around it."""
-        return self.get(name, [default])[0].strip()
+        return self.get(name, [""])[0].strip()
 
     def lines(self, name: str) -> list[str]:
         """Return the lines of a field that are not empty."""
