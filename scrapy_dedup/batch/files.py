@@ -27,7 +27,6 @@ class InputFile:
         address: the same as in a URL.
         name: as a person does.
         size: in bytes.
-        is_split: whether several tasks may read it.
     """
 
     path: str
@@ -35,7 +34,6 @@ class InputFile:
     name: str
     kind: Kind
     size: int
-    is_split: bool
 
 
 class Files:
@@ -158,7 +156,7 @@ class Files:
             head = _unpacked(head)
         kind: Kind = "parquet" if head.startswith(_PARQUET) else "warc" if head.startswith(_WARC) else "lines"
         address = str(status.getPath().toUri().toString())
-        return InputFile(path, address, name, kind, int(status.getLen()), is_split=not packing)
+        return InputFile(path, address, name, kind, int(status.getLen()))
 
     def _opened(self, name: str) -> tuple[Any, Any]:
         path = self._hadoop.Path(name)

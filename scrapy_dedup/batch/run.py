@@ -100,7 +100,6 @@ class BatchRun:
     _end: ExitStack = field(default_factory=ExitStack)
     _folder: str = ""
     _sources: list[tuple[DataFrame, Source]] = field(default_factory=list)
-    _files: dict[str, str] = field(default_factory=dict)
 
     def __enter__(self) -> Self:
         self._folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))

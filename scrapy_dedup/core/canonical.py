@@ -49,7 +49,6 @@ class OwnReason(StrEnum):
     LANGUAGE = "language"  # a translation: one group, two pages
     LOOP = "loop"  # the chain of declarations comes back
     OVERCLAIMED = "overclaimed"  # too many pages of the domain declare the same target
-    DISAGREES = "disagrees"  # the target's content is another; for callers, who know both contents
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,8 +241,6 @@ class Fallback:
     refused: RefusedReason | None
     extractor: str
     version: str
-    agreed: float
-    """Share of the extractor's words that stand in blocks, 0 to 1; 1 where it was not asked."""
 
 
 # Trafilatura takes 15 to 120 µs a tag, and longer the deeper tags are nested (80 tables in each other: 6 s for 14,000
@@ -287,16 +285,15 @@ def fall_back(html: str, page: Page, url: str | None = None, *, extract: Extract
 def cut(page: Page, text: str, refused: RefusedReason | None = None) -> Fallback:
     """Return what to keep of a page, given the text that the extractor made of it."""
     blocks = page.blocks
-    found = align(text, [block.text for block in blocks])
-    agreed = found.placed / found.words if found.words else 1.0
-    if refused is None and not any(found.held):
+    held = held_blocks(text, [block.text for block in blocks])
+    if refused is None and not any(held):
         refused = RefusedReason.EMPTY
     reasons: list[KeptBy | DroppedBy]
-    kind, reasons = _judge(page, found.held)
+    kind, reasons = _judge(page, held)
     keep = tuple(isinstance(reason, KeptBy) for reason in reasons)
     if not any(keep):
         keep, reasons = (True,) * len(blocks), [KeptBy.WHOLE] * len(blocks)
-    return Fallback(keep, tuple(reasons), kind, refused, EXTRACTOR, _extractor_version(), agreed)
+    return Fallback(keep, tuple(reasons), kind, refused, EXTRACTOR, _extractor_version())
 
 
 def _judge(page: Page, held: Sequence[bool]) -> tuple[PageKind, list[KeptBy | DroppedBy]]:
@@ -369,26 +366,14 @@ def _extractor_version() -> str:
     return version(EXTRACTOR)
 
 
-@dataclass(frozen=True, slots=True)
-class Aligned:
-    """An extractor's text laid against blocks."""
-
-    held: tuple[bool, ...]
-    """One value a block: whether the text holds it."""
-    words: int
-    """Words of the text."""
-    placed: int
-    """How many of them stand in blocks."""
-
-
-def align(text: str, blocks: Sequence[str]) -> Aligned:
-    """Find the texts of *blocks*, which stand in page order, in the text that an extractor made of the page.
+def held_blocks(text: str, blocks: Sequence[str]) -> tuple[bool, ...]:
+    """Return of each block, in page order, whether the text that an extractor made of the page holds it.
 
     Texts that moved are found; each word of the text is given to one block only, so that of two equal blocks the one
     is held that stands where the extractor kept it.
     """
     alignment = _Alignment(text)
-    return alignment.lay(blocks) if alignment.words else Aligned((False,) * len(blocks), 0, 0)
+    return alignment.lay(blocks) if alignment.words else (False,) * len(blocks)
 
 
 class _Alignment:
@@ -399,11 +384,10 @@ class _Alignment:
         for at, gram in enumerate(_grams(self.words)):
             self.places[gram].append(at)
 
-    def lay(self, blocks: Sequence[str]) -> Aligned:
+    def lay(self, blocks: Sequence[str]) -> tuple[bool, ...]:
         texts = [_words(block) for block in blocks]
         spans = self._long_ones(texts)
-        held = self._short_ones(texts, spans)
-        return Aligned(tuple(held), len(self.words), sum(self.taken))
+        return tuple(self._short_ones(texts, spans))
 
     def _long_ones(self, texts: list[list[str]]) -> list[_Span | None]:
         """Return where each long block begins and ends in the text."""

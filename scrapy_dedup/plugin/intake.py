@@ -34,7 +34,6 @@ class LeftReason(StrEnum):
     NO_DOMAIN = "no_domain"  # its URL has none
     NOT_HTML = "not_html"  # its response is an image, JSON
     NO_PAGE = "no_page"  # neither HTML nor content, and its URL is not its response's
-    NO_FIELD = "no_field"  # its class has no cleaned_content
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, or_, select, update
 
@@ -17,7 +17,6 @@ from scrapy_dedup.store.records import RunStatus
 from scrapy_dedup.store.shared_models import RunWorker
 from scrapy_dedup.store.stored import Ending, Run, StoredWorker
 
-WorkerStatus = Literal["running", "finished", "stopped", "lost", "resumed"]
 # Names of JOBDIRs are digits: no job is taken for one.
 _JOB: Final = "shared job: "
 

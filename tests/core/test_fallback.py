@@ -1,5 +1,3 @@
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,9 +10,9 @@ from scrapy_dedup.core.fallback import (
     KeptBy,
     PageKind,
     RefusedReason,
-    align,
     cut,
     fall_back,
+    held_blocks,
 )
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
@@ -48,7 +46,7 @@ def test_article_is_cut_from_its_page() -> None:
 
     assert kept(page, found)[0] == "A flood"
     assert len(kept(page, found)) == 13
-    assert (found.refused, found.extractor, found.agreed) == (None, EXTRACTOR, 1.0)
+    assert (found.refused, found.extractor) == (None, EXTRACTOR)
     assert found.version
 
 
@@ -164,29 +162,17 @@ def test_each_block_of_any_page_has_a_verdict_and_its_reason(html: str, extracte
         assert len(found.keep) == len(found.reasons) == len(page.blocks)
         assert found.keep == tuple(isinstance(reason, KeptBy) for reason in found.reasons)
         assert any(found.keep) or not page.blocks
-        assert 0 <= found.agreed <= 1
-
-
-def held(text: str, blocks: Sequence[str]) -> tuple[bool, ...]:
-    return align(text, blocks).held
 
 
 @table("core/block_is_held_where_the_text_has_it")
 def test_block_is_held_where_the_text_has_it(text: str, blocks: list[str], expected: list[bool]) -> None:
-    assert list(held(text, blocks)) == expected
-
-
-def test_words_that_no_block_holds_are_counted() -> None:
-    found = align(f"{SENTENCE}\nNothing of this is there", [SENTENCE])
-
-    assert (found.words, found.placed) == (len(SENTENCE.split()) + 5, len(SENTENCE.split()))
+    assert list(held_blocks(text, blocks)) == expected
 
 
 @given(st.lists(st.text(alphabet="abc ", max_size=40), max_size=12))
 def test_every_block_of_a_whole_page_is_held(blocks: list[str]) -> None:
     """Except where the same few words stand in a row across blocks, and some other block took them."""
-    found = align("\n".join(blocks), blocks)
+    found = held_blocks("\n".join(blocks), blocks)
 
-    assert len(found.held) == len(blocks)
-    assert found.placed <= found.words
-    assert all(block.strip() for block, is_held in zip(blocks, found.held, strict=True) if is_held)
+    assert len(found) == len(blocks)
+    assert all(block.strip() for block, is_held in zip(blocks, found, strict=True) if is_held)
