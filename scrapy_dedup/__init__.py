@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
     from scrapy_dedup.plugin.items import PageItem
     from scrapy_dedup.plugin.leased_queue import LeasedDupeFilter, LeasedQueue
-    from scrapy_dedup.plugin.replay import is_replayed
     from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
+    from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
     from scrapy_dedup.plugin.runtime import acknowledge
     from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
     from scrapy_dedup.plugin.stall_monitor import StallMonitor
@@ -37,10 +37,10 @@ _HOMES = {
     "LeasedQueue": "leased_queue",
     "PageItem": "items",
     "ResilienceExtension": "resilience_extension",
+    "RevalidationMiddleware": "revalidation",
     "StallMonitor": "stall_monitor",
     "StoreDupeFilter": "dupefilter",
     "acknowledge": "runtime",
-    "is_replayed": "replay",
 }
 
 __all__ = [
@@ -57,10 +57,10 @@ __all__ = [
     "LeasedQueue",
     "PageItem",
     "ResilienceExtension",
+    "RevalidationMiddleware",
     "StallMonitor",
     "StoreDupeFilter",
     "acknowledge",
-    "is_replayed",
 ]
 
 

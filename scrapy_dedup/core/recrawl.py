@@ -13,7 +13,8 @@ class FetchReason(StrEnum):
 
     NEVER_SEEN = "never_seen"
     REFRESH = "refresh"  # the user wants it
-    NO_OUTCOME = "no_outcome"  # nothing to answer with where the page has not changed
+    AUDIT = "audit"  # to be compared with what is kept
+    NOT_HELD = "not_held"  # nothing to answer with where the page has not changed
     FAILED = "failed"  # the last answer was neither a page nor its absence
     GONE_BEFORE = "gone_before"  # it was gone, and may be back
     EXPIRED = "expired"  # what is held is older than allowed
@@ -138,8 +139,8 @@ class RecrawlPolicy:
 class Situation:
     """What is known beside the page's own state."""
 
-    has_outcome: bool = True
-    """Links, and items where they are replayed, are held: without them nothing can stand for the page."""
+    is_held: bool = True
+    """The last answer is: without it nothing can stand for the page."""
     refresh: bool = False
     trusts_validators: bool = True
     lastmod: datetime | None = None
@@ -149,7 +150,7 @@ class Situation:
 
 NOTHING_SPECIAL: Final = Situation()
 DEFAULT_POLICY: Final = RecrawlPolicy()
-_GONE: Final = frozenset({404, 410})
+GONE: Final = (404, 410)
 _FOREVER: Final = datetime.max.replace(tzinfo=UTC)
 
 
@@ -166,7 +167,7 @@ def decide(
     reason = _must_fetch(state, now, situation)
     if reason is not None:
         return Fetch(reason)
-    if state.status in _GONE:
+    if state.status in GONE:
         until = _later(state.at, policy.gone_for)
         return Skip(SkipReason.GONE, until) if now < until else Fetch(FetchReason.GONE_BEFORE)
     expires = _FOREVER if policy.cache_max_age is None else _later(state.seen_at, policy.cache_max_age)
@@ -183,11 +184,11 @@ def _must_fetch(state: PageState, now: datetime, situation: Situation) -> FetchR
         return FetchReason.REFRESH
     if state.at > now:
         return FetchReason.CLOCK
-    if state.status in _GONE:  # its absence is all there is to hold
+    if state.status in GONE:  # its absence is all there is to hold
         return None
     if not 200 <= state.status < 300:
         return FetchReason.FAILED
-    return None if situation.has_outcome else FetchReason.NO_OUTCOME
+    return None if situation.is_held else FetchReason.NOT_HELD
 
 
 def next_interval(interval: timedelta | None, policy: AdaptivePolicy, *, changed: bool) -> timedelta:

@@ -11,12 +11,10 @@ from scrapy.http import Response
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.plugin.chunk_items import ChunkItem
 from scrapy_dedup.plugin.items import REPORT, url_of
 from scrapy_dedup.plugin.outcomes import Recorder
-from scrapy_dedup.plugin.replay import forget
+from scrapy_dedup.plugin.reuse import Reuse
 from scrapy_dedup.plugin.safety import Safety
-from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.write_behind import WriteBehind
 from scrapy_dedup.service.commits import Stay, commit, failed_fetch
@@ -24,7 +22,7 @@ from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.store.records import ConfidenceRecord, DocumentRecord, LeaseRecord, Record
+from scrapy_dedup.store.records import ConfidenceRecord, DeliveryRecord, DocumentRecord, LeaseRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000
@@ -56,8 +54,8 @@ class Acknowledgement:
         """Pages that are done but for the user's word: how many items they gave, and what is to be written."""
         self.recorder: Recorder | None = None
         """Set once the spider is there."""
-        self.renewed: StalePages | None = None
-        """Follows the items of unchanged pages that go out again."""
+        self.reuse: Reuse | None = None
+        """Is told what a callback yields whose outcome is kept."""
         self.removal_of: Callable[[dict[str, Any]], list[Record]] = lambda _: []
         """What is written of a removed page when its tombstone is safe."""
         self.judged: Callable[[Any, str], ConfidenceRecord | None] = lambda _item, _domain: None
@@ -82,8 +80,6 @@ class Acknowledgement:
 
     def item_scraped(self, item: Any, response: Response | None) -> None:
         """Note that an item passed all pipelines."""
-        if self.renewed is not None and self.renewed.left(item, scraped=True):
-            return
         feeds = self._safety.feeds_of(item)
         if is_tombstone(item):
             self._safety.put(self.removal_of(item), feeds, self._write)
@@ -92,15 +88,14 @@ class Acknowledgement:
         if visit is not None:
             visit.scraped += 1
             visit.waits_for |= feeds
-            # Chunks are made again from their page's text.
-            is_recorded = visit.recorded is not None and not isinstance(item, ChunkItem)
-            if is_recorded and visit.recorded is not None and self.recorder is not None:
-                self.recorder.item(item, visit.recorded)
         self._item_left(item, visit, feeds)
 
     def _judge(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
         """Note how good an item is, to be written with its page."""
         if visit is not None and not visit.settings.enabled:
+            return
+        if visit is not None and visit.judgement is not None and visit.judgement.is_unchanged:
+            # It was counted when it was new.
             return
         record = self.judged(item, visit.domain if visit is not None else "")
         if record is None:
@@ -112,12 +107,9 @@ class Acknowledgement:
 
     def item_dropped(self, item: Any, response: Response | None) -> None:
         """Note that an item was dropped."""
-        if self.renewed is not None and self.renewed.left(item, scraped=False):
-            return
         self._item_left(item, self._visits.of_response(response) if response is not None else None, set())
 
     def _item_left(self, item: Any, visit: Visit | None, feeds: set[Any]) -> None:
-        forget(item)
         if self._loose and (draft := self._loose_draft(item)) is not None:
             self._complete_loose(draft, feeds)
         if visit is not None:
@@ -126,9 +118,6 @@ class Acknowledgement:
 
     def item_failed(self, item: Any, response: Response | None, failure: Any) -> None:
         """Note that a later pipeline failed: the item's page is not done."""
-        if self.renewed is not None and self.renewed.failed(item):
-            return
-        forget(item)
         visit = self._visits.of_response(response) if response is not None else None
         draft = self._loose_draft(item) if self._loose else None
         drafts = [draft] if draft is not None else []
@@ -215,9 +204,6 @@ class Acknowledgement:
         judgement = visit.judgement
         assert judgement is not None
         visit.noted = True
-        state = judgement.state
-        if judgement.replays and state is not None and state.document_key != visit.page_key:
-            judgement.duplicate_of, judgement.duplicate_by = state.document_key, state.alias_kind or "canonical"
         draft = drafts[-1] if drafts else self._bare(visit)
         stay = Stay(
             url=visit.url,
@@ -230,10 +216,13 @@ class Acknowledgement:
         )
         recorded = None if judgement.replays else visit.recorded
         if recorded is not None and recorded.unkeepable is not None:
-            self._count("unchanged/unkeepable", 1)
+            self._count("reuse/not_kept/value", 1)
+        if visit.audited is not None and recorded is not None and self.reuse is not None:
+            self.reuse.audited(visit.audited, recorded, visit.domain)
         written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
         self._crawl.rows += written.at_once
-        self._when_safe(visit, written.when_safe)
+        delivery = [delivery_record(visit)] if visit.delivery_key else []
+        self._when_safe(visit, [*written.when_safe, *delivery])
 
     def _bare(self, visit: Visit) -> Draft | None:
         """Return a page that gave no item, as it would have gone out."""
@@ -304,6 +293,11 @@ class Acknowledgement:
     def _write(self, records: list[Record]) -> None:
         self._crawl.rows += records
         self._writer.if_due()
+
+
+def delivery_record(visit: Visit) -> DeliveryRecord:
+    """Return which items a visit gave, delivered or left out."""
+    return DeliveryRecord(visit.delivery_key, visit.domain, visit.fetched_at, b"".join(sorted(visit.delivered)))
 
 
 class Lending:

@@ -9,12 +9,15 @@ from scrapy_dedup.plugin.heartbeat import Heartbeat
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
 from scrapy_dedup.plugin.overrides import only_shows, told
 from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
+from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.plugin.stall_monitor import StallMonitor
 from scrapy_dedup.settings import Settings
 
 # Below decompression (590), redirects (600) and retries (550): the response is final there.
 DOWNLOADER_MIDDLEWARE_ORDER = 545
+# Next to the downloader, above the HTTP cache's 900: what others see is a page, never a 304.
+REVALIDATION_ORDER = 950
 # Next to the spider: it sees the requests of a callback before depth and referer are added.
 SPIDER_MIDDLEWARE_ORDER = 950
 # After validation, before storage.
@@ -39,6 +42,7 @@ class Addon:
             return
         for setting, component, order in (
             ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, DOWNLOADER_MIDDLEWARE_ORDER),
+            ("DOWNLOADER_MIDDLEWARES", RevalidationMiddleware, REVALIDATION_ORDER),
             ("SPIDER_MIDDLEWARES", DedupSpiderMiddleware, SPIDER_MIDDLEWARE_ORDER),
             ("ITEM_PIPELINES", DedupPipeline, ITEM_PIPELINE_ORDER),
             ("EXTENSIONS", DedupExtension, EXTENSION_ORDER),

@@ -13,7 +13,6 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.chunk_items import ChunkItem
 from scrapy_dedup.plugin.items import url_of
-from scrapy_dedup.plugin.replay import is_replayed
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.domain_runs import settle_run
@@ -46,7 +45,7 @@ class DomainRegistry:
             item: any.
             domain: of its page; that of the URL which the item names goes before.
         """
-        if self._confidences is None or isinstance(item, ChunkItem) or is_tombstone(item) or is_replayed(item):
+        if self._confidences is None or isinstance(item, ChunkItem) or is_tombstone(item):
             return None
         confidence = self._confidences.of(item)
         if confidence is None:

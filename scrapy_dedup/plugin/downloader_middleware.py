@@ -16,9 +16,9 @@ from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.domain_guard import RefusedDomain
-from scrapy_dedup.plugin.marks import CONDITIONAL, asked_whole, callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.recrawl import NOT_MODIFIED, Recrawl
+from scrapy_dedup.plugin.recrawl import Recrawl
 from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import is_html
@@ -36,7 +36,6 @@ logger = logging.getLogger(__name__)
 
 RENDERED: Final = "dedup_rendered"
 """The flag of a response whose scripts were run."""
-_NOT_MODIFIED: Final = 304
 
 
 class _Repeated(IgnoreRequest):
@@ -89,7 +88,7 @@ class DedupDownloaderMiddleware:
             self._failed(error)
             return None
 
-    async def process_response(self, request: Request, response: Response) -> Response | Request:
+    async def process_response(self, request: Request, response: Response) -> Response:
         """Begin a visit, and judge what became of the page."""
         runtime = self._runtime
         settings = self._settings(request)
@@ -99,29 +98,24 @@ class DedupDownloaderMiddleware:
             if is_left_alone(runtime.settings, request):
                 runtime.begin_visit(request, response, None)
             return response
-        came = await self._rendering.of(request, response)
-        if isinstance(came, Request):
-            return came
-        answer = await self._judged(request, came, settings)
-        visit = runtime.visits.of_response(answer) if isinstance(answer, Response) else None
+        answer = await self._rendering.of(response)
+        await self._judge(request, answer, settings)
+        visit = runtime.visits.of_response(answer)
         if visit is not None:
             if request.dont_filter or not runtime.fingerprints:
                 runtime.note_redirects(visit.redirected_from, visit.url)
             if request.dont_filter and 200 <= visit.http_status < 400:
                 self._fetched.add(visit.page_key, visit.callback.encode())
         if runtime.resilience is not None:
-            runtime.resilience.after(request, answer if isinstance(answer, Response) else response, visit)
+            runtime.resilience.after(request, answer, visit)
         return answer
 
-    async def _judged(self, request: Request, response: Response, settings: Settings) -> Response | Request:
+    async def _judge(self, request: Request, response: Response, settings: Settings) -> None:
         try:
-            return await self._recrawl.after(request, response, settings)
+            await self._recrawl.after(request, response, settings)
         except Exception as error:  # noqa: BLE001 - whatever fails in there, the page goes on to the spider
             self._failed(error)
-            if response.status == NOT_MODIFIED and CONDITIONAL in request.meta:
-                return asked_whole(request)
             self._runtime.begin_visit(request, response, settings)
-            return response
 
     def _failed(self, error: Exception) -> None:
         """Note a defect of ours, with one traceback a kind."""
@@ -178,11 +172,8 @@ class Rendering:
         self._is_on = runtime.settings.render_enabled and runtime.settings.teacher != "off"
         self._told: set[tuple[str, int]] = set()
 
-    async def of(self, request: Request, response: Response) -> Response | Request:
-        """Return a response as its scripts leave it, if its layout needs that; else as it is.
-
-        A site whose texts come by scripts says nothing by 304: the page that does not change is an empty one.
-        """
+    async def of(self, response: Response) -> Response:
+        """Return a response as its scripts leave it, if its layout needs that; else as it is."""
         if not self._is_on:
             return response
         domain = extract_domain(response.url, self._runtime.settings.domain_scope) or ""
@@ -190,8 +181,6 @@ class Rendering:
         layouts = known.need_rendering if known is not None else frozenset()
         if known is None or not layouts:
             return response
-        if response.status == _NOT_MODIFIED:
-            return asked_whole(request)
         if response.status != 200 or not isinstance(response, TextResponse) or not is_html(response):
             return response
         page = parse_page(response.text, self._runtime.limits)

@@ -12,17 +12,20 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
-from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.drafts import Draft, recalled
 from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_text
 from scrapy_dedup.service.pdf_reading import Unread, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.responses import HeldText
 
 
 class LeftReason(StrEnum):
@@ -103,6 +106,8 @@ class Intake:
 
     def _from_response(self, visit: Visit, settings: Settings) -> Draft | Left:
         """Return the draft of a response; all of its items share it."""
+        if visit.held is not None and (held := recalled(visit.held)) is not None:
+            return self._recalled(visit, visit.held, *held)
         page = visit.page(self._runtime.limits)
         html = visit.html() if not isinstance(page, Unparsed) else ""
         if visit.pdf is not None:
@@ -118,12 +123,25 @@ class Intake:
         visit.keep(draft)
         return self._finish(draft, visit, settings)
 
+    def _recalled(self, visit: Visit, held: HeldText, cleaned: Cleaned, metadata: Metadata) -> Draft:
+        """Return the draft of a response whose bytes are those of the last time."""
+        for draft in visit.drafts:
+            if draft.held is held:
+                return draft
+        draft = Draft(visit.url, visit.page_key, visit.domain, "", visit.fetched_at, of_response=True)
+        draft.held, draft.cleaned, draft.metadata, draft.judgement = held, cleaned, metadata, visit.judgement
+        draft.method = method_of(visit.settings, has_html=held.field == "html")
+        visit.keep(draft)
+        return draft
+
     async def read(self, item: Any, adapter: ItemAdapter) -> None:
         """Read the PDF file of an item's response, if it is one, so that `of` finds its text."""
         runtime = self._runtime
         url = url_of(adapter, runtime.settings)
         visit = runtime.visits.of_item(item, page_key(url, runtime.rules) if url else None)
-        if visit is None or visit.pdf is not None or not (visit.settings.enabled and visit.settings.pdf_enabled):
+        if visit is None or visit.held is not None or visit.pdf is not None:
+            return
+        if not (visit.settings.enabled and visit.settings.pdf_enabled):
             return
         if (body := visit.pdf_body()) is None:
             return

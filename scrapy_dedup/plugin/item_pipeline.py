@@ -18,9 +18,9 @@ from scrapy_dedup.core.canonical import Address, Alias, Own
 from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
-from scrapy_dedup.plugin.replay import is_replayed
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
 from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.claims import claims_of, waits_for_title, with_holders
@@ -82,14 +82,13 @@ class DedupPipeline:
         if isinstance(item, ChunkItem):
             self._runtime.count("chunks/items")
             return item
-        if self._runtime.stale.knows(item):
-            self._runtime.count("items/renewed")
-            return item
         self._runtime.count("items/in")
         visit = self._runtime.visits.of_item(item, None)
         async with self._in_order(visit.domain if visit is not None else None):
             await self._runtime.writer.room()
             try:
+                if visit is not None and visit.delivery_key:
+                    self._drop_delivered(item, visit)
                 if ItemAdapter.is_item(item):
                     await self._process(item, ItemAdapter(item))
                 else:
@@ -121,8 +120,8 @@ class DedupPipeline:
 
     async def _process(self, item: Any, adapter: ItemAdapter) -> None:
         runtime = self._runtime
-        if is_replayed(item) or is_tombstone(item):
-            runtime.count("items/replayed" if is_replayed(item) else "items/tombstones")
+        if is_tombstone(item):
+            runtime.count("items/tombstones")
             return
         await self._intake.read(item, adapter)
         brought = self._intake.of(item, adapter)
@@ -131,6 +130,9 @@ class DedupPipeline:
             return
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
+        if draft.held is not None:
+            self._emit(item, adapter, brought)
+            return
         # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
         compares = compares and not (draft.checked and settings.shadows("canonical"))
@@ -155,6 +157,29 @@ class DedupPipeline:
             self._drop(brought, same.layer, Duplicate(same.reason, same.keeper, same.layer))
         if self._emit(item, adapter, brought) and settings.emit_chunks:
             await self._send_chunks(brought)
+
+    def _drop_delivered(self, item: Any, visit: Visit) -> None:
+        """Note an item for the next visit; drop one that the last visit gave, where that is asked for."""
+        if not ItemAdapter.is_item(item) or is_tombstone(item):
+            return
+        stands = item_hash(item, visit.settings.ignore_fields)
+        if stands is None:
+            return
+        visit.delivered.append(stands)
+        if visit.earlier[stands] <= 0 or self._is_all_text(item, visit):
+            return
+        visit.earlier[stands] -= 1
+        self._runtime.count("unchanged/dropped")
+        self._runtime.count("items/dropped")
+        raise DuplicateItem(f"dedup: unchanged: the last visit gave this item: {visit.url}")
+
+    def _is_all_text(self, item: Any, visit: Visit) -> bool:
+        """Say whether an item has nothing but its URL, and its page has another text now."""
+        judgement, settings = visit.judgement, visit.settings
+        if judgement is not None and judgement.is_unchanged and (judgement.state is None or not judgement.state.stale):
+            return False
+        own = {name for name, value in ItemAdapter(item).items() if value not in (None, "")}
+        return own <= {settings.url_field}
 
     def _drop_repeated(self, brought: Brought) -> None:
         """Drop an item of a page whose items another response of this run has given."""
@@ -257,7 +282,8 @@ class DedupPipeline:
             runtime.count("left/no_field")
             return False
         crawl = runtime.crawl
-        crawl.emit(draft, datetime.now(UTC))
+        if draft.held is None:
+            crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
         filled = [name for name in METADATA if adapter.get(name) in (None, "")]
         for name in filled:

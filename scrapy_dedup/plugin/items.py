@@ -2,13 +2,16 @@
 
 import logging
 from dataclasses import dataclass, field
-from typing import Any, Self
+from hashlib import blake2b
+from typing import Any, Final, Self
 
 from itemadapter import ItemAdapter
 from scrapy.http import Response, TextResponse
 from w3lib.encoding import html_to_unicode
 
+from scrapy_dedup.core.keeping import Unkeepable, UnkeepableReason, encode
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.codec import to_json
 
 logger = logging.getLogger(__name__)
 
@@ -58,6 +61,28 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
     """Return the URL that an item names."""
     value = adapter.get(settings.url_field)
     return value.strip() or None if isinstance(value, str) else None
+
+
+_ITEM_BYTES: Final = 8
+
+
+def item_hash(item: Any, ignored: frozenset[str]) -> bytes | None:
+    """Return what stands for an item, without some of its fields; None where it equals no other."""
+    adapter = ItemAdapter(item)
+    fields = {name: value for name, value in adapter.items() if name.lower() not in ignored}
+    kept = encode(fields)
+    if isinstance(kept, Unkeepable) and kept.reason is UnkeepableReason.TYPE:
+        # Items in items become dicts.
+        kept = encode({name: value for name, value in adapter.asdict().items() if name.lower() not in ignored})
+    if isinstance(kept, Unkeepable):
+        return None
+    text = f"{type(item).__qualname__}\n{to_json(kept)}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_ITEM_BYTES).digest()
+
+
+def unpack_items(packed: bytes) -> list[bytes]:
+    """Return what stands for some items, as a visit left it."""
+    return [packed[start : start + _ITEM_BYTES] for start in range(0, len(packed), _ITEM_BYTES)]
 
 
 class Fields:

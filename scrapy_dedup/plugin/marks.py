@@ -13,17 +13,15 @@ _WANTED = "dedup_wanted"
 """The spider asked for it with dont_filter."""
 _OLD_REDIRECTS = "dedup_old_redirects"
 """So many of the first redirect_urls are another request's."""
-CONDITIONAL = "dedup_conditional"
-"""It asks for the page only if it has changed, because of us."""
-WHOLE = "dedup_whole"
-"""It asks for the page whether or not it has changed."""
 LINEAGE = "dedup_lineage"
 """By which kinds of URLs a request was come by, for traps."""
+LEFT_OUT = "dedup-left-out"
+"""The flag of a response that stands for a page which is not asked for."""
 LEASE = "dedup_lease"
 """The token by which a request of a shared queue is given back."""
 LENT_URL = "dedup_lent_url"
 """The URL of that request: one that has another is a redirect of it, not a retry."""
-OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS, CONDITIONAL, WHOLE})
+OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS})
 # Scrapy sets dont_filter together with these, and we with the last.
 _FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
 
@@ -41,11 +39,6 @@ def mark_start(request: Request) -> None:
     """Note that a first request asks for something of its own, unlike those that Scrapy makes of `start_urls`."""
     if request.dont_filter and (request.cb_kwargs or request.cookies or request.headers):
         request.meta[_WANTED] = True
-
-
-def asked_whole(request: Request) -> Request:
-    """Return the same request for the whole page, whatever is known of it."""
-    return request.replace(dont_filter=True, meta={**request.meta, WHOLE: True})
 
 
 def redirected_from(request: Request) -> tuple[str, ...]:

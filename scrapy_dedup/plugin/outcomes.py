@@ -12,6 +12,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.keeping import Unkeepable, UnkeepableReason, decode, encode
 from scrapy_dedup.plugin.marks import OURS
 from scrapy_dedup.service.commits import Recorded
+from scrapy_dedup.store.records import ExtractionRecord
 
 _DICT = "dict"
 _NAMES_AT_ONCE = 2
@@ -44,14 +45,15 @@ class Recorder:
             recorded.requests.append([*names, request.url])
 
     def item(self, item: Any, recorded: Recorded) -> None:
-        """Take down an item as it left the pipelines."""
-        if recorded.items is None:
+        """Take down an item, before any pipeline has seen it."""
+        if recorded.unkeepable is not None:
             return
-        entry = item_entry(item)
+        is_item = ItemAdapter.is_item(item)
+        entry = item_entry(item) if is_item else Unkeepable(UnkeepableReason.TYPE, type(item).__name__)
         if isinstance(entry, Unkeepable):
-            recorded.items = None
-            recorded.unkeepable = recorded.unkeepable or entry.detail
+            recorded.unkeepable = entry.detail
         else:
+            recorded.requests.append(len(recorded.items))
             recorded.items.append(entry)
 
     def _whole(self, request: Request, recorded: Recorded) -> None:
@@ -119,42 +121,32 @@ def item_entry(item: Any) -> dict[str, Any] | Unkeepable:
         fields = encode(adapter.asdict())
     if isinstance(fields, Unkeepable):
         return fields
-    return {"class": _DICT if kind is dict else f"{kind.__module__}.{kind.__qualname__}", "fields": fields}
+    if kind is dict:
+        return {"class": _DICT, "fields": fields}
+    return {"class": f"{kind.__module__}.{kind.__qualname__}", "names": sorted(adapter.field_names()), "fields": fields}
 
 
-def kept_requests(entries: Sequence[Any], spider: Spider) -> Iterator[Request]:
-    """Yield the requests that a callback made.
+def kept_output(outcome: ExtractionRecord, spider: Spider) -> Iterator[Any]:
+    """Yield what a callback yielded, in its order.
 
     Raises:
-        OutcomeError: the spider has no such callback any more.
+        OutcomeError: the spider has no such callback any more, or an item cannot be made again.
     """
-    for entry in entries:
-        if isinstance(entry, list):
+    items = kept_items(outcome.items or ())
+    for entry in outcome.requests:
+        if isinstance(entry, int) and 0 <= entry < len(items):
+            yield items[entry]
+        elif isinstance(entry, list):
             callback, errback = (_method(spider, name) for name in entry[:_NAMES_AT_ONCE])
             for url in entry[_NAMES_AT_ONCE:]:
                 yield Request(url, callback=callback, errback=errback)
-        else:
+        elif isinstance(entry, dict) and isinstance(entry.get("request"), dict):
             try:
                 yield request_from_dict(decode(entry["request"]), spider=spider)
-            except (ValueError, TypeError, LookupError, DedupError) as error:
+            except (ValueError, TypeError, LookupError, AttributeError, DedupError) as error:
                 raise OutcomeError(f"a kept request cannot be made again ({error})") from error
-
-
-def check_callbacks(entries: Sequence[Any], spider: Spider) -> None:
-    """Say before anything is yielded whether all callbacks are still there.
-
-    Raises:
-        OutcomeError: one is not.
-    """
-    for entry in entries:
-        if isinstance(entry, list):
-            names = entry[:_NAMES_AT_ONCE]
-        elif isinstance(entry, dict) and isinstance(entry.get("request"), dict):
-            names = [entry["request"].get("callback"), entry["request"].get("errback")]
         else:
-            raise OutcomeError("a kept request is damaged")
-        for name in names:
-            _method(spider, name)
+            raise OutcomeError("what is kept is damaged")
 
 
 def kept_items(entries: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -169,9 +161,17 @@ def kept_items(entries: Sequence[Mapping[str, Any]]) -> list[Any]:
 def _item(entry: Mapping[str, Any]) -> Any:
     kind = dict if entry.get("class") == _DICT else _item_class(str(entry.get("class")))
     try:
+        if kind is not dict and "names" in entry and _names_of(kind) not in (None, entry["names"]):
+            raise OutcomeError(f"{entry['class']} has other fields now")  # noqa: TRY301 - one message for all of them
         return kind(**decode(entry["fields"])) if kind is not dict else dict(decode(entry["fields"]))
     except Exception as error:  # a class may raise anything
         raise OutcomeError(f"a kept item cannot be made again ({type(error).__name__}: {error})"[:500]) from error
+
+
+def _names_of(kind: type) -> list[str] | None:
+    """Return the fields that a class of items has; None where only its items tell."""
+    names = ItemAdapter.get_field_names_from_class(kind)
+    return None if names is None else sorted(names)
 
 
 def _item_class(path: str) -> Any:

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
-from weakref import WeakKeyDictionary
 
 from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response, TextResponse
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
@@ -23,22 +22,23 @@ from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.directives import read_directives
 from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.guard import ParseLimits
-from scrapy_dedup.core.keeping import Unkeepable, encode
 from scrapy_dedup.core.likeness import TITLE
-from scrapy_dedup.core.links import base_of, links_hash, pages_linked
 from scrapy_dedup.core.passages import page_keys
-from scrapy_dedup.core.recrawl import Revalidate, Skip, SkipReason
+from scrapy_dedup.core.recrawl import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
 from scrapy_dedup.core.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
-from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
-from scrapy_dedup.plugin.marks import CONDITIONAL, WHOLE, asked_whole, callback_name, is_unfiltered
-from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
-from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
+from scrapy_dedup.core.verdicts import NEW, Kind, Verdict
+from scrapy_dedup.plugin.items import unpack_items
+from scrapy_dedup.plugin.marks import LEFT_OUT, callback_name
+from scrapy_dedup.plugin.reuse import stands
+from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.sites import Site, Sites
 from scrapy_dedup.plugin.visits import Visit, is_html, received_bytes
+from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.commits import failed_fetch
+from scrapy_dedup.service.drafts import recalled, text_version
 from scrapy_dedup.service.policies import change_policy
 from scrapy_dedup.service.recrawling import (
     BACK,
@@ -54,6 +54,8 @@ from scrapy_dedup.service.recrawling import (
     Plan,
     Word,
     look_up,
+    short_hash,
+    wire_key,
     word_kept,
 )
 from scrapy_dedup.service.recrawling import plan as make_plan
@@ -63,6 +65,7 @@ from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.errors import DamagedError, StoreError
 from scrapy_dedup.store.known_pages import Question
 from scrapy_dedup.store.records import BARE, CrawledUrlRecord, DecisionRecord
+from scrapy_dedup.store.responses import HeldText
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -74,21 +77,10 @@ _SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
 _LOOKED_AT = 2_000
 
 
-_GONE = (404, 410)
-NOT_MODIFIED = 304
-
-
-CONDITIONS = ("If-None-Match", "If-Modified-Since")
-_LONGEST = 1_000
-
-
-# Links that a callback was shown in this run need not be shown to it again; beyond so many they are.
-_MOST_SHOWN = 100_000
-
-
 logger = logging.getLogger(__name__)
 
 
+_CONDITIONS = ("If-None-Match", "If-Modified-Since")
 _REASON = "not asked for: the same title, which is trusted"
 
 
@@ -167,128 +159,75 @@ class Recrawl:
         self._runtime = runtime
         store = runtime.crawl.store
         self._known_pages = KnownPages(store, runtime.count)
-        self._comparing = Comparing(store, runtime.limits, runtime.rules, runtime.count)
+        self._comparing = Comparing(store, runtime.limits, runtime.count)
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
         self._error_pages = ErrorPages(runtime)
         self._titles = TitleCheck(runtime, self._sitemaps)
-        self._plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
 
     # Before the fetch.
 
     async def before(self, request: Request, settings: Settings) -> Response | None:
-        """Plan a request; return what stands for the page where it is not asked for."""
-        forget_conditions(request)
+        """Plan a request; return what stands for the page where nothing but its title is known."""
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
         if domain is None or not settings.unchanged_enabled:
             return None
+        own_cookies = bool(request.cookies) or "Cookie" in request.headers
         key = page_key(request.url, self._runtime.rules)
-        known = await self._known(request, request.url, settings)
+        outcome_key = self._runtime.reuse.key_of(request, key, settings)
+        wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
+        known = await self._known(Asked(key, wire, outcome_key))
         word = await self._word(request, domain, known, settings)
         plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
-        plan.began = time.monotonic()
+        plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
+        self._runtime.plans[request] = plan
         if settings.shadows("unchanged"):
             if isinstance(plan.decision, Skip | Revalidate):
                 self._runtime.count(f"shadow/unchanged/{'skipped' if isinstance(plan.decision, Skip) else 'asked_if'}")
-            plan.is_refresh = True
-        elif WHOLE in request.meta or self._is_wanted_again(request):
-            plan.is_refresh = True
-        elif isinstance(plan.decision, Skip):
-            return self._left_alone(request, plan, plan.decision, settings)
-        elif not word.is_found_by_many and (twin := await self._titles.twin(key, domain, known.state, settings)):
-            if not known.is_kept:
+            plan.decision = Fetch(FetchReason.REFRESH)
+        elif not plan.is_refresh and (twin := await self._titles.twin(key, domain, known.state, settings)):
+            if known.answer is None:
                 return self._titles.left_out(request, key, domain, twin)
-            return self._left_alone(request, plan, Skip(SkipReason.TITLE, datetime.now(UTC)), settings)
-        elif isinstance(plan.decision, Revalidate):
-            ask_if_changed(request, plan.decision)
-        self._plans[request] = plan
+            plan.decision = Skip(SkipReason.TITLE, datetime.now(UTC))
+        plan.is_audited = self._runtime.reuse.is_audited(plan, domain, settings)
+        if plan.is_audited:
+            plan.decision = Fetch(FetchReason.AUDIT)
         return None
 
-    def _is_wanted_again(self, request: Request) -> bool:
-        """Say whether a page was judged in this run, and is not just replayed to another callback."""
-        met = self._runtime.met.get(page_key(request.url, self._runtime.rules))
-        return met is not None and (met is not Kind.UNCHANGED or is_unfiltered(request))
-
-    async def _known(self, request: Request, url: str, settings: Settings) -> Known:
-        """Return what is known of the page, without an outcome that cannot be used."""
-        cb_kwargs = encode(dict(request.cb_kwargs))
-        if isinstance(cb_kwargs, Unkeepable) or not isinstance(cb_kwargs, dict):
-            cb_kwargs = {"": repr(cb_kwargs)[:200]}
-        key = page_key(url, self._runtime.rules)
-        known = await self._known_pages.of(Asked(key, callback_name(request), cb_kwargs, settings.version))
+    async def _known(self, asked: Asked) -> Known:
+        known = await self._known_pages.of(asked)
         if known.damaged:
-            self._runtime.count("unchanged/damaged")
-        if known.is_kept and known.extraction is not None and self._runtime.crawler.spider is not None:
-            try:
-                check_callbacks(known.extraction.requests, self._runtime.crawler.spider)
-            except OutcomeError:
-                self._runtime.count("unchanged/outcome_lost")
-                return Known(known.state)
+            self._runtime.count("unchanged/damaged", known.damaged)
         return known
 
     async def _word(self, request: Request, domain: str, known: Known, settings: Settings) -> Word:
         lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
-        ignored = self._runtime.rules.ignored
-        found_by_many = ignored is not None and ignored.without(request.url) != request.url
         if known.state is None:
-            return Word(lastmod=lastmod, is_found_by_many=found_by_many)
+            return Word(lastmod=lastmod)
         site = await self._runtime.sites.recalled(domain)
-        # A browser's responses have no validators, and a sitemap's dates are needed whether or not it changed.
-        trusts = site.validators.judge().trusted and not request.meta.get("playwright")
-        return Word(
-            trusts
-            and not self._sitemaps.is_wanted(request)
-            and not any(name in request.headers for name in CONDITIONS),
-            lastmod,
-            settings.sitemap_lastmod and site.lastmod.judge().trusted,
-            found_by_many,
-        )
-
-    def _left_alone(self, request: Request, plan: Plan, skip: Skip, settings: Settings) -> Response | None:
-        """Return what stands for a page that is not asked for; None where nothing can."""
-        runtime = self._runtime
-        state = plan.known.state
-        assert state is not None
-        if skip.reason is SkipReason.GONE:
-            runtime.count("unchanged/left_gone")
-            return empty_response(request, state.http_status or _GONE[0])
-        verdict = Verdict(Kind.UNCHANGED, Change.NONE, f"not asked for: {skip.reason}")
-        judgement = Judgement(plan.known, verdict, "skip", etag=state.etag, last_modified=state.last_modified)
-        judgement.treat(settings, links_known=True, usable=True)
-        response = empty_response(request)
-        if not self._replay(request, response, judgement):
-            self._plans[request] = plan
-            return None
-        runtime.count("title/skipped" if skip.reason is SkipReason.TITLE else f"unchanged/{skip.reason}")
-        self._visit(request, response, settings, judgement, plan)
-        return response
+        # A sitemap's dates are needed whether or not it changed.
+        trusts = site.validators.judge().trusted and not self._sitemaps.is_wanted(request)
+        return Word(trusts, lastmod, settings.sitemap_lastmod and site.lastmod.judge().trusted)
 
     # After it.
 
-    async def after(self, request: Request, response: Response, settings: Settings) -> Response | Request:
-        """Judge a response, and begin its visit; return what goes on to the spider."""
-        if FLAG in response.flags:
-            return response
-        plan = self._plans.pop(request, None)
-        is_304 = response.status == NOT_MODIFIED and CONDITIONAL in request.meta
-        if plan is None and is_304:
-            return asked_whole(request)
+    async def after(self, request: Request, response: Response, settings: Settings) -> None:
+        """Judge a response, and begin its visit."""
+        plan = self._runtime.plans.pop(request, None)
         if plan is None:
             self._runtime.begin_visit(request, response, settings)
-            return response
+            return
         site = self._runtime.sites.of(extract_domain(response.url, self._runtime.settings.domain_scope) or "")
         site.fetches += 1
-        if is_304:
-            return self._not_modified(request, response, settings, plan, site)
         if 200 <= response.status < 300:
             await self._received(request, response, settings, plan, site)
-            return response
-        self._failed(request, response, site)
+            return
+        if plan.fetched != "skip":
+            self._failed(request, response, site)
         self._runtime.begin_visit(request, response, settings)
-        return response
 
     def gave_nothing(self, request: Request) -> None:
         """Note a fetch that gave no response, or that was not allowed."""
-        self._plans.pop(request, None)
+        self._runtime.plans.pop(request, None)
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
         if domain is None:
             return
@@ -300,7 +239,7 @@ class Recrawl:
 
     def _failed(self, request: Request, response: Response, site: Site) -> None:
         domain = extract_domain(request.url, self._runtime.settings.domain_scope)
-        if response.status not in _GONE:
+        if response.status not in GONE:
             site.failures += 1
         if domain is not None:
             self._sitemaps.failed(request, domain)
@@ -311,45 +250,83 @@ class Recrawl:
         if key not in self._runtime.met:
             self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
 
-    def _not_modified(
-        self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site
-    ) -> Response | Request:
-        state = plan.known.state
-        assert state is not None
-        answer = empty_response(request)
-        # A 304 may bring newer validators, and need not repeat those that it was asked by.
-        etag, last_modified = validators_of(response)
-        judgement = Judgement(plan.known, SERVER_SAYS_SO, "304", etag=etag or state.etag)
-        judgement.last_modified = last_modified or state.last_modified
-        judgement.lastmod = plan.lastmod
-        judgement.treat(settings, links_known=True, usable=True)
-        site.versions.not_modified += 1
-        self._check_word(site, plan, judgement, conditional=True)
-        if not self._replay(request, answer, judgement):
-            # What was held is gone: the page is needed after all.
-            return asked_whole(request)
-        self._visit(request, answer, settings, judgement, plan)
-        return answer
-
     async def _received(self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site) -> None:
         runtime = self._runtime
         known = plan.known
-        if page_key(response.url, runtime.rules) != page_key(request.url, runtime.rules):
+        key = page_key(response.url, runtime.rules)
+        if key != page_key(request.url, runtime.rules):
             # A browser ended up elsewhere.
-            known = await self._known(request, response.url, settings)
+            known = await self._known(Asked(key))
         if known.state is not None:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
         etag, last_modified = validators_of(response)
         judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
+        judgement.fetched, judgement.began, judgement.depth = plan.fetched, plan.began, request.meta.get("depth")
         judgement.is_shadow = settings.shadows("unchanged")
-        visit = self._visit(request, response, settings, judgement, plan)
+        visit = runtime.begin_visit(request, response, settings)
         if visit is None:
             return
-        found = visit.page(runtime.limits)
+        visit.judgement = judgement
+        judgement.body = short_hash(response.body)
+        visit.outcome_key = plan.outcome_key
+        visit.audited = known.outcome if plan.is_audited else None
+        if settings.acts("unchanged"):
+            await self._recall_delivery(visit)
+        await self._sitemaps.read(request, response)
+        if not await self._judge(request, response, visit, judgement, site):
+            return
+        before = runtime.met.get(visit.page_key)
+        if before is not None and before is not judgement.verdict.kind:
+            judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
+        runtime.met[visit.page_key] = judgement.verdict.kind
+        is_sent = judgement.fetched == "get" and "cached" not in response.flags
+        judgement.bytes_received = received_bytes(response) if is_sent else 0
+        site.versions.not_modified += judgement.fetched == "304"
+        self._check_word(site, plan, judgement)
+        if judgement.is_shadow:
+            runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
+        elif judgement.is_unchanged:
+            runtime.reuse.answer(request, response, plan, judgement)
+            if visit.audited is not None and not stands(visit.audited, judgement, settings):
+                # It would not have stood in: the page is another one.
+                visit.audited = None
+        elif known.state is not None:
+            await runtime.done.begin(visit)
+
+    async def _recall_delivery(self, visit: Visit) -> None:
+        """Note which items the last visit of the page gave, where those are left out."""
+        spider = self._runtime.crawler.spider
+        name = spider.name if spider is not None else ""
+        visit.delivery_key = short_hash(visit.page_key, name.encode(), visit.callback.encode())
+        if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
+            return
+        try:
+            items = await run_in_thread(self._runtime.crawl.store.delivered, visit.delivery_key)
+        except StoreError:
+            self._runtime.count("store/errors")
+            return
+        visit.earlier.update(unpack_items(items or b""))
+
+    async def _judge(
+        self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site
+    ) -> bool:
+        """Give a verdict; say whether the page is one."""
+        state, settings = judgement.state, visit.settings
+        if state is not None and state.gone_at is None and state.body_hash == judgement.body and not settings.soft_404:
+            judgement.verdict = SAME_BYTES
+            if judgement.fetched == "304":
+                judgement.verdict = SERVER_SAYS_SO
+            visit.held = self._held(judgement, settings)
+            if visit.held is not None:
+                robots = visit.held.report.get("robots")
+                judgement.directives = read_directives([str(one) for one in robots] if isinstance(robots, list) else ())
+                return True
+        found = visit.page(self._runtime.limits)
         page = found if isinstance(found, Page) else None
         headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
         judgement.directives = read_directives(page.robots if page else (), headers)
-        await self._sitemaps.read(request, response)
+        if judgement.is_unchanged and judgement.state is not None:
+            return True
         if page is None:
             self._comparing.other(response, judgement)
         elif (
@@ -358,111 +335,46 @@ class Recrawl:
             and await self._error_pages.is_one(request, response, page, site)
         ):
             self._is_error_page(request, visit)
-            return
+            return False
         else:
             await self._comparing.page(page, site, judgement, settings)
-        before = runtime.met.get(visit.page_key)
-        if before is not None and before is not judgement.verdict.kind:
-            judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
-        runtime.met[visit.page_key] = judgement.verdict.kind
-        is_cached = "cached" in response.flags
-        judgement.bytes_received = 0 if is_cached else received_bytes(response)
-        self._check_word(site, plan, judgement, conditional=CONDITIONAL in request.meta and not is_cached)
-        if judgement.is_shadow:
-            runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
-        if not judgement.is_unchanged:
-            if known.state is not None:
-                await runtime.done.begin(visit)
-            return
-        usable = not plan.is_refresh and not known.is_expired(settings, datetime.now(UTC))
-        links_known = await self._comparing.links_known(page, visit.url, judgement, visit.callback)
-        judgement.treat(settings, links_known=links_known, usable=usable)
-        self._replay(request, response, judgement)
+        return True
+
+    def _held(self, judgement: Judgement, settings: Settings) -> HeldText | None:
+        """Return what was cut from a page of the same bytes, where nothing that made it has changed."""
+        state, held = judgement.state, judgement.known.text
+        if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
+            return None
+        is_same = held.report.get("made_by") == text_version(settings) and held.field in ("html", "pdf")
+        is_usable = is_same and not judgement.is_shadow and not makes_chunks(settings)
+        return held if is_usable and recalled(held) is not None else None
 
     def _is_error_page(self, request: Request, visit: Visit) -> None:
         """Treat a page as the error page that it is: its links are followed, and it has no content."""
         self._runtime.count("soft_404/pages")
         visit.judgement = None
         visit.is_error_page = True
-        self._note_failure(request, _GONE[0], visit.domain)
+        self._note_failure(request, GONE[0], visit.domain)
 
-    # Both.
-
-    def _visit(
-        self, request: Request, response: Response, settings: Settings, judgement: Judgement, plan: Plan
-    ) -> Visit | None:
-        visit = self._runtime.begin_visit(request, response, settings)
-        if visit is None:
-            return None
-        judgement.began = plan.began
-        judgement.depth = request.meta.get("depth")
-        visit.judgement = judgement
-        if judgement.fetched != "get":
-            self._runtime.met[visit.page_key] = judgement.verdict.kind
-        return visit
-
-    def _replay(self, request: Request, response: Response, judgement: Judgement) -> bool:
-        """Let what is held take the callback's place; say whether it does."""
-        spider = self._runtime.crawler.spider
-        if page_key(request.url, self._runtime.rules) in self._runtime.crawl.owners:
-            # Another visit of this run, or an earlier part of it, gave the items.
-            judgement.gives_stored = False
-        if not judgement.replays or spider is None:
-            return False
-        # Before anything goes out: what cannot be made again must not have been begun.
-        try:
-            response.request = replaying(request, judgement, spider, str(self._runtime.crawl.run.id))
-        except OutcomeError:
-            self._runtime.count("unchanged/outcome_lost")
-            judgement.replays = judgement.gives_stored = False
-            return False
-        return True
-
-    def _check_word(self, site: Site, plan: Plan, judgement: Judgement, *, conditional: bool) -> None:
+    def _check_word(self, site: Site, plan: Plan, judgement: Judgement) -> None:
         """Count how far the site's validators and dates told the truth."""
         state = judgement.state
         had = (state.etag, state.last_modified) if state is not None else ()
-        if any(had) and judgement.fetched == "get" and not conditional and judgement.is_unchanged:
+        if any(had) and judgement.fetched == "get" and not plan.asked_if and judgement.is_unchanged:
             site.count_whole(same_validators=had == (judgement.etag, judgement.last_modified))
-        record = word_kept(plan, judgement, conditional=conditional)
+        record = word_kept(plan, judgement)
         if record is not None:
             site.count(record)
             self._runtime.crawl.rows.append(record)
 
 
-def ask_if_changed(request: Request, decision: Revalidate) -> None:
-    """Let a request ask for the page only if it has changed."""
-    for name, value in zip(CONDITIONS, (decision.etag, decision.last_modified), strict=True):
-        if value:
-            request.headers[name] = value
-    request.meta[CONDITIONAL] = True
-
-
-def forget_conditions(request: Request) -> None:
-    """Take away what we had asked by in the request that this one was made of: for a retry, or by a redirect."""
-    if request.meta.pop(CONDITIONAL, None):
-        for name in CONDITIONS:
-            request.headers.pop(name, None)
-
-
-def validators_of(response: Response) -> tuple[str | None, str | None]:
-    """Return ETag and Last-Modified."""
-    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
-    etag, last_modified = (value.decode("latin-1")[:_LONGEST] if value else None for value in found)
-    return etag, last_modified
-
-
 class Comparing:
     """Gives verdicts. Where the store does not answer, the page counts as changed: nothing is lost by that."""
 
-    def __init__(
-        self, store: ProjectStore, limits: ParseLimits, rules: UrlRules, count: Callable[[str, int], None]
-    ) -> None:
+    def __init__(self, store: ProjectStore, limits: ParseLimits, count: Callable[[str, int], None]) -> None:
         self._store = store
         self._limits = limits
-        self._rules = rules
         self._count = count
-        self._shown: set[tuple[str, bytes]] = set()
 
     async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
         """Judge a page of HTML."""
@@ -471,7 +383,6 @@ class Comparing:
             # Of a domain that is met for the first time nothing is compared.
             site.versions.meet(keys)
         judgement.blocks = pack_fingerprints(keys)
-        judgement.links = links_hash(page.links)
         state = judgement.state
         if state is None:
             judgement.verdict = NEW
@@ -496,24 +407,6 @@ class Comparing:
             judgement.verdict = FIRST_VERSION
         else:
             judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
-
-    async def links_known(self, page: Page | None, url: str, judgement: Judgement, callback: str) -> bool:
-        """Say whether a page leads nowhere that is new to the store, or that its callback was shown in this run."""
-        if page is None or judgement.state is None or judgement.links == judgement.state.links_hash:
-            return True
-        targets = {page_key(one, self._rules) for one in pages_linked(page.links, base_of(url, page.base) or url)}
-        targets = {key for key in targets if (callback, key) not in self._shown}
-        if not targets:
-            return True
-        try:
-            known = await run_in_thread(self._store.document_keys, targets)
-        except StoreError:
-            self._count("store/errors", 1)
-            return False
-        new = targets - known.keys()
-        if len(self._shown) < _MOST_SHOWN:
-            self._shown.update((callback, key) for key in new)
-        return not new
 
     def _is_same(self, blocks: bytes, page: Page, site: Site) -> bool:
         try:
@@ -635,7 +528,7 @@ class TitleCheck:
         crawl.rows.append(
             CrawledUrlRecord(key, request.url, domain, "duplicate", at, document_key=twin, alias_kind=TITLE)
         )
-        response = empty_response(request)
+        response: Response = HtmlResponse(request.url, flags=[LEFT_OUT], request=request, encoding="utf-8")
         response.request = request.replace(callback=_nothing, cb_kwargs={})
         return response
 
@@ -699,7 +592,7 @@ class ErrorPages:
         # On the way of the page that it is for: who reaches a site by a proxy does not show it another address.
         way = {name: asked.meta[name] for name in _WAY if name in asked.meta}
         alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
-        headers = {name: value for name, value in asked.headers.items() if name.decode("latin-1") not in CONDITIONS}
+        headers = {name: value for name, value in asked.headers.items() if name.decode("latin-1") not in _CONDITIONS}
         request = Request(probe, NO_CALLBACK, headers=headers, meta=way | alone, dont_filter=True)
         self._runtime.count("soft_404/probes")
         try:

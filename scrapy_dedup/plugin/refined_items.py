@@ -8,25 +8,21 @@ from typing import Any, Final
 
 from itemadapter import ItemAdapter
 
-from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.plugin.chunk_items import chunk_items
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
-from scrapy_dedup.plugin.outcomes import OutcomeError, item_entry, kept_items
-from scrapy_dedup.plugin.replay import REPLAYED
+from scrapy_dedup.plugin.outcomes import OutcomeError, kept_items
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.others import records_of as records_of_page
-from scrapy_dedup.service.provenance import place_among_others
-from scrapy_dedup.service.refined_outcomes import Entry, records_of, renewed, without_items
+from scrapy_dedup.service.provenance import CLEANED_AGAIN, place_among_others
+from scrapy_dedup.service.refined_outcomes import records_of
 from scrapy_dedup.service.refining import Refinement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import PageKnowledge
-from scrapy_dedup.store.records import PDF, ExtractionRecord, Record
+from scrapy_dedup.store.records import PDF, Record
 
 logger = logging.getLogger(__name__)
 
 REFINED: Final = "refined"
-_OF_THE_LAST_TIME: Final = ("diff", REPLAYED)
-REASON: Final = "the page did not change; it was cleaned again by what is known now"
 
 
 @dataclass(slots=True, eq=False)
@@ -43,40 +39,26 @@ class Outgoing:
     """By what other pages are compared with it from then on."""
     failed: bool = False
     """A pipeline failed: the page comes again."""
-    entries: dict[int, Entry | Unkeepable | None] = field(default_factory=dict)
-    """Number of an item to its form when it had passed all pipelines; None where one dropped it."""
+    passed: dict[int, bool] = field(default_factory=dict)
+    """Number of an item to whether it passed all pipelines."""
 
     @property
     def is_done(self) -> bool:
         """Whether all items have left."""
-        return len(self.entries) == len(self.items)
+        return len(self.passed) == len(self.items)
 
     @property
     def scraped(self) -> int:
         """How many items passed all pipelines."""
-        return sum(entry is not None for entry in self.entries.values())
+        return sum(self.passed.values())
 
     def left(self, number: int, item: Any | None) -> None:
         """Note how an item left; None: it was dropped, or a pipeline failed."""
-        self.entries[number] = None if item is None else item_entry(item)
+        self.passed[number] = item is not None
 
     def records(self, at: datetime) -> list[Record]:
         """Return what is written of the page once its items are safe."""
-        refinement = self.refinement
-        outcomes = [without_items(one) for one in refinement.older if one.items]
-        if refinement.outcome is not None and refinement.places:
-            outcomes.append(self._outcome())
-        return records_of(refinement.source, refinement.cleaned, outcomes, at, self.compared)
-
-    def _outcome(self) -> ExtractionRecord:
-        assert self.refinement.outcome is not None
-        entries: dict[int, Entry | None] = {}
-        for number, place in enumerate(self.refinement.places):
-            entry = self.entries.get(number)
-            if self.is_made_anew or isinstance(entry, Unkeepable):
-                return renewed(self.refinement.outcome, None)
-            entries[place] = entry
-        return renewed(self.refinement.outcome, entries)
+        return records_of(self.refinement.source, self.refinement.cleaned, at, self.compared)
 
 
 class Renewer:
@@ -127,7 +109,7 @@ class Renewer:
                 if name in filled or adapter.get(name) in (None, ""):
                     self._fields.put(item, adapter, name, getattr(refinement.metadata, name))
             report = old if isinstance(old, dict) else self._origin(refinement)
-            kept = {name: value for name, value in report.items() if name not in _OF_THE_LAST_TIME}
+            kept = {name: value for name, value in report.items() if name != "diff"}
             self._fields.put(item, adapter, REPORT, kept | self._renewed_report(refinement))
         return True
 
@@ -152,7 +134,7 @@ class Renewer:
             "method": refinement.method,
             "verdict": "changed",
             "change": "none",
-            "reason": REASON,
+            "reason": CLEANED_AGAIN,
             "previous_hash": refinement.before.digits,
             REFINED: True,
         } | hashes_and_removed(refinement.cleaned)

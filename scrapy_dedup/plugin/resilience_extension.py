@@ -156,7 +156,7 @@ class NextParts:
     def requests(self, response: Response, visit: Visit) -> Iterator[Request]:
         """Yield requests for what may come next."""
         request = response.request
-        if request is None or not self._guard.was_news(response) or _is_replayed(visit):
+        if request is None or not self._guard.was_news(response):
             return
         page = visit.page(self._runtime.limits)
         if not isinstance(page, Page):
@@ -180,7 +180,3 @@ class NextParts:
             if LINEAGE in request.meta:
                 meta[LINEAGE] = request.meta[LINEAGE]
             yield request.replace(url=url, meta=meta, dont_filter=False)
-
-
-def _is_replayed(visit: Visit) -> bool:
-    return visit.judgement is not None and visit.judgement.replays

@@ -1,9 +1,12 @@
 """A crawl's run in the store: how it begins, how it stands every two seconds, and how it ended."""
 
 import logging
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
+from urllib.request import url2pathname
 
 from scrapy.crawler import Crawler
 from scrapy.settings import BaseSettings
@@ -52,7 +55,8 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
     # A name may be given when the spider is made.
     kind = crawler.spidercls
     spider = crawler.spider.name if crawler.spider else getattr(kind, "name", None) or kind.__name__
-    tell_of_partial_feeds(settings, crawler.settings, has_history=project.has_pages())
+    has_history = project.has_pages()
+    check_feeds(settings, crawler.settings, has_history=has_history)
     run = project.begin_run(
         spider=spider,
         jobdir=job_of(crawler.settings),
@@ -60,7 +64,7 @@ def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRule
         job=settings.shared_job,
         lease=settings.shared_lease,
     )
-    crawl = Crawl(project, run, settings, count)
+    crawl = Crawl(project, run, settings, count, has_history=has_history)
     # Of several workers, their queue says what is done: there may be a million pages, and others add to them.
     if run.resumed and run.worker is None:
         crawl.take_over(rules)
@@ -149,18 +153,36 @@ class RunState:
         return told
 
 
-def tell_of_partial_feeds(settings: Settings, scrapy_settings: BaseSettings, *, has_history: bool) -> None:
-    """Warn where a feed takes the place of an earlier, complete one, and will hold what is new or changed alone."""
-    if not has_history or not settings.unchanged_enabled or settings.unchanged != "skip":
+def check_feeds(settings: Settings, scrapy_settings: BaseSettings, *, has_history: bool) -> None:
+    """Refuse to put what is new alone in the place of a feed that is there.
+
+    Raises:
+        DedupError: a feed would be overwritten; the message has the two ways out.
+    """
+    if not has_history or not settings.acts("unchanged") or settings.unchanged != "skip":
         return
     feeds: dict[Any, Any] = scrapy_settings.getdict("FEEDS")
-    replaced = [str(uri) for uri, options in feeds.items() if isinstance(options, dict) and options.get("overwrite")]
-    if replaced:
-        logger.warning(
-            "%s will hold new and changed pages only, in place of what is there now."
-            " DEDUP_UNCHANGED=replay makes it complete",
-            ", ".join(replaced)[:500],
-        )
+    for uri, options in feeds.items():
+        if isinstance(options, dict) and options.get("overwrite") and _holds_something(str(uri)):
+            raise DedupError(
+                f"DEDUP_UNCHANGED=skip: {str(uri)[:300]} would lose what it holds to what is new alone. Append to it"
+                " (-o in place of -O, or overwrite: False), or set DEDUP_UNCHANGED=emit for a whole feed"
+            )
+
+
+def _holds_something(uri: str) -> bool:
+    """Say whether a feed is there that would be overwritten; of a server's nobody knows before it is stored."""
+    if re.search(r"%\([^)]+\)", uri):
+        # A name of its own each time.
+        return False
+    scheme, _, rest = uri.partition("://")
+    if rest and scheme != "file":
+        return scheme not in ("stdout", "")
+    path = Path(url2pathname(rest) if rest else uri)
+    try:
+        return path.is_file() and path.stat().st_size > 0
+    except (OSError, ValueError):
+        return False
 
 
 def check_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:

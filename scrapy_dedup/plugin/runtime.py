@@ -34,10 +34,10 @@ from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
 from scrapy_dedup.plugin.resilience import Resilience
+from scrapy_dedup.plugin.reuse import Reuse
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
-from scrapy_dedup.plugin.stale_pages import StalePages
 from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
@@ -47,6 +47,7 @@ from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
 from scrapy_dedup.service.recalling import recall_late
+from scrapy_dedup.service.recrawling import Plan
 from scrapy_dedup.service.run_pages import PagesMet
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
@@ -197,8 +198,10 @@ class Runtime:
             self.departures.refused = self.guard.refused
         self.departures.rows_lost = self._has_lost_some
         self.state.incomplete = self.departures.incomplete
-        self.stale = StalePages(crawler, self.store, self.crawl, self.departures.ends_when_idle, self.writer.catch_up)
-        self.done.renewed = self.stale
+        self.reuse = Reuse(crawler, self.crawl, settings)
+        self.done.reuse = self.reuse
+        self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
+        """What is done about the requests that are under way."""
         self.teaching = Teaching(crawler, self.crawl)
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
@@ -258,7 +261,6 @@ class Runtime:
         if self.crawler.spider is not None:
             self.done.recorder = Recorder(self.crawler.spider)
         self.departures.watch(self.met)
-        self.stale.watch(self.met)
         self.teaching.watch()
         self.done.removal_of = self.departures.records_of
         self.done.judged = self.registry.judged
@@ -359,7 +361,7 @@ class Runtime:
             if loop.running:
                 loop.stop()
         await self.teaching.end()
-        parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.stale)
+        parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.reuse)
         try:
             await RunEnd(*parts, self.departures, self.registry, self.at_end).come()
         finally:
@@ -441,7 +443,7 @@ class RunEnd:
     safety: Safety
     done: Acknowledgement
     guard: DomainGuard | None
-    stale: StalePages
+    reuse: Reuse
     departures: Departures
     registry: DomainRegistry
     give_back: Callable[[], Awaitable[int]]
@@ -456,7 +458,7 @@ class RunEnd:
             if self.guard is not None:
                 await self.guard.end()
             await self.writer.end()
-            await run_in_thread(self.stale.write)
+            await run_in_thread(self.reuse.end)
             # Up to here the run is told how it stands: a worker that writes for long is not a dead one.
             await self.state.stop()
             left = await self.give_back()

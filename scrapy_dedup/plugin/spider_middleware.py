@@ -17,13 +17,11 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Own
-from scrapy_dedup.core.keeping import Unkeepable, encode
+from scrapy_dedup.core.keeping import encode
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
 from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new, mark_start
-from scrapy_dedup.plugin.outcomes import OutcomeError
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.replay import replayed_items
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.commits import Recorded
@@ -40,7 +38,6 @@ class Outlet:
     def __init__(self, visit: Visit | None, runtime: Runtime) -> None:
         self._visit = visit
         self._runtime = runtime
-        self._stored: list[Any] = []
         self.repeated = 0
         """Requests that the duplicate filter would drop."""
         self._drops_items = ""
@@ -54,41 +51,16 @@ class Outlet:
             self._drops_items = "soft_404"
         elif visit.forbids_content:
             self._drops_items = "directives"
-        if judgement is None:
-            return
-        runtime = self._runtime
-        how = "replayed" if judgement.replays else "callbacks"
-        runtime.count(f"unchanged/{judgement.verdict.kind}")
-        if judgement.is_unchanged:
-            runtime.count(f"unchanged/{how}")
-        if judgement.replays or judgement.links_only:
-            # Its items went out before: they own the page, and its aliases are aliases.
-            runtime.crawl.owners.setdefault(visit.page_key, (visit.serial, visit.callback))
-        if judgement.links_only:
-            self._only_links(visit)
-        if not judgement.replays:
-            self._record(visit)
-
-    def _only_links(self, visit: Visit) -> None:
-        judgement = visit.judgement
-        assert judgement is not None
-        extraction = judgement.known.extraction
-        if judgement.gives_stored and extraction is not None:
-            try:
-                self._stored = replayed_items(extraction, judgement, str(self._runtime.crawl.run.id))
-            except OutcomeError:
-                self._runtime.count("unchanged/outcome_lost")
-                judgement.links_only = judgement.gives_stored = False
-                return
-        self._drops_items = self._drops_items or "unchanged"
+        if judgement is not None:
+            self._runtime.count(f"unchanged/{judgement.verdict.kind}")
+            if visit.outcome_key and not judgement.replays:
+                self._record(visit)
 
     def _record(self, visit: Visit) -> None:
-        """Take down what the callback makes, where there is a key to keep it under."""
+        """Take down what the callback yields."""
         cb_kwargs = encode(dict(visit.cb_kwargs))
-        if self._runtime.settings.keep_extractions and isinstance(cb_kwargs, dict):
-            visit.recorded = Recorded(visit.callback, cb_kwargs, visit.settings.version)
-        elif isinstance(cb_kwargs, Unkeepable):
-            self._runtime.count("unchanged/unkeepable")
+        kept = cb_kwargs if isinstance(cb_kwargs, dict) else {}
+        visit.recorded = Recorded(visit.outcome_key, visit.callback, kept, visit.settings.version)
 
     def passes_request(self, request: Request) -> bool:
         """Say whether a request goes on; take it down."""
@@ -102,16 +74,15 @@ class Outlet:
             self._runtime.done.recorder.request(request, visit.recorded)
         return True
 
-    def passes_item(self) -> bool:
-        """Say whether an item goes on."""
+    def passes_item(self, item: Any) -> bool:
+        """Say whether an item goes on; take it down."""
+        visit = self._visit
+        if visit is not None and visit.recorded is not None and self._runtime.done.recorder is not None:
+            self._runtime.done.recorder.item(item, visit.recorded)
         if not self._drops_items:
             return True
         self._runtime.count(f"{self._drops_items}/items")
         return False
-
-    def stored_items(self) -> list[Any]:
-        """Return the items that go out in place of the callback's."""
-        return self._stored
 
 
 class DedupSpiderMiddleware:
@@ -152,8 +123,6 @@ class DedupSpiderMiddleware:
             async for output in result:
                 if (passed := self._passed(output, visit, outlet, response)) is not None:
                     yield passed
-            for item in outlet.stored_items():
-                yield self._attached(item, visit)
             request = self._canonical_request(response, visit) if visit is not None else None
             if request is not None and self._is_asked(request):
                 outlet.passes_request(request)
@@ -174,7 +143,7 @@ class DedupSpiderMiddleware:
     def _passed(self, output: Any, visit: Visit | None, outlet: Outlet, response: Response) -> Any:
         """Return what goes on of one output; None where it ends here."""
         if not isinstance(output, Request):
-            return self._attached(output, visit) if outlet.passes_item() else None
+            return self._attached(output, visit) if outlet.passes_item(output) else None
         if not outlet.passes_request(output) or not self._is_asked(output):
             return None
         # First: whoever takes a fingerprint reads the request's redirects.

@@ -23,6 +23,7 @@ from scrapy_dedup.store.records import (
     ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
+    DeliveryRecord,
     DocumentRecord,
     ExtractionRecord,
     GoneRecord,
@@ -43,6 +44,7 @@ _HELD = (
     CleanedRecord,
     ConfidenceRecord,
     DecisionRecord,
+    DeliveryRecord,
     LeaseRecord,
 )
 # Those with values in values: to a list of plain ones, and back.

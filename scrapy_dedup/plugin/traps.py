@@ -22,9 +22,8 @@ from scrapy_dedup.core.traps import Trap
 from scrapy_dedup.core.url_fields import host_of, names_in
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.marks import LINEAGE, READMITTED, is_unfiltered
+from scrapy_dedup.plugin.marks import LEFT_OUT, LINEAGE, READMITTED, is_unfiltered
 from scrapy_dedup.plugin.overrides import is_left_alone
-from scrapy_dedup.plugin.replay import FLAG
 from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
@@ -261,7 +260,7 @@ class TrapGuard:
         """Judge what came."""
         if not self._is_judged(request):
             return
-        if FLAG not in response.flags and visit is not None:
+        if LEFT_OUT not in response.flags and visit is not None:
             seen = self._seen(request, response, visit)
             if seen is not None:
                 # What leads to it is worth as much; a hop to the same page in other words is none.

@@ -1,6 +1,6 @@
 """Which page an item belongs to: responses, the items that came from them, and when a page is done."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,7 +24,8 @@ from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.service.pdf_reading import Unread
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import ConfidenceRecord
+from scrapy_dedup.store.records import ConfidenceRecord, ExtractionRecord
+from scrapy_dedup.store.responses import HeldText
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -62,8 +63,20 @@ class Visit:
     """What became of the page's canonical link, once somebody asked."""
     judgement: Judgement | None = None
     """What the visit comes to beside the last one; None where pages are not compared."""
+    outcome_key: bytes = b""
+    """Under which what its callback yields is kept; empty where it is not."""
     recorded: Recorded | None = None
-    """What the callback made of the page; None where that is not kept."""
+    """What the callback yielded; None where that is not kept."""
+    audited: ExtractionRecord | None = None
+    """What is kept of the callback, to be compared with what it yields now."""
+    held: HeldText | None = None
+    """What was cut from the same bytes before."""
+    delivery_key: bytes = b""
+    """Under which is kept which items it gave; empty where that is not."""
+    earlier: Counter[bytes] = field(default_factory=Counter)
+    """Items of the last visit that did not come yet, where these are left out."""
+    delivered: list[bytes] = field(default_factory=list)
+    """What stands for its items, as they came to the pipeline."""
     is_error_page: bool = False
     """It came with 200 all the same."""
     waits_for: set[Any] = field(default_factory=set)

@@ -56,7 +56,7 @@ _READ: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBL
 # Integer columns of PostgreSQL; SQLite's are larger.
 _MOST: Final = 2**31 - 1
 _MOST_CHARS: Final = {"verdict": 16}
-_LENGTHS: Final = {"page_key": (16,), "memo_key": (16,), "content_hash": (16, 32)}
+_LENGTHS: Final = {"page_key": (16,), "memo_key": (16,), "content_hash": (16, 32), "body_hash": (16,)}
 
 _Kind = TypeVar("_Kind", SourceRecord, ExtractionRecord)
 

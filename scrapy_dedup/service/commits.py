@@ -1,21 +1,21 @@
 """What is written of a visit: at once what harms nobody, and, once its items are safe, that the page was seen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, cast, get_args
 
-from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.recrawl import next_interval
 from scrapy_dedup.core.verdicts import Change, Kind
-from scrapy_dedup.service.drafts import Draft, source_record
+from scrapy_dedup.service.drafts import Draft, source_record, text_report
 from scrapy_dedup.service.policies import adaptive_policy
-from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement
+from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import (
     AliasKind,
     ChangeClass,
+    CleanedRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
@@ -30,14 +30,15 @@ LAYER = "unchanged"
 
 @dataclass(slots=True)
 class Recorded:
-    """What a callback made of a page, in the form in which it is kept."""
+    """What a callback yielded, in the form in which it is kept."""
 
+    key: bytes
     callback: str
     cb_kwargs: Mapping[str, Any]
     version: str
     requests: list[Any] = field(default_factory=list)
-    items: list[dict[str, Any]] | None = field(default_factory=list)
-    """None: they are not kept."""
+    """In the order in which they were yielded; a number is the place of an item among the items."""
+    items: list[dict[str, Any]] = field(default_factory=list)
     unkeepable: str | None = None
     """What stood in the way."""
 
@@ -73,7 +74,7 @@ def commit(
     Args:
         stay: the visit.
         judgement: what it came to.
-        recorded: what the callback made of the page; None where it did not run, or where that is not kept.
+        recorded: what the callback yielded; None where it did not run, or where that is not kept.
         draft: the page as it went out; where it gave no item, as it would have.
         settings: of its request.
         at: now.
@@ -82,18 +83,18 @@ def commit(
     stands = judgement.is_unchanged and state is not None and state.content_hash is not None
     content = state.content_hash if stands and state is not None else _content_hash(judgement, draft)
     at_once: list[Record] = []
-    if not stands and draft is not None:
-        at_once.append(source_record(draft, stay.at))
+    if draft is not None and not stands:
+        at_once.append(source_record(draft, stay.at, settings))
+    elif draft is not None and (again := _cleaned_again(draft, judgement, settings)) is not None:
+        at_once.append(again)
     if judgement.diff:
         at_once.append(
             DecisionRecord(stay.page_key, LAYER, "changed", judgement.verdict.reason, at, {"diff": judgement.diff})
         )
     seen = _seen(stay, judgement, settings) if stands else _document(stay, judgement, draft, content, settings, at)
     when_safe: list[Record] = [seen, _visit(stay, judgement)]
-    if recorded is not None and content is not None:
-        # Under the content of a version that counts already, an outcome is believed at once.
-        believed = stands and not judgement.links_only
-        (when_safe if believed else at_once).append(_extraction(stay, judgement, recorded, content, at))
+    if recorded is not None and content is not None and recorded.unkeepable is None:
+        when_safe.append(_extraction(stay, judgement, recorded, content, at))
     if judgement.fetched != "skip":
         when_safe.append(_url(stay, judgement))
     return Commit(at_once, when_safe)
@@ -161,7 +162,7 @@ def _document(
         last_seen_at=stay.at if judgement.duplicate_of is None else at,
         last_changed_at=stay.at,
         blocks=judgement.blocks,
-        links_hash=judgement.links,
+        body_hash=judgement.body,
         interval_seconds=_interval(judgement, settings),
         visits_count=(state.visits_count if state else 0) + 1,
         changes_count=(state.changes_count if state else 0) + changed,
@@ -184,10 +185,10 @@ def _seen(stay: Stay, judgement: Judgement, settings: Settings) -> SeenRecord:
         interval_seconds=_interval(judgement, settings),
         validated_at=stay.at if judgement.fetched == "get" else None,
         blocks=judgement.blocks,
-        links_hash=judgement.links,
+        body_hash=judgement.body,
         lastmod=judgement.lastmod,
         moved=judgement.moved,
-        is_renewed=stay.callback_run and not judgement.links_only,
+        is_renewed=True,
     )
 
 
@@ -222,25 +223,29 @@ def _visit(stay: Stay, judgement: Judgement) -> VisitRecord:
     )
 
 
+def _cleaned_again(draft: Draft, judgement: Judgement, settings: Settings) -> CleanedRecord | None:
+    """Return the text of an unchanged page that was cut again, where it may be another one than is held."""
+    if draft.cleaned is None or draft.bare or draft.held is not None:
+        return None
+    report = text_report(draft, settings)
+    held = judgement.known.text
+    if held is not None and held.cleaned_content == draft.cleaned.content and held.report == report:
+        return None
+    return CleanedRecord(draft.page_key, draft.cleaned.content, report)
+
+
 def _extraction(stay: Stay, judgement: Judgement, recorded: Recorded, content: bytes, at: datetime) -> ExtractionRecord:
-    kept = judgement.known.extraction
-    items: Sequence[Mapping[str, Any]] | None = recorded.items
-    if judgement.links_only:
-        # The callback ran for its links: its items are those that were made when the content was new.
-        items = kept.items if kept is not None else None
-    requests: Sequence[Any] = recorded.requests
-    if recorded.unkeepable is not None:
-        requests, items = [{UNKEEPABLE: recorded.unkeepable}], items if judgement.links_only else None
     return ExtractionRecord(
-        memo_key=memo_key(stay.page_key, content, recorded.callback, recorded.cb_kwargs, recorded.version),
+        memo_key=recorded.key,
         page_key=stay.page_key,
         url=stay.url,
         domain=stay.domain,
         content_hash=content,
+        body_hash=judgement.body,
         callback=recorded.callback,
-        created_at=kept.created_at if judgement.links_only and kept is not None else at,
-        requests=requests,
-        items=items,
+        created_at=at,
+        requests=recorded.requests,
+        items=recorded.items,
         cb_kwargs=recorded.cb_kwargs,
         dedup_version=recorded.version or None,
     )

@@ -101,6 +101,8 @@ class Crawl:
     run: Run
     settings: Settings
     count: Count
+    has_history: bool = True
+    """Whether any page was met before it."""
     rows: list[Record] = field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
@@ -245,7 +247,7 @@ class Crawl:
             http_status=draft.http_status,
             document_key=draft.page_key,
         )
-        return [source_record(draft, draft.fetched_at)], [self._document(draft, "completed", at), url]
+        return [source_record(draft, draft.fetched_at, self.settings)], [self._document(draft, "completed", at), url]
 
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""

@@ -3,18 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.service.aliases import Duplicate
+from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.comparison import Comparison
+from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.service.site_cleaning import SiteCut
+from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ClaimKey
 from scrapy_dedup.store.records import BARE, PDF, Field, Method, SourceRecord
+from scrapy_dedup.store.responses import HeldText
+
+# Settings that begin so decide what is cut from a page.
+_CUTTING: Final = (
+    "allow_slow", "attach_response", "boilerplate", "content_field", "fallback", "generic", "html_field", "max_page",
+    "min_", "output", "patterns", "pdf_", "shadow", "threshold",
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -65,6 +78,8 @@ class Draft:
     """What it claimed, in a run that several workers share."""
     judgement: Judgement | None = None
     """What the visit comes to that brought it."""
+    held: HeldText | None = None
+    """What was cut from the same bytes before, and stands for all that would be done with them."""
 
     @property
     def is_new(self) -> bool:
@@ -90,7 +105,52 @@ class Draft:
         return "html" if self.of_response else "item_html"
 
 
-def source_record(draft: Draft, fetched_at: datetime) -> SourceRecord:
+@lru_cache(maxsize=64)
+def text_version(settings: Settings) -> str:
+    """Return what stands for the settings that decide what is cut from a page."""
+    names = [name for name in settings.__dataclass_fields__ if name.startswith(_CUTTING)]
+    return text_hash(repr([(name, _in_order(getattr(settings, name))) for name in names])).hex()
+
+
+def _in_order(value: object) -> object:
+    return sorted(value) if isinstance(value, frozenset | set) else value
+
+
+def text_report(draft: Draft, settings: Settings) -> dict[str, Any] | None:
+    """Return what stands on a page's items beside its text, as far as the page itself decides it."""
+    if draft.cleaned is None:
+        return None
+    report: dict[str, Any] = {
+        "made_by": text_version(settings),
+        "metadata": {name: getattr(draft.metadata, name) for name in ("title", "date", "author")},
+        "method": draft.method,
+        "cleaned": hashes_and_removed(draft.cleaned),
+    }
+    if draft.judgement is not None and draft.judgement.directives.names:
+        report["robots"] = draft.judgement.directives.names
+    if draft.pdf is not None:
+        report["pdf"] = pdf_report(draft.pdf)
+    return report
+
+
+def recalled(held: HeldText) -> tuple[Cleaned, Metadata] | None:
+    """Return what was cut from a page before; None where the report is not whole."""
+    report: Any = held.report
+    try:
+        figures, named = report["cleaned"], report["metadata"]
+        cleaned = Cleaned(
+            held.cleaned_content,
+            int(figures["chars_in"]),
+            int(figures["chars_out"]),
+            content_hash=bytes.fromhex(figures["content_hash"]),
+            cleaned_hash=bytes.fromhex(figures["cleaned_hash"]),
+        )
+        return cleaned, Metadata(*(named[name] for name in ("title", "date", "author")))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def source_record(draft: Draft, fetched_at: datetime, settings: Settings) -> SourceRecord:
     """Return a page's original as it is stored; *fetched_at* is that by which its document knows it."""
     return SourceRecord(
         page_key=draft.page_key,
@@ -103,4 +163,5 @@ def source_record(draft: Draft, fetched_at: datetime) -> SourceRecord:
         content_type=draft.content_type,
         source_group=draft.source_group or None,
         cleaned_content=draft.cleaned.content if draft.cleaned and not draft.bare else None,
+        report=text_report(draft, settings) if not draft.bare else None,
     )

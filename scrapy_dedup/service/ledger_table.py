@@ -121,7 +121,7 @@ def make_table(
 def checks_of(counts: Counts) -> tuple[Check, ...]:
     """Return the counts that must agree; what does not is a defect, or a crawl that was killed."""
     out = _whole(counts, "items/out")
-    passed = sum(_whole(counts, name) for name in ("items/replayed", "items/tombstones"))
+    passed = sum(_whole(counts, name) for name in ("items/tombstones",))
     passed += _sum(counts, "left/") + _sum(counts, "errors/")
     gone = _whole(counts, "items/dropped")
     by_others = sum(_whole(counts, f"{layer}/dropped") for layer in _DROPPING if layer != "url")
@@ -166,7 +166,10 @@ def _method(layer: str, settings: Settings) -> str:
 
 
 def _unchanged_note(counts: Counts) -> str:
-    told = ((_whole(counts, "unchanged/replayed"), "callbacks not run"), (_whole(counts, "unchanged/items"), "items"))
+    told = (
+        (_whole(counts, "reuse/callbacks_saved"), "callbacks not run"),
+        (_whole(counts, "unchanged/dropped"), "items left out"),
+    )
     return ", ".join(f"{number:,} {what}" for number, what in told if number)
 
 

@@ -1,14 +1,16 @@
 """What an item says about itself: the field `dedup`."""
 
-from typing import Any
+from typing import Any, Final
 
 from scrapy_dedup.service.chunking import chunks_report, makes_chunks
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.comparison import Comparison
-from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.drafts import Draft, text_version
 from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
+
+CLEANED_AGAIN: Final = "the page did not change; it was cleaned again by what is known now"
 
 
 def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict[str, Any]:
@@ -24,15 +26,32 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
     if draft.canonical is not None:
         report["canonical"] = draft.canonical.url
     if draft.judgement is not None and not draft.judgement.is_shadow:
-        report |= verdict_of(draft.judgement)
+        report |= verdict_of(draft.judgement) | _cleaned_again(draft, settings)
     cleaned = draft.cleaned
     if cleaned is not None:
         report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)
+    if draft.held is not None:
+        report |= dict(draft.held.report["cleaned"])  # type: ignore[call-overload]  # `recalled` has read it
+        if "pdf" in draft.held.report:
+            report["pdf"] = draft.held.report["pdf"]
     if draft.pdf is not None:
         report["pdf"] = pdf_report(draft.pdf)
     if draft.comparison is not None:
         report |= place_among_others(draft.comparison, settings)
     return report
+
+
+def _cleaned_again(draft: Draft, settings: Settings) -> dict[str, Any]:
+    """Return what is said of a page that did not change, and has another text by what is known now."""
+    judgement, cleaned = draft.judgement, draft.cleaned
+    if judgement is None or cleaned is None or not judgement.is_unchanged or judgement.known.text is None:
+        return {}
+    was_stale = judgement.state is not None and judgement.state.stale is not None
+    held = judgement.known.text
+    is_made_otherwise = was_stale or held.report.get("made_by") != text_version(settings)
+    if held.cleaned_content == cleaned.content or not is_made_otherwise:
+        return {}
+    return {"verdict": "changed", "change": "none", "reason": CLEANED_AGAIN, "refined": True}
 
 
 def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, Any]:

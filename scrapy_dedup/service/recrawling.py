@@ -3,18 +3,17 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from hashlib import blake2b
+from typing import Final
 
 from scrapy_dedup.core.directives import Directives
-from scrapy_dedup.core.likeness import TITLE
-from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.recrawl import (
+    GONE,
     Fetch,
     PageState,
     Revalidate,
     Situation,
     Skip,
-    SkipReason,
     decide,
     matches,
     says_unchanged,
@@ -24,6 +23,7 @@ from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import DamagedStoreError
 from scrapy_dedup.store.records import ExtractionRecord, Fetched, ValidatorRecord
+from scrapy_dedup.store.responses import HeldResponse, HeldText
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -31,21 +31,37 @@ UNKEEPABLE = "unkeepable"
 """Key of the only entry of an extraction's requests where the callback has to run again."""
 BACK = Verdict(Kind.NEW, Change.NONE, "back after it was removed")
 FIRST_VERSION = Verdict(Kind.UNCHANGED, Change.NONE, "known from elsewhere; this is the first version seen here")
+SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")
 NOT_KEPT = Verdict(Kind.CHANGED, Change.CONTENT, "blocks differ, and the older version was not kept")
 SAME_BYTES = Verdict(Kind.UNCHANGED, Change.NONE, "the bytes are the same")
 OTHER_BYTES = Verdict(Kind.CHANGED, Change.CONTENT, "the bytes differ")
-SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")
+_KEY_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def wire_key(url: str) -> bytes:
+    """Return by what an answer is held: the URL as it is sent."""
+    return short_hash(url.encode("utf-8", "surrogatepass"))
+
+
+def short_hash(*parts: bytes) -> bytes:
+    """Return 16 bytes that stand for some bytes, in their order."""
+    digest = blake2b(digest_size=_KEY_BYTES)
+    for part in parts:
+        # With its length, so that no two lists of parts read the same.
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.digest()
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
-    """A request, as far as its outcome depends on it."""
+    """What is asked of the store about a request."""
 
     page_key: bytes
-    callback: str
-    cb_kwargs: Mapping[str, Any]
-    """In the form in which it is kept."""
-    version: str
+    wire_key: bytes = b""
+    """Empty where an answer that is held cannot be used."""
+    outcome_key: bytes = b""
+    """Empty where no outcome may stand in for the callback."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,41 +69,14 @@ class Known:
     """What the store holds of a request's page."""
 
     state: StoredState | None = None
-    extraction: ExtractionRecord | None = None
-    """Of the state's content, by the request's callback."""
-    damaged: bool = False
-    """An extraction was there and could not be read."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the callback has dealt with this content, be it that its outcome could not be kept."""
-        return self.extraction is not None
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether there is an outcome that stands for the callback."""
-        return self.extraction is not None and not any(
-            isinstance(entry, dict) and UNKEEPABLE in entry for entry in self.extraction.requests
-        )
-
-    def can_answer(self, settings: Settings, now: datetime) -> bool:
-        """Say whether what is held stands for the page where it has not changed."""
-        if settings.unchanged == "mark" or not self.is_kept or self.is_expired(settings, now):
-            return False
-        if self.state is not None and self.state.gone_at is not None:
-            # It was said to be removed: if it is there, it is new.
-            return False
-        return settings.unchanged == "skip" or self.has_items
-
-    @property
-    def has_items(self) -> bool:
-        """Whether the page's items are held, be they none."""
-        return self.extraction is not None and self.extraction.items is not None
-
-    def is_expired(self, settings: Settings, now: datetime) -> bool:
-        """Say whether what is held is too old to be used."""
-        age = settings.cache_max_age
-        return age is not None and self.extraction is not None and now - self.extraction.created_at >= age
+    answer: HeldResponse | None = None
+    """The last answer to the URL."""
+    text: HeldText | None = None
+    """What was cut from the page."""
+    outcome: ExtractionRecord | None = None
+    """What the callback made of it."""
+    damaged: int = 0
+    """What was there and could not be read."""
 
 
 NOTHING_KNOWN = Known()
@@ -95,56 +84,51 @@ NOTHING_KNOWN = Known()
 
 def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]:
     """Return what is known of some requests' pages; blocks, so call it in a thread."""
-    states = store.page_states({one.page_key for one in asked})
-    others = {state.document_key for state in states.values() if state.document_key} - states.keys()
-    originals = states | (store.page_states(others) if others else {})
-    return {
-        one: _known(store, one, states[one.page_key], originals) if one.page_key in states else NOTHING_KNOWN
-        for one in asked
-    }
+    keys = {one.page_key for one in asked}
+    states, texts = store.page_states(keys), store.held_texts(keys)
+    wires = {one.wire_key for one in asked if one.wire_key}
+    answers = store.held_responses(wires) if wires else {}
+    return {one: _known(store, one, states, answers, texts) for one in asked}
 
 
-def _known(store: ProjectStore, asked: Asked, state: StoredState, originals: Mapping[bytes, StoredState]) -> Known:
-    if state.status != "completed":
-        # Of another version items may have gone out before a kill: those of this one go out again.
-        return Known(state)
-    if state.document_key not in (None, state.page_key):
-        original = originals.get(state.document_key or b"")
-        # What this page was a duplicate of is gone, or is another page by now: it stands for itself.
-        if (
-            original is None
-            or original.gone_at
-            or (original.last_changed_at or state.last_seen_at) > state.last_seen_at
-        ):
-            return Known(state)
-    content = state.content_hash or b""
-    own = memo_key(asked.page_key, content, asked.callback, asked.cb_kwargs, asked.version)
-    # What the content index was told has no callback.
-    indexed = memo_key(asked.page_key, content, "", {}, "")
-    held = next((key for key in (own, indexed) if key in state.memo_keys), None)
-    if held is None:
-        return Known(state)
-    try:
-        return Known(state, store.extraction(held))
-    except DamagedStoreError:
-        return Known(state, damaged=True)
+def _known(
+    store: ProjectStore,
+    asked: Asked,
+    states: Mapping[bytes, StoredState],
+    answers: Mapping[bytes, HeldResponse | None],
+    texts: Mapping[bytes, HeldText],
+) -> Known:
+    damaged = int(asked.wire_key in answers and answers[asked.wire_key] is None)
+    outcome = None
+    if asked.outcome_key:
+        try:
+            outcome = store.extraction(asked.outcome_key)
+        except DamagedStoreError:
+            damaged += 1
+    state = states.get(asked.page_key)
+    return Known(state, answers.get(asked.wire_key), texts.get(asked.page_key), outcome, damaged)
 
 
-def page_state(state: StoredState | None) -> PageState | None:
-    """Return what `core.recrawl` wants to know of a page."""
-    if state is None:
-        return None
-    asked_at = state.last_crawled_at or state.last_seen_at
-    # A visit after the last acknowledged one, and no status: the fetch failed.
-    unknown = 200 if asked_at <= state.last_seen_at else 0
+def page_state(known: Known) -> PageState | None:
+    """Return what `core.recrawl` wants to know of a page; None where no answer to it is known."""
+    state, answer = known.state, known.answer
+    if answer is None:
+        if state is None or state.http_status not in GONE:
+            return None
+        return PageState(at=state.last_crawled_at or state.last_seen_at, status=state.http_status or GONE[0])
+    at, status = answer.validated_at, 200
+    if state is not None and state.last_crawled_at is not None and state.last_crawled_at > at:
+        # A visit after the last answer that is held, and no status: the fetch failed.
+        at, status = state.last_crawled_at, state.http_status or 0
+    interval = state.interval_seconds if state is not None else None
     return PageState(
-        at=asked_at,
-        status=state.http_status if state.http_status is not None else unknown,
-        etag=state.etag,
-        last_modified=state.last_modified,
-        validated_at=state.validated_at,
-        interval=None if state.interval_seconds is None else timedelta(seconds=state.interval_seconds),
-        lastmod=state.lastmod,
+        at=at,
+        status=status,
+        etag=answer.etag,
+        last_modified=answer.last_modified,
+        validated_at=answer.received_at,
+        interval=None if interval is None else timedelta(seconds=interval),
+        lastmod=state.lastmod if state is not None else None,
     )
 
 
@@ -159,9 +143,9 @@ class Word:
     """Its URL has parameters that change nothing: what stands for it may be itself, under a former key."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Plan:
-    """What is done about a request."""
+    """What is done about a request, and what came of it."""
 
     known: Known
     decision: Fetch | Revalidate | Skip
@@ -169,32 +153,29 @@ class Plan:
     lastmod: datetime | None = None
     began: float = 0.0
     """Seconds on a clock that only goes forward."""
+    own_cookies: bool = False
+    """The spider set cookies, or logs in."""
+    asked_if: bool = False
+    """It was asked for only if it had changed."""
+    fetched: Fetched = "get"
+    """How it came; what did not come over the wire is what is held."""
+    outcome_key: bytes = b""
+    is_audited: bool = False
+    """It is fetched and extracted to be compared with what is kept."""
 
 
 def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) -> Plan:
     """Decide about a request for a page."""
-    # What is not kept cannot be cleaned again: its callback makes its items anew.
-    is_stale = known.state is not None and known.state.stale is not None and settings.keep_pages == "none"
-    refresh = is_refreshed(url, settings) or is_stale
+    refresh = is_refreshed(url, settings)
     situation = Situation(
-        has_outcome=known.can_answer(settings, now),
+        is_held=known.answer is not None and settings.keep_pages != "none",
         refresh=refresh,
         trusts_validators=word.trusts_validators,
         lastmod=word.lastmod,
         trusts_lastmod=word.trusts_lastmod,
     )
-    decision = decide(url, page_state(known.state), now, recrawl_policy(settings), situation)
-    if not (isinstance(decision, Skip) or refresh or word.is_found_by_many) and situation.has_outcome:
-        decision = _left_to_twin(known.state, settings, now) or decision
+    decision = decide(url, page_state(known), now, recrawl_policy(settings), situation)
     return Plan(known, decision, refresh, word.lastmod)
-
-
-def _left_to_twin(state: StoredState | None, settings: Settings, now: datetime) -> Skip | None:
-    """Return until when a page is not asked for, whose title and text another page has that did not change since."""
-    if state is None or state.alias_kind != TITLE or not settings.acts(TITLE):
-        return None
-    until = (state.validated_at or state.last_seen_at) + settings.max_304_age
-    return Skip(SkipReason.TITLE, until) if now < until else None
 
 
 def is_refreshed(url: str, settings: Settings) -> bool:
@@ -228,12 +209,10 @@ class Judgement:
     """Key of the page that has its content, and whose items stand for it."""
     duplicate_by: str = "canonical"
     """The layer that found that page."""
+    body: bytes | None = None
+    """Hash of the response's body as the spider sees it."""
     replays: bool = False
-    """What is held is given in place of the callback."""
-    links_only: bool = False
-    """The callback runs for its requests; items that it yields are left out."""
-    gives_stored: bool = False
-    """The stored items go out."""
+    """A kept outcome is given in place of the callback."""
     is_shadow: bool = False
     """It is only noted: the page goes out as if nobody had compared it."""
 
@@ -247,39 +226,14 @@ class Judgement:
         """Whether the stored version stands."""
         return self.verdict.kind is Kind.UNCHANGED
 
-    def treat(self, settings: Settings, *, links_known: bool, usable: bool) -> None:
-        """Decide what takes the place of an unchanged page's callback.
 
-        Args:
-            settings: what the user wants of unchanged pages.
-            links_known: the page leads nowhere that was not known.
-            usable: what is held may be used: it is young enough, and the user did not ask for a new one.
-        """
-        known = self.known
-        if not self.is_unchanged or not known.is_done or not usable or settings.unchanged == "mark":
-            return
-        if settings.unchanged == "replay":
-            self.gives_stored = known.has_items
-            self.replays = known.has_items and known.is_kept and links_known
-            self.links_only = known.has_items and not self.replays
-        else:
-            self.replays = known.is_kept and links_known
-            self.links_only = not self.replays
-
-
-def word_kept(plan: Plan, judgement: Judgement, *, conditional: bool) -> ValidatorRecord | None:
-    """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing.
-
-    Args:
-        plan: of the request.
-        judgement: what came of it.
-        conditional: the site was asked for the page only if it had changed.
-    """
+def word_kept(plan: Plan, judgement: Judgement) -> ValidatorRecord | None:
+    """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing."""
     state = judgement.state
-    before = page_state(state)
+    before = page_state(plan.known)
     if state is None or before is None:
         return None
-    unchanged, whole = judgement.is_unchanged, judgement.fetched == "get"
+    unchanged, whole, conditional = judgement.is_unchanged, judgement.fetched == "get", plan.asked_if
     said = says_unchanged(before, plan.lastmod)
     was_304 = bool(state.validated_at and state.last_crawled_at and state.validated_at < state.last_crawled_at)
     same = (judgement.etag, judgement.last_modified) == (state.etag, state.last_modified)

@@ -4,7 +4,7 @@ An outcome may have items of other pages, too, and items that brought HTML of th
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from scrapy_dedup.service.removals import LAYER, LAYERS, removal_decisions
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ChunksRecord, PageKnowledge
 from scrapy_dedup.store.recleaning import Recleaned
-from scrapy_dedup.store.records import CleanedRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
+from scrapy_dedup.store.records import CleanedRecord, DecisionRecord, DocumentRecord, Record
 from scrapy_dedup.store.refinements import Refined, RefinementRepository
 from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
@@ -82,28 +82,9 @@ def _report(entry: Entry) -> Mapping[str, Any]:
     return found if isinstance(found, dict) and "content_hash" in found else {}
 
 
-def renewed(outcome: ExtractionRecord, entries: Mapping[int, Entry | None] | None) -> ExtractionRecord:
-    """Return an outcome with today's form of some items.
-
-    Args:
-        outcome: as it is held.
-        entries: by place; None in place of an item that a pipeline dropped. None for all: they cannot be kept.
-    """
-    if entries is None:
-        return replace(outcome, items=None)
-    items = (entries.get(place, entry) for place, entry in enumerate(outcome.items or ()))
-    return replace(outcome, items=[entry for entry in items if entry is not None])
-
-
-def without_items(outcome: ExtractionRecord) -> ExtractionRecord:
-    """Return an outcome whose items have an earlier text: the callback makes them anew where they are asked for."""
-    return replace(outcome, items=None)
-
-
 def records_of(
     source: StoredSource,
     cleaned: Cleaned,
-    outcomes: Sequence[ExtractionRecord],
     at: datetime,
     compared: Sequence[PageKnowledge] = (),
 ) -> list[Record]:
@@ -122,7 +103,7 @@ def records_of(
         last_changed_at=source.fetched_at,
     )
     decisions = removal_decisions(source.page_key, cleaned, at)
-    return [document, CleanedRecord(source.page_key, cleaned.content), *decisions, *compared, *outcomes]
+    return [document, CleanedRecord(source.page_key, cleaned.content), *decisions, *compared]
 
 
 def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
@@ -164,8 +145,7 @@ def _page(group: Sequence[Record]) -> Refined:
         others=tuple(one for one in decisions if one.layer != LAYER),
     )
     compared = tuple(one for one in group if isinstance(one, SignatureRecord | ChunksRecord))
-    outcomes = tuple(one for one in group if isinstance(one, ExtractionRecord))
-    return Refined(recleaned, document.last_changed_at, outcomes, compared)
+    return Refined(recleaned, document.last_changed_at, compared)
 
 
 def by_pages(records: Iterable[Record]) -> Iterator[list[Record]]:

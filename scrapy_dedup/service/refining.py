@@ -76,8 +76,6 @@ class Refinement:
     """Of those of its items that were cut from the page."""
     comparison: Comparison | None = None
     """Its place among the other pages; None where nobody asks for that."""
-    older: tuple[ExtractionRecord, ...] = ()
-    """What other callbacks, or earlier versions of it, made of the same content."""
 
 
 @dataclass(slots=True)
@@ -173,30 +171,6 @@ class Refiner:
             self.unchanged[domain] = unchanged
             churn.not_kept = max(0, self._met.get(domain, 0) - completed)
 
-    def stale(self, keys: Collection[bytes]) -> tuple[list[Refinement], list[bytes]]:
-        """Return those of some pages whose text or chunks are others now, and the keys of those that stay; blocks.
-
-        A page that is in neither cannot be cleaned again: its original is not kept, or is not to be read.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        found, settled, known = list[Refinement](), list[bytes](), dict[str, KnownSite]()
-        states = self._project.page_states(keys)
-        for key in sorted(keys):
-            page = self._project.page(key)
-            source = page.source if page is not None else None
-            if source is None or source.content is None:
-                continue
-            if source.domain not in known:
-                known[source.domain] = KnownSite.of(self._store, self._project, source.domain, self._settings)
-            judged = self._judge(source, states.get(key), known[source.domain])
-            if isinstance(judged, Refinement):
-                found.append(judged)
-            elif judged is not PassedOver.UNREADABLE:
-                settled.append(key)
-        return found, settled
-
     def forget_stale(self) -> int:
         """Note that the pages which stay as they are need no cleaning again; return how many waited for it.
 
@@ -280,8 +254,7 @@ class Refiner:
         if stored == column_text(cleaned.content) and sent is None and not moved:
             return None
         before = sent or Sent(content_hash(stored).hex(), stored)
-        older = tuple(outcomes[1:])
-        return Refinement(source, method, cleaned, metadata, before, newest, tuple(places), older=older)
+        return Refinement(source, method, cleaned, metadata, before, newest, tuple(places))
 
     def _outcomes(self, state: StoredState) -> list[ExtractionRecord]:
         """Return what callbacks made of a page's content, newest first."""

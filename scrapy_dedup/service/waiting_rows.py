@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from scrapy_dedup.service.crawl import is_knowledge
-from scrapy_dedup.store.records import ExtractionRecord, Record, SourceRecord
+from scrapy_dedup.store.records import ExtractionRecord, Record, ResponseRecord, SourceRecord
 
 # What a row weighs beside its long texts: measured of documents, visits and URLs, with their keys and addresses.
 _ROW_SIZE: Final = 600
@@ -48,6 +48,8 @@ def size_of(row: Record) -> int:
     """Return about how many bytes a row holds."""
     if isinstance(row, SourceRecord):
         return _ROW_SIZE + len(row.content) + len(row.cleaned_content or "")
+    if isinstance(row, ResponseRecord):
+        return _ROW_SIZE + len(row.body)
     if isinstance(row, ExtractionRecord):
         return _ROW_SIZE + sum(map(_value_size, (row.requests, row.items or ())))
     return _ROW_SIZE
@@ -67,7 +69,7 @@ def give_up(rows: Sequence[Record], bounds: RowBounds) -> Held:
         for place, row in enumerate(rows):
             if total <= bounds.size * _ROOM:
                 break
-            if isinstance(row, SourceRecord | ExtractionRecord):
+            if isinstance(row, SourceRecord | ExtractionRecord | ResponseRecord):
                 kept[place], total, originals = False, total - sizes[place], originals + 1
     left = len(rows) - originals
     if left > bounds.rows or total > bounds.size:

@@ -93,11 +93,38 @@ class Settings:
     unchanged_enabled: bool = setting(
         True, boolean, "Layer `unchanged`: no work on pages whose main content did not change.", allowed=SWITCH
     )
-    unchanged: Literal["skip", "replay", "mark"] = setting(
-        "skip",
-        choice("skip", "replay", "mark"),
-        "Items of unchanged pages: left out, given again from the store, or made anew by the callback and marked.",
-        allowed="skip, replay or mark",
+    unchanged: Literal["emit", "skip"] = setting(
+        "emit",
+        choice("emit", "skip"),
+        "Items that a page's last acknowledged visit gave, too: they go out, with their verdict, or are left out, so"
+        " that the feed holds what is new alone.",
+        allowed="emit or skip",
+    )
+    reuse: Literal["never", "body", "text"] = setting(
+        "never",
+        choice("never", "body", "text"),
+        "What must be the same for a kept outcome to stand in for the callback, which then does not run: the body, byte"
+        " for byte, or the main text alone.",
+        allowed="never, body or text",
+    )
+    code_files: tuple[str, ...] = setting(
+        (),
+        expressions,
+        "Files beside the spider's package whose change makes kept outcomes useless, such as rules that are read.",
+        allowed="paths, as a list",
+    )
+    audit: float = setting(
+        0.02,
+        number(0.0, 1.0),
+        "Share of the pages answered by a kept outcome that are fetched and extracted all the same, to compare; at most"
+        " 50 a run.",
+        allowed="0.0 to 1.0",
+    )
+    ignore_fields: frozenset[str] = setting(
+        frozenset(),
+        words,
+        "Item fields that count nowhere: a time of scraping, a random id.",
+        allowed="names, as a list",
     )
     change_classes: frozenset[str] = setting(
         frozenset({"content", "title", "numbers"}),

@@ -18,13 +18,16 @@ from scrapy_dedup.store.records import (
     ConfidenceRecord,
     CrawledUrlRecord,
     DecisionRecord,
+    DeliveryRecord,
     DocumentRecord,
     ExtractionRecord,
     GoneRecord,
     LeaseRecord,
     Record,
+    ResponseRecord,
     SeenRecord,
     SourceRecord,
+    ValidatedRecord,
     ValidatorRecord,
     VisitRecord,
 )
@@ -32,8 +35,10 @@ from scrapy_dedup.store.rows import (
     VALIDATOR_COUNTS,
     boilerplate_row,
     decision_row,
+    delivery_row,
     document_row,
     extraction_row,
+    response_row,
     seen_row,
     source_row,
     url_row,
@@ -49,7 +54,7 @@ BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at", "sketch")
 # Counts that only grow: who could not ask what was known of a page counts from nothing.
 LARGEST = ("visits_count", "changes_count")
 # What a page that was seen again may leave as it is.
-AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash", "new_lastmod", "new_moved")
+AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash", "new_body_hash", "new_lastmod", "new_moved")
 
 
 @dataclass(slots=True)
@@ -91,7 +96,8 @@ class Batch:
     """Rows by their keys: of two records with the same keys the later one counts."""
 
     sources: dict[bytes, Row] = field(default_factory=dict)
-    cleaned: dict[bytes, str] = field(default_factory=dict)
+    cleaned: dict[bytes, tuple[str, bytes | None]] = field(default_factory=dict)
+    """Text and packed report."""
     documents: dict[bytes, Row] = field(default_factory=dict)
     # What changes documents without replacing them: pages seen again, and pages that are begun or failed.
     seen: dict[bytes, Row] = field(default_factory=dict)
@@ -102,6 +108,9 @@ class Batch:
     boilerplate: dict[tuple[str, str], Row] = field(default_factory=dict)
     visits: dict[tuple[datetime, bytes], Row] = field(default_factory=dict)
     extractions: dict[bytes, Row] = field(default_factory=dict)
+    responses: dict[bytes, Row] = field(default_factory=dict)
+    validated: dict[bytes, datetime] = field(default_factory=dict)
+    deliveries: dict[bytes, Row] = field(default_factory=dict)
     validators: dict[str, Row] = field(default_factory=dict)
     confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
     layouts: LayoutBatch = field(default_factory=LayoutBatch)
@@ -117,7 +126,26 @@ class Batch:
             self.sources[record.page_key] = source_row(record, project_id, packer)
             self.cleaned.pop(record.page_key, None)  # it belonged to the original before
         else:
-            self.cleaned[record.page_key] = column_text(record.cleaned_content)
+            report = None if record.report is None else packer.plain_json(record.report)
+            self.cleaned[record.page_key] = column_text(record.cleaned_content), report
+
+    def add_answer(
+        self,
+        record: ExtractionRecord | ResponseRecord | ValidatedRecord | DeliveryRecord,
+        project_id: uuid.UUID,
+        run_id: uuid.UUID | None,
+        packer: Packer,
+    ) -> None:
+        """Add what a server answered, that it still holds, or what came of it."""
+        if isinstance(record, ExtractionRecord):
+            self.extractions[record.memo_key] = extraction_row(record, project_id, run_id, packer)
+        elif isinstance(record, ResponseRecord):
+            self.responses[record.wire_key] = response_row(record, project_id, packer)
+            self.validated.pop(record.wire_key, None)
+        elif isinstance(record, ValidatedRecord):
+            self.validated[record.wire_key] = record.validated_at
+        else:
+            self.deliveries[record.delivery_key] = delivery_row(record, project_id)
 
     def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add a document's row where it belongs by its status."""
@@ -193,8 +221,6 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
                 batch.add_state(record, project_id, run_id)
             case VisitRecord():
                 batch.visits[record.at, record.page_key] = visit_row(record, project_id, run_id)
-            case ExtractionRecord():
-                batch.extractions[record.memo_key] = extraction_row(record, project_id, packer)
             case ValidatorRecord() | ConfidenceRecord():
                 batch.add_counts(record, project_id)
             case CrawledUrlRecord():
@@ -204,6 +230,8 @@ def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | N
             case BoilerplateRecord():
                 row = boilerplate_row(record, project_id, packer)
                 batch.boilerplate[row["domain"], row["method"]] = row
+            case ExtractionRecord() | ResponseRecord() | ValidatedRecord() | DeliveryRecord():
+                batch.add_answer(record, project_id, run_id, packer)
             case LeaseRecord():
                 pass  # whoever writes gives it back
             case _:

@@ -37,6 +37,10 @@ class Packer:
         """Return the packed text; NUL characters and lone surrogates survive."""
         return self._pack(text.encode("utf-8", "surrogatepass"))
 
+    def body(self, raw: bytes) -> bytes:
+        """Return the packed bytes."""
+        return self._pack(raw)
+
     def json(self, value: object) -> bytes:
         """Return the packed compact JSON of a plain value; what JSON does not know becomes its `str`."""
         return self._pack(to_json(value).encode("utf-8", "surrogatepass"))
@@ -69,6 +73,18 @@ def unpack_text(packed: bytes) -> str:
         return zstd.decompress(packed).decode("utf-8", "surrogatepass")
     except (zstd.ZstdError, UnicodeDecodeError) as error:
         raise DamagedError(f"a stored content cannot be unpacked ({error})") from error
+
+
+def unpack_bytes(packed: bytes) -> bytes:
+    """Return the bytes that `Packer.body` packed.
+
+    Raises:
+        DamagedError: the bytes are damaged.
+    """
+    try:
+        return zstd.decompress(packed)
+    except zstd.ZstdError as error:
+        raise DamagedError(f"a stored body cannot be unpacked ({error})") from error
 
 
 def unpack_json(packed: bytes) -> Any:

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
+from scrapy_dedup.store import responses
 from scrapy_dedup.store.batch import Batch
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.models import Project, Source, SourceVersion
@@ -30,9 +31,10 @@ class Held:
 
 def write(connection: Connection, project_id: uuid.UUID, batch: Batch, stored_bytes: int, keep: KeepPolicy) -> None:
     """Write the originals and cleaned texts of a batch, and hold the size bound."""
-    if not keep.versions or not (batch.sources or batch.cleaned):
+    if not keep.versions or not (batch.sources or batch.cleaned or batch.responses):
         return
     total = stored_bytes + keep_pages(connection, project_id, batch.sources, batch.cleaned, keep.versions)
+    total += responses.write(connection, project_id, batch.responses)
     if keep.max_bytes is not None and total > keep.max_bytes:
         total -= drop_oldest(connection, project_id, total - room_after(keep.max_bytes))
     count_bytes(connection, project_id, total)
@@ -42,7 +44,7 @@ def keep_pages(
     connection: Connection,
     project_id: uuid.UUID,
     sources: Mapping[bytes, Row],
-    cleaned: Mapping[bytes, str],
+    cleaned: Mapping[bytes, tuple[str, bytes | None]],
     versions: int,
 ) -> int:
     """Write the originals and cleaned texts; return by how many bytes the project grew.
@@ -60,17 +62,25 @@ def keep_pages(
     return grown + set_cleaned(connection, project_id, cleaned)
 
 
-def set_cleaned(connection: Connection, project_id: uuid.UUID, cleaned: Mapping[bytes, str]) -> int:
-    """Store what is left of pages whose originals are kept; return by how many bytes the project grew."""
+def set_cleaned(
+    connection: Connection, project_id: uuid.UUID, cleaned: Mapping[bytes, tuple[str, bytes | None]]
+) -> int:
+    """Store what is left of pages whose originals are kept, with reports; return by how many bytes the project grew."""
     if not cleaned:
         return 0
     held = _held(connection, project_id, cleaned.keys())
     # A text without its original would escape the size bound, which looks for originals.
-    sizes = {key: size_of(text) for key, text in cleaned.items() if key in held and held[key].content_bytes}
+    sizes = {key: size_of(text) for key, (text, _) in cleaned.items() if key in held and held[key].content_bytes}
     if not sizes:
         return 0
     rows = [
-        {"of_project": project_id, "of_page": key, "cleaned_content": cleaned[key], "cleaned_bytes": size}
+        {
+            "of_project": project_id,
+            "of_page": key,
+            "cleaned_content": cleaned[key][0],
+            "cleaned_bytes": size,
+            "report": cleaned[key][1],
+        }
         for key, size in sizes.items()
     ]
     source = table_of(Source)
@@ -163,9 +173,12 @@ def count_bytes(connection: Connection, project_id: uuid.UUID, stored_bytes: int
 
 
 def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
-    """Free at least so many bytes, older versions first, then the pages fetched longest ago; return how many."""
+    """Free at least so many bytes, older versions first, then answers, then the pages fetched longest ago.
+
+    Returns how many.
+    """
     freed = 0
-    for drop in (_drop_oldest_versions, _empty_oldest_pages):
+    for drop in (_drop_oldest_versions, responses.drop_oldest, _empty_oldest_pages):
         while freed < excess:
             some = drop(connection, project_id, excess - freed)
             if not some:
@@ -212,7 +225,7 @@ def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: i
         emptied.append(key)
         freed += stored_bytes
     if emptied:
-        nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0}
+        nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
         of_pages = (Source.project_id == project_id, Source.page_key.in_(emptied))
         connection.execute(update(Source).where(*of_pages).values(nothing))
     return freed

@@ -1,4 +1,4 @@
-"""What callbacks made of pages, to be replayed instead of run again."""
+"""What callbacks yielded for pages, to stand in for them where that is asked for."""
 
 import uuid
 from collections.abc import Collection, Iterator
@@ -15,6 +15,7 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    update,
 )
 from sqlalchemy.orm import InstrumentedAttribute
 
@@ -38,9 +39,9 @@ _PACKED_BYTES = (
 _FIGURES = (func.count(), func.coalesce(func.sum(_PACKED_BYTES), 0))
 
 
-# Asked for every page that is replayed: built once.
+# Asked for every page where outcomes stand in: built once.
 _BY_MEMO = select(*_COLUMNS).where(
-    Extraction.project_id == bindparam("of_project"), Extraction.memo_key == bindparam("of_memo")
+    Extraction.project_id == bindparam("of_project"), Extraction.memo_key == bindparam("of_memo"), Extraction.is_usable
 )
 
 
@@ -74,6 +75,13 @@ def find(connection: Connection, project_id: uuid.UUID, memo_key: bytes) -> Extr
     """Return the extraction with this key, None when it is not held."""
     row = connection.execute(_BY_MEMO, {"of_project": project_id, "of_memo": memo_key}).first()
     return read_extraction(row) if row else None
+
+
+def release(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> None:
+    """Let what a run kept be used."""
+    of_run = (Extraction.project_id == project_id, Extraction.run_id == run_id, ~Extraction.is_usable)
+    released = update(Extraction).where(*of_run).values(is_usable=True)
+    connection.execute(released.execution_options(synchronize_session=False))
 
 
 def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[ExtractionRecord]:

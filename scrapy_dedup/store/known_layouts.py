@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select, union
 
-from scrapy_dedup.store import contents, extractions, layout_pictures, states, templates, visits
+from scrapy_dedup.store import contents, extractions, layout_pictures, responses, states, templates, visits
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.database import Database
@@ -19,6 +19,7 @@ from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecor
 from scrapy_dedup.store.lookups import columns_of, named
 from scrapy_dedup.store.models import IS_OPEN, REST, CrawlRun, LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
 from scrapy_dedup.store.records import ExtractionRecord, ValidatorRecord
+from scrapy_dedup.store.responses import HeldResponse, HeldText
 from scrapy_dedup.store.stored import (
     LayoutCount,
     LayoutFigures,
@@ -64,18 +65,35 @@ class PageHistory:
         """Return the state of each page's last acknowledged visit, of those that have one."""
         return self._ask(states.find_states, keys)
 
+    def held_responses(self, keys: Collection[bytes]) -> dict[bytes, HeldResponse | None]:
+        """Return the answers that are held, by the keys of their URLs; None for one that is damaged."""
+        return self._ask(responses.find, keys)
+
+    def held_texts(self, keys: Collection[bytes]) -> dict[bytes, HeldText]:
+        """Return what was cut from pages, of those of which it is kept."""
+        return self._ask(responses.find_texts, keys)
+
+    def delivered(self, key: bytes) -> bytes | None:
+        """Return which items the last acknowledged visit of a page gave, see `DeliveryRecord`."""
+        return self._ask(responses.delivered, key)
+
     def has_pages(self) -> bool:
         """Return whether any page was ever met."""
         with self._database.transaction() as connection:
             return states.has_pages(connection, self.id)
 
     def extraction(self, memo_key: bytes) -> ExtractionRecord | None:
-        """Return the extraction with this key, None when it is not held."""
+        """Return the extraction with this key that may be used, None when there is none."""
         return self._ask(extractions.find, memo_key)
 
     def extractions_of(self, page_key: bytes) -> list[ExtractionRecord]:
         """Return the extractions of a page, newest first."""
         return self._ask(extractions.of_page, page_key)
+
+    def release_extractions(self, run_id: uuid.UUID) -> None:
+        """Let what a run kept of callbacks stand in for them from now on."""
+        with self._database.transaction(write=True) as connection:
+            extractions.release(connection, self.id, run_id)
 
     def extraction_figures(self) -> dict[str, ExtractionFigures]:
         """Return how many extractions there are and their packed bytes, by domain."""

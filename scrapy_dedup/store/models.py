@@ -124,6 +124,47 @@ class Source(Base):
     title: Mapped[str | None]
     content_type: Mapped[str | None]
     fetched_at: Mapped[datetime]
+    # Packed JSON of what stands on an item beside the cleaned text.
+    report: Mapped[bytes | None] = mapped_column(LargeBinary)
+
+
+class Response(Base):
+    """The newest answer to one URL as it came over the wire, to stand for a 304."""
+
+    __tablename__ = "responses"
+    # What the size bound drops next.
+    __table_args__ = (Index("ix_responses_oldest", "project_id", "received_at", "wire_key"),)
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    wire_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    url: Mapped[str]
+    domain: Mapped[str]
+    etag: Mapped[str | None]
+    last_modified: Mapped[str | None]
+    received_at: Mapped[datetime]
+    validated_at: Mapped[datetime]
+    sent_hash: Mapped[bytes] = mapped_column(Key)
+    cookie_hash: Mapped[bytes] = mapped_column(Key)
+    body_hash: Mapped[bytes] = mapped_column(Key)
+    body_bytes: Mapped[int]
+    # Packed JSON.
+    headers: Mapped[bytes] = mapped_column(LargeBinary)
+    # Packed where the server did not do so; last: SQLite reads a row from its beginning.
+    is_packed: Mapped[bool]
+    body: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Delivery(Base):
+    """Which items the last acknowledged visit of a page gave, by one spider."""
+
+    __tablename__ = "deliveries"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    delivery_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    domain: Mapped[str]
+    at: Mapped[datetime]
+    # Eight bytes an item.
+    items: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class SourceVersion(Base):
@@ -177,6 +218,8 @@ class Document(Base):
     last_changed_at: Mapped[datetime | None]
     blocks: Mapped[bytes | None] = mapped_column(LargeBinary)
     links_hash: Mapped[bytes | None] = mapped_column(Key)
+    # Of the response as the spider saw it.
+    body_hash: Mapped[bytes | None] = mapped_column(Key)
     interval_seconds: Mapped[float | None]
     visits_count: Mapped[int] = mapped_column(default=0)
     changes_count: Mapped[int] = mapped_column(default=0)
@@ -254,11 +297,14 @@ class Visit(Base):
 
 
 class Extraction(Base):
-    """What a callback made of one content of a page: enough to do without the callback next time."""
+    """What a callback yielded for one content of a page: enough to do without the callback next time."""
 
     __tablename__ = "extractions"
     # Covers the question which memos a page has.
-    __table_args__ = (Index(None, "project_id", "page_key", "memo_key"),)
+    __table_args__ = (
+        Index(None, "project_id", "page_key", "memo_key"),
+        Index("ix_extractions_waiting", "run_id", sqlite_where=text("NOT is_usable")),
+    )
 
     project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
     memo_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
@@ -266,6 +312,10 @@ class Extraction(Base):
     url: Mapped[str]
     domain: Mapped[str]
     content_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    body_hash: Mapped[bytes | None] = mapped_column(Key)
+    # Which run kept it, and whether that found at its end that its spider has no state.
+    run_id: Mapped[uuid.UUID | None]
+    is_usable: Mapped[bool] = mapped_column(default=False)
     callback: Mapped[str]
     dedup_version: Mapped[str | None]
     created_at: Mapped[datetime]

@@ -73,6 +73,53 @@ class SourceRecord:
     content_type: str | None = None
     source_group: str | None = None
     cleaned_content: str | None = None
+    report: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRecord:
+    """An answer as it came over the wire.
+
+    Attributes:
+        wire_key: of the URL as it was sent.
+        received_at: when it came whole.
+        validated_at: when the server said last that it holds.
+        sent_hash: of the request's headers that `Vary` names.
+        cookie_hash: of the request's cookies, whoever set them.
+        headers: names and values, in their order, by latin-1.
+        body: as it came.
+    """
+
+    wire_key: bytes
+    url: str
+    domain: str
+    etag: str | None
+    last_modified: str | None
+    received_at: datetime
+    validated_at: datetime
+    sent_hash: bytes
+    cookie_hash: bytes
+    body_hash: bytes
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedRecord:
+    """A held answer still holds; without effect where it is not held any more."""
+
+    wire_key: bytes
+    validated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRecord:
+    """What a visit's items were, delivered or left out; *items* has eight bytes for each."""
+
+    delivery_key: bytes
+    domain: str
+    at: datetime
+    items: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +128,7 @@ class CleanedRecord:
 
     page_key: bytes
     cleaned_content: str
+    report: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +177,7 @@ class DocumentRecord:
     last_changed_at: datetime | None = None
     blocks: bytes | None = None
     links_hash: bytes | None = None
+    body_hash: bytes | None = None
     interval_seconds: float | None = None
     visits_count: int = 0
     changes_count: int = 0
@@ -146,7 +195,7 @@ class SeenRecord:
     It is completed in this run, no longer missing, and not gone.
 
     Attributes:
-        validated_at, blocks, links_hash, lastmod, moved: None: as stored, after a 304 or a skip.
+        validated_at, blocks, links_hash, body_hash, lastmod, moved: None: as stored, after a 304 or a skip.
         visits_count: of this visit too.
         is_renewed: its items were made anew, so that it is stale no more.
     """
@@ -161,6 +210,7 @@ class SeenRecord:
     validated_at: datetime | None = None
     blocks: bytes | None = None
     links_hash: bytes | None = None
+    body_hash: bytes | None = None
     lastmod: datetime | None = None
     moved: bytes | None = None
     is_renewed: bool = False
@@ -199,15 +249,16 @@ class VisitRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionRecord:
-    """What a callback made of one content of a page, as it is written and as it is read.
+    """What a callback yielded for one content of a page, as it is written and as it is read.
 
     Values are plain JSON: what is not raises TypeError when it is written. A
     request may be a string, which packs four times as fast as a dict with one.
 
     Attributes:
-        memo_key: names page, content, callback, cb_kwargs and dedup_version.
-        requests: in the order in which the callback yielded them.
-        items: as they were when they had passed all pipelines; None: not kept.
+        memo_key: names the page and all that the outcome depends on beside what the page says.
+        body_hash: of the response.
+        requests: what was yielded, in its order; a number is the place of an item among the items.
+        items: as they were yielded, before any pipeline; None: not kept.
     """
 
     memo_key: bytes
@@ -221,6 +272,7 @@ class ExtractionRecord:
     items: Sequence[Mapping[str, Any]] | None = None
     cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
     dedup_version: str | None = None
+    body_hash: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,4 +375,7 @@ Record = (
     | PageKnowledge
     | ReleaseRecord
     | LeaseRecord
+    | ResponseRecord
+    | ValidatedRecord
+    | DeliveryRecord
 )

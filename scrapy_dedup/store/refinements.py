@@ -7,15 +7,11 @@ from datetime import datetime
 
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store import contents, extractions, site_configs, states
+from scrapy_dedup.store import contents, site_configs, states
 from scrapy_dedup.store.batch import pack
 from scrapy_dedup.store.page_records import PageKnowledge
 from scrapy_dedup.store.recleaning import Recleaned, RecleaningRepository
-from scrapy_dedup.store.records import ExtractionRecord
 from scrapy_dedup.store.stored_visits import StoredState
-
-# An upsert of what is held already adds nothing that would have to go: no page has more outcomes than before.
-_NO_BOUND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +22,10 @@ class Refined:
         recleaned: what is left of it now.
         fetched_at: of the original that was cleaned; where another one is stored by now, nothing is written.
         compared: by what other pages are compared with it now.
-        extractions: its outcomes with the items of today; one that is not held any more is not brought back.
     """
 
     recleaned: Recleaned
     fetched_at: datetime
-    extractions: tuple[ExtractionRecord, ...] = ()
     compared: tuple[PageKnowledge, ...] = ()
 
 
@@ -46,7 +40,7 @@ class RefinementRepository:
         self._recleaning = RecleaningRepository(session, project_id, layer=layer, keep_decisions=keep_decisions)
 
     def write(self, pages: Sequence[Refined]) -> int:
-        """Store the texts, figures, decisions and outcomes of some pages; return how many still were what they were.
+        """Store the texts, figures and decisions of some pages; return how many still were what they were.
 
         What a later crawl has learned of a page in the meantime stays.
         """
@@ -55,12 +49,9 @@ class RefinementRepository:
         known = states.find_states(connection, self._project_id, [page.recleaned.page_key for page in pages])
         still = [page for page in pages if is_of_version(known.get(page.recleaned.page_key), page.fetched_at)]
         self._recleaning.write([page.recleaned for page in still])
-        held = {key for state in known.values() for key in state.memo_keys}
         site_configs.forget_stale(connection, self._project_id, [page.recleaned.page_key for page in still])
         pages_now = pack([one for page in still for one in page.compared], self._project_id, None).pages
         pages_now.write(connection, self._project_id, None, ())
-        outcomes = [one for page in still for one in page.extractions if one.memo_key in held]
-        extractions.write(connection, self._project_id, pack(outcomes, self._project_id, None), _NO_BOUND)
         return len(still)
 
 

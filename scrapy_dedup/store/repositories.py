@@ -166,7 +166,7 @@ class SourceRepository:
         stored_bytes = _locked(connection, project_id)
         given = 0
         pairs = iter(cleaned)
-        while some := {key: column_text(text) for key, text in islice(pairs, _PAGES_AT_ONCE)}:
+        while some := {key: (column_text(text), None) for key, text in islice(pairs, _PAGES_AT_ONCE)}:
             stored_bytes += contents.set_cleaned(connection, project_id, some)
             given += len(some)
         contents.count_bytes(connection, project_id, stored_bytes)

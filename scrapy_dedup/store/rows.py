@@ -13,9 +13,11 @@ from scrapy_dedup.store.records import (
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
+    DeliveryRecord,
     DocumentRecord,
     Evidence,
     ExtractionRecord,
+    ResponseRecord,
     SeenRecord,
     SourceRecord,
     ValidatorRecord,
@@ -46,6 +48,42 @@ def source_row(record: SourceRecord, project_id: uuid.UUID, packer: Packer) -> R
         "title": optional_text(record.title),
         "content_type": optional_text(record.content_type),
         "fetched_at": record.fetched_at,
+        "report": None if record.report is None else packer.plain_json(record.report),
+    }
+
+
+def response_row(record: ResponseRecord, project_id: uuid.UUID, packer: Packer) -> Row:
+    """Return a row of `responses`."""
+    # What the server packed does not become smaller.
+    is_packed = not any(name.lower() == "content-encoding" for name, _ in record.headers)
+    body = packer.body(record.body) if is_packed else record.body
+    return {
+        "project_id": project_id,
+        "wire_key": record.wire_key,
+        "url": column_text(record.url),
+        "domain": column_text(record.domain),
+        "etag": optional_text(record.etag),
+        "last_modified": optional_text(record.last_modified),
+        "received_at": record.received_at,
+        "validated_at": record.validated_at,
+        "sent_hash": record.sent_hash,
+        "cookie_hash": record.cookie_hash,
+        "body_hash": record.body_hash,
+        "headers": packer.plain_json(record.headers),
+        "is_packed": is_packed,
+        "body": body,
+        "body_bytes": len(body),
+    }
+
+
+def delivery_row(record: DeliveryRecord, project_id: uuid.UUID) -> Row:
+    """Return a row of `deliveries`."""
+    return {
+        "project_id": project_id,
+        "delivery_key": record.delivery_key,
+        "domain": column_text(record.domain),
+        "at": record.at,
+        "items": record.items,
     }
 
 
@@ -77,6 +115,7 @@ def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUI
         "last_changed_at": record.last_changed_at,
         "blocks": record.blocks,
         "links_hash": record.links_hash,
+        "body_hash": record.body_hash,
         "interval_seconds": record.interval_seconds,
         "visits_count": record.visits_count,
         "changes_count": record.changes_count,
@@ -104,6 +143,7 @@ def seen_row(record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None
         "new_validated_at": record.validated_at,
         "new_blocks": record.blocks,
         "new_links_hash": record.links_hash,
+        "new_body_hash": record.body_hash,
         "new_lastmod": record.lastmod,
         "new_moved": record.moved,
         "is_renewed": record.is_renewed,
@@ -128,9 +168,12 @@ def visit_row(record: VisitRecord, project_id: uuid.UUID, run_id: uuid.UUID | No
     }
 
 
-def extraction_row(record: ExtractionRecord, project_id: uuid.UUID, packer: Packer) -> Row:
-    """Return a row of `extractions`."""
+def extraction_row(record: ExtractionRecord, project_id: uuid.UUID, run_id: uuid.UUID | None, packer: Packer) -> Row:
+    """Return a row of `extractions`; one of no run may be used at once."""
     return {
+        "run_id": run_id,
+        "is_usable": run_id is None,
+        "body_hash": record.body_hash,
         "project_id": project_id,
         "memo_key": record.memo_key,
         "page_key": record.page_key,
@@ -212,8 +255,12 @@ def size_of(cleaned: str | None) -> int:
 def read_source(row: Result[Any]) -> StoredSource:
     """Return the value of a row of `sources`."""
     values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
-    packed = values.pop("content")
-    return StoredSource(content=None if packed is None else unpack_text(packed), **values)
+    packed, report = values.pop("content"), values.pop("report")
+    return StoredSource(
+        content=None if packed is None else unpack_text(packed),
+        report=None if report is None else unpack_json(report),
+        **values,
+    )
 
 
 def read_decision(row: Result[Any]) -> StoredDecision:

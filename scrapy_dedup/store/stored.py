@@ -101,6 +101,8 @@ class StoredSource:
     title: str | None
     content_type: str | None
     fetched_at: datetime
+    report: Mapping[str, Any] | None = None
+    """What stands on an item beside the cleaned text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ class StoredState:
     memo_keys: frozenset[bytes] = frozenset()
     stale: str | None = None
     alias_kind: str | None = None
+    body_hash: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)

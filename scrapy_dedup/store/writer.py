@@ -16,7 +16,18 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute
 
-from scrapy_dedup.store import claims, contents, domain_runs, extractions, lookups, states, templates, visits, workers
+from scrapy_dedup.store import (
+    claims,
+    contents,
+    domain_runs,
+    extractions,
+    lookups,
+    responses,
+    states,
+    templates,
+    visits,
+    workers,
+)
 from scrapy_dedup.store.batch import Batch, pack
 from scrapy_dedup.store.bounds import RowBound, decision_bound
 from scrapy_dedup.store.claims import Claimant, Lost
@@ -417,6 +428,7 @@ class ProjectStore(CrawlRuns):
         visits.write(connection, batch, self._visit_bound)
         extractions.write(connection, self.id, batch, self._keep.extractions)
         visits.add(connection, batch)
+        responses.write_others(connection, self.id, batch)
         domain_runs.add_confidences(connection, self.id, batch.confidences.values())
         write(connection, self.id, not_thinner(connection, self.id, batch.layouts, self.shared_since))
         contents.write(connection, self.id, batch, stored_bytes, self._keep)

@@ -96,6 +96,16 @@ CREATE TABLE decisions (
 
 CREATE INDEX ix_decisions_oldest ON decisions (project_id, decided_at, page_key, layer);
 
+CREATE TABLE deliveries (
+    project_id UUID NOT NULL,
+    delivery_key BYTEA NOT NULL,
+    domain TEXT NOT NULL,
+    at TIMESTAMP WITH TIME ZONE NOT NULL,
+    items BYTEA NOT NULL,
+    CONSTRAINT pk_deliveries PRIMARY KEY (project_id, delivery_key),
+    CONSTRAINT fk_deliveries_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
+
 CREATE TABLE discovery_session (
     session_id UUID NOT NULL,
     project_id UUID NOT NULL,
@@ -155,6 +165,7 @@ CREATE TABLE documents (
     last_changed_at TIMESTAMP WITH TIME ZONE,
     blocks BYTEA,
     links_hash BYTEA,
+    body_hash BYTEA,
     interval_seconds FLOAT,
     visits_count INTEGER NOT NULL,
     changes_count INTEGER NOT NULL,
@@ -263,6 +274,9 @@ CREATE TABLE extractions (
     url TEXT NOT NULL,
     domain TEXT NOT NULL,
     content_hash BYTEA NOT NULL,
+    body_hash BYTEA,
+    run_id UUID,
+    is_usable BOOLEAN NOT NULL,
     callback TEXT NOT NULL,
     dedup_version TEXT,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
@@ -274,6 +288,8 @@ CREATE TABLE extractions (
 );
 
 CREATE INDEX ix_extractions_project_id_page_key_memo_key ON extractions (project_id, page_key, memo_key);
+
+CREATE INDEX ix_extractions_waiting ON extractions (run_id) WHERE NOT is_usable;
 
 CREATE TABLE layout_alarms (
     project_id UUID NOT NULL,
@@ -384,6 +400,28 @@ CREATE INDEX ix_page_signatures_text ON page_signatures (project_id, text_hash);
 
 CREATE INDEX ix_page_signatures_title ON page_signatures (project_id, domain, title_key) WHERE title_key IS NOT NULL;
 
+CREATE TABLE responses (
+    project_id UUID NOT NULL,
+    wire_key BYTEA NOT NULL,
+    url TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    etag TEXT,
+    last_modified TEXT,
+    received_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    validated_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    sent_hash BYTEA NOT NULL,
+    cookie_hash BYTEA NOT NULL,
+    body_hash BYTEA NOT NULL,
+    body_bytes INTEGER NOT NULL,
+    headers BYTEA NOT NULL,
+    is_packed BOOLEAN NOT NULL,
+    body BYTEA NOT NULL,
+    CONSTRAINT pk_responses PRIMARY KEY (project_id, wire_key),
+    CONSTRAINT fk_responses_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_responses_oldest ON responses (project_id, received_at, wire_key);
+
 CREATE TABLE run_workers (
     id UUID NOT NULL,
     project_id UUID NOT NULL,
@@ -448,6 +486,7 @@ CREATE TABLE sources (
     title TEXT,
     content_type TEXT,
     fetched_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    report BYTEA,
     CONSTRAINT pk_sources PRIMARY KEY (id),
     CONSTRAINT uq_sources_project_id_page_key UNIQUE (project_id, page_key),
     CONSTRAINT fk_sources_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE

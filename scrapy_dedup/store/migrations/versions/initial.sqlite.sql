@@ -97,6 +97,16 @@ CREATE TABLE decisions (
 
 CREATE INDEX ix_decisions_oldest ON decisions (project_id, decided_at, page_key, layer);
 
+CREATE TABLE deliveries (
+    project_id BLOB NOT NULL,
+    delivery_key BLOB NOT NULL,
+    domain TEXT NOT NULL,
+    at DATETIME NOT NULL,
+    items BLOB NOT NULL,
+    CONSTRAINT pk_deliveries PRIMARY KEY (project_id, delivery_key),
+    CONSTRAINT fk_deliveries_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
+
 CREATE TABLE discovery_session (
     session_id BLOB NOT NULL,
     project_id BLOB NOT NULL,
@@ -156,6 +166,7 @@ CREATE TABLE documents (
     last_changed_at DATETIME,
     blocks BLOB,
     links_hash BLOB,
+    body_hash BLOB,
     interval_seconds FLOAT,
     visits_count INTEGER NOT NULL,
     changes_count INTEGER NOT NULL,
@@ -264,6 +275,9 @@ CREATE TABLE extractions (
     url TEXT NOT NULL,
     domain TEXT NOT NULL,
     content_hash BLOB NOT NULL,
+    body_hash BLOB,
+    run_id BLOB,
+    is_usable BOOLEAN NOT NULL,
     callback TEXT NOT NULL,
     dedup_version TEXT,
     created_at DATETIME NOT NULL,
@@ -275,6 +289,8 @@ CREATE TABLE extractions (
 );
 
 CREATE INDEX ix_extractions_project_id_page_key_memo_key ON extractions (project_id, page_key, memo_key);
+
+CREATE INDEX ix_extractions_waiting ON extractions (run_id) WHERE NOT is_usable;
 
 CREATE TABLE layout_alarms (
     project_id BLOB NOT NULL,
@@ -385,6 +401,28 @@ CREATE INDEX ix_page_signatures_text ON page_signatures (project_id, text_hash);
 
 CREATE INDEX ix_page_signatures_title ON page_signatures (project_id, domain, title_key) WHERE title_key IS NOT NULL;
 
+CREATE TABLE responses (
+    project_id BLOB NOT NULL,
+    wire_key BLOB NOT NULL,
+    url TEXT NOT NULL,
+    domain TEXT NOT NULL,
+    etag TEXT,
+    last_modified TEXT,
+    received_at DATETIME NOT NULL,
+    validated_at DATETIME NOT NULL,
+    sent_hash BLOB NOT NULL,
+    cookie_hash BLOB NOT NULL,
+    body_hash BLOB NOT NULL,
+    body_bytes INTEGER NOT NULL,
+    headers BLOB NOT NULL,
+    is_packed BOOLEAN NOT NULL,
+    body BLOB NOT NULL,
+    CONSTRAINT pk_responses PRIMARY KEY (project_id, wire_key),
+    CONSTRAINT fk_responses_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_responses_oldest ON responses (project_id, received_at, wire_key);
+
 CREATE TABLE run_workers (
     id BLOB NOT NULL,
     project_id BLOB NOT NULL,
@@ -449,6 +487,7 @@ CREATE TABLE sources (
     title TEXT,
     content_type TEXT,
     fetched_at DATETIME NOT NULL,
+    report BLOB,
     CONSTRAINT pk_sources PRIMARY KEY (id),
     CONSTRAINT uq_sources_project_id_page_key UNIQUE (project_id, page_key),
     CONSTRAINT fk_sources_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE

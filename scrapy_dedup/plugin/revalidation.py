@@ -1,0 +1,225 @@
+"""Next to the downloader: pages are asked for only if they changed, and what is held stands for a 304.
+
+It stands above all other downloader middlewares, so that each of them sees what it sees without the plugin: a page.
+"""
+
+import logging
+from datetime import UTC, datetime
+from typing import Any, Final, Self
+from weakref import WeakKeyDictionary
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.http import Headers, Response
+from scrapy.responsetypes import responsetypes
+
+from scrapy_dedup.core.recrawl import GONE, Revalidate, Skip
+from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.service.recrawling import Plan, short_hash, wire_key
+from scrapy_dedup.store.records import ResponseRecord, ValidatedRecord
+from scrapy_dedup.store.responses import HeldResponse
+
+logger = logging.getLogger(__name__)
+
+NOT_MODIFIED: Final = 304
+_CONDITIONS: Final = ("If-None-Match", "If-Modified-Since")
+_OWN_CONDITIONS: Final = (*_CONDITIONS, "If-Match", "If-Unmodified-Since", "If-Range", "Range")
+_BROKEN: Final = frozenset({"partial", "dataloss", "download_stopped"})
+# RFC 9111, 3.2: a 304 says nothing of these.
+_OF_THE_BODY: Final = frozenset({b"content-length", b"content-encoding", b"content-type", b"content-range"})
+# Of the connection that it came by (RFC 9110, 7.6.1), and what is given to one visitor.
+_NOT_HANDED_ON: Final = frozenset(
+    {b"connection", b"keep-alive", b"proxy-authenticate", b"transfer-encoding", b"set-cookie", b"trailer", b"upgrade"}
+)
+_LONGEST: Final = 1_000
+
+
+class RevalidationMiddleware:
+    """Sends validators, hands out what is held, and holds what comes."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._runtime = Runtime.of(crawler)
+        self._crawler = crawler
+        self._asked: WeakKeyDictionary[Request, HeldResponse] = WeakKeyDictionary()
+        self._wires: dict[str, bool] = {}
+        """By scheme: whether what its download handler gives came over a wire."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """Make it from the crawler; raises NotConfigured where the plugin is off."""
+        return cls(crawler)
+
+    def process_request(self, request: Request) -> Response | None:
+        """Ask for a page only if it has changed; return what is held where it is not asked for at all."""
+        plan = self._plan(request)
+        if plan is None:
+            return None
+        held, decision = plan.known.answer, plan.decision
+        if isinstance(decision, Skip):
+            if held is not None and self._fits(held, request) and self._has_cookies(held, request):
+                plan.fetched = "skip"
+                self._runtime.count(f"unchanged/{decision.reason}")
+                return _handed_on(request.url, held, request=request)
+            if plan.known.state is not None and plan.known.state.http_status in GONE and held is None:
+                plan.fetched = "skip"
+                self._runtime.count("unchanged/left_gone")
+                return Response(request.url, status=plan.known.state.http_status or GONE[0], request=request)
+        elif isinstance(decision, Revalidate) and held is not None and self._fits(held, request):
+            # What the site itself set tells visitors apart; an ETag tells their pages apart, a date does not.
+            conditions = (held.etag, held.last_modified if self._has_cookies(held, request) else None)
+            for name, value in zip(_CONDITIONS, conditions, strict=True):
+                if value:
+                    request.headers[name] = value
+                    plan.asked_if = True
+            if plan.asked_if:
+                self._asked[request] = held
+        return None
+
+    def process_response(self, request: Request, response: Response) -> Response:
+        """Return a page for a 304; hold a page."""
+        held = self._asked.pop(request, None)
+        if held is not None:
+            _forget_conditions(request)
+        plan = self._runtime.plans.get(request)
+        if plan is None or plan.fetched == "skip":
+            return response
+        if response.status == NOT_MODIFIED and held is not None:
+            plan.fetched = "304"
+            self._runtime.crawl.rows.append(ValidatedRecord(held.wire_key, datetime.now(UTC)))
+            return _handed_on(response.url, held, request=request, answer=response)
+        if self._may_be_held(request, response, plan):
+            self._hold(request, response)
+        return response
+
+    def process_exception(self, request: Request, exception: Exception) -> None:  # noqa: ARG002 (Scrapy's signature)
+        """Take the conditions back: whoever asks again asks as the spider did."""
+        if self._asked.pop(request, None) is not None:
+            _forget_conditions(request)
+
+    def _plan(self, request: Request) -> Plan | None:
+        """Return what was planned; None for requests that are left alone."""
+        plan = self._runtime.plans.get(request)
+        if plan is None or (plan.known.answer is None and not isinstance(plan.decision, Skip)):
+            return None
+        if plan.own_cookies or "Authorization" in request.headers or not self._comes_by_wire(request):
+            return None
+        return None if any(name in request.headers for name in _OWN_CONDITIONS) else plan
+
+    def _comes_by_wire(self, request: Request) -> bool:
+        """Say whether Scrapy itself downloads a request: a browser's or a service's answers are none of the server."""
+        if request.meta.get("playwright"):
+            return False
+        scheme = request.url.partition(":")[0]
+        if scheme not in self._wires:
+            handlers: Any = getattr(getattr(self._crawler.engine, "downloader", None), "handlers", None)
+            handler = handlers._get_handler(scheme) if handlers is not None else None  # noqa: SLF001 - nobody else knows
+            module = type(handler).__module__
+            self._wires[scheme] = module.partition(".")[0] in ("scrapy", "scrapy_playwright")
+        return self._wires[scheme]
+
+    def _may_be_held(self, request: Request, response: Response, plan: Plan) -> bool:
+        settings = self._runtime.settings
+        headers = response.headers
+        needs = headers.get("ETag") or headers.get("Last-Modified") or self._may_be_skipped(plan)
+        return bool(
+            response.status == 200
+            and needs
+            and settings.keep_pages != "none"
+            and not plan.own_cookies
+            and "Authorization" not in request.headers
+            and not any(name in request.headers for name in _OWN_CONDITIONS)
+            and self._comes_by_wire(request)
+            and _BROKEN.isdisjoint(response.flags)
+            and len(response.body) <= settings.max_page_bytes
+            and b"no-store" not in (headers.get("Cache-Control") or b"").lower()
+            and b"*" not in (headers.get("Vary") or b"")
+        )
+
+    def _may_be_skipped(self, plan: Plan) -> bool:
+        """Say whether pages may be left alone without having been asked for."""
+        settings = self._runtime.settings
+        fresh = settings.fresh_for
+        waits = bool(fresh.default) or bool(fresh.rules) or settings.adaptive or plan.lastmod is not None
+        return waits or settings.title_trust == "always"
+
+    def _hold(self, request: Request, response: Response) -> None:
+        now = datetime.now(UTC)
+        etag, last_modified = validators_of(response)
+        headers = [
+            (name.decode("latin-1"), value.decode("latin-1"))
+            for name, values in response.headers.items()
+            if name.lower() not in _NOT_HANDED_ON
+            for value in values
+        ]
+        self._runtime.crawl.rows.append(
+            ResponseRecord(
+                wire_key=wire_key(request.url),
+                url=request.url,
+                domain=extract_domain(request.url, self._runtime.settings.domain_scope) or "",
+                etag=etag,
+                last_modified=last_modified,
+                received_at=now,
+                validated_at=now,
+                sent_hash=_sent(response.headers.getlist("Vary"), request),
+                cookie_hash=_cookies(request),
+                body_hash=short_hash(response.body),
+                headers=headers,
+                body=response.body,
+            )
+        )
+
+    def _fits(self, held: HeldResponse, request: Request) -> bool:
+        """Say whether a request has the headers by which the server's answers vary."""
+        vary = [value.encode("latin-1") for name, value in held.headers if name.lower() == "vary"]
+        return held.sent_hash == _sent(vary, request)
+
+    def _has_cookies(self, held: HeldResponse, request: Request) -> bool:
+        return held.cookie_hash == _cookies(request)
+
+
+def validators_of(response: Response) -> tuple[str | None, str | None]:
+    """Return ETag and Last-Modified."""
+    found = (response.headers.get(name) for name in ("ETag", "Last-Modified"))
+    etag, last_modified = (value.decode("latin-1")[:_LONGEST] if value else None for value in found)
+    return etag, last_modified
+
+
+def _forget_conditions(request: Request) -> None:
+    for name in _CONDITIONS:
+        request.headers.pop(name, None)
+
+
+def _sent(vary: list[bytes], request: Request) -> bytes:
+    """Return what stands for the headers of a request that `Vary` names."""
+    names = sorted({name.strip().lower() for value in vary for name in value.split(b",") if name.strip()})
+    return short_hash(*(part for name in names for part in (name, b",".join(request.headers.getlist(name)))))
+
+
+def _cookies(request: Request) -> bytes:
+    return short_hash(b";".join(request.headers.getlist("Cookie")))
+
+
+def _handed_on(url: str, held: HeldResponse, *, request: Request, answer: Response | None = None) -> Response:
+    """Return what is held as the page that a server gives; what a 304 says itself counts more."""
+    headers = Headers()
+    for name, value in held.headers:
+        headers.appendlist(name, value.encode("latin-1"))
+    if answer is not None:
+        for key, values in answer.headers.items():
+            if key.lower() not in _OF_THE_BODY:
+                headers.setlist(key, values)
+    kind = responsetypes.from_args(headers=headers, url=url, body=held.body)
+    if answer is None:
+        return kind(url, status=200, headers=headers, body=held.body, request=request)
+    return kind(
+        url,
+        status=200,
+        headers=headers,
+        body=held.body,
+        flags=list(answer.flags),
+        request=request,
+        certificate=answer.certificate,
+        ip_address=answer.ip_address,
+        protocol=answer.protocol,
+    )
