@@ -130,9 +130,18 @@ class DedupPipeline:
             return
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
-        if draft.held is not None:
-            self._emit(item, adapter, brought)
-            return
+        if draft.held is None:
+            await self._judge(brought)
+        if self._emit(item, adapter, brought) and settings.emit_chunks:
+            await self._send_chunks(brought)
+
+    async def _judge(self, brought: Brought) -> None:
+        """Cut a page, and compare it with the others.
+
+        Raises:
+            DuplicateItem: another page stands for it.
+        """
+        runtime, draft, settings = self._runtime, brought.draft, brought.settings
         # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
         compares = compares and not (draft.checked and settings.shadows("canonical"))
@@ -155,8 +164,6 @@ class DedupPipeline:
         if comparison is not None and comparison.dropped and comparison.same is not None:
             same = comparison.same
             self._drop(brought, same.layer, Duplicate(same.reason, same.keeper, same.layer))
-        if self._emit(item, adapter, brought) and settings.emit_chunks:
-            await self._send_chunks(brought)
 
     def _drop_delivered(self, item: Any, visit: Visit) -> None:
         """Note an item for the next visit; drop one that the last visit gave, where that is asked for."""
@@ -263,13 +270,14 @@ class DedupPipeline:
     async def _send_chunks(self, brought: Brought) -> None:
         """Send the chunks of a page, with the first of its items."""
         draft, visit = brought.draft, brought.visit
-        if draft.comparison is None or draft.chunks_sent:
+        chunks = draft.comparison.chunks if draft.comparison is not None else draft.held_chunks
+        if chunks is None or draft.chunks_sent:
             return
         draft.chunks_sent = True
         title = draft.metadata.title
         # Under the key that its page's item names.
         named = (draft.canonical or draft).page_key
-        items = list(chunk_items(draft.url, named, title, draft.comparison.chunks))
+        items = list(chunk_items(draft.url, named, title, chunks))
         if visit is not None:
             for item in items:
                 self._runtime.visits.attach(item, visit)

@@ -175,7 +175,7 @@ class Recrawl:
         key = page_key(request.url, self._runtime.rules)
         outcome_key = self._runtime.reuse.key_of(request, key, settings)
         wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
-        known = await self._known(Asked(key, wire, outcome_key))
+        known = await self._known(Asked(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
         word = await self._word(request, domain, known, settings)
         plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
         plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
@@ -256,7 +256,7 @@ class Recrawl:
         key = page_key(response.url, runtime.rules)
         if key != page_key(request.url, runtime.rules):
             # A browser ended up elsewhere.
-            known = await self._known(Asked(key))
+            known = await self._known(Asked(key, with_chunks=makes_chunks(settings)))
         if known.state is not None:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
         etag, last_modified = validators_of(response)
@@ -346,7 +346,8 @@ class Recrawl:
         if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
             return None
         is_same = held.report.get("made_by") == text_version(settings) and held.field in ("html", "pdf")
-        is_usable = is_same and not judgement.is_shadow and not makes_chunks(settings)
+        # Chunks of HTML are made from a page, not from its text.
+        is_usable = is_same and not judgement.is_shadow and (settings.output != "html" or not makes_chunks(settings))
         return held if is_usable and recalled(held) is not None else None
 
     def _is_error_page(self, request: Request, visit: Visit) -> None:

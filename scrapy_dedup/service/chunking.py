@@ -177,6 +177,22 @@ def across(
     return PageChunks(found, [one for one in before if one.state in GIVEN and one.chunk_id not in now])
 
 
+def as_before(chunks: Sequence[JudgedChunk], before: Sequence[StoredChunk]) -> PageChunks:
+    """Return the chunks of a page that did not change: each is what it was."""
+    known = {one.chunk_id: one for one in before}
+    found = []
+    for one in chunks:
+        stored = known.get(one.chunk.id)
+        if stored is not None and stored.state in GIVEN:
+            found.append(replace(one, state="kept", layer=None, reason=None))
+        elif stored is not None:
+            layer, reason, holder = stored.layer, stored.reason, stored.holder
+            found.append(replace(one, state="removed", layer=layer, reason=reason, holder=holder))
+        else:
+            found.append(one)
+    return PageChunks(found)
+
+
 def chunks_report(chunks: PageChunks) -> list[dict[str, Any]]:
     """Return what an item says of its chunks: those that go out with their text, the others with the reason."""
     return [chunk_report(one) for one in chunks.chunks] + [

@@ -9,9 +9,11 @@ from typing import Any, Final
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
 from scrapy_dedup.core.fingerprints import text_hash
+from scrapy_dedup.core.likeness import Same
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.service.aliases import Duplicate
+from scrapy_dedup.service.chunking import PageChunks
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.comparison import Comparison
@@ -25,8 +27,8 @@ from scrapy_dedup.store.responses import HeldText
 
 # Settings that begin so decide what is cut from a page.
 _CUTTING: Final = (
-    "allow_slow", "attach_response", "boilerplate", "content_field", "fallback", "generic", "html_field", "max_page",
-    "min_", "output", "patterns", "pdf_", "shadow", "threshold",
+    "allow_slow", "attach_response", "boilerplate", "chunk_", "content_field", "fallback", "generic", "html_field",
+    "language", "max_page", "min_", "output", "patterns", "pdf_", "shadow", "threshold",
 )  # fmt: skip
 
 
@@ -80,6 +82,8 @@ class Draft:
     """What the visit comes to that brought it."""
     held: HeldText | None = None
     """What was cut from the same bytes before, and stands for all that would be done with them."""
+    held_chunks: PageChunks | None = None
+    """What became of its chunks then."""
 
     @property
     def is_new(self) -> bool:
@@ -128,9 +132,18 @@ def text_report(draft: Draft, settings: Settings) -> dict[str, Any] | None:
     }
     if draft.judgement is not None and draft.judgement.directives.names:
         report["robots"] = draft.judgement.directives.names
+    if draft.page is not None and draft.page.lang:
+        report["lang"] = draft.page.lang
+    if draft.comparison is not None and draft.comparison.same is not None and not draft.comparison.dropped:
+        report["near_duplicate"] = near_duplicate_report(draft.comparison.same)
     if draft.pdf is not None:
         report["pdf"] = pdf_report(draft.pdf)
     return report
+
+
+def near_duplicate_report(same: Same) -> dict[str, Any]:
+    """Return what an item says of the page that its own is nearly like."""
+    return {"page_key": same.keeper.hex(), "jaccard": same.jaccard}
 
 
 def recalled(held: HeldText) -> tuple[Cleaned, Metadata] | None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 from scrapy_dedup.service.chunking import chunks_report, makes_chunks
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.comparison import Comparison
-from scrapy_dedup.service.drafts import Draft, text_version
+from scrapy_dedup.service.drafts import Draft, near_duplicate_report, text_version
 from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
@@ -32,8 +32,9 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
         report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)
     if draft.held is not None:
         report |= dict(draft.held.report["cleaned"])  # type: ignore[call-overload]  # `recalled` has read it
-        if "pdf" in draft.held.report:
-            report["pdf"] = draft.held.report["pdf"]
+        report |= {name: draft.held.report[name] for name in ("pdf", "near_duplicate") if name in draft.held.report}
+        if draft.held_chunks is not None and not settings.emit_chunks:
+            report["chunks"] = chunks_report(draft.held_chunks)
     if draft.pdf is not None:
         report["pdf"] = pdf_report(draft.pdf)
     if draft.comparison is not None:
@@ -58,7 +59,7 @@ def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, 
     """Return which page a near-duplicate is nearly like, and what becomes of the text's chunks."""
     report: dict[str, Any] = {}
     if comparison.same is not None:
-        report["near_duplicate"] = {"page_key": comparison.same.keeper.hex(), "jaccard": comparison.same.jaccard}
+        report["near_duplicate"] = near_duplicate_report(comparison.same)
     if makes_chunks(settings) and not settings.emit_chunks:
         report["chunks"] = chunks_report(comparison.chunks)
     return report

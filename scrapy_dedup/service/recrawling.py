@@ -1,12 +1,13 @@
 """What is known of a page before it is asked for, and what a visit of it comes to."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
 from scrapy_dedup.core.directives import Directives
+from scrapy_dedup.core.kept_chunks import StoredChunk
 from scrapy_dedup.core.recrawl import (
     GONE,
     Fetch,
@@ -62,6 +63,8 @@ class Asked:
     """Empty where an answer that is held cannot be used."""
     outcome_key: bytes = b""
     """Empty where no outcome may stand in for the callback."""
+    with_chunks: bool = False
+    """What became of the page's chunks is wanted, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,8 @@ class Known:
     """The last answer to the URL."""
     text: HeldText | None = None
     """What was cut from the page."""
+    chunks: Sequence[StoredChunk] = ()
+    """What became of its chunks, where its text is known."""
     outcome: ExtractionRecord | None = None
     """What the callback made of it."""
     damaged: int = 0
@@ -88,7 +93,8 @@ def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]
     states, texts = store.page_states(keys), store.held_texts(keys)
     wires = {one.wire_key for one in asked if one.wire_key}
     answers = store.held_responses(wires) if wires else {}
-    return {one: _known(store, one, states, answers, texts) for one in asked}
+    divided = store.held_chunks({one.page_key for one in asked if one.with_chunks} & texts.keys())
+    return {one: _known(store, one, states, answers, texts, divided) for one in asked}
 
 
 def _known(
@@ -97,6 +103,7 @@ def _known(
     states: Mapping[bytes, StoredState],
     answers: Mapping[bytes, HeldResponse | None],
     texts: Mapping[bytes, HeldText],
+    divided: Mapping[bytes, Sequence[StoredChunk]],
 ) -> Known:
     damaged = int(asked.wire_key in answers and answers[asked.wire_key] is None)
     outcome = None
@@ -106,7 +113,8 @@ def _known(
         except DamagedStoreError:
             damaged += 1
     state = states.get(asked.page_key)
-    return Known(state, answers.get(asked.wire_key), texts.get(asked.page_key), outcome, damaged)
+    key = asked.page_key
+    return Known(state, answers.get(asked.wire_key), texts.get(key), divided.get(key, ()), outcome, damaged)
 
 
 def page_state(known: Known) -> PageState | None:

@@ -46,6 +46,11 @@ _OF_PAGE = (
     .where(_OF_PROJECT, DocumentChunk.page_key == bindparam("of_page"))
     .order_by(DocumentChunk.position)
 )
+_OF_PAGES = (
+    select(DocumentChunk.page_key, *(getattr(DocumentChunk, name) for name in StoredChunk.__dataclass_fields__))
+    .where(_OF_PROJECT, DocumentChunk.page_key.in_(bindparam("of_pages", expanding=True)))
+    .order_by(DocumentChunk.page_key, DocumentChunk.position)
+)
 _NEXT = (
     select(DocumentChunk.page_key, DocumentChunk.position, DocumentChunk.state)
     .join(Document, _its_document())
@@ -82,6 +87,15 @@ def holders(
 def of_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredChunk]:
     """Return a page's chunks, in their order."""
     return [StoredChunk(*row) for row in connection.execute(_OF_PAGE, {"of_project": project_id, "of_page": page_key})]
+
+
+def of_pages(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, list[StoredChunk]]:
+    """Return the chunks of some pages, in their order."""
+    found: dict[bytes, list[StoredChunk]] = {}
+    for some in chunks(keys):
+        for key, *values in connection.execute(_OF_PAGES, {"of_project": project_id, "of_pages": some}):
+            found.setdefault(key, []).append(StoredChunk(*values))
+    return found
 
 
 def write(

@@ -8,7 +8,17 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select, union
 
-from scrapy_dedup.store import contents, extractions, layout_pictures, responses, states, templates, visits
+from scrapy_dedup.core.kept_chunks import StoredChunk
+from scrapy_dedup.store import (
+    contents,
+    document_chunks,
+    extractions,
+    layout_pictures,
+    responses,
+    states,
+    templates,
+    visits,
+)
 from scrapy_dedup.store.codec import Packer, column_text
 from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.database import Database
@@ -72,6 +82,10 @@ class PageHistory:
     def held_texts(self, keys: Collection[bytes]) -> dict[bytes, HeldText]:
         """Return what was cut from pages, of those of which it is kept."""
         return self._ask(responses.find_texts, keys)
+
+    def held_chunks(self, keys: Collection[bytes]) -> dict[bytes, list[StoredChunk]]:
+        """Return what became of the chunks of some pages."""
+        return self._ask(document_chunks.of_pages, keys) if keys else {}
 
     def delivered(self, key: bytes) -> bytes | None:
         """Return which items the last acknowledged visit of a page gave, see `DeliveryRecord`."""
