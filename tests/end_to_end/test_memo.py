@@ -1,20 +1,23 @@
 """What a costly function makes of a text is made once for a project; what it raises is not kept."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import Crawled, Project
 from tests.server import Answer, Site, WebServer, serving
-from tests.sites import html_page
+from tests.sites import html_page, prose
 
 pytestmark = pytest.mark.crawl
 
 PAGES = 4
-CALLBACKS_RUN = {"DEDUP_REFRESH": ["*"]}
+DOCS = Path(__file__).parents[2] / "docs" / "memo.md"
+CALLBACKS_RUN: dict[str, Any] = {"DEDUP_REFRESH": ["*"]}
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
 
 
@@ -41,7 +44,10 @@ class Costly:
 
 
 def some_pages(origins: list[str]) -> Site:
-    return {f"{origins[0]}/p{number}": Answer(html_page(f"p{number}")) for number in range(PAGES)}
+    return {
+        f"{origins[0]}/p{number}": Answer(html_page(f"p{number}", body=f"<article>{prose(number)}</article>"))
+        for number in range(PAGES)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +127,21 @@ def test_what_cannot_be_kept_is_refused_whether_or_not_the_plugin_is_on(
         assert len(calls) == PAGES * calls_each
         assert len(crawled.fed) == PAGES
         assert all(item["made"]["error"].startswith(told) for item in crawled.fed)
+
+
+def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) -> None:
+    (example,) = re.findall("```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    package = project.folder / "shop"
+    package.mkdir()
+    (package / "models.py").write_text("def summary(text):\n    return [text]\n", encoding="utf-8")
+    spider = example.replace('["https://www.example.com/"]', repr(list(server.site)))
+    (package / "journal.py").write_text(spider, encoding="utf-8")
+
+    for expected in [(0, PAGES, 0), (PAGES, 0, 0)]:
+        crawled = project.crawl("journal", clean=False, SPIDER_MODULES=["shop.journal"], **CALLBACKS_RUN)
+
+        assert figures(crawled) == expected
+        assert {item["summary"][0] for item in crawled.fed} == {prose(number) for number in range(PAGES)}
 
 
 def test_with_the_plugin_off_the_function_simply_runs(costly: Costly) -> None:
