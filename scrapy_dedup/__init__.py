@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
     from scrapy_dedup.plugin.items import PageItem
     from scrapy_dedup.plugin.leased_queue import LeasedDupeFilter, LeasedQueue
+    from scrapy_dedup.plugin.memo import memo
     from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
     from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
     from scrapy_dedup.plugin.runtime import acknowledge
@@ -41,6 +42,7 @@ _HOMES = {
     "StallMonitor": "stall_monitor",
     "StoreDupeFilter": "dupefilter",
     "acknowledge": "runtime",
+    "memo": "memo",
 }
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "StallMonitor",
     "StoreDupeFilter",
     "acknowledge",
+    "memo",
 ]
 
 

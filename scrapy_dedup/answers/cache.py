@@ -45,6 +45,13 @@ class CacheRunAnswer(Answer):
     started_at: Instant
 
 
+class MemosAnswer(Answer):
+    """What is kept of costly functions."""
+
+    memos: Count
+    size_bytes: Chars
+
+
 class CacheStatsAnswer(Answer):
     """What the last run spared; without a run, what all visits did that are kept."""
 
@@ -52,6 +59,7 @@ class CacheStatsAnswer(Answer):
     run: CacheRunAnswer | None
     total: DomainCacheAnswer
     domains: list[DomainCacheAnswer]
+    memos: MemosAnswer
 
 
 class CacheRemovalAnswer(Answer):
@@ -60,6 +68,7 @@ class CacheRemovalAnswer(Answer):
     dry_run: Switch
     extractions: Count
     packed_bytes: Chars
+    memos: Count
     unknown: Annotated[list[str], Field(examples=[[]])]
 
 

@@ -15,6 +15,7 @@ from scrapy_dedup.service.removals import removals_in
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.cache import CachedPage, StoredCache, Traffic
 from scrapy_dedup.store.errors import DamagedError
+from scrapy_dedup.store.memos import MemoFigures, StoredMemos
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredRun, StoredSource
 from scrapy_dedup.store.stored_visits import ExtractionChoice, ExtractionFigures
@@ -67,6 +68,7 @@ class CacheStats:
     run: StoredRun | None
     domains: tuple[DomainCache, ...]
     total: DomainCache
+    memos: MemoFigures
 
 
 def cache_stats(store: Store, project: ProjectStore) -> CacheStats:
@@ -77,7 +79,7 @@ def cache_stats(store: Store, project: ProjectStore) -> CacheStats:
     """
     run = next(iter(project.last_runs(1)), None)
     domains = spared(StoredCache(store, project.id), run, project.extraction_figures())
-    return CacheStats(project.name, run, domains, total_of(domains))
+    return CacheStats(project.name, run, domains, total_of(domains), StoredMemos(project).figures())
 
 
 def spared(
@@ -127,11 +129,12 @@ def total_of(domains: Iterable[DomainCache]) -> DomainCache:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """Extractions that were deleted, or would be, and URLs of which there is no page."""
+    """Extractions and memos that were deleted, or would be, and URLs of which there is no page."""
 
     extractions: int
     packed_bytes: int
     dry_run: bool
+    memos: int = 0
     unknown: tuple[str, ...] = ()
 
 
@@ -150,9 +153,11 @@ def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings,
 
 
 def remove(project: ProjectStore, choice: ExtractionChoice, *, dry_run: bool, unknown: Iterable[str] = ()) -> Removal:
-    """Delete the chosen extractions; a StoreError says that nothing was deleted."""
-    found = project.delete_extractions(choice, dry_run=dry_run)
-    return Removal(found.extractions, found.packed_bytes, dry_run, tuple(unknown))
+    """Delete the chosen extractions, and memos where they are chosen by nothing but their age."""
+    found, memos = project.delete_extractions(choice, dry_run=dry_run), MemoFigures(0, 0)
+    if choice == ExtractionChoice(created_before=choice.created_before):
+        memos = StoredMemos(project).remove(choice.created_before, dry_run=dry_run)
+    return Removal(found.extractions, found.packed_bytes + memos.size_bytes, dry_run, memos.memos, tuple(unknown))
 
 
 @dataclass(frozen=True, slots=True)

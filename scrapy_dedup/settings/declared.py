@@ -157,7 +157,7 @@ class Settings:
         timedelta(days=30), days, "So long after it was received whole a page is believed unchanged.", allowed=DAYS
     )
     cache_max_age: timedelta | None = setting(
-        None, days_or_none, "Kept outcomes older than this are made anew; none: they last.", allowed=DAYS
+        None, days_or_none, "Kept outcomes and memos older than this are made anew; none: they last.", allowed=DAYS
     )
     adaptive: bool = setting(
         False, boolean, "Each page has its own interval: longer when unchanged, shorter when changed.", allowed=SWITCH
@@ -427,6 +427,12 @@ class Settings:
         20_000_000_000,
         integer(0, 10**15),
         "Bytes of kept originals and texts; beyond it the oldest are emptied. 0: no bound.",
+        allowed="0 to 10**15 bytes",
+    )
+    memo_max_bytes: int = setting(
+        500_000_000,
+        integer(0, 10**15),
+        "Bytes of what `scrapy_dedup.memo` keeps; beyond it the oldest go. 0: nothing is kept.",
         allowed="0 to 10**15 bytes",
     )
     keep_decisions: int = setting(

@@ -58,6 +58,12 @@ class Packer:
         return self._compressor.compress(raw, zstd.ZstdCompressor.FLUSH_FRAME)
 
 
+def pack_checked(text: str) -> bytes:
+    """Return the packed text with a checksum: what was altered is not unpacked."""
+    options = {int(zstd.CompressionParameter.compression_level): LEVEL, int(zstd.CompressionParameter.checksum_flag): 1}
+    return zstd.compress(text.encode("utf-8", "surrogatepass"), options=options)
+
+
 def to_json(value: object) -> str:
     """Return compact JSON in which every character but quotes, backslashes and controls stands for itself."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)

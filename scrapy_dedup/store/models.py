@@ -325,6 +325,22 @@ class Extraction(Base):
     items: Mapped[bytes | None] = mapped_column(LargeBinary)
 
 
+class Memo(Base):
+    """What a costly function made of one text."""
+
+    __tablename__ = "memos"
+    # Covers what the bound of their bytes asks: how many there are, and which go first.
+    __table_args__ = (Index("ix_memos_oldest", "project_id", "created_at", "key", "size_bytes"),)
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    key: Mapped[bytes] = mapped_column(LargeBinary(32), primary_key=True)
+    # For people; it is part of the key.
+    function: Mapped[str]
+    created_at: Mapped[datetime]
+    size_bytes: Mapped[int]
+    result: Mapped[bytes] = mapped_column(LargeBinary)
+
+
 class DomainValidators(Base):
     """How far a domain's ETag and Last-Modified, and the dates in its sitemaps, can be trusted."""
 

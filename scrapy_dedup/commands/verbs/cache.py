@@ -80,6 +80,7 @@ def _stats(call: Call) -> int:
     run = f"run of {stats.run.spider}, {stats.run.started_at:%Y-%m-%d %H:%M} UTC" if stats.run else "all visits kept"
     print_table(f"Cache of project {stats.project}: {run}", table)
     held = f"{count(stats.total.extractions, 'extraction')} held in {short(stats.total.packed_bytes)} bytes"
+    held += f", {count(stats.memos.memos, 'memo')} in {short(stats.memos.size_bytes)}"
     output().print(f"\n{short(stats.total.bytes_received)} bytes received; {held}.")
     return DONE
 
@@ -108,7 +109,8 @@ def _remove(call: Call, choice: ExtractionChoice) -> int:
 
 def _show_removal(call: Call, removal: cache.Removal) -> int:
     if not _printed(call, CacheRemovalAnswer, removal):
-        found = f"{count(removal.extractions, 'extraction')} of {short(removal.packed_bytes)} bytes"
+        memos = f" and {count(removal.memos, 'memo')}" if removal.memos else ""
+        found = f"{count(removal.extractions, 'extraction')}{memos} of {short(removal.packed_bytes)} bytes"
         _say(f"Would be deleted: {found}." if removal.dry_run else f"Deleted: {found}.")
         _warn((f"{url}: there is no such page" for url in removal.unknown), len(removal.unknown))
     return NOT_DONE if removal.unknown else DONE

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import text
 
 from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.store.memos import StoredMemos
 from scrapy_dedup.store.records import VisitRecord
 from tests.commands.running import Outcome, Shop, at_a_terminal
 from tests.service.cached import a_page, fill, rows
@@ -23,6 +24,7 @@ def filled_shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
         project = shop.project(store)
         project.begin_run(spider="site", jobdir=None, started_at=NOON)
         fill(project)
+        StoredMemos(project, 10**6).keep(bytes(32), "models.ask", "1", NOON)
         later = NOON.replace(day=2)
         run = project.begin_run(spider="site", jobdir=None, started_at=later)
         answers = [VisitRecord(page_key(a_url(name)), later, "304", "unchanged", "not modified") for name in (1, 2)]
@@ -55,6 +57,8 @@ def test_stats_say_what_was_spared(filled_shop: Shop) -> None:
         [DOMAIN, "3", "2", "1", "67", "%", "2"]
     ]
     assert "5 extractions held in" in told.out
+    assert ", 1 memo in 2" in told.out
+    assert found["memos"]["memos"] == 1
     (domain,) = found["domains"]
     assert (found["project"], found["run"]["spider"]) == ("shop", "site")
     assert found["run"]["started_at"] == "2026-03-02T12:00:00+00:00"
@@ -64,18 +68,19 @@ def test_stats_say_what_was_spared(filled_shop: Shop) -> None:
 
 
 @table("commands/cache_deletions")
-def test_what_deletes_has_a_dry_run(shop: Shop, arguments: list[str], deleted: int) -> None:
+def test_what_deletes_has_a_dry_run(shop: Shop, arguments: list[str], deleted: int, memos: int) -> None:
     action, *rest = arguments
 
     would = cache(shop, action, "--dry-run", *rest)
     found = cache(shop, action, "--dry-run", *rest, "--json")
     assert would.out.startswith(f"Would be deleted: {deleted} extraction")
     assert (found.code, found.json["dry_run"], found.json["extractions"]) == (0, True, deleted)
-    assert extractions(shop) == 5
+    assert (extractions(shop), found.json["memos"]) == (5, memos)
 
     did = cache(shop, *arguments)
     assert did.out.startswith(f"Deleted: {deleted} extraction")
     assert extractions(shop) == 5 - deleted
+    assert cache(shop, "stats", "--json").json["memos"]["memos"] == 1 - memos
 
 
 def test_pages_that_are_not_there_are_told(shop: Shop) -> None:

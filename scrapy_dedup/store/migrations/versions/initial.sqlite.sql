@@ -377,6 +377,19 @@ CREATE TABLE layout_templates (
 
 CREATE UNIQUE INDEX ix_layout_templates_live ON layout_templates (project_id, domain, layout) WHERE state = 'live';
 
+CREATE TABLE memos (
+    project_id BLOB NOT NULL,
+    "key" BLOB NOT NULL,
+    function TEXT NOT NULL,
+    created_at DATETIME NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    result BLOB NOT NULL,
+    CONSTRAINT pk_memos PRIMARY KEY (project_id, "key"),
+    CONSTRAINT fk_memos_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
+
+CREATE INDEX ix_memos_oldest ON memos (project_id, created_at, "key", size_bytes);
+
 CREATE TABLE page_signatures (
     id INTEGER NOT NULL,
     project_id BLOB NOT NULL,
