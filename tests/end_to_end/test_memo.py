@@ -31,9 +31,7 @@ class Costly:
         calls = self._project.folder / "calls.txt"
         calls.unlink(missing_ok=True)
         words = [word for argument in arguments for word in ("-a", argument)]
-        crawled = self._project.crawl(
-            spider, "-a", f"start={' '.join(self._urls)}", *words, **CALLBACKS_RUN, **settings
-        )
+        crawled = self._project.crawl(spider, "-a", f"start={' '.join(self._urls)}", *words, **settings)
         return crawled, sorted(calls.read_text(encoding="utf-8").splitlines()) if calls.exists() else []
 
     def alter(self, statement: str) -> None:
@@ -137,7 +135,7 @@ def test_the_example_of_the_docs_pays_once(project: Project, server: WebServer) 
     (package / "journal.py").write_text(spider, encoding="utf-8")
 
     for expected in [(0, PAGES, 0), (PAGES, 0, 0)]:
-        crawled = project.crawl("journal", clean=False, SPIDER_MODULES=["shop.journal"], **CALLBACKS_RUN)
+        crawled = project.crawl("journal", clean=False, SPIDER_MODULES=["shop.journal"])
 
         assert figures(crawled) == expected
         assert {item["summary"][0] for item in crawled.fed} == {prose(number) for number in range(PAGES)}
