@@ -9,6 +9,7 @@ by the command `scrapy dedup`.
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from demo_site import PACKAGE, VERSIONS, releases, served
-from demo_tables import console, first_crawl, plain, second_crawl
+from demo_tables import Way, console, first_crawl, plain, second_crawl, three_ways
 from offline_site.build import EDITIONS, build
 from rich.text import Text
 
@@ -33,8 +34,16 @@ FEWEST_SECONDS = 10
 PAGES_OF_A_FOREIGN_SITE = 200  # in both crawls together
 PAGES_OF_OURS = 500
 # What two crawls can show: a page that the second one does not find would as a rule be missed once more before it is
-# removed, and what changed on a page is not kept as a rule.
+# removed, and what changed on a page is not kept as a rule. The last lets the first crawl keep what its callbacks
+# yielded, for the third way below.
 SETTINGS = ("DEDUP_DIFF=True", "DEDUP_REMOVED_AFTER=1")
+KEEPING = "DEDUP_REUSE=text"
+WAYS = {
+    "as it is": (),
+    "delta feed": ("DEDUP_UNCHANGED=skip",),
+    "delta feed, callbacks spared": ("DEDUP_UNCHANGED=skip", "DEDUP_REUSE=text"),
+}
+"""Of crawling again: the settings of each."""
 
 
 class DemoError(Exception):
@@ -61,30 +70,63 @@ def run(served_site: AbstractContextManager["Site"], files: "Files", started: fl
     ends_at = started + SECONDS_IN_ALL - SECONDS_FOR_THE_REPORTS
     with served_site as found:
         left = ends_at - time.monotonic()
-        crawl(found, files, files.feed, seconds=(left - SECONDS_TO_END) / 2)
+        crawls = 1 + (len(WAYS) if found.is_ours else 1)
+        crawl(found, files, files.feed, KEEPING, seconds=(left - SECONDS_TO_END) / crawls)
         if not files.feed.exists() or not files.feed.stat().st_size:
             raise DemoError(f"no page was fetched from {plain(found.start)}; {told(files.log)}")
         console.print(first_crawl(dedup(files, "report")))
         console.print(found.renew())
-        crawl(found, files, files.changes, seconds=ends_at - SECONDS_TO_END - time.monotonic())
+        others = [way for way in WAYS if way != "as it is"] if found.is_ours else []
+        stores = [shutil.copy(files.store, files.store_of(way)) for way in others]
+        left = ends_at - SECONDS_TO_END - time.monotonic()
+        crawl(found, files, files.again, seconds=left / (1 + len(others)))
+        for way, store in zip(others, stores, strict=True):
+            crawl(found, files.beside(way, Path(store)), files.feed_of(way), *WAYS[way], seconds=left / crawls)
     runs = dedup(files, "runs")["runs"]
     if len(runs) < 2 or not runs[0]["visits"]:
         raise DemoError(f"no page was fetched the second time from {plain(found.start)}; {told(files.log)}")
     figures = dedup(files, "report", "--html", str(files.report))
     console.print(second_crawl(runs, figures["recrawl"]))
+    if others:
+        console.print(three_ways([way_of(name, files) for name in WAYS]))
     show_files(files, time.monotonic() - started)
+
+
+def way_of(name: str, files: "Files") -> Way:
+    """Return what crawling again in one way asked for, ran and gave."""
+    is_first = name == "as it is"
+    of_way = files if is_first else files.beside(name, files.store_of(name))
+    run = dedup(of_way, "runs", "-n", "1")["runs"][0]
+    feed = files.again if is_first else files.feed_of(name)
+    items = sum(1 for _ in feed.open(encoding="utf-8")) if feed.exists() else 0
+    return Way(name, " ".join(WAYS[name]), run["bytes_received"], run["callbacks"], items)
 
 
 class Files:
     """What the demo leaves behind, all in one folder."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.cache = folder / "cache"
         self.feed = folder / "pages.jsonl"
-        self.changes = folder / "changes.jsonl"
+        self.again = folder / "again.jsonl"
         self.log = folder / "crawl.log"
         self.report = folder / "report.html"
         self.store = folder / "dedup.db"
+
+    def beside(self, way: str, store: Path) -> "Files":
+        """Return the same with the store and the log of another way to crawl again."""
+        other = Files(self.folder)
+        other.store, other.log = store, self.folder / f"crawl-{_stem(way)}.log"
+        return other
+
+    def store_of(self, way: str) -> Path:
+        """Return where another way to crawl again keeps what it knows."""
+        return self.folder / f"dedup-{_stem(way)}.db"
+
+    def feed_of(self, way: str) -> Path:
+        """Return the feed of another way to crawl again."""
+        return self.folder / f"{_stem(way)}.jsonl"
 
     @property
     def store_setting(self) -> str:
@@ -97,7 +139,8 @@ def prepare_output(folder: Path) -> Files:
     files = Files(folder)
     try:
         files.cache.mkdir(parents=True, exist_ok=True)
-        for old in [files.feed, files.changes, files.log, files.report, *folder.glob("dedup.db*")]:
+        made = [path for pattern in ("*.jsonl", "*.log", "*.html", "dedup*.db*") for path in folder.glob(pattern)]
+        for old in made:
             old.unlink(missing_ok=True)
     except OSError as error:
         raise DemoError(f"cannot write to {folder}: {error.strerror}") from error
@@ -111,6 +154,8 @@ class Site:
     start: str
     pages: int
     renew: Callable[[], str]
+    is_ours: bool = False
+    """It is served on this machine: it may be crawled as often as there is something to show."""
 
 
 @contextmanager
@@ -136,7 +181,7 @@ def site(url: str, cache: Path, get: Callable[[Path], list[Path]] = releases) ->
             return f"The same addresses now have {names[1]}. Crawling again."
 
         console.print(f"Crawling {names[0]}, served at {origin}")
-        yield Site(f"{origin}/index.html", PAGES_OF_OURS, renew)
+        yield Site(f"{origin}/index.html", PAGES_OF_OURS, renew, is_ours=True)
 
 
 def foreign_site(url: str, most_pages: int = PAGES_OF_A_FOREIGN_SITE) -> Site:
@@ -162,15 +207,15 @@ def is_web(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def crawl(of: Site, files: Files, feed: Path, *, seconds: float) -> None:
+def crawl(of: Site, files: Files, feed: Path, *settings: str, seconds: float) -> None:
     """Crawl into a feed; Ctrl-C ends the crawl early and keeps what it has."""
     seconds = max(seconds, FEWEST_SECONDS)
     arguments = {"start": of.start, "pages": of.pages, "seconds": round(seconds)}
-    settings = [files.store_setting, f"LOG_FILE={files.log}", *SETTINGS]
+    given = [files.store_setting, f"LOG_FILE={files.log}", *SETTINGS, *settings]
     command = ["crawl", "site", "-O", f"{feed}:jsonlines"]
     for name, value in arguments.items():
         command += ["-a", f"{name}={value}"]
-    for setting in settings:
+    for setting in given:
         command += ["-s", setting]
     process = scrapy(command)
     try:
@@ -225,13 +270,21 @@ def show_files(files: Files, seconds: float) -> None:
     """Print what there is to look at."""
     things = {
         "Cleaned pages": files.feed,
-        "New and changed": files.changes,
+        "Crawled again": files.again,
+        "New and changed": files.feed_of("delta feed"),
         "Report, 3 diffs": files.report,
         "Log": files.log,
     }
     for name, file in things.items():
+        if not file.exists():
+            continue
         console.print(Text.assemble((f"{name:<17}", "bold"), str(file)), soft_wrap=True)
     console.print(f"[dim]{seconds:.0f} seconds in all[/]")
+
+
+def _stem(way: str) -> str:
+    """Return the name of a way as it stands in the names of files."""
+    return "-".join(way.replace(",", "").split())
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the demo prints: what the first crawl kept, and what the second found."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -10,6 +11,17 @@ from rich.text import Text
 VERDICTS = ("new", "changed", "unchanged", "removed")
 
 console = Console(highlight=False)
+
+
+@dataclass(frozen=True)
+class Way:
+    """What crawling again in one way cost and gave."""
+
+    name: str
+    settings: str
+    bytes_received: int
+    callbacks: int
+    items: int
 
 
 def first_crawl(figures: dict[str, Any]) -> RenderableType:
@@ -39,11 +51,8 @@ def second_crawl(runs: list[dict[str, Any]], recrawl: dict[str, Any] | None) -> 
     second, first = runs[:2]
     if recrawl is None:
         return Text("\nThe second crawl met no page of the first one.\n")
-    saved, requests = recrawl["callbacks_saved"], recrawl["requests"]
-    pages = sum(recrawl[verdict] for verdict in VERDICTS[:3])
+    requests = recrawl["requests"]
     words = ", ".join(f"[bold]{recrawl[verdict]:,}[/] {verdict}" for verdict in VERDICTS)
-    share = saved / pages if pages else 0.0
-    saving = f"[bold]{saved:,}[/] of {pages:,} callbacks saved ({share:.0%}), [bold]{size(recrawl['bytes_saved'])}[/]"
     both = (first, second)
     rows = [(f"pages {verdict}", *(f"{run['verdicts'].get(verdict, 0):,}" for run in both)) for verdict in VERDICTS]
     rows += [
@@ -56,11 +65,24 @@ def second_crawl(runs: list[dict[str, Any]], recrawl: dict[str, Any] | None) -> 
     return Group(
         "",
         Text.from_markup(f"Second crawl: {words}"),
-        Text.from_markup(f"{saving} not sent again\n"),
+        Text.from_markup(f"[bold]{size(recrawl['bytes_saved'])}[/] not sent again\n"),
         crawl_table(rows),
         "",
         Text(why_no_bytes(recrawl), style="dim"),
     )
+
+
+def three_ways(ways: Iterable[Way]) -> RenderableType:
+    """Return the ways to crawl again side by side."""
+    table = _table("Three ways to crawl again")
+    table.add_column("", style="bold")
+    table.add_column("settings", style="dim")
+    for name in ("received", "callbacks run", "items in the feed"):
+        table.add_column(name, justify="right")
+    for way in ways:
+        figures = (size(way.bytes_received), f"{way.callbacks:,}", f"{way.items:,}")
+        table.add_row(way.name, way.settings or "none", *figures)
+    return Group(table, "")
 
 
 def why_no_bytes(recrawl: dict[str, Any]) -> str:
@@ -69,7 +91,7 @@ def why_no_bytes(recrawl: dict[str, Any]) -> str:
         return ""
     return (
         "No page was answered with “not modified”: the server gives no ETag, or the bytes of all pages had changed, "
-        "be it by a date below the text. They were received and compared, and the work on them was saved.\n"
+        "be it by a date below the text. They were received and compared.\n"
     )
 
 
