@@ -15,6 +15,7 @@ import select
 import signal
 import sys
 from collections.abc import Mapping
+from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
 # Everything but a reactor, which each process installs for itself.
@@ -86,6 +87,10 @@ def preload() -> None:
     for name in PRELOADED_PACKAGES:
         for one in pkgutil.iter_modules(importlib.import_module(name).__path__, f"{name}."):
             importlib.import_module(one.name)
+    # Scrapy looks at each of them at every call; scrapy-poet's imports pytest, a quarter of a second.
+    for command in entry_points(group="scrapy.commands"):
+        with contextlib.suppress(ImportError, SystemExit):
+            command.load()
     for path in sorted(_components(Settings())):
         # What an optional package is missing for is none of these crawls' either.
         with contextlib.suppress(ImportError, SystemExit):

@@ -7,6 +7,7 @@ from sqlalchemy import text
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.layout_pictures import StoredPicture
+from scrapy_dedup.store.memos import StoredMemos
 from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, SiteConfig
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records import BoilerplateRecord, Evidence, ValidatorRecord
@@ -250,6 +251,7 @@ def fill(project: ProjectStore) -> None:
         session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), Candidate(**url, **named)])
         session.commit()
     project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))
+    StoredMemos(project, 10**6).keep(a_key(1), "models.ask", "1", NOON)
     project.put_url_parameters([StoredParameter(DOMAIN, "sid", same=4, different=0, ignored=True, seen_at=NOON)])
 
 
