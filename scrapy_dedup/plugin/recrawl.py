@@ -404,7 +404,7 @@ class Recrawl:
     def _replay(self, request: Request, response: Response, judgement: Judgement) -> bool:
         """Let what is held take the callback's place; say whether it does."""
         spider = self._runtime.crawler.spider
-        if page_key(request.url, self._runtime.rules) in self._runtime.crawl.owners:
+        if page_key(request.url, self._runtime.rules) in self._runtime.crawl.given:
             # Another visit of this run, or an earlier part of it, gave the items.
             judgement.gives_stored = False
         if not judgement.replays or spider is None:

@@ -15,12 +15,11 @@ from scrapy.dupefilters import RFPDupeFilter
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.canonical import Own
 from scrapy_dedup.core.keeping import Unkeepable, encode
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
-from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new, mark_start
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new
 from scrapy_dedup.plugin.outcomes import OutcomeError
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.replay import replayed_items
@@ -29,9 +28,6 @@ from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.run_pages import Names
 from scrapy_dedup.service.seen_urls import SeenUrls
-
-# What a request has gone through is no part of a new one.
-_NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", "dedup_")
 
 
 class Outlet:
@@ -63,7 +59,7 @@ class Outlet:
             runtime.count(f"unchanged/{how}")
         if judgement.replays or judgement.links_only:
             # Its items went out before: they own the page, and its aliases are aliases.
-            runtime.crawl.owners.setdefault(visit.page_key, (visit.serial, visit.callback))
+            runtime.crawl.given.add(visit.page_key)
         if judgement.links_only:
             self._only_links(visit)
         if not judgement.replays:
@@ -115,7 +111,7 @@ class Outlet:
 
 
 class DedupSpiderMiddleware:
-    """Streams what a callback yields, and asks for the canonical page of an alias."""
+    """Streams what a callback yields."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
@@ -135,7 +131,6 @@ class DedupSpiderMiddleware:
         """Hand on the first requests; after a kill they may be filtered, too."""
         async for output in start:
             if isinstance(output, Request):
-                mark_start(output)
                 if not self._is_asked(output):
                     continue
                 if self._runtime.resilience is not None:
@@ -154,10 +149,6 @@ class DedupSpiderMiddleware:
                     yield passed
             for item in outlet.stored_items():
                 yield self._attached(item, visit)
-            request = self._canonical_request(response, visit) if visit is not None else None
-            if request is not None and self._is_asked(request):
-                outlet.passes_request(request)
-                yield self._readmit(request) if self._readmits else request
             for further in self._further(response, visit, outlet):
                 yield further
         except BaseException:
@@ -197,7 +188,7 @@ class DedupSpiderMiddleware:
         return self._runtime.guard is None or self._runtime.guard.passes(request)
 
     def _further(self, response: Response, visit: Visit | None, outlet: Outlet) -> Iterator[Request]:
-        """Yield requests that neither the callback nor a canonical link made."""
+        """Yield requests that the callback did not make."""
         if visit is None or self._runtime.resilience is None:
             return
         for request in self._runtime.resilience.further(response, visit):
@@ -233,28 +224,6 @@ class DedupSpiderMiddleware:
                 visit.judgement, visit.callback = earlier.judgement, earlier.callback
         return visit
 
-    def _canonical_request(self, response: Response, visit: Visit) -> Request | None:
-        """Return a request for the canonical page of a page that gave items: for its links, and to compare."""
-        if not visit.settings.acts("canonical") or not visit.had_items or response.request is None:
-            return None
-        if visit.judgement is not None and visit.judgement.replays:
-            # It was asked for when the callback ran, and is among the requests that are held. This response's request
-            # has no callback of the spider's.
-            return None
-        # Most pages that have no canonical link need not be parsed to know that.
-        if visit.parsed is None and b"canonical" not in response.body and b"CANONICAL" not in response.body:
-            return None
-        page = visit.page(self._runtime.limits)
-        if not isinstance(page, Page) or not page.canonicals:
-            return None
-        if visit.alias is None:
-            visit.alias = self._runtime.judge_alias(visit.url, visit.page_key, visit.domain, page)
-        if isinstance(visit.alias, Own):
-            return None
-        request = response.request
-        meta = {key: value for key, value in request.meta.items() if not key.startswith(_NOT_COPIED)}
-        return request.replace(url=visit.alias.target.url, meta=meta, dont_filter=False)
-
     def _readmit(self, request: Request) -> Request:
         """After a kill: let a request past the duplicate filter once, which remembers what was lost."""
         if request.dont_filter:
@@ -263,6 +232,9 @@ class DedupSpiderMiddleware:
         if self._readmitted.has(fingerprint):
             return request
         self._readmitted.add(fingerprint)
+        if (duplicates := EngineState(self._crawler).duplicate_filter()) is not None:
+            # So that it drops the next one, where it would.
+            duplicates.request_seen(request)
         return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
 
 
@@ -295,8 +267,8 @@ class RepeatedLinks:
     def _look(self) -> None:
         """Find the filter's memory: Scrapy's is a set of bytes since 2.19, of hexadecimal text before."""
         self._looked = True
-        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
-        duplicates = getattr(scheduler, "df", None)
+        engine = EngineState(self._crawler)
+        scheduler, duplicates = engine.scheduler(), engine.duplicate_filter()
         if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
             return
         if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):
