@@ -146,6 +146,21 @@ def normalize_url(url: str, rules: UrlRules = DEFAULT_RULES) -> str:
     return _remembered_normal_form(url, rules)
 
 
+def without_trackers(url: str) -> str:
+    """Return a URL without its tracking parameters and session ids, else as it is spelled; itself where it has none.
+
+    For whoever asks whether two requests are one: the normal form may unite what a site or a filter tells apart.
+    """
+    head, mark, fragment = url.partition("#")
+    path, question, query = head.partition("?")
+    fields = query.split("&") if query else []
+    kept = [one for one in fields if not is_tracker(_respelled(one.partition("=")[0], _QUERY_SPELLING))]
+    bare = _SESSION_IN_PATH.sub("", path) if ";" in path else path
+    if len(kept) == len(fields) and bare == path:
+        return url
+    return "".join((bare, question if kept else "", "&".join(kept), mark, fragment))
+
+
 def page_key(url: str, rules: UrlRules = DEFAULT_RULES) -> bytes:
     """Return the 16 bytes that stand for a page everywhere: BLAKE2b of the normal form.
 

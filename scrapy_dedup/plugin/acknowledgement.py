@@ -181,7 +181,7 @@ class Acknowledgement:
     def _note_met(self, visit: Visit) -> None:
         """Note for the last worker of the run that a page is not missing: nobody else knows that it was met."""
         is_shared = self._crawl.run.worker is not None and visit.settings.enabled
-        if is_shared and not visit.noted and visit.page_key not in self._crawl.owners:
+        if is_shared and not visit.noted and visit.page_key not in self._crawl.given:
             visit.noted = True
             at = datetime.now(UTC)
             self._crawl.rows.append(failed_fetch(visit.url, visit.page_key, visit.domain, visit.http_status, at))

@@ -1,4 +1,4 @@
-"""Responses become visits here; requests for pages that this run has already fetched end here."""
+"""Responses become visits here; repeated requests end here where the duplicate filter does not know them as such."""
 
 import logging
 import re
@@ -6,6 +6,7 @@ from typing import Final, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response, TextResponse
 from scrapy.http.request import NO_CALLBACK
@@ -14,9 +15,11 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.numbering import Numbered, numbered
-from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.domain_guard import RefusedDomain
-from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.fingerprinter import request_url
+from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl import Recrawl
 from scrapy_dedup.plugin.resilience import LeadsNowhere
@@ -39,14 +42,13 @@ RENDERED: Final = "dedup_rendered"
 
 
 class _Repeated(IgnoreRequest):
-    """The page was fetched in this run."""
+    """The page was asked for in this run."""
 
 
 class DedupDownloaderMiddleware:
-    """The `url` layer where the duplicate filter cannot act, and the beginning of every visit.
+    """The beginning of every visit, and the `url` layer where our fingerprinter is not in use.
 
-    Start requests bypass the duplicate filter, which therefore lets the same page pass once more. And where our
-    fingerprinter is not in use, keys are compared here.
+    A repeat is what the project's own duplicate filter takes for one after the tracking parameters are removed.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -54,10 +56,8 @@ class DedupDownloaderMiddleware:
         self._recrawl = Recrawl(self._runtime)
         self._rendering = Rendering(self._runtime)
         self._failures: set[type[Exception]] = set()
-        self._fetched = Names()
-        """(page key, callback) of pages that were fetched past the duplicate filter."""
         self._requested = Names()
-        """Keys of all requests, where the duplicate filter does not know them."""
+        """Fingerprints of all requests, where the layer is in the shadow."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -65,7 +65,7 @@ class DedupDownloaderMiddleware:
         return cls(crawler)
 
     async def process_request(self, request: Request) -> Response | None:
-        """Drop a request for a page that was fetched before, with the same callback; answer what need not be asked.
+        """Drop a request for a page that was asked for before; answer what need not be asked.
 
         First of all for domains that are not asked: whoever made the request, and whatever for.
         """
@@ -77,11 +77,8 @@ class DedupDownloaderMiddleware:
         await self._runtime.writer.room()
         if self._runtime.resilience is not None:
             await self._runtime.resilience.before(request)
-        if settings.url_enabled and not is_unfiltered(request):
-            if settings.shadows("url"):
-                self._count_repeated(request)
-            else:
-                self._drop_repeated(request)
+        if settings.url_enabled and not request.dont_filter:
+            self._look_for_repeat(request, in_shadow=settings.shadows("url"))
         try:
             return await self._recrawl.before(request, settings)
         except Exception as error:  # noqa: BLE001 - whatever fails in there, the page is asked for
@@ -101,11 +98,8 @@ class DedupDownloaderMiddleware:
         answer = await self._rendering.of(response)
         await self._judge(request, answer, settings)
         visit = runtime.visits.of_response(answer)
-        if visit is not None:
-            if request.dont_filter or not runtime.fingerprints:
-                runtime.note_redirects(visit.redirected_from, visit.url)
-            if request.dont_filter and 200 <= visit.http_status < 400:
-                self._fetched.add(visit.page_key, visit.callback.encode())
+        if visit is not None and (request.dont_filter or not runtime.fingerprints):
+            runtime.note_redirects(visit.redirected_from, visit.url)
         if runtime.resilience is not None:
             runtime.resilience.after(request, answer, visit)
         return answer
@@ -136,32 +130,29 @@ class DedupDownloaderMiddleware:
             self._runtime.registry.met(extract_domain(request.url, self._runtime.settings.domain_scope))
             self._recrawl.gave_nothing(request)
 
-    def _drop_repeated(self, request: Request) -> None:
-        key = page_key(request.url, self._runtime.rules)
-        if self._fetched.has(key, callback_name(request).encode()) or self._was_requested(key, request):
-            self._runtime.count("url/dropped")
-            self._runtime.note_redirects(redirected_from(request), request.url)
-            raise _Repeated("dedup: this page was fetched in this run")
-
-    def _count_repeated(self, request: Request) -> None:
-        """Count a request that would have been dropped."""
-        key = page_key(request.url, self._runtime.rules)
-        if self._requested.has(key):
-            self._runtime.count("shadow/url/requests")
-        self._requested.add(key)
+    def _look_for_repeat(self, request: Request, *, in_shadow: bool) -> None:
+        """Ask the duplicate filter about the page that a request means, where it was asked about the URL alone."""
+        runtime = self._runtime
+        duplicates = EngineState(runtime.crawler).duplicate_filter()
+        if duplicates is None or type(duplicates) is BaseDupeFilter or (runtime.fingerprints and not in_shadow):
+            return
+        meant = request.replace(url=request_url(request.url, runtime.rules))
+        fingerprint_of = runtime.crawler.request_fingerprinter.fingerprint
+        fingerprint = fingerprint_of(meant)
+        if in_shadow:
+            if self._requested.has(fingerprint):
+                runtime.count("shadow/url/requests")
+            self._requested.add(fingerprint)
+        elif fingerprint != fingerprint_of(request) and duplicates.request_seen(meant):
+            runtime.count("url/dropped")
+            runtime.note_redirects(redirected_from(request), request.url)
+            raise _Repeated("dedup: this page was asked for in this run")
 
     def _settings(self, request: Request) -> Settings | None:
         """Return what holds for a request; None for those that are left alone."""
         if request.method != "GET" or request.callback is NO_CALLBACK:
             return None
         return with_request(self._runtime.settings, request)
-
-    def _was_requested(self, key: bytes, request: Request) -> bool:
-        if self._runtime.fingerprints or request.dont_filter:
-            return False
-        known = self._requested.has(key)
-        self._requested.add(key)
-        return known
 
 
 class Rendering:

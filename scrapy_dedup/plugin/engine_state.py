@@ -36,11 +36,19 @@ class EngineState:
         """Say whether nothing is being downloaded or queued, at several looks in a row."""
         engine = self._engine()
         downloading = getattr(getattr(engine, "downloader", None), "active", None)
-        scheduler = getattr(self._slot(), "scheduler", None)
+        scheduler = self.scheduler()
         if downloading is None or scheduler is None:
             return False
         self._quiet_looks = 0 if downloading or self._has_pending(scheduler) else self._quiet_looks + 1
         return self._quiet_looks >= _QUIET_LOOKS
+
+    def duplicate_filter(self) -> Any:
+        """Return the project's duplicate filter; None where the scheduler has none that is known."""
+        return getattr(self.scheduler(), "df", None)
+
+    def scheduler(self) -> Any:
+        """Return what queues the requests; None where that is not known."""
+        return getattr(self._slot(), "scheduler", None)
 
     def in_progress(self) -> AbstractSet[Request] | None:
         """Return the requests that Scrapy has not done with: fetched, called back, all items out; None: not known."""

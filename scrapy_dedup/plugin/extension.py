@@ -24,7 +24,7 @@ class DedupExtension:
         return {
             "project": runtime.crawl.store.name,
             "run": str(runtime.crawl.run.id),
-            "pages": len(runtime.crawl.owners),
+            "pages": len(runtime.crawl.given),
             "parked_pages": len(runtime.lot),
             "parked_bytes": runtime.lot.size_bytes,
             "known_domains": sorted({learner.domain for learner in runtime.crawl.learners.values() if learner.known}),

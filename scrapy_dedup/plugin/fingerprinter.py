@@ -8,7 +8,7 @@ from scrapy.crawler import Crawler
 from scrapy.utils.misc import build_from_crawler, load_object
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
 
-from scrapy_dedup.core.urls import UrlRules, normalize_url
+from scrapy_dedup.core.urls import UrlRules, normalize_url, without_trackers
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.overrides import settings_of, with_request
 from scrapy_dedup.plugin.runtime import Runtime
@@ -19,9 +19,9 @@ _REMEMBERED = 20_000
 
 
 class Fingerprinter:
-    """The former fingerprinter, given the normal form of the URL.
+    """The former fingerprinter, given the URL without tracking parameters.
 
-    So the duplicate filter, the HTTP cache, a shared queue and the store agree on what one page is.
+    What else the normal form of a page key unites is left to the former one: a bare crawl tells it apart, too.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -52,8 +52,8 @@ class Fingerprinter:
         if self.is_of_urls_alone and request.method == "GET" and not request.body and not meta.get("verbatim_url"):
             ignored = self._rules().ignored
             return self._of_url(request.url if ignored is None else ignored.without(request.url))
-        normal = normalize_url(request.url, self._rules())
-        return self._former.fingerprint(request if normal == request.url else request.replace(url=normal))
+        url = request_url(request.url, self._rules())
+        return self._former.fingerprint(request if url == request.url else request.replace(url=url))
 
     def _rules(self) -> UrlRules:
         """Return what holds for the crawl: parameters that it learns are left out of its fingerprints, too."""
@@ -68,4 +68,13 @@ class Fingerprinter:
         return self._enabled
 
     def _fingerprint_url(self, url: str) -> bytes:
-        return self._former.fingerprint(Request(normalize_url(url, self._own_rules)))
+        return self._former.fingerprint(Request(request_url(url, self._own_rules)))
+
+
+def request_url(url: str, rules: UrlRules) -> str:
+    """Return the URL by which a request is a repeat of another: without what is known to say nothing of the page."""
+    if rules.trailing_slash or rules.index_page:
+        # Asked for by name.
+        return normalize_url(url, rules)
+    url = url if rules.ignored is None else rules.ignored.without(url)
+    return without_trackers(url) if rules.tracking_parameters else url

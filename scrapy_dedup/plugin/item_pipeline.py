@@ -189,21 +189,17 @@ class DedupPipeline:
         return own <= {settings.url_field}
 
     def _drop_repeated(self, brought: Brought) -> None:
-        """Drop an item of a page whose items another response of this run has given."""
+        """Drop an item of a page whose items went out before a kill; else what is fetched twice is given twice."""
         visit, key = brought.visit, brought.draft.page_key
         if visit is None or not brought.stands_for_page:
             # It names a page that is not its response's: that page's own items are still to come.
             return
-        owner, callback = self._runtime.crawl.owners.setdefault(key, (visit.serial, visit.callback))
-        # Another callback reads something else from the same page.
-        if owner == visit.serial or visit.unfiltered or callback not in ("", visit.callback):
+        if not (self._runtime.crawl.given.add(key) and visit.comes_again):
             return
-        layer = "canonical" if visit.redirected_from else "url"
-        if brought.settings.shadows(layer):
-            self._runtime.count(f"shadow/{layer}/items")
-        elif brought.settings.acts(layer):
-            reason = "redirect to a page of this run" if visit.redirected_from else "page of this run"
-            self._drop(brought, layer, Duplicate(reason, key))
+        if brought.settings.shadows("url"):
+            self._runtime.count("shadow/url/items")
+        elif brought.settings.acts("url"):
+            self._drop(brought, "url", Duplicate("page of this run", key))
 
     def _note_shadow(self, draft: Draft, duplicate: Duplicate | None) -> None:
         """Write down that a page would have been dropped; it goes out as if nobody had looked."""
@@ -383,12 +379,12 @@ class AliasCheck:
         """Compare a page with the one that it declares canonical, and with what went out for that one."""
         crawl = self._runtime.crawl
         others = dict(crawl.aliases.standing.get(target.page_key, {}))
-        if target.page_key in crawl.owners or theirs is not None:
+        if target.page_key in crawl.given or theirs is not None:
             others[target.page_key] = theirs or b""
         key = self._agreeing(draft, others, learner)
         if key is not None:
             return Duplicate(f"canonical link to {target.url[:500]}", key)
-        if target.page_key not in crawl.owners:
+        if target.page_key not in crawl.given:
             self._stand(draft, target)
         return None
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from hashlib import blake2b
 from typing import Any
 
@@ -11,7 +12,7 @@ from scrapy.utils.request import request_from_dict
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.keeping import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.plugin.leased_server import Wanted
-from scrapy_dedup.plugin.marks import LEASE, LENT_URL, callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import LEASE, LENT_URL, callback_name
 
 # What a plain request has where nothing else was said; Scrapy makes it again.
 _PLAIN: dict[str, Any] = {"method": "GET", "encoding": "utf-8"}
@@ -29,6 +30,8 @@ class LeasedRequests:
     def __init__(self, spider: Spider) -> None:
         self._spider = spider
         self._names: dict[Any, str] = {}
+        self._brought: Counter[bytes] = Counter()
+        """First requests, and how often each was brought."""
 
     def wanted(self, request: Request, *, filters: bool) -> Wanted:
         """Return what is queued for a request.
@@ -47,17 +50,16 @@ class LeasedRequests:
         page, callback = self.fingerprint(request), callback_name(request)
         if not is_start:
             return Wanted(body, request.priority, "link", page, callback)
-        # A retry, or a redirect that came back with a cookie.
-        before = (request.meta.get(LENT_URL), *redirected_from(request))
-        is_again = any(self.fingerprint(request.replace(url=url)) == page for url in before if url)
-        if not is_again and not is_unfiltered(request):
-            return Wanted(body, request.priority, "first", page, callback)
-        if LEASE in request.meta:
-            return Wanted(body, request.priority, "again", page, callback)
-        # Whoever reads its first requests from Redis has each of them alone.
-        is_brought_by_all = not hasattr(self._spider, "redis_key")
-        identity = b"start|" + blake2b(body, digest_size=16).digest() if is_brought_by_all else b""
-        return Wanted(body, request.priority, "again", page, callback, identity)
+        # A retry or a redirect has been lent; whoever reads its first requests from Redis has each of them alone.
+        is_brought_by_all = LEASE not in request.meta and not hasattr(self._spider, "redis_key")
+        identity = self._identity(body) if is_brought_by_all else b""
+        return Wanted(body, request.priority, "first", page, callback, identity)
+
+    def _identity(self, body: bytes) -> bytes:
+        """Return what every worker calls a first request: one that each of them brings twice is two."""
+        digest = blake2b(body, digest_size=16).digest()
+        self._brought[digest] += 1
+        return b"start|%b|%d" % (digest, self._brought[digest])
 
     def fingerprint(self, request: Request) -> bytes:
         """Return what says that two requests are for the same page: the crawl's own fingerprinter says it."""

@@ -30,14 +30,14 @@ class Wanted:
 
     body: bytes
     priority: int = 0
-    kind: Literal["link", "first", "again", ""] = ""
-    """A link is filtered by its page, a first request by page and callback: a link for another callback reads something
-    else. One that comes again, or carries something of its own, is queued; empty: nobody filters it."""
+    kind: Literal["link", "first", ""] = ""
+    """A link is filtered by its page, and where a first request led there by the same callback; a first request is
+    queued; empty: nobody filters it."""
     page: bytes = b""
     """The fingerprint."""
     callback: str = ""
     identity: bytes = b""
-    """Of a first request that carries something of its own, and that every worker brings: it is queued once."""
+    """Of a first request that every worker brings: it is queued once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +181,7 @@ local mark = page .. '|' .. callback
 if kind == 'link' then
   if redis.call('HEXISTS', seen, mark) == 1 or redis.call('HSETNX', seen, page, callback) == 0 then return 0 end
 elseif kind ~= '' then
-  if identity ~= '' then
-    if redis.call('HSETNX', seen, identity, '') == 0 then return 0 end
-  elseif kind == 'first' then
-    if redis.call('HEXISTS', seen, mark) == 1 or redis.call('HGET', seen, page) == callback then return 0 end
-  end
+  if identity ~= '' and redis.call('HSETNX', seen, identity, '') == 0 then return 0 end
   redis.call('HSET', seen, mark, '')
 end
 local serial = name .. ':serial'

@@ -9,8 +9,6 @@ from scrapy import Request
 
 READMITTED = "dedup_readmitted"
 """Let past the duplicate filter after a kill."""
-_WANTED = "dedup_wanted"
-"""The spider asked for it with dont_filter."""
 _OLD_REDIRECTS = "dedup_old_redirects"
 """So many of the first redirect_urls are another request's."""
 LINEAGE = "dedup_lineage"
@@ -21,24 +19,15 @@ LEASE = "dedup_lease"
 """The token by which a request of a shared queue is given back."""
 LENT_URL = "dedup_lent_url"
 """The URL of that request: one that has another is a redirect of it, not a retry."""
-OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _WANTED, _OLD_REDIRECTS})
-# Scrapy sets dont_filter together with these, and we with the last.
-_FILTER_IS_OFF = ("is_start_request", "retry_times", READMITTED)
+OURS = frozenset({LEASE, LENT_URL, LINEAGE, READMITTED, _OLD_REDIRECTS})
 
 
 def mark_new(request: Request) -> None:
-    """Note what a request had when a callback yielded it; what comes later is its own."""
+    """Note what a request had when a callback yielded it: that is another request's; what comes later is its own."""
     meta = request.meta
     if "redirect_urls" in meta:
         meta[_OLD_REDIRECTS] = len(meta["redirect_urls"])
-    if request.dont_filter and any(key in meta for key in _FILTER_IS_OFF):
-        meta[_WANTED] = True
-
-
-def mark_start(request: Request) -> None:
-    """Note that a first request asks for something of its own, unlike those that Scrapy makes of `start_urls`."""
-    if request.dont_filter and (request.cb_kwargs or request.cookies or request.headers):
-        request.meta[_WANTED] = True
+    meta.pop(READMITTED, None)
 
 
 def redirected_from(request: Request) -> tuple[str, ...]:
@@ -57,13 +46,8 @@ def callback_name(request: Request) -> str:
 
 
 def is_unfiltered(request: Request) -> bool:
-    """Say whether the spider itself wants the page whether or not it was seen.
-
-    Scrapy sets `dont_filter` on start requests and on retries, too, and we do after a kill.
-    """
-    if not request.dont_filter:
-        return False
-    return _WANTED in request.meta or not any(key in request.meta for key in _FILTER_IS_OFF)
+    """Say whether somebody wants the page whether or not it was seen: anybody but us, after a kill."""
+    return request.dont_filter and READMITTED not in request.meta
 
 
 def is_known_component(component: object) -> bool:

@@ -15,21 +15,17 @@ from scrapy.dupefilters import RFPDupeFilter
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.canonical import Own
 from scrapy_dedup.core.keeping import encode
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
-from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new, mark_start
+from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.run_pages import Names
 from scrapy_dedup.service.seen_urls import SeenUrls
-
-# What a request has gone through is no part of a new one.
-_NOT_COPIED = ("redirect_", "retry_", "download_latency", "is_start_request", "cached_", "dedup_")
 
 
 class Outlet:
@@ -86,7 +82,7 @@ class Outlet:
 
 
 class DedupSpiderMiddleware:
-    """Streams what a callback yields, and asks for the canonical page of an alias."""
+    """Streams what a callback yields."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
@@ -106,7 +102,6 @@ class DedupSpiderMiddleware:
         """Hand on the first requests; after a kill they may be filtered, too."""
         async for output in start:
             if isinstance(output, Request):
-                mark_start(output)
                 if not self._is_asked(output):
                     continue
                 if self._runtime.resilience is not None:
@@ -123,10 +118,6 @@ class DedupSpiderMiddleware:
             async for output in result:
                 if (passed := self._passed(output, visit, outlet, response)) is not None:
                     yield passed
-            request = self._canonical_request(response, visit) if visit is not None else None
-            if request is not None and self._is_asked(request):
-                outlet.passes_request(request)
-                yield self._readmit(request) if self._readmits else request
             for further in self._further(response, visit, outlet):
                 yield further
         except BaseException:
@@ -166,7 +157,7 @@ class DedupSpiderMiddleware:
         return self._runtime.guard is None or self._runtime.guard.passes(request)
 
     def _further(self, response: Response, visit: Visit | None, outlet: Outlet) -> Iterator[Request]:
-        """Yield requests that neither the callback nor a canonical link made."""
+        """Yield requests that the callback did not make."""
         if visit is None or self._runtime.resilience is None:
             return
         for request in self._runtime.resilience.further(response, visit):
@@ -202,28 +193,6 @@ class DedupSpiderMiddleware:
                 visit.judgement, visit.callback = earlier.judgement, earlier.callback
         return visit
 
-    def _canonical_request(self, response: Response, visit: Visit) -> Request | None:
-        """Return a request for the canonical page of a page that gave items: for its links, and to compare."""
-        if not visit.settings.acts("canonical") or not visit.had_items or response.request is None:
-            return None
-        if visit.judgement is not None and visit.judgement.replays:
-            # It was asked for when the callback ran, and is among the requests that are held. This response's request
-            # has no callback of the spider's.
-            return None
-        # Most pages that have no canonical link need not be parsed to know that.
-        if visit.parsed is None and b"canonical" not in response.body and b"CANONICAL" not in response.body:
-            return None
-        page = visit.page(self._runtime.limits)
-        if not isinstance(page, Page) or not page.canonicals:
-            return None
-        if visit.alias is None:
-            visit.alias = self._runtime.judge_alias(visit.url, visit.page_key, visit.domain, page)
-        if isinstance(visit.alias, Own):
-            return None
-        request = response.request
-        meta = {key: value for key, value in request.meta.items() if not key.startswith(_NOT_COPIED)}
-        return request.replace(url=visit.alias.target.url, meta=meta, dont_filter=False)
-
     def _readmit(self, request: Request) -> Request:
         """After a kill: let a request past the duplicate filter once, which remembers what was lost."""
         if request.dont_filter:
@@ -232,6 +201,9 @@ class DedupSpiderMiddleware:
         if self._readmitted.has(fingerprint):
             return request
         self._readmitted.add(fingerprint)
+        if (duplicates := EngineState(self._crawler).duplicate_filter()) is not None:
+            # So that it drops the next one, where it would.
+            duplicates.request_seen(request)
         return request.replace(dont_filter=True, meta={**request.meta, READMITTED: True})
 
 
@@ -264,8 +236,8 @@ class RepeatedLinks:
     def _look(self) -> None:
         """Find the filter's memory: Scrapy's is a set of bytes since 2.19, of hexadecimal text before."""
         self._looked = True
-        scheduler = getattr(getattr(self._crawler.engine, "_slot", None), "scheduler", None)
-        duplicates = getattr(scheduler, "df", None)
+        engine = EngineState(self._crawler)
+        scheduler, duplicates = engine.scheduler(), engine.duplicate_filter()
         if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:
             return
         if type(duplicates) not in (RFPDupeFilter, StoreDupeFilter):

@@ -22,7 +22,7 @@ from scrapy_dedup.core.traps import Trap
 from scrapy_dedup.core.url_fields import host_of, names_in
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.marks import LEFT_OUT, LINEAGE, READMITTED, is_unfiltered
+from scrapy_dedup.plugin.marks import LEFT_OUT, LINEAGE, READMITTED
 from scrapy_dedup.plugin.overrides import is_left_alone
 from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
@@ -40,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 """In meta: how the request was found."""
 _LATE = 10
+# With these Scrapy, or we after a kill, set dont_filter; with none of them it is the spider's word.
+_NOT_THE_SPIDERS = ("is_start_request", "retry_times", READMITTED)
 """By how much the priority falls of what is probably in vain."""
 _LONGEST_WAIT_SECONDS = 10.0
 _MOST_DROPPED = 2_000
@@ -142,8 +144,7 @@ class LearnedParameters:
     def _renew_keys(self, one: Decided) -> None:
         """Let pages that were fetched under keys with the parameter be known under those without it."""
         changed = [url for url in self._fetched.values() if host_of(url) == one.domain and one.name in names_in(url)]
-        scheduler = getattr(getattr(self._runtime.crawler.engine, "_slot", None), "scheduler", None)
-        duplicates = getattr(scheduler, "df", None)
+        duplicates = EngineState(self._runtime.crawler).duplicate_filter()
         for url in changed:
             self._fetched[page_key(url, self._runtime.rules)] = url
             if duplicates is not None:
@@ -294,7 +295,7 @@ class TrapGuard:
             and request.callback is not NO_CALLBACK
             and request.url.startswith("http")
             and not is_left_alone(self._runtime.settings, request)
-            and not is_unfiltered(request)
+            and not (request.dont_filter and not any(name in request.meta for name in _NOT_THE_SPIDERS))
         )
 
     def _follows_up(self, request: Request) -> bool:

@@ -4,7 +4,6 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import count
 from typing import Any
 from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, finalize, ref
 
@@ -17,7 +16,7 @@ from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.marks import LEASE, callback_name, is_unfiltered, redirected_from
+from scrapy_dedup.plugin.marks import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.pdf_drafts import is_pdf
@@ -32,7 +31,6 @@ from scrapy_dedup.store.responses import HeldText
 class Visit:
     """One response of a page, while its items are under way."""
 
-    serial: int
     url: str
     page_key: bytes
     domain: str
@@ -43,8 +41,8 @@ class Visit:
     callback: str
     """The name of the callback that reads the response."""
     cb_kwargs: Mapping[str, Any]
-    unfiltered: bool
-    """The spider asked for this page whether or not it was seen."""
+    comes_again: bool
+    """An earlier part of the run asked for this page: we let it past the duplicate filter, or a shared queue did."""
     redirected_from: tuple[str, ...] = ()
     items: dict[int, tuple[Any, int]] = field(default_factory=dict)
     """Items that have not left the pipelines, and how often each was yielded; held, so that no id is used twice."""
@@ -173,7 +171,6 @@ class Visits:
     def __init__(self, settings: Settings, rules: UrlRules) -> None:
         self._settings = settings
         self._rules = rules
-        self._serials = count(1)
         self._by_response: WeakKeyDictionary[Response, Visit] = WeakKeyDictionary()
         self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
         self._by_item: dict[int, Visit] = {}
@@ -203,7 +200,6 @@ class Visits:
         if domain is None and settings is not None:
             return None
         visit = Visit(
-            serial=next(self._serials),
             url=response.url,
             page_key=page_key(response.url, self._rules),
             domain=domain or "",
@@ -213,7 +209,7 @@ class Visits:
             http_status=response.status,
             callback=callback_name(request),
             cb_kwargs=request.cb_kwargs,
-            unfiltered=is_unfiltered(request),
+            comes_again=not is_unfiltered(request) and (READMITTED in request.meta or LEASE in request.meta),
             redirected_from=redirected_from(request),
             lease=str(request.meta.get(LEASE, "")),
         )

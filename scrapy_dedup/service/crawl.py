@@ -23,7 +23,7 @@ from scrapy_dedup.service.policies import repeat_policy
 from scrapy_dedup.service.reading import Reading
 from scrapy_dedup.service.removal_counts import counts_of
 from scrapy_dedup.service.removals import removal_decisions, shadow_decision
-from scrapy_dedup.service.run_pages import Owners
+from scrapy_dedup.service.run_pages import Given
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.service.site_records import site_of
@@ -46,8 +46,6 @@ from scrapy_dedup.store.writer import ProjectStore
 Count = Callable[[str, float], None]
 
 _DOCUMENTS_AT_ONCE = 5_000
-# Who owns what an earlier part of a run completed; its callback is not known any more.
-_EARLIER_PART = (-1, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +104,7 @@ class Crawl:
     rows: list[Record] = field(default_factory=list)
     """What waits to be written, in order."""
     learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
-    owners: Owners = field(default_factory=Owners)
-    """Whose items stand for a page in this run."""
+    given: Given = field(default_factory=Given)
     aliases: Aliases = field(default_factory=Aliases)
     configs: dict[str, SiteConfig | None] = field(default_factory=dict)
     """What people decided about the domains that were met."""
@@ -251,7 +248,7 @@ class Crawl:
 
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
-        self.owners.discard(draft.page_key)
+        self.given.discard(draft.page_key)
         if draft.canonical is not None:
             self.aliases.standing.get(draft.canonical.page_key, {}).pop(draft.page_key, None)
         self.rows.append(self._document(draft, "failed", at, error))
@@ -282,7 +279,7 @@ class Crawl:
 
     def note_empty(self, url: str, page_key: bytes, domain: str, http_status: int, at: datetime) -> None:
         """Note that a page was fetched and gave no item; where another fetch of this run gave one, that counts."""
-        if page_key not in self.owners:
+        if page_key not in self.given:
             self.rows.append(CrawledUrlRecord(page_key, url, domain, "crawled", at, http_status))
 
     def note_alias(
@@ -331,14 +328,14 @@ class Crawl:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
         keys = list(self.store.finished_keys(self.run.id))
         for key in keys:
-            self.owners.setdefault(key, _EARLIER_PART)
+            self.given.add(key, earlier=True)
         if not self.settings.canonical_enabled:
             return
         for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):
             some = self.store.documents_in_run(self.run.id, keys[start : start + _DOCUMENTS_AT_ONCE])
             for key, document in some.items():
                 target = page_key(document.canonical_url, rules) if document.canonical_url else None
-                if target is not None and target not in self.owners and document.sketch:
+                if target is not None and target not in self.given and document.sketch:
                     self.aliases.stand(target, key, document.sketch)
 
 

@@ -7,47 +7,33 @@ from typing import Final
 from scrapy_dedup.core.seen import KEY_BYTES, KeyTable
 from scrapy_dedup.core.verdicts import Kind
 
-_CALLBACK_BITS: Final = 24
 _KINDS: Final = tuple(Kind)
 
 
-class Owners:
-    """Page key to the visit, and its callback, whose items stand for the page in this run.
+class Given:
+    """Keys of the pages that a run gives items of, and which of them an earlier part of the run has given.
 
-    None is ever forgotten: a page that came again would go out again. Whole keys are held: none is taken for another.
+    None is ever forgotten: after a kill a page that came again would go out again. Whole keys are held: none is taken
+    for another.
     """
 
     def __init__(self) -> None:
-        self._table = KeyTable("Q")
-        self._numbers: dict[str, int] = {}
-        """Of the callbacks' names, which are few."""
-        self._names: list[str] = []
+        self._table = KeyTable("B")
 
     def __len__(self) -> int:
-        """Return how many pages have one."""
+        """Return how many pages there are."""
         return len(self._table)
 
     def __contains__(self, key: bytes) -> bool:
-        """Say whether a page has one."""
+        """Say whether items of a page are given."""
         return key in self._table
 
-    def setdefault(self, key: bytes, owner: tuple[int, str]) -> tuple[int, str]:
-        """Return a page's owner, which is the given one from now on where it had none.
-
-        Args:
-            key: of the page.
-            owner: a visit's serial number, -1 for an earlier part of the run, and the name of its callback.
-        """
-        serial, name = owner
-        number = self._numbers.get(name)
-        if number is None:
-            number = self._numbers[name] = len(self._names)
-            self._names.append(name)
-        found = self._table.setdefault(key, (serial + 1) << _CALLBACK_BITS | number)
-        return (found >> _CALLBACK_BITS) - 1, self._names[found & ((1 << _CALLBACK_BITS) - 1)]
+    def add(self, key: bytes, *, earlier: bool = False) -> bool:
+        """Add a page; return whether an earlier part of the run has given its items."""
+        return bool(self._table.setdefault(key, int(earlier)))
 
     def discard(self, key: bytes) -> None:
-        """Let a page have none any more."""
+        """Forget a page: its items were lost."""
         self._table.discard(key)
 
 

@@ -13,7 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core import urls
-from scrapy_dedup.core.urls import UrlRules, extract_domain, is_tracker, normalize_url, page_key, same_site
+from scrapy_dedup.core.urls import (
+    UrlRules,
+    extract_domain,
+    is_tracker,
+    normalize_url,
+    page_key,
+    same_site,
+    without_trackers,
+)
 from tests.tables import table
 
 DATA = Path(__file__).parents[1] / "data" / "urls"
@@ -215,3 +223,15 @@ def test_removing_only_the_fragment_keeps_the_key(url: str, rules: UrlRules) -> 
 def test_domain_is_that_of_the_normal_form(url: str) -> None:
     assert extract_domain(normalize_url(url)) == extract_domain(url)
     assert extract_domain(normalize_url(url), "registrable") == extract_domain(url, "registrable")
+
+
+@given(fields, trackers, words, st.sampled_from(["", "#part"]))
+def test_only_tracking_parameters_are_taken_out_of_a_request(
+    pairs: Pairs, tracker: str, value: str, fragment: str
+) -> None:
+    """Order, empty fields and fragment stay as they are spelled: a site, or a filter, may tell them apart."""
+    url = a_url(pairs) if pairs else "https://example.com/a/b"
+    joint = "&" if pairs else "?"
+
+    assert without_trackers(f"{url}{joint}{tracker}={value}{fragment}") == url + fragment
+    assert page_key(without_trackers(url)) == page_key(url)

@@ -32,6 +32,10 @@ def backward() -> Iterator[WebServer]:
         yield running
 
 
+UNLINKED = Counter(["only from a canonical page", "the one"])
+"""Titles of pages to which canonical links alone lead: the spider asks for none of them."""
+
+
 def titles_of(server: WebServer) -> Counter[str]:
     """Return each title of the site once."""
     bodies = [str(answer.body) for answer in server.site.values() if isinstance(answer, Answer)]
@@ -54,9 +58,9 @@ def test_every_page_goes_out_exactly_once(
     warm = project.crawl("pages", "-a", start)
     again = project.crawl("pages", "-a", start, DEDUP_UNCHANGED="replay")
 
-    assert stored_titles(cold) == titles_of(server)
+    assert stored_titles(cold) == titles_of(server) - UNLINKED
     assert warm.stored == []
-    assert stored_titles(again) == titles_of(server)
+    assert stored_titles(again) == titles_of(server) - UNLINKED
     assert f"{server.origins[1]}/foreign" not in server.requests
 
 
@@ -69,7 +73,7 @@ def test_resumed_crawl_remembers_the_addresses_of_its_pages(project: Project, fo
     second = project.crawl("pages", "-a", start)
 
     assert first.stats["finish_reason"] == "enough"
-    assert stored_titles(first, second) == titles_of(server)
+    assert stored_titles(first, second) == titles_of(server) - UNLINKED
 
 
 ORDERS = ("abc", "acb", "bac", "bca", "cba")

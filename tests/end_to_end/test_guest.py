@@ -4,14 +4,15 @@ import marshal
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scrapy_dedup.settings import Settings
-from tests.end_to_end.crawling import ADDON, ROOT, Project
+from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project
 from tests.end_to_end.spiders.guest import ITEMS_A_PAGE
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
@@ -26,7 +27,7 @@ def pages_alone(origins: list[str]) -> Site:
     return {f"{origins[0]}/{page}": Answer(html_page(page)) for page in PAGES}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server() -> Iterator[WebServer]:
     with serving(1, pages_alone) as running:
         yield running
@@ -119,3 +120,69 @@ process.start()
 
     assert done.stderr == ""
     assert "cleaned_content" in (tmp_path / "feed.jsonl").read_text(encoding="utf-8")
+
+
+BY_HAND: dict[str, Any] = {
+    "ADDONS": {},
+    "DOWNLOADER_MIDDLEWARES": {"scrapy_dedup.DedupDownloaderMiddleware": 545},
+    "SPIDER_MIDDLEWARES": {"scrapy_dedup.DedupSpiderMiddleware": 950},
+    "ITEM_PIPELINES": BASE["ITEM_PIPELINES"] | {"scrapy_dedup.DedupPipeline": 350},
+}
+FILTERS: dict[str, dict[str, Any]] = {
+    "scrapys-own": {},
+    "none": {"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter", "DEPTH_LIMIT": 2},
+    "one-that-never-filters": {"DUPEFILTER_CLASS": "tests.end_to_end.spiders.guest.NeverFilters", "DEPTH_LIMIT": 2},
+    "own-fingerprints": {"REQUEST_FINGERPRINTER_CLASS": "tests.end_to_end.spiders.guest.FragmentsFingerprinter"},
+}
+
+
+@pytest.mark.parametrize("way", [ADDON, BY_HAND], ids=["add-on", "by-hand"])
+@pytest.mark.parametrize("filters", FILTERS)
+def test_a_repeat_is_what_the_projects_own_filter_takes_for_one(
+    project: Project, server: WebServer, way: dict[str, Any], filters: str
+) -> None:
+    """But for tracking parameters: without them the bare crawl asks for no more than the one with us does."""
+    pages = list(server.site)[:3]
+    server.site |= {f"{url}?utm_source={which}": server.site[url] for url in pages for which in ("start", "link")}
+    settings = FILTERS[filters]
+    start = "start=" + " ".join([*pages, pages[0]])
+    asked: dict[str, Counter[str]] = {}
+    for name, addons in {"bare": {"ADDONS": {}}, "guest": way}.items():
+        server.requests.clear()
+        crawled = project.crawl("asks", "-a", start, **settings, **addons)
+        asked[name] = Counter(server.requests)
+        assert Counter(crawled.stored_ids) == Counter(crawled.yielded)
+
+    missing = asked["bare"] - asked["guest"]
+    assert asked["guest"] - asked["bare"] == Counter()
+    if filters in ("none", "one-that-never-filters"):
+        assert missing == Counter()
+    else:
+        # Whichever of the spellings came first is there.
+        assert missing
+        assert all("utm_source" in url or url in pages for url in missing)
+        assert all(sum(asked["guest"][one] for one in asked["bare"] if one.startswith(url)) >= 5 for url in pages)
+
+
+@pytest.mark.parametrize(
+    "middleware",
+    [
+        {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.spiders.guest.RetriedBelow": 543}},
+        {"SPIDER_MIDDLEWARES": {"tests.end_to_end.spiders.guest.RetriedAbove": 500}},
+    ],
+    ids=["downloader-middleware-at-543", "spider-middleware"],
+)
+def test_page_that_a_middleware_asks_for_again_is_fetched_again(
+    project: Project, server: WebServer, middleware: dict[str, Any]
+) -> None:
+    pages = [f"{server.origins[0]}/{page}?{next(iter(middleware))}" for page in PAGES[:6]]
+    server.site |= {url: ban_once(Answer(html_page(url))) for url in pages}
+
+    crawled = project.crawl("guest", "-a", "start=" + " ".join(pages), clean=False, **middleware)
+
+    assert Counter(line["url"] for line in crawled.fed) == Counter(dict.fromkeys(pages, ITEMS_A_PAGE))
+    assert crawled.count("items/dropped") == 0
+
+
+def ban_once(page: Answer) -> Callable[[int], Answer]:
+    return lambda times: page if times > 1 else Answer("banned")

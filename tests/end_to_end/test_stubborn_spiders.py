@@ -121,14 +121,6 @@ def test_first_requests_that_differ_in_more_than_the_url_are_all_made(project: P
     assert len(set(crawled.stored_ids)) == len(crawled.stored_ids) == 9
 
 
-def test_start_page_that_is_named_twice_goes_out_once(project: Project, server: WebServer) -> None:
-    url = f"{server.origins[0]}/p0"
-    crawled = project.crawl("pages", "-a", f"start={url} {url} {url}?utm_source=x")
-
-    assert crawled.stored_ids.count(url) == 1
-    assert not [name for name in crawled.stored_ids if "utm_source" in name]
-
-
 # JOBDIR.
 
 

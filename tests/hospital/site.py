@@ -74,8 +74,7 @@ class Sizes:
         out = self.pages - sum(self.dropped.values())
         found = {f"{layer}/dropped": number for layer, number in self.dropped.items()}
         return found | {
-            # The plugin asks for what a page names as canonical, in case that nobody links it.
-            "url/dropped": self.repeated_addresses + self.links,
+            "url/dropped": self.repeated_addresses,
             "items/in": self.pages,
             "items/dropped": self.pages - out,
             "items/out": out,
@@ -90,7 +89,7 @@ class Sizes:
     def ledger_of_files(self) -> dict[str, int]:
         """What a run over files counts: each line is an item, and nothing is asked for."""
         of_lines = {name: self.ledger[name] + self.repeated_addresses for name in ("items/in", "items/dropped")}
-        return self.ledger | of_lines | {"url/dropped": self.repeated_addresses}
+        return self.ledger | of_lines
 
     def chunks_dropped(self, most: int = 1) -> int:
         """Return how many chunks are left out, where so many pages may hold one text."""

@@ -45,6 +45,14 @@ def test_former_fingerprinter_decides_about_the_normal_url() -> None:
     assert fingerprint(request, DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS=ByMethod) == f"GET {PAGE}".encode()
 
 
+def test_former_fingerprinter_may_tell_apart_what_a_page_key_does_not() -> None:
+    """It sees fragments and dot segments as the spider spelled them."""
+    former = {"DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS": ByMethod}
+    spelled = [PAGE, f"{PAGE}#part", f"{PAGE}/../page", f"{PAGE}?b=1&a=2", f"{PAGE}?a=2&b=1"]
+
+    assert len({fingerprint(a_request(url, method="HEAD"), **former) for url in spelled}) == len(spelled)
+
+
 def test_redirect_is_no_matter_when_nobody_else_of_us_is_there() -> None:
     """The fingerprinter alone opens no store."""
     request = a_request(meta={"redirect_urls": [f"{PAGE}/old"]})

@@ -86,8 +86,8 @@ def test_what_was_seen_is_not_queued_again(worker: Worker) -> None:
     assert len(queue) == 1
 
 
-FIRST = Wanted(b"1", 0, "first", b"home", "parse")
-WITH_COOKIE = Wanted(b"2", 0, "again", b"home", "parse", b"start|2")
+FIRST = Wanted(b"1", 0, "first", b"home", "parse", b"start|1")
+WITH_COOKIE = Wanted(b"2", 0, "first", b"home", "parse", b"start|2")
 
 
 @pytest.mark.parametrize("first", [FIRST, WITH_COOKIE], ids=["plain", "with-a-cookie"])
@@ -100,10 +100,10 @@ def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker,
     [
         pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse"), False, id="link-to-a-first-page"),
         pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse_item"), True, id="link-for-another-callback"),
-        pytest.param(Wanted(b"3", 0, "link", b"home", "parse"), FIRST, False, id="first-page-that-a-link-led-to"),
+        pytest.param(Wanted(b"3", 0, "link", b"home", "parse"), FIRST, True, id="first-page-that-a-link-led-to"),
         pytest.param(Wanted(b"3", 0, "link", b"home", "parse_item"), FIRST, True, id="first-for-another-callback"),
         pytest.param(FIRST, WITH_COOKIE, True, id="first-with-a-cookie"),
-        pytest.param(FIRST, Wanted(b"1", 0, "again", b"home", "parse"), True, id="retry-of-a-first"),
+        pytest.param(FIRST, Wanted(b"1", 0, "first", b"home", "parse"), True, id="retry-of-a-first"),
     ],
 )
 def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(
@@ -339,16 +339,21 @@ def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(reques
     assert led.meta[LEASE] == "17"
 
 
-HOME, LOGIN = "https://example.com/", "https://example.com/login"
+HOME = "https://example.com/"
 
 
-@table("plugin/first_requests")
-def test_a_first_request_is_filtered_unless_it_comes_again(
-    requests: LeasedRequests, meta: dict[str, Any], kind: str
+def test_a_first_request_is_the_same_for_all_workers_and_two_where_each_brings_it_twice(
+    requests: LeasedRequests,
 ) -> None:
-    request = Request(HOME, dont_filter=True, meta={"is_start_request": True, **meta})
+    other, first = LeasedRequests(get_crawler(Shop)._create_spider()), Request(HOME, dont_filter=True)
+    first.meta["is_start_request"] = True
+    retried = first.replace(meta={**first.meta, LEASE: "17", LENT_URL: HOME, "retry_times": 1})
 
-    assert requests.wanted(request, filters=True).kind == kind
+    mine, its = ([one.wanted(first, filters=True).identity for _ in range(2)] for one in (requests, other))
+
+    assert mine == its
+    assert len(set(mine)) == 2
+    assert requests.wanted(retried, filters=True).identity == b""
 
 
 @pytest.mark.parametrize(

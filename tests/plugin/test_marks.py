@@ -3,38 +3,26 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.plugin.marks import callback_name, is_unfiltered, mark_new, mark_start, redirected_from
+from scrapy_dedup.plugin.marks import READMITTED, callback_name, is_unfiltered, mark_new, redirected_from
 from tests.plugin.builders import a_request
-from tests.tables import table
 
 OLD = "https://example.com/old"
 OLDER = "https://example.com/older"
 
 
-@table("plugin/dont_filter_of_scrapy")
-def test_scrapys_own_dont_filter_is_not_the_spiders(
-    *, dont_filter: bool, meta: dict[str, Any], unfiltered: bool
-) -> None:
-    assert is_unfiltered(a_request(dont_filter=dont_filter, meta=meta)) is unfiltered
+@pytest.mark.parametrize("notes", [{}, {"is_start_request": True}, {"retry_times": 1}])
+def test_dont_filter_is_somebodys_word_whatever_else_stands_in_meta(notes: dict[str, Any]) -> None:
+    assert is_unfiltered(a_request(dont_filter=True, meta=notes))
+    assert not is_unfiltered(a_request(meta=notes))
 
 
-@pytest.mark.parametrize("key", ["is_start_request", "retry_times"])
-def test_what_a_callback_asks_for_is_unfiltered_whatever_meta_it_copied(key: str) -> None:
-    request = a_request(dont_filter=True, meta={key: 1})
+def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_of_it() -> None:
+    request = a_request(dont_filter=True, meta={READMITTED: True})
+    assert not is_unfiltered(request)
 
     mark_new(request)
 
     assert is_unfiltered(request)
-
-
-@table("plugin/unfiltered_first_requests")
-def test_first_request_with_something_of_its_own_is_unfiltered(*, own: dict[str, Any], unfiltered: bool) -> None:
-    request = a_request(dont_filter=True, **own)
-
-    mark_start(request)
-    request.meta["is_start_request"] = True  # as Scrapy does after us
-
-    assert is_unfiltered(request) is unfiltered
 
 
 @pytest.mark.parametrize(

@@ -4,18 +4,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.verdicts import Kind
-from scrapy_dedup.service.run_pages import Names, Owners, PagesMet
+from scrapy_dedup.service.run_pages import Given, Names, PagesMet
 
 pages = st.integers(0, 5).map(lambda number: blake2b(bytes([number]), digest_size=16).digest())
-Step = tuple[bytes, tuple[int, str], bool]
-owners = st.tuples(st.integers(-1, 10**9), st.sampled_from(["", "parse", "parse_item", "λ"]))
 
 
-@given(st.lists(st.tuples(pages, owners, st.booleans()), max_size=60))
-def test_the_first_owner_of_a_page_stays_until_it_is_discarded(steps: list[Step]) -> None:
-    compact, plain = Owners(), dict[bytes, tuple[int, str]]()
-    for key, owner, fails in steps:
-        assert compact.setdefault(key, owner) == plain.setdefault(key, owner)
+@given(st.lists(st.tuples(pages, st.booleans(), st.booleans()), max_size=60))
+def test_a_page_is_of_an_earlier_part_of_the_run_as_it_was_added_first(steps: list[tuple[bytes, bool, bool]]) -> None:
+    compact, plain = Given(), dict[bytes, bool]()
+    for key, earlier, fails in steps:
+        assert compact.add(key, earlier=earlier) == plain.setdefault(key, earlier)
         if fails:
             compact.discard(key)
             del plain[key]

@@ -1,6 +1,6 @@
 """A spider that follows whatever it sees."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import scrapy
@@ -19,6 +19,11 @@ class Everything(scrapy.Spider):
         super().__init__(**kwargs)
         self.start_urls = start.split()
         self.links = links
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Unlike Scrapy's own these are filtered, so that a link back to one of them brings no second visit."""
+        for url in self.start_urls:
+            yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         if isinstance(response, TextResponse):

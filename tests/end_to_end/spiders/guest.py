@@ -1,9 +1,10 @@
 """Several items a page, in an order; some name no page."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import scrapy
+import scrapy.dupefilters
 from scrapy.http import Response
 
 from tests.end_to_end.spiders.pages import noted
@@ -26,3 +27,65 @@ class Guest(scrapy.Spider):
             yield noted({"id": f"{response.url} {number}", "url": response.url})
         if self.elsewhere:
             yield noted({"id": f"{response.url} elsewhere", "url": "no page at all", "html": "<p>A text</p>"})
+
+
+class Asks(scrapy.Spider):
+    """Asks for each of its pages many times, as spiders do that know why."""
+
+    name = "asks"
+
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = start.split()
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for request in super().start():
+            yield request
+        for number, url in enumerate(self.start_urls):
+            yield scrapy.Request(url, dont_filter=True, meta={"cookiejar": number})
+            yield scrapy.Request(url, dont_filter=True, cb_kwargs={"asked": number})
+            yield scrapy.Request(url, self.parse_other, dont_filter=True)
+            # mypy takes a callback for one of several kinds, and this for none of them.
+            yield scrapy.Request(url, lambda response: [*self.parse(response)], dont_filter=True)  # type: ignore[misc]
+            yield scrapy.Request(url, method="POST", body=b"a")
+            yield scrapy.Request(f"{url}?utm_source=start", meta={"filtered": True})
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
+        yield noted({"id": f"{response.url} {kwargs}", "url": response.url})
+        for path in ("", "?utm_source=link", "#part"):
+            yield response.follow(response.url.partition("?")[0] + path)
+
+    def parse_other(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"id": f"{response.url} other", "url": response.url})
+
+
+class RetriedBelow:
+    """A downloader middleware that asks again for a page that bans."""
+
+    def process_response(self, request: scrapy.Request, response: Response) -> Any:
+        return request.replace(dont_filter=True) if b"banned" in response.body else response
+
+
+class RetriedAbove:
+    """A spider middleware that does so."""
+
+    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        if b"banned" in response.body and response.request is not None:
+            yield response.request.copy()
+            return
+        async for output in result:
+            yield output
+
+
+class NeverFilters(scrapy.dupefilters.RFPDupeFilter):
+    """A filter of a user's own that lets everything pass."""
+
+    def request_seen(self, request: scrapy.Request) -> bool:  # noqa: ARG002 - Scrapy's signature
+        return False
+
+
+class FragmentsFingerprinter:
+    """A fingerprinter of a user's own: a fragment makes another page."""
+
+    def fingerprint(self, request: scrapy.Request) -> bytes:
+        return f"{request.method} {request.url}".encode()

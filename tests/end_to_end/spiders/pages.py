@@ -1,6 +1,6 @@
 """Spiders for crawls in subprocesses. Each writes down what its callbacks yield, before it yields."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import scrapy
@@ -27,6 +27,11 @@ class Pages(scrapy.Spider):
         self.start_urls = start.split()
         self.close_after = int(close_after)
         self.pages = 0
+
+    async def start(self) -> AsyncIterator[Any]:
+        """Unlike Scrapy's own these are filtered, so that a link back to one of them brings no second visit."""
+        for url in self.start_urls:
+            yield scrapy.Request(url)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         if not response.url.endswith("/hub"):

@@ -21,6 +21,11 @@ class Walker(scrapy.Spider):
         super().__init__(**kwargs)
         self.start_urls = start.split()
 
+    async def start(self) -> AsyncIterator[Any]:
+        """Unlike Scrapy's own these are filtered, so that a link back to one of them brings no second visit."""
+        for url in self.start_urls:
+            yield scrapy.Request(url)
+
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"url": response.url})
         if isinstance(response, HtmlResponse):
@@ -146,6 +151,10 @@ class TwoReaders(Walker):
     """Reads its start page by one callback, and all pages, that one included, by another."""
 
     name = "two-readers"
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url, dont_filter=True)
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
         for output in super().parse(response, **kwargs):
