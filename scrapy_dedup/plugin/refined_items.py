@@ -10,7 +10,7 @@ from itemadapter import ItemAdapter
 
 from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.plugin.chunk_items import chunk_items
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, plain
 from scrapy_dedup.plugin.outcomes import OutcomeError, item_entry, kept_items
 from scrapy_dedup.plugin.replay import REPLAYED
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
@@ -135,7 +135,7 @@ class Renewer:
         metadata = {name: getattr(refinement.metadata, name) for name in METADATA}
         report = self._origin(refinement) | {FILLED: list(METADATA)} | self._renewed_report(refinement)
         url = {self._settings.url_field: refinement.source.url}
-        return url | {CONTENT: refinement.cleaned.content} | metadata | {REPORT: report}
+        return url | {CONTENT: refinement.cleaned.content} | metadata | {REPORT: plain(report)}
 
     def _origin(self, refinement: Refinement) -> dict[str, Any]:
         source = refinement.source
