@@ -7,6 +7,7 @@ from typing import Any
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
+from scrapy_dedup.plugin.items import plain
 from scrapy_dedup.service.chunking import PageChunks, chunks_report
 
 
@@ -40,7 +41,7 @@ class ChunkItem:
 
 def chunk_items(url: str, page_key: bytes, title: str | None, chunks: PageChunks) -> Iterator[ChunkItem]:
     """Yield an item for each chunk of a page."""
-    for report in chunks_report(chunks):
+    for report in plain(chunks_report(chunks)):
         yield ChunkItem(url=url, page_key=page_key.hex(), title=title, **report)
 
 

@@ -38,7 +38,7 @@ class LeftReason(StrEnum):
     NO_URL = "no_url"  # no URL field, and no response whose URL could stand in
     NO_DOMAIN = "no_domain"  # its URL has none
     NOT_HTML = "not_html"  # its response is an image, JSON
-    NO_PAGE = "no_page"  # neither HTML nor content, and its URL is not its response's
+    NO_PAGE = "no_page"  # neither HTML nor content, and no URL, or another one than its response's
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,10 @@ class Left:
     """The item goes out as it came. *detail* is a word for the stat `dedup/left/<detail>`."""
 
     detail: str
-    is_defect: bool = False
-    """Something is wrong with the page, which a user wants to see on the item."""
+    is_told: bool = False
+    """On the item, by `dedup.left`: a user wants to see it there."""
+    visit: Visit | None = None
+    """Of the page that it came from, where that is told, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,10 @@ class Intake:
         if not settings.enabled:
             return Left(LeftReason.DISABLED)
         if url is None and visit is None:
-            return Left(LeftReason.NO_URL, is_defect=True)
+            return Left(LeftReason.NO_URL, is_told=True)
         stands = visit is not None and (url is None or self._names(visit, key))
         own_url = url if url is not None and not stands else None
-        draft = self._draft(adapter, visit, own_url, settings)
+        draft = self._draft(adapter, visit, own_url, settings, names_page=url is not None)
         if isinstance(draft, Left):
             return draft
         if draft.source_group is None:
@@ -94,13 +96,13 @@ class Intake:
         return key == visit.page_key or any(page_key(url, rules) == key for url in visit.redirected_from)
 
     def _draft(
-        self, adapter: ItemAdapter, visit: Visit | None, own_url: str | None, settings: Settings
+        self, adapter: ItemAdapter, visit: Visit | None, own_url: str | None, settings: Settings, *, names_page: bool
     ) -> Draft | Left:
         html = text_field(adapter, settings.html_field, visit.declared_type() if visit is not None else None)
         content = text_field(adapter, settings.content_field)
         if html is None and content is None:
-            if visit is None or own_url is not None or not settings.attach_response:
-                return Left(LeftReason.NO_PAGE)
+            if visit is None or own_url is not None or not names_page or not settings.attach_response:
+                return Left(LeftReason.NO_PAGE, is_told=True, visit=visit)
             return self._from_response(visit, settings)
         if visit is not None and own_url is None and html is not None and html == visit.text():
             return self._from_response(visit, settings)
@@ -117,7 +119,7 @@ class Intake:
         if page is None or html is None:
             return Left(LeftReason.NOT_HTML)
         if isinstance(page, Unparsed):
-            return Left(page.reason, is_defect=True)
+            return Left(page.reason, is_told=True)
         for draft in visit.drafts:
             if draft.page is page:
                 return draft
@@ -163,7 +165,7 @@ class Intake:
     def _from_pdf(self, visit: Visit, pdf: PdfText | Unread, settings: Settings) -> Draft | Left:
         """Return the draft of a PDF file; all of its response's items share it."""
         if isinstance(pdf, Unread):
-            return Left(f"pdf_{pdf.reason.replace(' ', '_')}", is_defect=True)
+            return Left(f"pdf_{pdf.reason.replace(' ', '_')}", is_told=True)
         for draft in visit.drafts:
             if draft.pdf is pdf:
                 return draft
@@ -178,10 +180,10 @@ class Intake:
         url = own_url or (visit.url if visit is not None else "")
         domain = extract_domain(url, settings.domain_scope)
         if domain is None:
-            return Left(LeftReason.NO_DOMAIN, is_defect=True)
+            return Left(LeftReason.NO_DOMAIN, is_told=True)
         page = parse_page(html, self._runtime.limits) if html is not None else None
         if isinstance(page, Unparsed):
-            return Left(page.reason, is_defect=True)
+            return Left(page.reason, is_told=True)
         draft = Draft(
             url=url,
             page_key=page_key(url, self._runtime.rules),

@@ -31,7 +31,7 @@ from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
-from scrapy_dedup.service.provenance import provenance
+from scrapy_dedup.service.provenance import provenance, verdict_of
 from scrapy_dedup.service.start_check import keeping_all
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.claims import Lost
@@ -307,9 +307,14 @@ class DedupPipeline:
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
         self._runtime.count(f"left/{left.detail}")
-        if left.is_defect:
-            # A plain str: exporters such as marshal refuse anything else.
-            self._fields.put(item, adapter, REPORT, {"left": str(left.detail)})
+        if left.is_told:
+            page: dict[str, Any] = {}
+            if left.visit is not None:
+                key = left.visit.page_key.hex()
+                page = {"url": left.visit.url, "page_key": key, "visited": key}
+                if left.visit.judgement is not None and not left.visit.judgement.is_shadow:
+                    page |= verdict_of(left.visit.judgement)
+            self._fields.put(item, adapter, REPORT, page | {"left": left.detail})
 
     def _failed(self, item: Any, error: Exception) -> None:
         """Let an item out that a layer could not deal with: flagged, counted, with one traceback a kind."""

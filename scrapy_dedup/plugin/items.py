@@ -2,6 +2,8 @@
 
 import logging
 from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
 from hashlib import blake2b
 from typing import Any, Final, Self
 
@@ -85,6 +87,21 @@ def unpack_items(packed: bytes) -> list[bytes]:
     return [packed[start : start + _ITEM_BYTES] for start in range(0, len(packed), _ITEM_BYTES)]
 
 
+def plain(value: Any) -> Any:
+    """Return a value made of dict, list, str, int, float, bool and None alone, which every feed format takes."""
+    if isinstance(value, dict):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    # A member of an enum by its value: `str` of some names its class.
+    value = value.value if isinstance(value, Enum) else value
+    return next((kind(value) for kind in (int, float) if isinstance(value, kind)), str(value))
+
+
 class Fields:
     """Sets fields where an item's class has them, and says once where it has not."""
 
@@ -104,7 +121,7 @@ class Fields:
     def put(self, item: Any, adapter: ItemAdapter, name: str, value: Any) -> None:
         """Set a field; leave it out, with one warning, where the class does not declare it."""
         if _has_field(item, adapter, name):
-            adapter[name] = value
+            adapter[name] = plain(value)
         elif self._is_news(item, name):
             logger.warning("%s has no field %s: left out", type(item).__name__, name)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from itemadapter import ItemAdapter
 
 from scrapy_dedup.plugin.chunk_items import chunk_items
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, plain
 from scrapy_dedup.plugin.outcomes import OutcomeError, kept_items
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.others import records_of as records_of_page
@@ -117,7 +117,7 @@ class Renewer:
         metadata = {name: getattr(refinement.metadata, name) for name in METADATA}
         report = self._origin(refinement) | {FILLED: list(METADATA)} | self._renewed_report(refinement)
         url = {self._settings.url_field: refinement.source.url}
-        return url | {CONTENT: refinement.cleaned.content} | metadata | {REPORT: report}
+        return url | {CONTENT: refinement.cleaned.content} | metadata | {REPORT: plain(report)}
 
     def _origin(self, refinement: Refinement) -> dict[str, Any]:
         source = refinement.source

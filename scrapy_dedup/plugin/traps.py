@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 
 """In meta: how the request was found."""
 _LATE = 10
+"""By how much the priority falls of what is probably in vain."""
 # With these Scrapy, or we after a kill, set dont_filter; with none of them it is the spider's word.
 _NOT_THE_SPIDERS = ("is_start_request", "retry_times", READMITTED)
-"""By how much the priority falls of what is probably in vain."""
 _LONGEST_WAIT_SECONDS = 10.0
 _MOST_DROPPED = 2_000
 _MOST_DECISIONS = 1_000

@@ -186,3 +186,12 @@ def test_page_that_a_middleware_asks_for_again_is_fetched_again(
 
 def ban_once(page: Answer) -> Callable[[int], Answer]:
     return lambda times: page if times > 1 else Answer("banned")
+
+
+def test_items_that_name_no_page_get_nothing_but_a_word_of_theirs(project: Project, server: WebServer) -> None:
+    crawled = project.crawl("quotes", "-a", start_of(server))
+
+    assert len(crawled.fed) == 10 * len(PAGES)
+    assert {frozenset(item) for item in crawled.fed} == {frozenset({"id", "quote", "dedup"})}
+    told = [item["dedup"] for item in crawled.fed]
+    assert {(one["left"], one["verdict"], one["url"] in server.site) for one in told} == {("no_page", "new", True)}

@@ -34,7 +34,7 @@ def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Craw
     return Project(tmp_path_factory.mktemp("kinds"), dict(ADDON)).crawl("kinds", "-a", start_of(server))
 
 
-@pytest.mark.parametrize("kind", ["html", "attached", "no-url", "nothing", "item", "dataclass", "attrs"])
+@pytest.mark.parametrize("kind", ["html", "attached", "no-url", "item", "dataclass", "attrs"])
 @pytest.mark.parametrize("page", [PAGES[0], PAGES[-1]])
 def test_item_has_the_page_without_its_boilerplate(crawled: Crawled, kind: str, page: str) -> None:
     item = crawled.items[f"{kind} {page}"]
@@ -67,11 +67,15 @@ def test_html_of_an_items_own_is_cleaned_instead_of_the_response(crawled: Crawle
     assert crawled.items["own-html p3"]["cleaned_content"].strip() == "A part of p3"
 
 
-def test_item_that_names_another_url_and_brings_nothing_is_left_as_it_is(crawled: Crawled, server: WebServer) -> None:
-    url = f"{server.origins[0]}/p3/of-another"
+@pytest.mark.parametrize("kind", ["other-url", "nothing"])
+def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(
+    crawled: Crawled, server: WebServer, kind: str
+) -> None:
+    item = crawled.items[f"{kind} p3"]
 
-    assert crawled.items["other-url p3"] == {"id": "other-url p3", "url": url, "name": "a link"}
-    assert crawled.count("left/no_page") == len(PAGES)
+    assert item.keys() <= {"id", "url", "name", "dedup"}
+    assert (item["dedup"]["left"], item["dedup"]["url"]) == ("no_page", f"{server.origins[0]}/p3")
+    assert crawled.count("left/no_page") == 2 * len(PAGES)
 
 
 def test_item_that_names_another_url_brings_that_page(crawled: Crawled, server: WebServer) -> None:

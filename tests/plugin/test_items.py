@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -6,6 +7,7 @@ from itemadapter import ItemAdapter
 from scrapy.http import Response
 
 from scrapy_dedup import PageItem
+from scrapy_dedup.core.verdicts import Kind
 from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields, text_field, url_of
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_response
@@ -66,3 +68,14 @@ def test_dict_takes_every_field() -> None:
 def test_page_item_of_a_response() -> None:
     assert PageItem.from_response(a_response(body="<p>x</p>")) == PageItem(PAGE, "<p>x</p>")
     assert PageItem.from_response(Response(PAGE, body=b"\x89PNG")) == PageItem(PAGE)
+
+
+def test_what_is_set_is_plain_all_the_way_down() -> None:
+    """marshal refuses every subclass, and a tuple is no list of JSON."""
+    at, item = datetime(2026, 1, 2, tzinfo=UTC), dict[str, Any]()
+    report = {Kind.NEW: (Kind.NEW, at), "n": [1, 1.5, True, None]}
+
+    Fields().put(item, ItemAdapter(item), REPORT, report)
+
+    assert item == {REPORT: {"new": ["new", at.isoformat()], "n": [1, 1.5, True, None]}}
+    assert {type(one) for one in [*item[REPORT], *item[REPORT]["new"]]} == {str}

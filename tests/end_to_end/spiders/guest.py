@@ -29,6 +29,16 @@ class Guest(scrapy.Spider):
             yield noted({"id": f"{response.url} elsewhere", "url": "no page at all", "html": "<p>A text</p>"})
 
 
+class Quotes(Guest):
+    """Its items name no page."""
+
+    name = "quotes"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        for number in range(10):
+            yield noted({"id": f"{response.url} {number}", "quote": response.css("p::text").get()})
+
+
 class Asks(scrapy.Spider):
     """Asks for each of its pages many times, as spiders do that know why."""
 

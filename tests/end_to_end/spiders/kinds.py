@@ -103,7 +103,7 @@ class PageItems(scrapy.Spider):
 
 
 class Twice(scrapy.Spider):
-    """Yields one object several times, without a URL."""
+    """Yields one object several times."""
 
     name = "twice"
 
@@ -112,7 +112,7 @@ class Twice(scrapy.Spider):
         self.start_urls = start.split()
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        item = {"id": response.url}
+        item = {"id": response.url, "url": response.url}
         for _ in range(3):
             yield noted(item)
 
