@@ -45,7 +45,7 @@ _DROPPING: Final = ("url", "title", "canonical", "duplicate", "near_duplicate")
 _CUTTING: Final = ("boilerplate", "patterns")
 _CHUNKING: Final = ("chunk", "language")
 # Why items do not reach the layers: their callback's output is left out.
-_BEFORE_ITEMS: Final = ("unchanged/items", "soft_404/items", "directives/items")
+_BEFORE_ITEMS: Final = ("soft_404/items", "directives/items")
 _CHARS_A_TOKEN: Final = 4
 SECONDS: Final = "seconds/"
 
@@ -121,10 +121,9 @@ def make_table(
 def checks_of(counts: Counts) -> tuple[Check, ...]:
     """Return the counts that must agree; what does not is a defect, or a crawl that was killed."""
     out = _whole(counts, "items/out")
-    passed = sum(_whole(counts, name) for name in ("items/tombstones",))
-    passed += _sum(counts, "left/") + _sum(counts, "errors/")
+    passed = _whole(counts, "items/tombstones") + _sum(counts, "left/") + _sum(counts, "errors/")
     gone = _whole(counts, "items/dropped")
-    by_others = sum(_whole(counts, f"{layer}/dropped") for layer in _DROPPING if layer != "url")
+    by_others = sum(_whole(counts, f"{layer}/dropped") for layer in (*_DROPPING, "unchanged") if layer != "url")
     # What `url` drops are items and links: of items it may have dropped what no other layer did.
     by_url = min(max(gone - by_others, 0), _whole(counts, "url/dropped"))
     left_out = sum(_whole(counts, f"{layer}/chunks") for layer in _CHUNKING)

@@ -28,8 +28,6 @@ from scrapy_dedup.store.responses import HeldResponse, HeldText
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
-UNKEEPABLE = "unkeepable"
-"""Key of the only entry of an extraction's requests where the callback has to run again."""
 BACK = Verdict(Kind.NEW, Change.NONE, "back after it was removed")
 FIRST_VERSION = Verdict(Kind.UNCHANGED, Change.NONE, "known from elsewhere; this is the first version seen here")
 SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")

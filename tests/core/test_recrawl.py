@@ -51,7 +51,7 @@ def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> Non
         pytest.param(None, Situation(), fetch(FetchReason.NEVER_SEEN), id="never-seen"),
         pytest.param(seen(1), Situation(refresh=True), fetch(FetchReason.REFRESH), id="the-user-wants-it"),
         pytest.param(seen(1, 404), Situation(refresh=True), fetch(FetchReason.REFRESH), id="gone-and-wanted"),
-        pytest.param(seen(1), Situation(has_outcome=False), fetch(FetchReason.NO_OUTCOME), id="nothing-held"),
+        pytest.param(seen(1), Situation(is_held=False), fetch(FetchReason.NOT_HELD), id="nothing-held"),
         pytest.param(seen(1, 503), Situation(), fetch(FetchReason.FAILED), id="failed"),
         pytest.param(seen(1, 302), Situation(), fetch(FetchReason.FAILED), id="never-got-there"),
         pytest.param(seen(-1), Situation(), fetch(FetchReason.CLOCK), id="clock-was-wrong"),
@@ -80,7 +80,7 @@ def test_answer_without_freshness(state: PageState | None, situation: Situation,
     ("age_days", "skipped"), [pytest.param(29.9, True, id="just-inside"), pytest.param(30.0, False, id="boundary")]
 )
 def test_page_that_is_gone_has_a_wait_of_its_own(age_days: float, *, skipped: bool) -> None:
-    answer = decide(URL, seen(age_days, 410), NOON, RecrawlPolicy(gone_for=30 * DAY), Situation(has_outcome=False))
+    answer = decide(URL, seen(age_days, 410), NOON, RecrawlPolicy(gone_for=30 * DAY), Situation(is_held=False))
 
     assert answer == (
         Skip(SkipReason.GONE, NOON + (30 - age_days) * DAY) if skipped else fetch(FetchReason.GONE_BEFORE)
@@ -193,7 +193,7 @@ policies = st.builds(
 )
 situations = st.builds(
     Situation,
-    has_outcome=st.booleans(),
+    is_held=st.booleans(),
     refresh=st.booleans(),
     trusts_validators=st.booleans(),
     lastmod=maybe_days.map(lambda age: None if age is None else NOON - age),
@@ -217,6 +217,6 @@ def test_skip_says_exactly_when_it_ends(state: PageState, policy: RecrawlPolicy,
 def test_nothing_stands_for_a_page_of_which_nothing_is_held(
     state: PageState, policy: RecrawlPolicy, situation: Situation
 ) -> None:
-    answer = decide(URL, state, NOON, policy, replace(situation, has_outcome=False))
+    answer = decide(URL, state, NOON, policy, replace(situation, is_held=False))
 
     assert isinstance(answer, Fetch) or (isinstance(answer, Skip) and answer.reason is SkipReason.GONE)

@@ -31,7 +31,7 @@ def project(path: Path) -> Iterator[ProjectStore]:
 
 
 def asked(name: object) -> Asked:
-    return Asked(a_key(name), "parse", {}, "")
+    return Asked(a_key(name))
 
 
 def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[Known]:
@@ -93,7 +93,7 @@ def test_defect_keeps_no_request_waiting(project: ProjectStore, caplog: pytest.L
 
     async def work() -> Known:
         known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
-        return await known_pages.of(Asked("no bytes", "parse", {}, ""))  # type: ignore[arg-type]
+        return await known_pages.of(Asked("no bytes"))  # type: ignore[arg-type]
 
     assert asyncio.run(work()) == NOTHING_KNOWN
     assert counts == {"store/errors": 1}

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +12,9 @@ from scrapy.http import JsonRequest
 
 from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.plugin.marks import READMITTED
-from scrapy_dedup.plugin.outcomes import OutcomeError, Recorder, check_callbacks, item_entry, kept_items, kept_requests
+from scrapy_dedup.plugin.outcomes import OutcomeError, Recorder, item_entry, kept_items, kept_output
 from scrapy_dedup.service.commits import Recorded
+from tests.store.builders import an_extraction
 from tests.tables import table
 
 URL = "https://example.com/"
@@ -41,14 +42,22 @@ SPIDER = Shop()
 LAMBDA: Callable[..., Any] = lambda _: None  # noqa: E731 - what users write
 
 
-def outcome_of(*requests: Request) -> Recorded:
-    """Return what is kept of a callback's requests, once it was in the store."""
-    recorded = Recorded("parse", {}, "")
+def outcome_of(*output: Any) -> Recorded:
+    """Return what is kept of what a callback yielded, once it was in the store."""
+    recorded = Recorded(b"key", "parse", {}, "")
     recorder = Recorder(SPIDER)
-    for request in requests:
-        recorder.request(request, recorded)
+    for one in output:
+        take_down = recorder.request if isinstance(one, Request) else recorder.item
+        take_down(one, recorded)
     recorded.requests = json.loads(json.dumps(recorded.requests))
+    recorded.items = json.loads(json.dumps(recorded.items))
     return recorded
+
+
+def given_again(requests: Sequence[Any], items: Sequence[Any] = ()) -> list[Any]:
+    """Return what stands in for the callback."""
+    kept = an_extraction(requests=requests, items=items)
+    return list(kept_output(kept, SPIDER))
 
 
 def told(request: Request) -> dict[str, Any]:
@@ -78,7 +87,7 @@ def test_request_comes_back_as_it_was(case: str) -> None:
     request = REQUESTS[case]()
     recorded = outcome_of(request)
 
-    (again,) = kept_requests(recorded.requests, SPIDER)
+    (again,) = given_again(recorded.requests)
 
     assert told(again) == told(request)
     assert (again.callback, again.errback) == (request.callback, request.errback)
@@ -91,7 +100,7 @@ def test_requests_keep_their_order_and_plain_ones_take_no_more_than_their_url() 
 
     recorded = outcome_of(*requests)
 
-    assert [again.url for again in kept_requests(recorded.requests, SPIDER)] == urls
+    assert [again.url for again in given_again(recorded.requests)] == urls
     assert recorded.requests[0] == [None, None, *urls[:2]]
     assert recorded.requests[2] == [None, None, urls[3]]
 
@@ -100,7 +109,7 @@ def test_requests_keep_their_order_and_plain_ones_take_no_more_than_their_url() 
 def test_marks_of_ours_are_not_kept(*, special: bool) -> None:
     meta = {READMITTED: True, **({"own": 1} if special else {})}
 
-    (again,) = kept_requests(outcome_of(Request(URL, meta=meta)).requests, SPIDER)
+    (again,) = given_again(outcome_of(Request(URL, meta=meta)).requests)
 
     assert again.meta == ({"own": 1} if special else {})
 
@@ -132,7 +141,7 @@ class Awkward(Shop):
 
 def test_spider_whose_properties_raise_loses_nothing() -> None:
     """Scrapy reads them all to find the name of a callback."""
-    spider, recorded = Awkward(), Recorded("parse", {}, "")
+    spider, recorded = Awkward(), Recorded(b"key", "parse", {}, "")
 
     Recorder(spider).request(Request(URL, spider.detail, priority=1), recorded)
 
@@ -141,7 +150,7 @@ def test_spider_whose_properties_raise_loses_nothing() -> None:
 
 def test_method_under_another_name_is_called_again() -> None:
     """As long as the spider has a method of the function's own name."""
-    (again,) = kept_requests(outcome_of(Request(URL, SPIDER.renamed)).requests, SPIDER)
+    (again,) = given_again(outcome_of(Request(URL, SPIDER.renamed)).requests)
 
     assert again.callback == SPIDER.detail
 
@@ -149,16 +158,21 @@ def test_method_under_another_name_is_called_again() -> None:
 @table("outcomes/outcome_that_cannot_be_given_is_found_before_anything_is")
 def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries: list[Any]) -> None:
     with pytest.raises(OutcomeError):
-        check_callbacks(entries, SPIDER)
+        given_again(entries)
 
 
-def test_outcome_that_can_be_given_is() -> None:
-    check_callbacks(outcome_of(*(make() for make in REQUESTS.values())).requests, SPIDER)
+def test_items_and_requests_keep_their_order() -> None:
+    recorded = outcome_of({"a": 1}, Request(URL), Request(f"{URL}2"), {"a": 2}, Request(f"{URL}3"), {"a": 3})
+
+    again = given_again(recorded.requests, recorded.items)
+
+    told = [one.url.removeprefix(URL) if isinstance(one, Request) else one["a"] for one in again]
+    assert told == [1, "", "2", 2, "3", 3]
 
 
 def test_damaged_request_is_told() -> None:
     with pytest.raises(OutcomeError, match="cannot be made again"):
-        list(kept_requests([{"request": {"callback": "parse"}}], SPIDER))
+        given_again([{"request": {"callback": "parse"}}])
 
 
 class Product(scrapy.Item):
@@ -203,13 +217,19 @@ def test_item_comes_back_as_it_was(item: Any) -> None:
     assert type(again) is type(item)
 
 
-def test_item_that_cannot_be_kept_keeps_its_siblings_out_too() -> None:
+def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept() -> None:
     """A page's items are given again together, or not at all."""
-    recorded, recorder = Recorded("parse", {}, ""), Recorder(SPIDER)
-    for item in ({"a": 1}, {"a": SPIDER}, {"a": 2}):
-        recorder.item(item, recorded)
+    assert outcome_of({"a": 1}, {"a": SPIDER}, {"a": 2}).unkeepable == "Shop"
 
-    assert (recorded.items, recorded.unkeepable) == (None, "Shop")
+
+def test_item_is_kept_as_it_was_yielded() -> None:
+    recorded, tags = Recorded(b"key", "parse", {}, ""), ["new"]
+    item: dict[str, Any] = {"price": 10.0, "tags": tags}
+    Recorder(SPIDER).item(item, recorded)
+    item["price"] = 12.0
+    tags.append("dear")
+
+    assert kept_items(recorded.items) == [{"price": 10.0, "tags": ["new"]}]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +241,10 @@ def test_item_that_cannot_be_kept_keeps_its_siblings_out_too() -> None:
         pytest.param({"class": "subprocess.Popen", "fields": {"args": ["true"]}}, id="class-that-does-something"),
         pytest.param({"class": "builtins.eval", "fields": {}}, id="function"),
         pytest.param({"class": f"{__name__}.Product", "fields": {"colour": "red"}}, id="field-is-gone"),
-        pytest.param({"class": f"{__name__}.Article", "fields": {}}, id="field-is-new"),
+        pytest.param({"class": f"{__name__}.Article", "fields": {}}, id="field-is-missing"),
+        pytest.param(
+            {"class": f"{__name__}.Article", "names": ["name"], "fields": {"name": "a"}}, id="class-has-another-field"
+        ),
         pytest.param({"class": "dict", "fields": {"$": "bytes", "v": "*"}}, id="damaged"),
         pytest.param({"class": "dict"}, id="cut-off"),
         pytest.param({}, id="empty"),

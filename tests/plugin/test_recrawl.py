@@ -20,7 +20,6 @@ from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.guard import ParseLimits
-from scrapy_dedup.core.links import links_hash
 from scrapy_dedup.core.passages import page_keys
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
@@ -80,7 +79,6 @@ def stored(project: ProjectStore, html: str = OLD, source: dict[str, Any] | None
     state = {
         "content_hash": b"c" * 32,
         "blocks": pack_fingerprints(page_keys(page)),
-        "links_hash": links_hash(page.links),
         "last_changed_at": NOON,
     }
     records: list[Record] = [a_document(1, **{**state, **fields}), a_crawled_url(1)]
@@ -94,7 +92,7 @@ class Judged:
     def __init__(self, project: ProjectStore, judgement: Judgement, html: str, **settings: Any) -> None:
         self.counts: Counter[str] = Counter()
         self.judgement = judgement
-        self.comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda what, n: self.counts.update({what: n}))
+        self.comparing = Comparing(project, ParseLimits(), lambda what, n: self.counts.update({what: n}))
         site = Site(SiteVersions(RepeatPolicy()), loaded=True)
         asyncio.run(self.comparing.page(parsed(html), site, judgement, Settings(**settings)))
 
@@ -108,7 +106,6 @@ def test_page_that_nobody_knows_is_new(project: ProjectStore) -> None:
 
     assert judged.verdict == NEW
     assert judged.judgement.blocks == pack_fingerprints(page_keys(parsed(OLD)))
-    assert judged.judgement.links == links_hash(["/a"])
 
 
 def test_page_with_the_same_blocks_is_unchanged(project: ProjectStore) -> None:
@@ -224,62 +221,12 @@ def test_what_is_no_page_is_compared_by_its_bytes(
 ) -> None:
     known = {"content_hash": hashlib.sha256(b"x").digest(), **(fields or {})}
     judgement = Judgement(Known()) if fields is None else stored(project, **known)
-    comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda *_: None)
+    comparing = Comparing(project, ParseLimits(), lambda *_: None)
 
     comparing.other(Response(a_url(), body=body), judgement)
 
     assert judgement.verdict == verdict
     assert judgement.content == hashlib.sha256(body).digest()
-
-
-class Links:
-    """Asks whether a page's links are known."""
-
-    def __init__(self, project: ProjectStore) -> None:
-        self.counts: Counter[str] = Counter()
-        self.judgement = stored(project)
-        self.comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda what, n: self.counts.update({what: n}))
-
-    def known(self, *hrefs: str, callback: str = "parse", base: str = "") -> bool:
-        page = parsed(base + "".join(f'<a href="{href}">x</a>' for href in hrefs))
-        self.judgement.links = links_hash(page.links)
-        return asyncio.run(self.comparing.links_known(page, a_url(), self.judgement, callback))
-
-
-def test_links_are_known_where_none_is_new_to_the_store(project: ProjectStore) -> None:
-    links = Links(project)
-    project.write([a_crawled_url(2, page_key=page_key(a_url(2)))])
-
-    assert links.known("/a"), "as they were"
-    assert links.known(), "one less"
-    assert links.known("/2", "/2?utm_source=x#y", "mailto:a@example.com", "javascript:x()")
-    assert links.known("2", base=f'<base href="{a_url("")}">')
-    assert not links.known("/2", "/3")
-
-
-def test_each_callback_is_shown_a_new_link_once_in_a_run(project: ProjectStore) -> None:
-    """A menu with a link that the callback does not follow would have it run on every page, in every run."""
-    links = Links(project)
-
-    answers = [links.known("/3"), links.known("/3"), links.known("/3", "/4"), links.known("/3", callback="other")]
-
-    assert answers == [False, True, False, False]
-
-
-def test_what_is_no_page_or_was_never_seen_has_no_new_links(project: ProjectStore) -> None:
-    comparing = Comparing(project, ParseLimits(), DEFAULT_RULES, lambda *_: None)
-
-    assert asyncio.run(comparing.links_known(None, a_url(), stored(project), "parse"))
-    assert asyncio.run(comparing.links_known(parsed("<a href=/9>"), a_url(), Judgement(Known()), "parse"))
-
-
-def test_callback_runs_where_the_store_does_not_know(project: ProjectStore, path: Path) -> None:
-    links = Links(project)
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("DROP TABLE crawled_urls")
-
-    assert not links.known("/3")
-    assert links.counts == {"store/errors": 1}
 
 
 def error_page(request: Request) -> Response:

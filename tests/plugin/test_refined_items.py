@@ -11,7 +11,6 @@ from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.outcomes import item_entry
 from scrapy_dedup.plugin.refined_items import Outgoing, Renewer
-from scrapy_dedup.plugin.replay import is_replayed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.refined_outcomes import Sent
 from scrapy_dedup.service.refining import Refinement
@@ -26,7 +25,7 @@ KEY = page_key(URL)
 TEXT = "Green tea"
 SOURCE = StoredSource(KEY, URL, DOMAIN, None, "html", "<p>", "old", None, None, NOON)
 CLEANED = Cleaned(TEXT, 20, 9, [], content_hash(TEXT))
-REPORT = {"url": URL, "content_hash": "00", "run": "r1", "diff": "-a", "replayed": True}
+REPORT = {"url": URL, "content_hash": "00", "run": "r1", "diff": "-a"}
 
 
 @dataclass
@@ -66,7 +65,6 @@ def test_the_callbacks_item_has_todays_text() -> None:
     (item,) = page.items
     assert not page.is_made_anew
     assert (item["cleaned_content"], item["price"], item["title"]) == (TEXT, 7, "Tea")
-    assert not is_replayed(item)
     assert item["dedup"].keys() >= {"run", "refined", "removed", "cleaned_hash", "reason"}
     assert "diff" not in item["dedup"]
     assert item["dedup"]["content_hash"] == content_hash(TEXT).hex()
@@ -102,43 +100,25 @@ def test_a_dict_stands_for_what_cannot_be_made_again(item: Any) -> None:
     assert page.items[0]["dedup"]["filled"] == ["title", "date", "author"]
 
 
-def test_a_class_that_is_gone_is_known_by_a_dict_and_its_item_is_not_replayed() -> None:
+def test_a_dict_stands_for_an_item_whose_class_is_gone() -> None:
     gone = {"class": "shop.items.Gone", "fields": {"url": URL, "cleaned_content": "old"}}
-    page = outgoing({"url": URL}, outcome=replace(held(), items=[gone]))
-    page.left(0, page.items[0])
 
-    (outcome,) = (one for one in page.records(NOON) if isinstance(one, ExtractionRecord))
+    page = outgoing({"url": URL}, outcome=replace(held(), items=[gone]))
 
     assert page.is_made_anew
-    assert outcome.items is None
+    assert page.items[0]["cleaned_content"] == TEXT
 
 
-def test_records_hold_the_items_as_they_left_and_forget_older_outcomes() -> None:
-    older = replace(held({"url": URL}), memo_key=b"o")
-    page = outgoing({"url": URL}, {"url": URL, "part": 2}, older=(older,))
-    page.left(0, page.items[0] | {"summary": "short"})
+def test_page_is_done_and_written_once_all_of_its_items_have_left() -> None:
+    page = outgoing({"url": URL}, {"url": URL, "part": 2})
+    page.left(0, page.items[0])
     half_done = page.is_done
     page.left(1, None)
 
-    document, text, *outcomes = page.records(NOON)
+    document, text = page.records(NOON)
 
     assert (half_done, page.is_done) == (False, True)
     assert page.scraped == 1
     assert isinstance(document, DocumentRecord)
     assert (document.page_key, document.last_changed_at, document.chars_out) == (KEY, NOON, 9)
     assert text == CleanedRecord(KEY, TEXT)
-    before, now = outcomes
-    assert isinstance(before, ExtractionRecord)
-    assert isinstance(now, ExtractionRecord)
-    assert (before.memo_key, before.items) == (b"o", None)
-    assert [entry["fields"]["summary"] for entry in now.items or ()] == ["short"]
-
-
-def test_items_that_cannot_be_kept_are_not() -> None:
-    page = outgoing({"url": URL})
-    page.left(0, {"url": URL, "open": object()})
-
-    outcome = page.records(NOON)[-1]
-
-    assert isinstance(outcome, ExtractionRecord)
-    assert outcome.items is None

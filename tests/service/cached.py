@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import select
 
 from scrapy_dedup.core.fingerprints import content_hash
-from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.service.recrawling import short_hash
 from scrapy_dedup.store.codec import pack_fingerprints
 from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.records import (
@@ -32,8 +32,8 @@ def text_of(name: object) -> str:
     return f"Page {name}\n\nWhat it says:  ünïcode, “quotes”, \x0b\u2028 odd breaks\r\nand a last line"
 
 
-def a_memo(url: str, content: str, callback: str = "parse", version: str | None = None, **cb_kwargs: Any) -> bytes:
-    return memo_key(page_key(url), content_hash(content), callback, cb_kwargs, version or "")
+def a_memo(url: str, content: str, callback: str = "parse") -> bytes:
+    return short_hash(page_key(url), content_hash(content), callback.encode())
 
 
 def an_extraction(url: str, content: str, **fields: Any) -> ExtractionRecord:

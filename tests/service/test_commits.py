@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -10,7 +11,7 @@ from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.cleaning import clean_html
 from scrapy_dedup.service.commits import Commit, Recorded, Stay, commit
 from scrapy_dedup.service.drafts import Draft
-from scrapy_dedup.service.recrawling import UNKEEPABLE, Judgement, Known
+from scrapy_dedup.service.recrawling import Judgement, Known
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import (
     BARE,
@@ -57,7 +58,7 @@ def a_draft(**fields: Any) -> Draft:
 
 
 def a_judgement(verdict: Verdict, state: StoredState | None = None, **fields: Any) -> Judgement:
-    judgement = Judgement(Known(state), verdict, etag='"1"', blocks=b"b" * 8, links=b"l" * 16)
+    judgement = Judgement(Known(state), verdict, etag='"1"', blocks=b"b" * 8)
     for name, value in fields.items():
         setattr(judgement, name, value)
     return judgement
@@ -78,21 +79,31 @@ def of_kind(written: Commit, kind: type[Any]) -> Any:
 
 
 RECORDED = Recorded(
-    "parse", {"page": 1}, "2", requests=[[None, None, a_url(2)]], items=[{"class": "dict", "fields": {}}]
+    a_key("outcome"),
+    "parse",
+    {"page": 1},
+    "2",
+    requests=[[None, None, a_url(2)]],
+    items=[{"class": "dict", "fields": {}}],
 )
 
 
-def test_nothing_that_says_seen_is_written_before_the_items_are_safe() -> None:
-    """The original and the outcome are; nobody believes them without the document."""
-    written = committed(a_judgement(NEW), recorded=RECORDED)
+@pytest.mark.parametrize(
+    ("judgement", "at_once", "seen"),
+    [
+        pytest.param(lambda: a_judgement(NEW), [SourceRecord], DocumentRecord, id="new"),
+        pytest.param(lambda: a_judgement(UNCHANGED, a_state()), [], SeenRecord, id="unchanged"),
+    ],
+)
+def test_page_is_seen_and_its_outcome_held_once_its_items_are_safe(
+    judgement: Callable[[], Judgement], at_once: list[type], seen: type
+) -> None:
+    """The original is written at once; nobody believes it without the document."""
+    written = committed(judgement(), recorded=RECORDED)
 
-    assert kinds(written) == ([SourceRecord, ExtractionRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
-
-
-def test_new_outcome_of_a_content_that_counts_already_waits_for_its_items() -> None:
-    written = committed(a_judgement(UNCHANGED, a_state()), recorded=RECORDED)
-
-    assert kinds(written) == ([], [SeenRecord, VisitRecord, ExtractionRecord, CrawledUrlRecord])
+    assert kinds(written) == (at_once, [seen, VisitRecord, ExtractionRecord, CrawledUrlRecord])
+    outcome = of_kind(written, ExtractionRecord)
+    assert (outcome.memo_key, outcome.items, outcome.requests) == (RECORDED.key, RECORDED.items, RECORDED.requests)
 
 
 def test_new_page_begins_its_history() -> None:
@@ -100,7 +111,7 @@ def test_new_page_begins_its_history() -> None:
 
     assert (document.first_seen_at, document.last_seen_at, document.last_changed_at) == (STAY.at,) * 3
     assert (document.visits_count, document.changes_count, document.verdict, document.depth) == (1, 0, "new", 2)
-    assert (document.etag, document.blocks, document.links_hash) == ('"1"', b"b" * 8, b"l" * 16)
+    assert (document.etag, document.blocks) == ('"1"', b"b" * 8)
 
 
 def test_changed_page_goes_on_with_its_history() -> None:
@@ -162,7 +173,7 @@ def test_page_that_is_not_to_be_kept_is_known_by_its_blocks() -> None:
     written = commit(STAY, a_judgement(NEW, blocks=b"12345678"), RECORDED, None, Settings(), a_time(6))
     unparsed = commit(STAY, a_judgement(NEW, blocks=None), RECORDED, None, Settings(), a_time(6))
 
-    assert kinds(written) == ([ExtractionRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
+    assert kinds(written) == ([], [DocumentRecord, VisitRecord, ExtractionRecord, CrawledUrlRecord])
     assert of_kind(written, ExtractionRecord).content_hash == sha256(b"12345678").digest()
     assert kinds(unparsed) == ([], [DocumentRecord, VisitRecord, CrawledUrlRecord])
 
@@ -185,23 +196,10 @@ def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
     assert (duplicate.last_seen_at, duplicate.last_changed_at) == (a_time(6), STAY.at)
 
 
-@pytest.mark.parametrize("recorded", [RECORDED, replace(RECORDED, unkeepable="Kind")], ids=["kept", "unkeepable"])
-def test_callback_that_ran_for_its_links_leaves_the_items_as_they_were(recorded: Recorded) -> None:
-    nothing: dict[str, Any] = dict.fromkeys(ExtractionRecord.__dataclass_fields__)
-    items = [{"class": "dict", "fields": {"old": 1}}]
-    kept = ExtractionRecord(**{**nothing, "created_at": NOON, "items": items, "requests": []})
-    judgement = Judgement(Known(a_state(), kept), UNCHANGED, links_only=True)
+def test_outcome_that_cannot_be_kept_is_not() -> None:
+    written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind"))
 
-    outcome = of_kind(committed(judgement, recorded=recorded), ExtractionRecord)
-
-    assert (outcome.items, outcome.created_at) == (items, NOON)
-    assert outcome.requests == ([{UNKEEPABLE: "Kind"}] if recorded.unkeepable else RECORDED.requests)
-
-
-def test_outcome_that_cannot_be_kept_says_so_alone() -> None:
-    outcome = of_kind(committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind")), ExtractionRecord)
-
-    assert (outcome.requests, outcome.items) == ([{UNKEEPABLE: "Kind"}], None)
+    assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
 
 
 DAY = 86_400.0

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.fingerprints import content_hash, to_hex
-from scrapy_dedup.core.memo import memo_key
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.refined_outcomes import own_places, records_of, renewed, sent_otherwise, write_refined
+from scrapy_dedup.service.recrawling import short_hash
+from scrapy_dedup.service.refined_outcomes import own_places, records_of, sent_otherwise, write_refined
 from scrapy_dedup.service.refining import Churn, NothingToRefineError, PassedOver, Refinement, Refiner
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.service.site_records import template_record
@@ -67,7 +67,7 @@ def an_item(url: str = URL, text: str = "an older text", *, chars_in: int | None
 
 
 def an_outcome(items: list[dict[str, Any]] | None, callback: str = "parse", days: int = 0) -> ExtractionRecord:
-    memo = memo_key(KEY, OLD, callback, {}, "")
+    memo = short_hash(KEY, callback.encode())
     at = NOON + timedelta(days=days)
     return ExtractionRecord(memo, KEY, URL, DOMAIN, OLD, callback, at, items=items)
 
@@ -122,7 +122,7 @@ class TestFinding:
         put_site(project)
         found = Found(store, project).pages
         for page in found:
-            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, [], LATER))
+            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
 
         assert Found(store, project).pages == []
         assert store_text(project) == next(page.cleaned.content for page in found if page.source.url == URL)
@@ -253,21 +253,16 @@ def test_items_that_have_the_text_of_today_went_out_with_it() -> None:
 
 
 class TestWriting:
-    def outcome(self, project: ProjectStore, items: list[dict[str, Any]] | None) -> ExtractionRecord:
-        project.write([an_outcome(items)])
-        (found,) = project.extractions_of(KEY)
-        return found
+    def write(self, store: Store, project: ProjectStore, page: Refinement) -> int:
+        return write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
 
-    def write(self, store: Store, project: ProjectStore, page: Refinement, *outcomes: ExtractionRecord) -> int:
-        return write_refined(store, project, Settings(), records_of(page.source, page.cleaned, outcomes, LATER))
-
-    def test_text_figures_decision_and_items_change_together(
+    def test_text_figures_and_decision_change_together_and_outcomes_stay(
         self, store: Store, project: ProjectStore, refined: Refinement
     ) -> None:
-        kept = self.outcome(project, [an_item(OTHER), an_item(), an_item()])
-        new = an_item(text="text of today")
+        kept = an_outcome([an_item()])
+        project.write([kept])
 
-        written = self.write(store, project, refined, renewed(kept, {1: new, 2: None}))
+        written = self.write(store, project, refined)
 
         stored = project.page(KEY)
         assert written == 1
@@ -277,7 +272,7 @@ class TestWriting:
         assert stored.document.chars_out == refined.cleaned.chars_out < (stored.document.chars_in or 0)
         assert stored.document.content_hash == OLD
         assert [one.layer for one in project.decisions(KEY)] == ["boilerplate"]
-        assert project.extractions_of(KEY) == [replace(kept, items=[an_item(OTHER), new])]
+        assert [one.items for one in project.extractions_of(KEY)] == [kept.items]
 
     def test_page_of_which_a_newer_version_came_stays_as_it_is(
         self, store: Store, project: ProjectStore, refined: Refinement
@@ -288,25 +283,16 @@ class TestWriting:
         assert store_text(project) == "an older text"
         assert project.decisions(KEY) == []
 
-    def test_outcome_that_was_invalidated_is_not_brought_back(
-        self, store: Store, project: ProjectStore, refined: Refinement
-    ) -> None:
-        self.write(store, project, refined, an_outcome([an_item()]))
-
-        assert project.extractions_of(KEY) == []
-        assert store_text(project) == refined.cleaned.content
-
     def test_twice_is_once(self, store: Store, project: ProjectStore, refined: Refinement) -> None:
-        kept = renewed(self.outcome(project, [an_item()]), {0: an_item(text="text of today")})
-        self.write(store, project, refined, kept)
-        once = (project.page(KEY), project.extractions_of(KEY))
+        self.write(store, project, refined)
+        once = (project.page(KEY), project.decisions(KEY))
 
-        self.write(store, project, refined, kept)
+        self.write(store, project, refined)
 
-        assert (project.page(KEY), project.extractions_of(KEY)) == once
+        assert (project.page(KEY), project.decisions(KEY)) == once
 
 
-def test_newest_outcome_counts_and_older_ones_are_named(store: Store, project: ProjectStore) -> None:
+def test_newest_outcome_counts(store: Store, project: ProjectStore) -> None:
     put_site(project)
     old, new = an_outcome([an_item()], "parse"), an_outcome([an_item(), an_item()], "parse_item", days=1)
     project.write([old, new])
@@ -315,7 +301,6 @@ def test_newest_outcome_counts_and_older_ones_are_named(store: Store, project: P
 
     assert found.outcome is not None
     assert found.outcome.callback == "parse_item"
-    assert [one.callback for one in found.older] == ["parse"]
 
 
 def store_text(project: ProjectStore) -> str | None:

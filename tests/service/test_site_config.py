@@ -56,7 +56,7 @@ class TestRefining:
 
         pages = [page for lot in refiner.lots(refiner.domains()) for page in lot]
         for page in pages:
-            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, [], LATER))
+            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
 
         assert len(pages) == 3
         assert all(HEADER not in page.cleaned.content for page in pages)
@@ -69,7 +69,7 @@ class TestRefining:
         configs.put_config(store, project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
         first = Refiner(store, project, Settings())
         for page in [page for lot in first.lots(first.domains()) for page in lot]:
-            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, [], LATER))
+            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
         configs.put_config(store, project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
         refiner = Refiner(store, project, Settings())
 

@@ -18,6 +18,7 @@ from scrapy_dedup.store.records import (
     DecisionRecord,
     DocumentRecord,
     ExtractionRecord,
+    ResponseRecord,
     SeenRecord,
     SourceRecord,
     VisitRecord,
@@ -94,6 +95,25 @@ def an_extraction(name: object = 1, content: object = "c", **fields: Any) -> Ext
     named = {"memo_key": a_key(("memo", name, content)), "content_hash": a_key(content), "callback": "parse"}
     made = {"created_at": NOON, "requests": [{"url": a_url("next")}]}
     return ExtractionRecord(**{**_page(name), **named, **made, **fields})
+
+
+def an_answer(**fields: Any) -> ResponseRecord:
+    """Return the answer to the URL of page 1."""
+    known: dict[str, Any] = {
+        "wire_key": a_key("wire"),
+        "url": a_url(1),
+        "domain": DOMAIN,
+        "etag": '"1"',
+        "last_modified": None,
+        "received_at": NOON,
+        "validated_at": NOON,
+        "sent_hash": b"",
+        "cookie_hash": b"",
+        "body_hash": b"b" * 16,
+        "headers": [("ETag", '"1"')],
+        "body": b"<p>Cats",
+    }
+    return ResponseRecord(**{**known, **fields})
 
 
 def a_boilerplate(**fields: Any) -> BoilerplateRecord:

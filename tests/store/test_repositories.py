@@ -10,7 +10,7 @@ from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.memos import StoredMemos
 from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, SiteConfig
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
-from scrapy_dedup.store.records import BoilerplateRecord, Evidence, ValidatorRecord
+from scrapy_dedup.store.records import BoilerplateRecord, DeliveryRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,
@@ -33,6 +33,7 @@ from tests.store.builders import (
     a_signature,
     a_source,
     a_time,
+    an_answer,
     source_of,
 )
 from tests.store.test_writer import everything_about
@@ -237,7 +238,7 @@ def fill(project: ProjectStore) -> None:
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
     keeper.claim(a_key(1), [ClaimKey(ClaimKind.TEXT, a_key(1))])
     keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
-    keeper.write([a_signature(), a_layout_count()])
+    keeper.write([a_signature(), a_layout_count(), an_answer(), DeliveryRecord(a_key(1), DOMAIN, NOON, b"8 bytes.")])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
     with project._database.session() as session:
         session.add(SiteConfig(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
