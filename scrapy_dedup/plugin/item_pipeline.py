@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -18,7 +19,7 @@ from scrapy_dedup.core.canonical import Address, Alias, Own
 from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, own_fields
 from scrapy_dedup.plugin.replay import is_replayed
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
@@ -28,6 +29,7 @@ from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.crawl import load
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.evidence import fields_key
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
@@ -131,6 +133,9 @@ class DedupPipeline:
             return
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
+        # As it comes in here: what we add to it is no field of its own.
+        fields = fields_key(own_fields(adapter, settings))
+        runtime.crawl.evidence.note(draft, fields)
         # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
         compares = compares and not (draft.checked and settings.shadows("canonical"))
@@ -146,13 +151,12 @@ class DedupPipeline:
             duplicate = await self._aliases.check(brought, learner)
             if settings.shadows("canonical"):
                 self._note_shadow(draft, duplicate)
-            elif duplicate is not None:
+            elif duplicate is not None and self._is_proven(draft, fields, duplicate, learner):
                 self._drop(brought, duplicate.layer, duplicate)
+            elif duplicate is not None:
+                draft.duplicate = None
         await self._likeness.check(draft, settings)
-        comparison = draft.comparison
-        if comparison is not None and comparison.dropped and comparison.same is not None:
-            same = comparison.same
-            self._drop(brought, same.layer, Duplicate(same.reason, same.keeper, same.layer))
+        self._drop_alike(brought, fields, learner)
         if self._emit(item, adapter, brought) and settings.emit_chunks:
             await self._send_chunks(brought)
 
@@ -182,9 +186,35 @@ class DedupPipeline:
             record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
             self._runtime.crawl.rows.append(record)
 
+    def _drop_alike(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
+        """Drop an item where another page stands for its own."""
+        draft, comparison = brought.draft, brought.draft.comparison
+        if comparison is None or not comparison.dropped or comparison.same is None:
+            return
+        same = comparison.same
+        duplicate = Duplicate(same.reason, same.keeper, same.layer)
+        if self._is_proven(draft, fields, duplicate, learner):
+            self._drop(brought, same.layer, duplicate)
+        self._likeness.let_out(draft, brought.settings)
+
+    def _is_proven(self, draft: Draft, fields: bytes | None, duplicate: Duplicate, learner: Learner | None) -> bool:
+        """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
+        crawl = self._runtime.crawl
+        if crawl.run.worker is not None:
+            # What other workers gave is not held here.
+            return True
+        if draft.went_out:
+            return False
+        if crawl.evidence.proves(draft, fields, duplicate.document_key, learner):
+            return True
+        self._runtime.count(f"{duplicate.layer}/unproven")
+        return False
+
     def _drop(self, brought: Brought, layer: str, duplicate: Duplicate) -> None:
         draft, runtime = brought.draft, self._runtime
         draft.duplicate = duplicate
+        if not draft.went_out and duplicate.document_key != draft.page_key:
+            runtime.crawl.evidence.forget(draft.page_key)
         runtime.count(f"{layer}/dropped")
         runtime.count("items/dropped")
         if duplicate.document_key != draft.page_key:
@@ -257,6 +287,7 @@ class DedupPipeline:
             runtime.count("left/no_field")
             return False
         crawl = runtime.crawl
+        draft.went_out = True
         crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
         filled = [name for name in METADATA if adapter.get(name) in (None, "")]
@@ -438,6 +469,14 @@ class LikenessCheck:
             if found is None:
                 self._runtime.count("store/errors")
             await self._compare(draft, facts, found or Found(), settings)
+
+    def let_out(self, draft: Draft, settings: Settings) -> None:
+        """Let a page go out whatever its title and its text have in common with another."""
+        comparison = draft.comparison
+        assert comparison is not None
+        draft.comparison = None
+        without = replace(settings, title_enabled=False, duplicate_enabled=False, near_duplicate_enabled=False)
+        self._runtime.crawl.compare(draft, comparison.facts, Found(), without, datetime.now(UTC))
 
     async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:
         crawl = self._runtime.crawl

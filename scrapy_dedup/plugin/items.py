@@ -60,6 +60,12 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
+def own_fields(adapter: ItemAdapter, settings: Settings) -> dict[str, Any]:
+    """Return the fields by which an item is told from another, as it came."""
+    others = {settings.url_field, settings.html_field, settings.content_field, CONTENT, REPORT}
+    return {name: value for name, value in adapter.items() if name not in others | settings.ignore_fields}
+
+
 class Fields:
     """Sets fields where an item's class has them, and says once where it has not."""
 

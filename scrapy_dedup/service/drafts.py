@@ -6,6 +6,7 @@ from datetime import datetime
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.evidence import Evidence
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.service.aliases import Duplicate
@@ -41,6 +42,10 @@ class Draft:
     """The page that this one stands for, where it is another address of it."""
     sketch: bytes = b""
     """The blocks by which it is compared with other addresses, packed."""
+    evidence: Evidence | None = None
+    """What it shows, uncut, once an item of it may count for others."""
+    went_out: bool = False
+    """One of its items did."""
     checked: bool = False
     """It was compared with other addresses, for its first item."""
     duplicate: Duplicate | None = None

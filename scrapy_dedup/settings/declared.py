@@ -281,6 +281,12 @@ class Settings:
 
     # Of the layers `title`, `duplicate`, `near_duplicate`, `chunk` and `language`.
 
+    ignore_fields: frozenset[str] = setting(
+        frozenset(),
+        words,
+        "Fields of items that say nothing about whether two are one, such as the time of scraping or a random id.",
+        allowed="names, as a list",
+    )
     title_enabled: bool = setting(
         True, boolean, "Layer `title`: pages whose title and content another page of the domain has.", allowed=SWITCH
     )
