@@ -1,6 +1,6 @@
 """From an item to the page that it brings, or to the reason why it is left as it is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -126,6 +126,16 @@ class Intake:
         draft = Draft(visit.url, visit.page_key, visit.domain, html, visit.fetched_at, page=page, of_response=True)
         visit.keep(draft)
         return self._finish(draft, visit, settings)
+
+    def read_anew(self, brought: Brought) -> Brought:
+        """Return the same page, parsed, where it was taken from the store."""
+        visit = brought.visit
+        if visit is None or visit.held is None:
+            return brought
+        held, visit.held = visit.held, None
+        visit.drafts = [draft for draft in visit.drafts if draft.held is not held]
+        draft = self._from_response(visit, brought.settings)
+        return replace(brought, draft=draft) if isinstance(draft, Draft) else brought
 
     def _recalled(self, visit: Visit, held: HeldText, cleaned: Cleaned, metadata: Metadata) -> Draft:
         """Return the draft of a response whose bytes are those of the last time."""

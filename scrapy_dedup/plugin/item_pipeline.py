@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -14,11 +15,12 @@ from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred, DeferredLock
 
+from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.canonical import Address, Alias, Own
 from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, own_fields
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
@@ -28,6 +30,7 @@ from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.crawl import load
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.evidence import fields_key
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
@@ -130,18 +133,27 @@ class DedupPipeline:
             return
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
+        # As it comes in here: what we add to it is no field of its own.
+        fields = fields_key(own_fields(adapter, settings))
+        if draft.held is not None and runtime.crawl.others.is_given(draft.page_key, draft.cleaned):
+            # Another page of this run has its text: it is judged as if nothing were known of it.
+            brought = self._intake.read_anew(brought)
+            draft = brought.draft
         if draft.held is None:
-            await self._judge(brought)
+            await self._judge(brought, fields)
+        else:
+            runtime.crawl.evidence.recall(draft, fields)
         if self._emit(item, adapter, brought) and settings.emit_chunks:
             await self._send_chunks(brought)
 
-    async def _judge(self, brought: Brought) -> None:
+    async def _judge(self, brought: Brought, fields: bytes | None) -> None:
         """Cut a page, and compare it with the others.
 
         Raises:
             DuplicateItem: another page stands for it.
         """
         runtime, draft, settings = self._runtime, brought.draft, brought.settings
+        runtime.crawl.evidence.note(draft, fields)
         # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
         compares = compares and not (draft.checked and settings.shadows("canonical"))
@@ -157,13 +169,12 @@ class DedupPipeline:
             duplicate = await self._aliases.check(brought, learner)
             if settings.shadows("canonical"):
                 self._note_shadow(draft, duplicate)
-            elif duplicate is not None:
+            elif duplicate is not None and await self._is_proven(draft, fields, duplicate, learner):
                 self._drop(brought, duplicate.layer, duplicate)
+            elif duplicate is not None:
+                draft.duplicate = None
         await self._likeness.check(draft, settings)
-        comparison = draft.comparison
-        if comparison is not None and comparison.dropped and comparison.same is not None:
-            same = comparison.same
-            self._drop(brought, same.layer, Duplicate(same.reason, same.keeper, same.layer))
+        await self._drop_alike(brought, fields, learner)
 
     def _drop_delivered(self, item: Any, visit: Visit) -> None:
         """Note an item for the next visit; drop one that the last visit gave, where that is asked for."""
@@ -210,9 +221,67 @@ class DedupPipeline:
             record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
             self._runtime.crawl.rows.append(record)
 
+    async def _drop_alike(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
+        """Drop an item where another page stands for its own."""
+        draft, comparison = brought.draft, brought.draft.comparison
+        if comparison is None or not comparison.dropped or comparison.same is None:
+            return
+        same = comparison.same
+        duplicate = Duplicate(same.reason, same.keeper, same.layer)
+        if await self._is_proven(draft, fields, duplicate, learner):
+            self._drop(brought, same.layer, duplicate)
+        if not self._runtime.crawl.evidence.knows(same.keeper):
+            await self._note_equal(draft, same.keeper)
+        self._likeness.let_out(draft, brought.settings)
+
+    async def _note_equal(self, draft: Draft, keeper: bytes) -> None:
+        """Note which page an item's equals, that did not come in this run; where it is gone, the item's page moved."""
+        try:
+            stored = await run_in_thread(self._runtime.crawl.store.page, keeper)
+        except StoreError:
+            self._runtime.count("store/errors")
+            return
+        document = stored.document if stored is not None else None
+        if document is not None:
+            draft.equals = document.url
+            draft.is_moved = draft.is_new and keeper in self._runtime.departed
+
+    async def _is_proven(
+        self, draft: Draft, fields: bytes | None, duplicate: Duplicate, learner: Learner | None
+    ) -> bool:
+        """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
+        crawl = self._runtime.crawl
+        if crawl.run.worker is not None:
+            # What other workers gave is not held here.
+            return True
+        if draft.went_out:
+            return False
+        if crawl.evidence.lacks(duplicate.document_key):
+            await self._read_keeper(duplicate.document_key)
+        if crawl.evidence.proves(draft, fields, duplicate.document_key, learner):
+            return True
+        self._runtime.count(f"{duplicate.layer}/unproven")
+        return False
+
+    async def _read_keeper(self, key: bytes) -> None:
+        """Read a page of this run from the store, which did not change since it was kept there."""
+        crawl = self._runtime.crawl
+        try:
+            stored = await run_in_thread(crawl.store.page, key)
+        except StoreError:
+            self._runtime.count("store/errors")
+            return
+        source = stored.source if stored is not None else None
+        if source is not None and source.content is not None and source.field == "html":
+            page = parse_page(source.content, self._runtime.limits)
+            if isinstance(page, Page):
+                crawl.evidence.read(key, page, source.content)
+
     def _drop(self, brought: Brought, layer: str, duplicate: Duplicate) -> None:
         draft, runtime = brought.draft, self._runtime
         draft.duplicate = duplicate
+        if not draft.went_out and duplicate.document_key != draft.page_key:
+            runtime.crawl.evidence.forget(draft.page_key)
         runtime.count(f"{layer}/dropped")
         runtime.count("items/dropped")
         if duplicate.document_key != draft.page_key:
@@ -286,6 +355,7 @@ class DedupPipeline:
             runtime.count("left/no_field")
             return False
         crawl = runtime.crawl
+        draft.went_out = True
         if draft.held is None:
             crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
@@ -473,6 +543,14 @@ class LikenessCheck:
             if found is None:
                 self._runtime.count("store/errors")
             await self._compare(draft, facts, found or Found(), settings)
+
+    def let_out(self, draft: Draft, settings: Settings) -> None:
+        """Let a page go out whatever its title and its text have in common with another."""
+        comparison = draft.comparison
+        assert comparison is not None
+        draft.comparison = None
+        without = replace(settings, title_enabled=False, duplicate_enabled=False, near_duplicate_enabled=False)
+        self._runtime.crawl.compare(draft, comparison.facts, Found(), without, datetime.now(UTC))
 
     async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:
         crawl = self._runtime.crawl

@@ -71,11 +71,11 @@ _ITEM_BYTES: Final = 8
 def item_hash(item: Any, ignored: frozenset[str]) -> bytes | None:
     """Return what stands for an item, without some of its fields; None where it equals no other."""
     adapter = ItemAdapter(item)
-    fields = {name: value for name, value in adapter.items() if name.lower() not in ignored}
+    fields = {name: value for name, value in adapter.items() if name not in ignored}
     kept = encode(fields)
     if isinstance(kept, Unkeepable) and kept.reason is UnkeepableReason.TYPE:
         # Items in items become dicts.
-        kept = encode({name: value for name, value in adapter.asdict().items() if name.lower() not in ignored})
+        kept = encode({name: value for name, value in adapter.asdict().items() if name not in ignored})
     if isinstance(kept, Unkeepable):
         return None
     text = f"{type(item).__qualname__}\n{to_json(kept)}"
@@ -100,6 +100,12 @@ def plain(value: Any) -> Any:
     # A member of an enum by its value: `str` of some names its class.
     value = value.value if isinstance(value, Enum) else value
     return next((kind(value) for kind in (int, float) if isinstance(value, kind)), str(value))
+
+
+def own_fields(adapter: ItemAdapter, settings: Settings) -> dict[str, Any]:
+    """Return the fields by which an item is told from another, as it came."""
+    others = {settings.url_field, settings.html_field, settings.content_field, CONTENT, REPORT}
+    return {name: value for name, value in adapter.items() if name not in others | settings.ignore_fields}
 
 
 class Fields:

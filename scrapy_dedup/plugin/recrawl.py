@@ -247,6 +247,8 @@ class Recrawl:
 
     def _note_failure(self, request: Request, http_status: int | None, domain: str) -> None:
         key = page_key(request.url, self._runtime.rules)
+        if http_status in GONE:
+            self._runtime.departed.add(key)
         if key not in self._runtime.met:
             self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
 

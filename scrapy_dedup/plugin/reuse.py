@@ -281,7 +281,7 @@ def _difference(outcome: ExtractionRecord, recorded: Recorded, ignored: frozense
         if not (isinstance(first, dict) and isinstance(second, dict)):
             return "an item"
         for name in sorted(first.keys() | second.keys()):
-            if name.lower() not in ignored and first.get(name) != second.get(name):
+            if name not in ignored and first.get(name) != second.get(name):
                 return f"the field {name!r}"
     return None if list(outcome.requests) == recorded.requests else "a request"
 

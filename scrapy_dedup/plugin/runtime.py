@@ -48,7 +48,7 @@ from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
 from scrapy_dedup.service.recalling import recall_late
 from scrapy_dedup.service.recrawling import Plan
-from scrapy_dedup.service.run_pages import PagesMet
+from scrapy_dedup.service.run_pages import PagesMet, Recent
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import AwayStoreError, BusyStoreError, StoreError
@@ -57,6 +57,8 @@ from scrapy_dedup.store.store import Store
 TICK_SECONDS = 0.1
 # The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
 _REDIRECTS_REMEMBERED = 1_000
+# Of some 100 bytes each. A page that moved, and whose old address is forgotten by then, counts as new.
+_MOST_DEPARTED = 50_000
 
 _runtimes: WeakKeyDictionary[Crawler, "Runtime"] = WeakKeyDictionary()
 _hearing: WeakKeyDictionary[Crawler, Callable[[Any], None]] = WeakKeyDictionary()
@@ -200,6 +202,8 @@ class Runtime:
         self.state.incomplete = self.departures.incomplete
         self.reuse = Reuse(crawler, self.crawl, settings)
         self.done.reuse = self.reuse
+        self.departed = Recent(_MOST_DEPARTED)
+        """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
         self.teaching = Teaching(crawler, self.crawl)
@@ -337,6 +341,7 @@ class Runtime:
             if len(self._noted) > _REDIRECTS_REMEMBERED:
                 self._noted.popitem(last=False)
             domain = extract_domain(alias.url, self.settings.domain_scope) or ""
+            self.departed.add(alias.page_key)
             self.crawl.note_alias(alias, domain, final_key, "redirect", datetime.now(UTC))
             self.count("canonical/redirects")
 

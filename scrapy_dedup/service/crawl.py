@@ -16,6 +16,7 @@ from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
 from scrapy_dedup.service.drafts import Draft, source_record
+from scrapy_dedup.service.evidence import RunEvidence
 from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.others import Found, Others
 from scrapy_dedup.service.page_facts import Facts
@@ -106,6 +107,8 @@ class Crawl:
     learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
     given: Given = field(default_factory=Given)
     aliases: Aliases = field(default_factory=Aliases)
+    evidence: RunEvidence = field(default_factory=RunEvidence)
+    """What proves that an item went out already."""
     configs: dict[str, SiteConfig | None] = field(default_factory=dict)
     """What people decided about the domains that were met."""
     others: Others = field(init=False)
@@ -249,6 +252,7 @@ class Crawl:
     def fail(self, draft: Draft, error: str, at: datetime) -> None:
         """Note that a later pipeline failed: the page is not done."""
         self.given.discard(draft.page_key)
+        self.evidence.forget(draft.page_key)
         if draft.canonical is not None:
             self.aliases.standing.get(draft.canonical.page_key, {}).pop(draft.page_key, None)
         self.rows.append(self._document(draft, "failed", at, error))

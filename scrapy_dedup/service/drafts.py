@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.evidence import Evidence
 from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.likeness import Same
 from scrapy_dedup.core.metadata import Metadata
@@ -56,6 +57,10 @@ class Draft:
     """The page that this one stands for, where it is another address of it."""
     sketch: bytes = b""
     """The blocks by which it is compared with other addresses, packed."""
+    evidence: Evidence | None = None
+    """What it shows, uncut, once an item of it may count for others."""
+    went_out: bool = False
+    """One of its items did."""
     checked: bool = False
     """It was compared with other addresses, for its first item."""
     duplicate: Duplicate | None = None
@@ -76,6 +81,10 @@ class Draft:
     """Its chunks left as items of their own."""
     bare: bool = False
     """The page gave no item."""
+    equals: str | None = None
+    """URL of a page with its text that did not come in this run."""
+    is_moved: bool = False
+    """That page is gone: this one is it, at another address."""
     claims: Sequence[ClaimKey] = ()
     """What it claimed, in a run that several workers share."""
     judgement: Judgement | None = None

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.evidence import SiteSeen
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.repeats import Boilerplate, PageCounts, RepeatPolicy, hash_block, split_into_blocks
 from scrapy_dedup.service.site_learner import SiteLearner
@@ -73,6 +74,8 @@ class Learner:
         self.known = False
         """Pages of a known domain are never parked."""
         self.counts = PageCounts[int]()
+        self.seen = SiteSeen()
+        """By which it is told what a page's own text is."""
         self.samples: dict[int, Sample] = {}
         self.site = site
         """Its layouts, by the method `template`."""
@@ -85,6 +88,7 @@ class Learner:
         """Start from what an earlier run found."""
         self.known = True
         self.boilerplate = knowledge.boilerplate
+        self.seen = SiteSeen(frozenset(self.boilerplate.counts), self.boilerplate.pages)
         self.samples = dict(knowledge.samples)
 
     def count(self, page_key: bytes, blocks: Mapping[int, Sample]) -> bool:
@@ -107,6 +111,8 @@ class Learner:
         if self._done or pages < self.policy.min_pages or pages < min(self.boilerplate.pages, self.learn_pages):
             return False
         self.boilerplate = self.counts.boilerplate(self.policy)
+        common = frozenset(key for key, count in self.counts.counts.items() if 2 * count >= pages)
+        self.seen = SiteSeen(common, pages)
         self.known = True
         self.samples = {key: sample for key, sample in self.samples.items() if key in self.boilerplate.counts}
         if pages >= self.learn_pages:

@@ -14,6 +14,7 @@ from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE,
 from scrapy_dedup.core.neardup import promising, shingles
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.service.chunking import JudgedChunk, PageChunks, across
+from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
@@ -132,6 +133,12 @@ class Others:
             return None
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
+
+    def is_given(self, page_key: bytes, cleaned: Cleaned | None) -> bool:
+        """Say whether another page of this run has the text of one."""
+        if cleaned is None:
+            return False
+        return any(key != page_key and not self._recent[key].dropped for key in self._texts.of(cleaned.cleaned_hash))
 
     def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
         """Return which pages of this run may nearly be the page, by their sketches."""

@@ -27,6 +27,10 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
         report["canonical"] = draft.canonical.url
     if draft.judgement is not None and not draft.judgement.is_shadow:
         report |= verdict_of(draft.judgement) | _cleaned_again(draft, settings)
+    if draft.is_moved:
+        report |= {"verdict": "moved", "reason": f"it was at {draft.equals}", "moved_from": draft.equals}
+    elif draft.equals is not None:
+        report["same_as"] = draft.equals
     cleaned = draft.cleaned
     if cleaned is not None:
         report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)

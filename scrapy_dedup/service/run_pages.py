@@ -1,5 +1,6 @@
 """What one run knows of each of its pages, in 30 to 50 bytes a page: it may have millions."""
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
@@ -35,6 +36,24 @@ class Given:
     def discard(self, key: bytes) -> None:
         """Forget a page: its items were lost."""
         self._table.discard(key)
+
+
+class Recent:
+    """The keys that came last, so many of them."""
+
+    def __init__(self, most: int) -> None:
+        self._keys: OrderedDict[bytes, None] = OrderedDict()
+        self._most = most
+
+    def __contains__(self, key: bytes) -> bool:
+        """Say whether a key is remembered."""
+        return key in self._keys
+
+    def add(self, key: bytes) -> None:
+        """Add a key."""
+        self._keys[key] = None
+        if len(self._keys) > self._most:
+            self._keys.popitem(last=False)
 
 
 class PagesMet:

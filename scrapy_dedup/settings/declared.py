@@ -21,6 +21,7 @@ from scrapy_dedup.settings.parsers import (
     integer,
     keep_pages,
     languages,
+    names,
     number,
     patterns,
     seconds,
@@ -122,7 +123,7 @@ class Settings:
     )
     ignore_fields: frozenset[str] = setting(
         frozenset(),
-        words,
+        names,
         "Item fields that count nowhere: a time of scraping, a random id.",
         allowed="names, as a list",
     )

@@ -89,6 +89,12 @@ def words(value: Any) -> frozenset[str]:
     return frozenset(word for part in parts if (word := str(part).strip().lower()))
 
 
+def names(value: Any) -> frozenset[str]:
+    """Read a list, or text with commas, as a set of names."""
+    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else value
+    return frozenset(name for part in parts if (name := str(part).strip()))
+
+
 def text(value: Any) -> str:
     """Read text; None is empty."""
     return "" if value is None else str(value).strip()

@@ -58,9 +58,12 @@ def test_every_page_goes_out_exactly_once(
     warm = project.crawl("pages", "-a", start)
     again = project.crawl("pages", "-a", start, DEDUP_UNCHANGED="replay")
 
-    assert stored_titles(cold) == titles_of(server) - UNLINKED
+    expected, found = titles_of(server) - UNLINKED, (stored_titles(cold), stored_titles(again))
+    if not way.get("DEDUP_BOILERPLATE_ENABLED", True):
+        # Nobody knows which texts are a page's own: only equal bytes are one page, and none is lost.
+        found = tuple(Counter(set(titles)) for titles in found)
+    assert found == (expected, expected)
     assert warm.stored == []
-    assert stored_titles(again) == titles_of(server) - UNLINKED
     assert f"{server.origins[1]}/foreign" not in server.requests
 
 
@@ -76,32 +79,66 @@ def test_resumed_crawl_remembers_the_addresses_of_its_pages(project: Project, fo
     assert stored_titles(first, second) == titles_of(server) - UNLINKED
 
 
+def surroundings(origin: str) -> dict[str, Answer]:
+    """Return enough pages for their site to be known."""
+    return {f"{origin}/other-{n}": Answer(html_page(f"other {n} {origin}")) for n in range(5)}
+
+
 ORDERS = ("abc", "acb", "bac", "bca", "cba")
 
 
 def test_chain_of_canonical_links_is_one_page(project: Project) -> None:
     """In the order c, a, b two go out: nothing says that a is c until b has come."""
-    with serving(len(ORDERS), lambda origins: {url: page for one in origins for url, page in chain([one]).items()}) as (
-        server
-    ):
-        start = " ".join(f"{at}/{path}" for at, order in zip(server.origins, ORDERS, strict=True) for path in order)
-        crawled = project.crawl("pages", "-a", f"start={start}", CONCURRENT_REQUESTS=1)
+    with serving(
+        len(ORDERS), lambda origins: {u: p for at in origins for u, p in (chain([at]) | surroundings(at)).items()}
+    ) as (server):
+        start = [f"{at}/{path}" for at, order in zip(server.origins, ORDERS, strict=True) for path in order]
+        start += [url for at in server.origins for url in surroundings(at)]
+        crawled = project.crawl("pages", "-a", f"start={' '.join(start)}", CONCURRENT_REQUESTS=1)
 
-        assert Counter(url.rpartition("/")[0] for url in crawled.stored_ids) == Counter(server.origins)
+        in_chain = [url for url in crawled.stored_ids if "/other-" not in url]
+        assert Counter(url.rpartition("/")[0] for url in in_chain) == Counter(server.origins)
 
 
 def test_all_items_of_an_alias_share_its_fate(project: Project) -> None:
     def two(origins: list[str]) -> Site:
         aliases: Site = {f"{here}/a": Answer(html_page(f"page {here}", head=canonical("/b"))) for here in origins}
-        return aliases | {f"{here}/b": Answer(html_page(f"page {here}")) for here in origins}
+        others = {url: page for here in origins for url, page in surroundings(here).items()}
+        return aliases | others | {f"{here}/b": Answer(html_page(f"page {here}")) for here in origins}
 
     with serving(2, two) as server:
         one, other = server.origins
-        start = f"{one}/a {one}/b {other}/b {other}/a"
-        crawled = project.crawl("several-items", "-a", f"start={start}", CONCURRENT_REQUESTS=1)
+        start = " ".join([f"{one}/a {one}/b {other}/b {other}/a", *surroundings(one), *surroundings(other)])
+        settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_IGNORE_FIELDS": ["id"]}
+        crawled = project.crawl("several-items", "-a", f"start={start}", **settings)
 
-    assert len(crawled.stored) == len(crawled.dropped) == 10
-    assert len({item["url"] for item in crawled.fed}) == 2
+    of_pages = [item["url"] for item in crawled.fed if "/other-" not in item["url"]]
+    assert len(of_pages) == len(crawled.dropped) == 10
+    assert len(set(of_pages)) == 2
+
+
+def test_pages_with_one_text_and_other_fields_are_two_items(project: Project) -> None:
+    """Equal are title, visible text and canonical link; the price stands in an attribute."""
+
+    def shop(origins: list[str]) -> Site:
+        here = origins[0]
+        found: Site = {**surroundings(here)}
+        for path, price in (("a", 10), ("b", 12), ("c", 10), ("d", 12)):
+            page = html_page("lamp", head=canonical("/a")).replace("<main>", f"<main data-price='{price}'>")
+            found[f"{here}/{path}"] = Answer(page)
+        return found
+
+    with serving(1, shop) as server:
+        start = " ".join(sorted(server.site))
+        crawled = project.crawl("priced", "-a", f"start={start}", CONCURRENT_REQUESTS=1)
+        again = project.crawl("priced", "-a", f"start={start}", DEDUP_IGNORE_FIELDS=["price"], DEDUP_PROJECT="other")
+
+    def prices(crawl: Crawled) -> list[str]:
+        return sorted(item["price"] for item in crawl.fed if item["price"])
+
+    assert prices(crawled) == ["10", "12"]
+    assert len(crawled.dropped) == 2
+    assert (len(prices(again)), len(again.dropped)) == (1, 3)
 
 
 def test_redirects_that_a_spider_copies_to_other_requests_make_no_aliases(project: Project) -> None:

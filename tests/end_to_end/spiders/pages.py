@@ -41,3 +41,12 @@ class Pages(scrapy.Spider):
         self.pages += 1
         if self.pages == self.close_after:
             raise CloseSpider("enough")
+
+
+class Priced(Pages):
+    """Reads a price that no reader sees."""
+
+    name = "priced"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"url": response.url, "html": response.text, "price": response.css("main::attr(data-price)").get()})

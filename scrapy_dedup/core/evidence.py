@@ -1,0 +1,74 @@
+"""Whether an item is one that went out already: by its own fields, and by the uncut text that is its page's own.
+
+A title, a canonical link, or the text that a cut leaves only say where to look.
+"""
+
+from array import array
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+# Fewer say too little: two pictures with one caption are two pages.
+LEAST_WORDS: Final = 20
+# Of a smaller site nobody knows which texts are the page's own.
+LEAST_PAGES: Final = 5
+# Items of a page that equal one of those behind these go out.
+MOST_ITEMS: Final = 100
+
+NO_FIELDS: Final = b""
+"""Stands for the fields of an item that has none of its own."""
+
+
+def short_hash(text: str) -> bytes:
+    """Return 8 bytes that stand for a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What a page shows, uncut, and which fields its items have."""
+
+    body: bytes
+    """Of the HTML, or of the content, as it came."""
+    blocks: "array[int]"
+    """Fingerprints of all its blocks, in their order."""
+    fields: list[bytes] = field(default_factory=list)
+
+    def add(self, fields: bytes | None) -> None:
+        """Note the fields of an item; None: they cannot be compared."""
+        if fields is not None and fields not in self.fields and len(self.fields) < MOST_ITEMS:
+            self.fields.append(fields)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSeen:
+    """What is known of a page's site."""
+
+    common: Collection[int] = frozenset()
+    """Blocks that half of its pages have."""
+    pages: int = 0
+
+
+def proves(own: Evidence, other: Evidence, fields: bytes | None, words: int, site: SiteSeen) -> bool:
+    """Say whether an item is one that another page gave.
+
+    Args:
+        own: of the item's page.
+        other: of the page that went out.
+        fields: of the item; None: they cannot be compared.
+        words: of the blocks that are the item's page's own.
+        site: of both.
+    """
+    if fields is None or fields not in other.fields:
+        return False
+    if own.body == other.body:
+        return True
+    is_known = site.pages >= LEAST_PAGES
+    # Fields that agree speak for the page as well; without them, and without a site, nothing but bytes do.
+    enough = (words >= LEAST_WORDS or (is_known and words > 0)) if fields else (words >= LEAST_WORDS and is_known)
+    return enough and _own(own, site) == _own(other, site)
+
+
+def _own(evidence: Evidence, site: SiteSeen) -> list[int]:
+    return [one for one in evidence.blocks if one not in site.common]

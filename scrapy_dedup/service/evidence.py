@@ -1,0 +1,99 @@
+"""What the pages of a run show, and whether an item is one that went out in it."""
+
+import json
+from array import array
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.evidence import MOST_ITEMS, NO_FIELDS, Evidence, SiteSeen, proves, short_hash
+from scrapy_dedup.core.fingerprints import from_hex
+from scrapy_dedup.core.keeping import Unkeepable, encode
+from scrapy_dedup.core.neardup import words
+from scrapy_dedup.core.repeats import hash_block, split_into_blocks
+from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.learning import Learner
+
+# Of 8 bytes each: 16 MB. Of a page that is forgotten nothing is proven, so that its equals go out.
+_MOST_BLOCKS: Final = 2_000_000
+# Of some 200 bytes each.
+_MOST_RECALLED: Final = 200_000
+
+
+def fields_key(fields: Mapping[str, Any]) -> bytes | None:
+    """Return what stands for an item's own fields: 8 bytes, NO_FIELDS where none has a value, None where one is odd."""
+    if not any(value is not None and value not in ("", b"", [], (), {}) for value in fields.values()):
+        return NO_FIELDS
+    encoded = encode(dict(fields))
+    return None if isinstance(encoded, Unkeepable) else short_hash(json.dumps(encoded, sort_keys=True))
+
+
+def _blocks_of(draft: Draft) -> Iterable[tuple[int, str]]:
+    if draft.page is not None and draft.method != "text":
+        return ((block.fingerprint, block.text) for block in draft.page.blocks)
+    return ((from_hex(hash_block(block)), block) for block in split_into_blocks(draft.text, 1))
+
+
+@dataclass(slots=True)
+class RunEvidence:
+    """Of the last pages that went out, or are about to."""
+
+    _pages: OrderedDict[bytes, Evidence] = field(default_factory=OrderedDict)
+    _blocks: int = 0
+    _recalled: OrderedDict[bytes, list[bytes]] = field(default_factory=OrderedDict)
+    """Of pages whose bytes are those of the last time: the fields of their items alone."""
+
+    def recall(self, draft: Draft, fields: bytes | None) -> None:
+        """Let an item count of whose page nothing was read, as it did not change."""
+        known = self._recalled.setdefault(draft.page_key, [])
+        if fields is not None and fields not in known and len(known) < MOST_ITEMS:
+            known.append(fields)
+        if len(self._recalled) > _MOST_RECALLED:
+            self._recalled.popitem(last=False)
+
+    def knows(self, page_key: bytes) -> bool:
+        """Say whether a page came in this run, as far as is remembered."""
+        return page_key in self._pages or page_key in self._recalled
+
+    def lacks(self, page_key: bytes) -> bool:
+        """Say whether a page of this run would have to be read to prove anything by it."""
+        return page_key in self._recalled and page_key not in self._pages
+
+    def read(self, page_key: bytes, page: Page, source: str) -> None:
+        """Take in what a page shows that was recalled."""
+        blocks = array("Q", (block.fingerprint for block in page.blocks))
+        self._put(page_key, Evidence(short_hash(source), blocks, list(self._recalled.get(page_key, ()))))
+
+    def note(self, draft: Draft, fields: bytes | None) -> None:
+        """Let an item count for those that come after it."""
+        evidence = draft.evidence
+        if evidence is None:
+            blocks = array("Q", (key for key, _ in _blocks_of(draft)))
+            evidence = draft.evidence = Evidence(short_hash(draft.source), blocks)
+        evidence.add(fields)
+        if self._pages.get(draft.page_key) is evidence:
+            return
+        self._put(draft.page_key, evidence)
+
+    def _put(self, page_key: bytes, evidence: Evidence) -> None:
+        self.forget(page_key)
+        self._pages[page_key] = evidence
+        self._blocks += len(evidence.blocks)
+        while self._blocks > _MOST_BLOCKS and len(self._pages) > 1:
+            self.forget(next(iter(self._pages)))
+
+    def forget(self, page_key: bytes) -> None:
+        """Let a page count no more: it was left out, or its items failed."""
+        gone = self._pages.pop(page_key, None)
+        self._blocks -= len(gone.blocks) if gone is not None else 0
+
+    def proves(self, draft: Draft, fields: bytes | None, keeper: bytes, learner: Learner | None) -> bool:
+        """Say whether an item is one that a page of this run gave."""
+        other = self._pages.get(keeper)
+        if other is None or draft.evidence is None:
+            return False
+        site = learner.seen if learner is not None else SiteSeen()
+        own = sum(len(words(text)) for key, text in _blocks_of(draft) if key not in site.common)
+        return proves(draft.evidence, other, fields, own, site)
