@@ -269,6 +269,7 @@ class DedupPipeline:
         report = provenance(brought.draft, crawl.store.name, str(crawl.run.id), brought.settings)
         if brought.visit is not None:
             report["visited"] = brought.visit.page_key.hex()
+            report |= {"soft_404": True} if brought.visit.is_error_page else {}
         return report
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
@@ -278,6 +279,7 @@ class DedupPipeline:
             if left.visit is not None:
                 key = left.visit.page_key.hex()
                 page = {"url": left.visit.url, "page_key": key, "visited": key}
+                page |= {"soft_404": True} if left.visit.is_error_page else {}
                 if left.visit.judgement is not None and not left.visit.judgement.is_shadow:
                     page |= verdict_of(left.visit.judgement)
             self._fields.put(item, adapter, REPORT, page | {"left": left.detail})

@@ -37,7 +37,7 @@ from scrapy_dedup.plugin.outcomes import OutcomeError, check_callbacks
 from scrapy_dedup.plugin.replay import FLAG, empty_response, replaying
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.sites import Site, Sites
-from scrapy_dedup.plugin.visits import Visit, is_html, received_bytes
+from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.commits import failed_fetch
 from scrapy_dedup.service.policies import change_policy
 from scrapy_dedup.service.recrawling import (
@@ -68,8 +68,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 # A date and its key take some 200 bytes; pages beyond this are asked for.
 _MOST_DATES = 200_000
-_SITEMAP_URL = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
-_SITEMAP_CALLBACK = "_parse_sitemap"
 _SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
 _LOOKED_AT = 2_000
 
@@ -117,13 +115,9 @@ class SitemapDates:
         """Return the hash of the title that a sitemap of this run gives a page."""
         return self._titles.get(key)
 
-    def is_wanted(self, request: Request) -> bool:
-        """Say whether a request is for a sitemap, as far as it shows before the answer."""
-        return callback_name(request) == _SITEMAP_CALLBACK or bool(_SITEMAP_URL.search(request.url))
-
     def failed(self, request: Request, domain: str) -> None:
         """Note a fetch that gave no page: where it was a sitemap, pages may exist that nobody was told of."""
-        if self.is_wanted(request) and not request.url.endswith("/robots.txt"):
+        if is_sitemap_request(request) and not request.url.endswith("/robots.txt"):
             self._sites.of(domain).failed_sitemap = True
             self._count("sitemaps/failed", 1)
 
@@ -146,7 +140,7 @@ class SitemapDates:
                 self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
 
     def _is_sitemap(self, request: Request, response: Response) -> bool:
-        return self.is_wanted(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
+        return is_sitemap_request(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
 
 
 def _read(response: Response) -> Sitemap:
@@ -235,9 +229,7 @@ class Recrawl:
         # A browser's responses have no validators, and a sitemap's dates are needed whether or not it changed.
         trusts = site.validators.judge().trusted and not request.meta.get("playwright")
         return Word(
-            trusts
-            and not self._sitemaps.is_wanted(request)
-            and not any(name in request.headers for name in CONDITIONS),
+            trusts and not is_sitemap_request(request) and not any(name in request.headers for name in CONDITIONS),
             lastmod,
             settings.sitemap_lastmod and site.lastmod.judge().trusted,
             found_by_many,
@@ -308,7 +300,8 @@ class Recrawl:
 
     def _note_failure(self, request: Request, http_status: int | None, domain: str) -> None:
         key = page_key(request.url, self._runtime.rules)
-        if key not in self._runtime.met:
+        is_page = not (is_sitemap_request(request) or request.url.endswith("/robots.txt"))
+        if is_page and key not in self._runtime.met:
             self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
 
     def _not_modified(
@@ -345,19 +338,17 @@ class Recrawl:
         visit = self._visit(request, response, settings, judgement, plan)
         if visit is None:
             return
+        await self._sitemaps.read(request, response)
+        if not visit.is_page:
+            visit.judgement = None
+            return
         found = visit.page(runtime.limits)
         page = found if isinstance(found, Page) else None
         headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
         judgement.directives = read_directives(page.robots if page else (), headers)
-        await self._sitemaps.read(request, response)
         if page is None:
             self._comparing.other(response, judgement)
-        elif (
-            settings.soft_404
-            and not judgement.is_shadow
-            and await self._error_pages.is_one(request, response, page, site)
-        ):
-            self._is_error_page(request, visit)
+        elif await self._is_no_content(request, response, page, site, visit):
             return
         else:
             await self._comparing.page(page, site, judgement, settings)
@@ -379,12 +370,18 @@ class Recrawl:
         judgement.treat(settings, links_known=links_known, usable=usable)
         self._replay(request, response, judgement)
 
-    def _is_error_page(self, request: Request, visit: Visit) -> None:
-        """Treat a page as the error page that it is: its links are followed, and it has no content."""
+    async def _is_no_content(self, request: Request, response: Response, page: Page, site: Site, visit: Visit) -> bool:
+        """Say whether a page is an error page that is to be dropped: its links are followed all the same."""
+        how = "off" if visit.settings.shadows("unchanged") else visit.settings.soft_404
+        if how == "off" or not await self._error_pages.is_one(request, response, page, site):
+            return False
         self._runtime.count("soft_404/pages")
-        visit.judgement = None
         visit.is_error_page = True
+        if how == "mark":
+            return False
+        visit.judgement = None
         self._note_failure(request, _GONE[0], visit.domain)
+        return True
 
     # Both.
 
