@@ -170,7 +170,7 @@ class Acknowledgement:
         elif not visit.noted and visit.callback_ended:
             self._commit(visit, drafts)
         if visit.callback_ended and not (visit.had_items or visit.noted) and visit.settings.enabled:
-            if visit.judgement is None and not visit.is_error_page:
+            if visit.judgement is None and visit.is_page and not visit.is_error_page:
                 self._crawl.note_empty(visit.url, visit.page_key, visit.domain, visit.http_status, visit.fetched_at)
             visit.noted = True
         if visit.confidences or visit.lease:

@@ -47,6 +47,8 @@ logger = logging.getLogger(__name__)
 
 # Between two questions to a store that is away, or that does not know yet what another worker gives.
 _PAUSE_SECONDS: Final = 0.3
+# Pages with one text that an item is compared with.
+_MOST_KEEPERS: Final = 50
 
 
 class DuplicateItem(DropItem):
@@ -135,7 +137,7 @@ class DedupPipeline:
         draft, settings = brought.draft, brought.settings
         # As it comes in here: what we add to it is no field of its own.
         fields = fields_key(own_fields(adapter, settings))
-        if draft.held is not None and runtime.crawl.others.is_given(draft.page_key, draft.cleaned):
+        if draft.held is not None and runtime.crawl.others.with_text(draft.page_key, draft.cleaned):
             # Another page of this run has its text: it is judged as if nothing were known of it.
             brought = self._intake.read_anew(brought)
             draft = brought.draft
@@ -227,9 +229,12 @@ class DedupPipeline:
         if comparison is None or not comparison.dropped or comparison.same is None:
             return
         same = comparison.same
-        duplicate = Duplicate(same.reason, same.keeper, same.layer)
-        if await self._is_proven(draft, fields, duplicate, learner):
-            self._drop(brought, same.layer, duplicate)
+        # Of several pages with one text, each with its own fields, any may be the item's.
+        others = self._runtime.crawl.others.with_text(draft.page_key, draft.cleaned)
+        for keeper in [same.keeper, *(key for key in others if key != same.keeper)][:_MOST_KEEPERS]:
+            duplicate = Duplicate(same.reason, keeper, same.layer)
+            if await self._is_proven(draft, fields, duplicate, learner):
+                self._drop(brought, same.layer, duplicate)
         if not self._runtime.crawl.evidence.knows(same.keeper):
             await self._note_equal(draft, same.keeper)
         self._likeness.let_out(draft, brought.settings)
@@ -373,6 +378,7 @@ class DedupPipeline:
         report = provenance(brought.draft, crawl.store.name, str(crawl.run.id), brought.settings)
         if brought.visit is not None:
             report["visited"] = brought.visit.page_key.hex()
+            report |= {"soft_404": True} if brought.visit.is_error_page else {}
         return report
 
     def _leave(self, item: Any, adapter: ItemAdapter, left: Left) -> None:
@@ -382,6 +388,7 @@ class DedupPipeline:
             if left.visit is not None:
                 key = left.visit.page_key.hex()
                 page = {"url": left.visit.url, "page_key": key, "visited": key}
+                page |= {"soft_404": True} if left.visit.is_error_page else {}
                 if left.visit.judgement is not None and not left.visit.judgement.is_shadow:
                     page |= verdict_of(left.visit.judgement)
             self._fields.put(item, adapter, REPORT, page | {"left": left.detail})

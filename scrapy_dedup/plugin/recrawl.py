@@ -30,12 +30,12 @@ from scrapy_dedup.core.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.verdicts import NEW, Kind, Verdict
 from scrapy_dedup.plugin.items import unpack_items
-from scrapy_dedup.plugin.marks import LEFT_OUT, callback_name
+from scrapy_dedup.plugin.marks import LEFT_OUT
 from scrapy_dedup.plugin.reuse import stands
 from scrapy_dedup.plugin.revalidation import validators_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.sites import Site, Sites
-from scrapy_dedup.plugin.visits import Visit, is_html, received_bytes
+from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.commits import failed_fetch
 from scrapy_dedup.service.drafts import recalled, text_version
@@ -71,8 +71,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 # A date and its key take some 200 bytes; pages beyond this are asked for.
 _MOST_DATES = 200_000
-_SITEMAP_URL = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
-_SITEMAP_CALLBACK = "_parse_sitemap"
 _SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
 _LOOKED_AT = 2_000
 
@@ -109,13 +107,9 @@ class SitemapDates:
         """Return the hash of the title that a sitemap of this run gives a page."""
         return self._titles.get(key)
 
-    def is_wanted(self, request: Request) -> bool:
-        """Say whether a request is for a sitemap, as far as it shows before the answer."""
-        return callback_name(request) == _SITEMAP_CALLBACK or bool(_SITEMAP_URL.search(request.url))
-
     def failed(self, request: Request, domain: str) -> None:
         """Note a fetch that gave no page: where it was a sitemap, pages may exist that nobody was told of."""
-        if self.is_wanted(request) and not request.url.endswith("/robots.txt"):
+        if is_sitemap_request(request) and not request.url.endswith("/robots.txt"):
             self._sites.of(domain).failed_sitemap = True
             self._count("sitemaps/failed", 1)
 
@@ -138,7 +132,7 @@ class SitemapDates:
                 self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
 
     def _is_sitemap(self, request: Request, response: Response) -> bool:
-        return self.is_wanted(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
+        return is_sitemap_request(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
 
 
 def _read(response: Response) -> Sitemap:
@@ -205,7 +199,7 @@ class Recrawl:
             return Word(lastmod=lastmod)
         site = await self._runtime.sites.recalled(domain)
         # A sitemap's dates are needed whether or not it changed.
-        trusts = site.validators.judge().trusted and not self._sitemaps.is_wanted(request)
+        trusts = site.validators.judge().trusted and not is_sitemap_request(request)
         return Word(trusts, lastmod, settings.sitemap_lastmod and site.lastmod.judge().trusted)
 
     # After it.
@@ -249,7 +243,8 @@ class Recrawl:
         key = page_key(request.url, self._runtime.rules)
         if http_status in GONE:
             self._runtime.departed.add(key)
-        if key not in self._runtime.met:
+        is_page = not (is_sitemap_request(request) or request.url.endswith("/robots.txt"))
+        if is_page and key not in self._runtime.met:
             self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
 
     async def _received(self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site) -> None:
@@ -275,6 +270,9 @@ class Recrawl:
         if settings.acts("unchanged"):
             await self._recall_delivery(visit)
         await self._sitemaps.read(request, response)
+        if not visit.is_page:
+            visit.judgement, visit.delivery_key = None, b""
+            return
         if not await self._judge(request, response, visit, judgement, site):
             return
         before = runtime.met.get(visit.page_key)
@@ -314,7 +312,12 @@ class Recrawl:
     ) -> bool:
         """Give a verdict; say whether the page is one."""
         state, settings = judgement.state, visit.settings
-        if state is not None and state.gone_at is None and state.body_hash == judgement.body and not settings.soft_404:
+        if (
+            state is not None
+            and state.gone_at is None
+            and state.body_hash == judgement.body
+            and settings.soft_404 == "off"
+        ):
             judgement.verdict = SAME_BYTES
             if judgement.fetched == "304":
                 judgement.verdict = SERVER_SAYS_SO
@@ -331,12 +334,7 @@ class Recrawl:
             return True
         if page is None:
             self._comparing.other(response, judgement)
-        elif (
-            settings.soft_404
-            and not judgement.is_shadow
-            and await self._error_pages.is_one(request, response, page, site)
-        ):
-            self._is_error_page(request, visit)
+        elif await self._is_no_content(request, response, page, site, visit):
             return False
         else:
             await self._comparing.page(page, site, judgement, settings)
@@ -352,12 +350,18 @@ class Recrawl:
         is_usable = is_same and not judgement.is_shadow and (settings.output != "html" or not makes_chunks(settings))
         return held if is_usable and recalled(held) is not None else None
 
-    def _is_error_page(self, request: Request, visit: Visit) -> None:
-        """Treat a page as the error page that it is: its links are followed, and it has no content."""
+    async def _is_no_content(self, request: Request, response: Response, page: Page, site: Site, visit: Visit) -> bool:
+        """Say whether a page is an error page that is to be dropped: its links are followed all the same."""
+        how = "off" if visit.settings.shadows("unchanged") else visit.settings.soft_404
+        if how == "off" or not await self._error_pages.is_one(request, response, page, site):
+            return False
         self._runtime.count("soft_404/pages")
-        visit.judgement = None
         visit.is_error_page = True
+        if how == "mark":
+            return False
+        visit.judgement = None
         self._note_failure(request, GONE[0], visit.domain)
+        return True
 
     def _check_word(self, site: Site, plan: Plan, judgement: Judgement) -> None:
         """Count how far the site's validators and dates told the truth."""

@@ -43,7 +43,7 @@ class Outlet:
 
     def _prepare(self, visit: Visit) -> None:
         judgement = visit.judgement
-        if visit.is_error_page:
+        if visit.is_error_page and visit.settings.soft_404 == "drop":
             self._drops_items = "soft_404"
         elif visit.forbids_content:
             self._drops_items = "directives"

@@ -1,10 +1,12 @@
 """Which page an item belongs to: responses, the items that came from them, and when a page is done."""
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlsplit
 from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, finalize, ref
 
 from scrapy import Request
@@ -25,6 +27,13 @@ from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import ConfidenceRecord, ExtractionRecord
 from scrapy_dedup.store.responses import HeldText
+
+_SITEMAP_URL: Final = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
+_SITEMAP_CALLBACK: Final = "_parse_sitemap"
+# Possessive: a body that is made to be tried in many ways is tried in one.
+_PROLOGUE: Final = rb"(?:\xef\xbb\xbf)?(?:\s++|<\?.*?\?>|<!--.*?-->|<![^>]*+>)*+"
+_SITEMAP_OR_FEED: Final = re.compile(_PROLOGUE + rb"<(?:\w+:)?(?:urlset|sitemapindex|rss|feed|RDF)\b", re.DOTALL)
+_LOOKED_AT: Final = 2_000
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -47,6 +56,8 @@ class Visit:
     items: dict[int, tuple[Any, int]] = field(default_factory=dict)
     """Items that have not left the pipelines, and how often each was yielded; held, so that no id is used twice."""
     drafts: list[Draft] = field(default_factory=list)
+    is_page: bool = True
+    """It is no robots.txt, sitemap or feed, of which nothing is written."""
     from_spider: bool = False
     """The spider middleware sees this response, so that the end of its callback will be told."""
     callback_ended: bool = False
@@ -145,6 +156,20 @@ class Visit:
         return self.parsed
 
 
+def is_sitemap_request(request: Request) -> bool:
+    """Say whether a request is for a sitemap, as far as it shows before the answer."""
+    return callback_name(request) == _SITEMAP_CALLBACK or bool(_SITEMAP_URL.search(request.url))
+
+
+def is_signpost(request: Request, response: Response) -> bool:
+    """Say whether a response only tells where pages are: robots.txt, a sitemap or a feed."""
+    if urlsplit(request.url).path == "/robots.txt" or callback_name(request) == _SITEMAP_CALLBACK:
+        return True
+    if isinstance(response, TextResponse) and is_html(response):
+        return False
+    return is_sitemap_request(request) or bool(_SITEMAP_OR_FEED.match(response.body[:_LOOKED_AT]))
+
+
 def is_html(response: TextResponse) -> bool:
     """Say whether a response is HTML, by its class or its declared type."""
     declared = content_type_of(response) or ""
@@ -211,6 +236,7 @@ class Visits:
             cb_kwargs=request.cb_kwargs,
             comes_again=not is_unfiltered(request) and (READMITTED in request.meta or LEASE in request.meta),
             redirected_from=redirected_from(request),
+            is_page=not is_signpost(request, response),
             lease=str(request.meta.get(LEASE, "")),
         )
         finalize(response, self._gone.append, visit).atexit = False

@@ -134,11 +134,10 @@ class Others:
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
 
-    def is_given(self, page_key: bytes, cleaned: Cleaned | None) -> bool:
-        """Say whether another page of this run has the text of one."""
-        if cleaned is None:
-            return False
-        return any(key != page_key and not self._recent[key].dropped for key in self._texts.of(cleaned.cleaned_hash))
+    def with_text(self, page_key: bytes, cleaned: Cleaned | None) -> list[bytes]:
+        """Return the other pages of this run that go out with the text of one."""
+        found = self._texts.of(cleaned.cleaned_hash) if cleaned is not None else ()
+        return sorted(key for key in found if key != page_key and not self._recent[key].dropped)
 
     def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
         """Return which pages of this run may nearly be the page, by their sketches."""

@@ -181,12 +181,13 @@ class Settings:
         "noindex and nofollow, in the page or in X-Robots-Tag: only noted on the item, or obeyed.",
         allowed="record or honour",
     )
-    soft_404: bool = setting(
-        False,
-        boolean,
-        "Pages that are the site's error page in spite of their 200 are no content. Each host is asked for one URL that"
-        " it does not have, by the proxy, slot and headers of the page that it is for.",
-        allowed=SWITCH,
+    soft_404: Literal["off", "mark", "drop"] = setting(
+        "off",
+        choice("off", "mark", "drop"),
+        "Pages that are the site's error page in spite of their 200: told on the item by `dedup.soft_404`, or left out."
+        " Each host is asked for one URL that it does not have, by the proxy, slot and headers of the page that it is"
+        " for.",
+        allowed="off, mark or drop",
     )
     removed_after: int = setting(
         2, integer(1, 1000), "Complete runs that must miss a page before it is removed.", allowed="1 to 1000 runs"

@@ -13,6 +13,7 @@ import pytest
 
 from scrapy_dedup.settings import Settings
 from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project
+from tests.end_to_end.recrawl_site import rows
 from tests.end_to_end.spiders.guest import ITEMS_A_PAGE
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page
@@ -195,3 +196,23 @@ def test_items_that_name_no_page_get_nothing_but_a_word_of_theirs(project: Proje
     assert {frozenset(item) for item in crawled.fed} == {frozenset({"id", "quote", "dedup"})}
     told = [item["dedup"] for item in crawled.fed]
     assert {(one["left"], one["verdict"], one["url"] in server.site) for one in told} == {("no_page", "new", True)}
+
+
+def test_sitemaps_and_feeds_are_no_pages_and_their_callbacks_run(project: Project, server: WebServer) -> None:
+    origin = server.origins[0]
+    entries = "".join(f"<url><loc>{url}</loc></url>" for url in list(server.site)[:10])
+    urls = {name: f"{origin}/{name}" for name in ("robots.txt", "map.xml", "news")}
+    xml = {"map.xml": f"<?xml version='1.0'?><urlset>{entries}</urlset>", "news": "<!-- new --><rss><channel/></rss>"}
+    site = {urls[name]: Answer(body, content_type="text/xml") for name, body in xml.items()}
+    site[urls["robots.txt"]] = Answer(f"User-agent: *\nSitemap: {urls['map.xml']}\n", content_type="text/plain")
+    server.site.update(site)
+    try:
+        words = ("-a", f"sitemap={urls['robots.txt']}", "-a", f"feed={urls['news']}")
+        crawled = project.crawl("map-reader", *words, ROBOTSTXT_OBEY=True)
+    finally:
+        for url in site:
+            del server.site[url]
+
+    assert sorted(crawled.stored_ids) == [urls["news"], *sorted(server.site)[:10]]
+    known = {url for table in ("crawled_urls", "documents") for (url,) in rows(project, f"SELECT url FROM {table}")}
+    assert known == set(sorted(server.site)[:10])

@@ -40,7 +40,7 @@ def publish(site: ChangingSite, **changes: Any) -> None:
 
 def test_only_real_pages_are_emitted(project: Project, site: ChangingSite) -> None:
     """One probe tells; a link from an error page is followed as any other."""
-    crawled = site.crawl(project, DEDUP_SOFT_404=True)
+    crawled = site.crawl(project, DEDUP_SOFT_404="drop")
 
     assert site.names_of(crawled.stored) == REAL
     assert (crawled.count("soft_404/probes"), crawled.count("soft_404/pages")) == (1, len(DEAD))
@@ -54,17 +54,22 @@ def test_page_that_became_the_error_page_is_missing_and_not_changed(project: Pro
         publish(site, names=[f"p{number}" for number in range(pages)], menu=[])
         link = '<a href="/p4">p4</a>' if pages == 4 else ""
         site.server.site[site.url(HOME)] = Answer(site.html(HOME) + link)
-        found.append(site.names_of(site.crawl(project, DEDUP_EMIT_REMOVED=True, DEDUP_SOFT_404=True).stored))
+        found.append(site.names_of(site.crawl(project, DEDUP_EMIT_REMOVED=True, DEDUP_SOFT_404="drop").stored))
 
     assert found == [REAL, [HOME], ["p4"]]
     assert rows(project, "SELECT url FROM documents WHERE gone_at IS NOT NULL") == [(site.url("p4"),)]
 
 
-def test_nothing_is_probed_by_default(project: Project, site: ChangingSite) -> None:
-    crawled = site.crawl(project)
+@pytest.mark.parametrize(("how", "marked"), [({}, []), ({"DEDUP_SOFT_404": "mark"}, DEAD)], ids=["default", "mark"])
+def test_error_pages_are_left_out_only_where_that_is_asked_for(
+    project: Project, site: ChangingSite, how: dict[str, str], marked: list[str]
+) -> None:
+    crawled = site.crawl(project, **how)
 
     assert len(crawled.stored) == len(REAL) + len(DEAD)
-    assert crawled.count("soft_404/probes") == 0
+    told = [line["id"] for line in crawled.stored if line["report"].get("soft_404")]
+    assert sorted(told) == sorted(map(site.url, marked))
+    assert crawled.count("soft_404/probes") == bool(marked)
 
 
 def test_probe_obeys_robots_txt(project: Project, site: ChangingSite) -> None:
@@ -74,7 +79,7 @@ def test_probe_obeys_robots_txt(project: Project, site: ChangingSite) -> None:
     rules = f"User-agent: *\nDisallow: /\n{allowed}"
     site.server.site[f"{site.origin}/robots.txt"] = Answer(rules, content_type="text/plain")
 
-    crawled = site.crawl(project, ROBOTSTXT_OBEY=True, DEDUP_SOFT_404=True)
+    crawled = site.crawl(project, ROBOTSTXT_OBEY=True, DEDUP_SOFT_404="drop")
 
     assert site.names_of(crawled.stored) == REAL
     assert set(site.server.requests) == {site.url(name) for name in (*REAL, "robots.txt")}

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scrapy.http import HtmlResponse
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response, XmlResponse
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
-from scrapy_dedup.plugin.visits import Visit, Visits
+from scrapy_dedup.plugin.visits import Visit, Visits, is_signpost
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_request, a_response
@@ -132,3 +133,32 @@ def test_fetched_at_is_now_in_utc(visits: Visits) -> None:
 
     assert visit.fetched_at.tzinfo is UTC
     assert visit.fetched_at <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "tells"),
+    [
+        ("robots.txt", b"User-agent: *", True),
+        ("map", b"<?xml version='1.0'?>\n<!-- > --><urlset>", True),
+        ("map", b"\xef\xbb\xbf<sitemapindex>", True),
+        ("sitemap.xml.gz", b"\x1f\x8b", True),
+        ("news", b"<!DOCTYPE rss><rss version='2.0'>", True),
+        ("news", b"<atom:feed xmlns:atom=''>", True),
+        ("data", b"<prices><feed/></prices>", False),
+        ("robots.txt.html", b"<html>", False),
+        ("deep", b"<!>" * 700 + b"<prices>", False),
+        ("wide", b" " * 2_000 + b"<rss>", False),
+    ],
+)
+def test_what_only_tells_where_pages_are_is_told_by_name_and_content(url: str, body: bytes, *, tells: bool) -> None:
+    request = Request(f"https://example.com/{url}")
+    response = Response if b"<" not in body else XmlResponse
+
+    assert is_signpost(request, response(request.url, body=body, request=request)) is tells
+
+
+def test_page_of_html_under_the_name_of_a_sitemap_is_a_page() -> None:
+    response = a_response("https://example.com/sitemap/")
+
+    assert response.request is not None
+    assert not is_signpost(response.request, response)

@@ -6,6 +6,7 @@ from typing import Any
 import scrapy
 import scrapy.dupefilters
 from scrapy.http import Response
+from scrapy.spiders import SitemapSpider
 
 from tests.end_to_end.spiders.pages import noted
 
@@ -99,3 +100,22 @@ class FragmentsFingerprinter:
 
     def fingerprint(self, request: scrapy.Request) -> bytes:
         return f"{request.method} {request.url}".encode()
+
+
+class MapReader(SitemapSpider):
+    """Gives an item of each sitemap and feed, too."""
+
+    name = "map-reader"
+
+    def __init__(self, sitemap: str, feed: str, **kwargs: Any) -> None:
+        self.sitemap_urls = [sitemap]
+        super().__init__(**kwargs)
+        self.feed = feed
+
+    async def start(self) -> AsyncIterator[Any]:
+        async for request in super().start():
+            yield request
+        yield scrapy.Request(self.feed)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"id": response.url, "url": response.url})
