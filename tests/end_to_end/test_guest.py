@@ -223,7 +223,7 @@ def test_sitemaps_and_feeds_are_no_pages_and_their_callbacks_run(project: Projec
 def test_page_whose_callback_failed_has_given_nothing_that_could_stand_for_it(
     project: Project, server: WebServer, order: int
 ) -> None:
-    replacing = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.spiders.guest.Replacing": order}}
+    replacing: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.spiders.guest.Replacing": order}}
     failed = {url for url in server.site if url[-1] in "37"}
 
     project.crawl("unlucky", "-a", start_of(server), clean=False, **replacing)
