@@ -1,5 +1,6 @@
 """A guest in the crawl: what the spider did not ask for does not happen, and what it gave leaves as it was given."""
 
+import json
 import marshal
 import os
 import subprocess
@@ -216,3 +217,60 @@ def test_sitemaps_and_feeds_are_no_pages_and_their_callbacks_run(project: Projec
     assert sorted(crawled.stored_ids) == [urls["news"], *sorted(server.site)[:10]]
     known = {url for table in ("crawled_urls", "documents") for (url,) in rows(project, f"SELECT url FROM {table}")}
     assert known == set(sorted(server.site)[:10])
+
+
+@pytest.mark.parametrize("order", [400, 560], ids=["after-ours", "before-ours"])
+def test_page_whose_callback_failed_has_given_nothing_that_could_stand_for_it(
+    project: Project, server: WebServer, order: int
+) -> None:
+    replacing: dict[str, Any] = {"DOWNLOADER_MIDDLEWARES": {"tests.end_to_end.spiders.guest.Replacing": order}}
+    failed = {url for url in server.site if url[-1] in "37"}
+
+    project.crawl("unlucky", "-a", start_of(server), clean=False, **replacing)
+    seen = {url for (url,) in rows(project, "SELECT url FROM crawled_urls WHERE status != 'failed'")}
+    again = project.crawl("unlucky", "-a", start_of(server), "-a", "lucky=1", **replacing)
+
+    assert not failed & seen
+    given = Counter(name.partition(" ")[0] for name in again.stored_ids)
+    assert {url: given[url] for url in failed} == dict.fromkeys(failed, ITEMS_A_PAGE)
+
+
+def test_crawlers_in_one_process_share_nothing(tmp_path: Path, server: WebServer) -> None:
+    program = f"""
+import scrapy
+from scrapy.crawler import AsyncCrawlerProcess
+
+class First(scrapy.Spider):
+    name = "first"
+    start_urls = {list(server.site)[:12]!r}
+    custom_settings = {{"DEDUP_DATABASE_URL": "sqlite:///{tmp_path}/first.db", "DEDUP_OUTPUT": "markdown",
+        "FEEDS": {{"first.jsonl": {{"format": "jsonlines"}}}}}}
+
+    def parse(self, response):
+        yield {{"url": response.url, "spider": self.name}}
+
+class Second(First):
+    name = "second"
+    custom_settings = {{"DEDUP_DATABASE_URL": "sqlite:///{tmp_path}/second.db",
+        "FEEDS": {{"second.jsonl": {{"format": "jsonlines"}}}}}}
+
+process = AsyncCrawlerProcess({{"ADDONS": {ADDON["ADDONS"]}, "LOG_LEVEL": "ERROR"}})
+for spider in First, Second:
+    process.crawl(spider)
+process.start()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stderr == ""
+    for name in ("first", "second"):
+        items = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert {item["spider"] for item in items} == {name}
+        assert Counter(item["url"] for item in items) == Counter(list(server.site)[:12])
+        assert all(item["cleaned_content"] for item in items)
