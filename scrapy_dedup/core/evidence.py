@@ -34,6 +34,8 @@ class Evidence:
     blocks: "array[int]"
     """Fingerprints of all its blocks, in their order."""
     fields: list[bytes] = field(default_factory=list)
+    numbers: bytes = b""
+    """Of the numbers in its text, in their order; empty: nobody asked for them."""
 
     def add(self, fields: bytes | None) -> None:
         """Note the fields of an item; None: they cannot be compared."""

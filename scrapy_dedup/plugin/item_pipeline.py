@@ -18,6 +18,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.canonical import Address, Alias, Own
 from scrapy_dedup.core.fingerprints import pack, unpack
+from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, own_fields
@@ -155,7 +156,7 @@ class DedupPipeline:
             DuplicateItem: another page stands for it.
         """
         runtime, draft, settings = self._runtime, brought.draft, brought.settings
-        runtime.crawl.evidence.note(draft, fields)
+        runtime.crawl.evidence.note(draft, fields, settings)
         # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
         compares = compares and not (draft.checked and settings.shadows("canonical"))
@@ -261,9 +262,12 @@ class DedupPipeline:
             return True
         if draft.went_out:
             return False
-        if crawl.evidence.lacks(duplicate.document_key):
-            await self._read_keeper(duplicate.document_key)
-        if crawl.evidence.proves(draft, fields, duplicate.document_key, learner):
+        keeper, near = duplicate.document_key, duplicate.layer == NEAR_DUPLICATE
+        if crawl.evidence.lacks(keeper):
+            await self._read_keeper(keeper)
+        if crawl.evidence.proves(draft, fields, keeper, learner) or (
+            near and crawl.evidence.proves_near(draft, fields, keeper)
+        ):
             return True
         self._runtime.count(f"{duplicate.layer}/unproven")
         return False
@@ -556,7 +560,9 @@ class LikenessCheck:
         comparison = draft.comparison
         assert comparison is not None
         draft.comparison = None
-        without = replace(settings, title_enabled=False, duplicate_enabled=False, near_duplicate_enabled=False)
+        without = replace(settings, title_enabled=False, duplicate_enabled=False)
+        if settings.near_duplicate == "drop":
+            without = replace(without, near_duplicate="mark")
         self._runtime.crawl.compare(draft, comparison.facts, Found(), without, datetime.now(UTC))
 
     async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:

@@ -1,6 +1,7 @@
 """What the pages of a run show, and whether an item is one that went out in it."""
 
 import json
+import re
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -15,11 +16,15 @@ from scrapy_dedup.core.neardup import words
 from scrapy_dedup.core.repeats import hash_block, split_into_blocks
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
+from scrapy_dedup.settings import Settings
 
 # Of 8 bytes each: 16 MB. Of a page that is forgotten nothing is proven, so that its equals go out.
 _MOST_BLOCKS: Final = 2_000_000
 # Of some 200 bytes each.
 _MOST_RECALLED: Final = 200_000
+
+
+_NUMBER: Final = re.compile(r"\d+")
 
 
 def fields_key(fields: Mapping[str, Any]) -> bytes | None:
@@ -66,12 +71,15 @@ class RunEvidence:
         blocks = array("Q", (block.fingerprint for block in page.blocks))
         self._put(page_key, Evidence(short_hash(source), blocks, list(self._recalled.get(page_key, ()))))
 
-    def note(self, draft: Draft, fields: bytes | None) -> None:
+    def note(self, draft: Draft, fields: bytes | None, settings: Settings) -> None:
         """Let an item count for those that come after it."""
         evidence = draft.evidence
         if evidence is None:
             blocks = array("Q", (key for key, _ in _blocks_of(draft)))
             evidence = draft.evidence = Evidence(short_hash(draft.source), blocks)
+            if settings.near_duplicate == "drop":
+                found = (number for _, text in _blocks_of(draft) for number in _NUMBER.findall(text))
+                evidence.numbers = short_hash(" ".join(found))
         evidence.add(fields)
         if self._pages.get(draft.page_key) is evidence:
             return
@@ -88,6 +96,13 @@ class RunEvidence:
         """Let a page count no more: it was left out, or its items failed."""
         gone = self._pages.pop(page_key, None)
         self._blocks -= len(gone.blocks) if gone is not None else 0
+
+    def proves_near(self, draft: Draft, fields: bytes | None, keeper: bytes) -> bool:
+        """Say whether fields and numbers are those of a page of this run; how alike the texts are others say."""
+        own, other = draft.evidence, self._pages.get(keeper)
+        if own is None or other is None:
+            return False
+        return fields is not None and fields in other.fields and b"" != own.numbers == other.numbers
 
     def proves(self, draft: Draft, fields: bytes | None, keeper: bytes, learner: Learner | None) -> bool:
         """Say whether an item is one that a page of this run gave."""

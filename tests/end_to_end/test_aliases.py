@@ -55,14 +55,14 @@ def test_every_page_goes_out_exactly_once(
 
     start = f"start={server.origins[0]}/start"
     cold = project.crawl("pages", "-a", start)
-    warm = project.crawl("pages", "-a", start)
-    again = project.crawl("pages", "-a", start, DEDUP_UNCHANGED="replay")
+    warm = project.crawl("pages", "-a", start, DEDUP_UNCHANGED="skip")
+    again = project.crawl("pages", "-a", start)
 
-    expected, found = titles_of(server) - UNLINKED, (stored_titles(cold), stored_titles(again))
+    expected, found = titles_of(server) - UNLINKED, [stored_titles(cold), stored_titles(again)]
     if not way.get("DEDUP_BOILERPLATE_ENABLED", True):
         # Nobody knows which texts are a page's own: only equal bytes are one page, and none is lost.
-        found = tuple(Counter(set(titles)) for titles in found)
-    assert found == (expected, expected)
+        found = [Counter(set(titles)) for titles in found]
+    assert found == [expected, expected]
     assert warm.stored == []
     assert f"{server.origins[1]}/foreign" not in server.requests
 
@@ -109,7 +109,7 @@ def test_all_items_of_an_alias_share_its_fate(project: Project) -> None:
     with serving(2, two) as server:
         one, other = server.origins
         start = " ".join([f"{one}/a {one}/b {other}/b {other}/a", *surroundings(one), *surroundings(other)])
-        settings = {"CONCURRENT_REQUESTS": 1, "DEDUP_IGNORE_FIELDS": ["id"]}
+        settings: dict[str, Any] = {"CONCURRENT_REQUESTS": 1, "DEDUP_IGNORE_FIELDS": ["id"]}
         crawled = project.crawl("several-items", "-a", f"start={start}", **settings)
 
     of_pages = [item["url"] for item in crawled.fed if "/other-" not in item["url"]]
