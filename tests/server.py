@@ -44,6 +44,8 @@ class WebServer:
     def __init__(self, domains: int) -> None:
         self.site: Site = {}
         self.requests: list[str] = []
+        self.asked_with: list[tuple[str, dict[str, str]]] = []
+        """Each request's URL and headers."""
         self._asked: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._servers = [_server(self) for _ in range(domains)]
@@ -94,6 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         host = self.headers["Host"]
+        self.server.web.asked_with.append((f"http://{host}{self.path}", dict(self.headers)))
         answer = self.server.web.answer(f"http://{host}{self.path}")
         if answer.delay_seconds:
             time.sleep(answer.delay_seconds)

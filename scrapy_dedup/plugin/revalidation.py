@@ -86,6 +86,8 @@ class RevalidationMiddleware:
             return response
         if response.status == NOT_MODIFIED and held is not None:
             plan.fetched = "304"
+            # Scrapy's own stats, above, count the page that is handed on.
+            self._runtime.count("unchanged/not_modified")
             self._runtime.crawl.rows.append(ValidatedRecord(held.wire_key, datetime.now(UTC)))
             return _handed_on(response.url, held, request=request, answer=response)
         if self._may_be_held(request, response, plan):

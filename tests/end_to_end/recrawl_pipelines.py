@@ -16,8 +16,6 @@ class Model:
     """Stands for a language model: what it makes of an item is paid by the call."""
 
     def process_item(self, item: Any) -> Any:
-        if scrapy_dedup.is_replayed(item):
-            return item
         note("calls.jsonl", {"id": name_of(item)})
         item["summary"] = f"In short: {item['cleaned_content'][:40]}"
         return item

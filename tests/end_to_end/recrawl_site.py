@@ -105,6 +105,9 @@ def statuses(crawled: Crawled) -> dict[str, int]:
     probes = crawled.count("soft_404/probes")
     if probes and found.get("404"):
         found["404"] -= probes
+    # Scrapy counts the pages that are handed on in their place.
+    found["304"] = crawled.count("unchanged/not_modified")
+    found["200"] = found.get("200", 0) - found["304"]
     return {status: count for status, count in found.items() if count}
 
 

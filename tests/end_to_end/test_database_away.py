@@ -120,7 +120,7 @@ def test_crawl_goes_on_without_its_database_and_writes_all_once_it_is_back(away:
     first_seen = "SELECT url, first_seen_at FROM documents ORDER BY url"
     before = away.rows(first_seen)
 
-    again = away.crawl(getattr(away.way, how), away.way.mend, DEDUP_UNCHANGED="mark")
+    again = away.crawl(getattr(away.way, how), away.way.mend)
 
     assert again.exit_code == 0
     assert again.errors == []

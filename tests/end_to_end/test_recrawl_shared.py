@@ -49,6 +49,7 @@ def test_crawler_sees_what_another_one_has_done_a_write_interval_ago(database_ur
         first = running.finish()
 
     assert is_under_way
-    assert second.yielded == [site.url("slow")]
+    verdict = {url: report["verdict"] for url, report in second.reports.items()}
+    assert verdict == dict.fromkeys(site.everything, "unchanged") | {site.url("slow"): "new"}
     assert len(first.stored) == PAGES + 1
     all_accounted_for(first)

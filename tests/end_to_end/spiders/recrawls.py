@@ -1,6 +1,5 @@
 """Spiders for sites that are crawled again."""
 
-import enum
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -30,13 +29,6 @@ class Walker(scrapy.Spider):
         yield noted({"url": response.url})
         if isinstance(response, HtmlResponse):
             yield from response.follow_all(css="a")
-
-
-class OfVersionTwo(Walker):
-    """Reads pages in another way than before."""
-
-    name = "walker-2"
-    dedup_version = "2"
 
 
 class ReadsAgain(Walker):
@@ -97,25 +89,6 @@ class ByLambda(Walker):
                 yield output
 
 
-class Kind(enum.Enum):
-    """What no JSON has a word for."""
-
-    BOAT = "boat"
-
-
-class WithEnum(Walker):
-    """Yields items that cannot be kept."""
-
-    name = "with-enum"
-    custom_settings = {"FEEDS": {}}  # noqa: RUF012 - as Scrapy declares it
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        for output in super().parse(response, **kwargs):
-            if isinstance(output, dict):
-                output["kind"] = Kind.BOAT
-            yield output
-
-
 class TwoSteps(Walker):
     """Hands on arguments from page to page, and has an errback."""
 
@@ -132,19 +105,6 @@ class TwoSteps(Walker):
 
     def failed(self, failure: Any) -> Iterator[Any]:
         yield noted({"id": f"failed {failure.request.url}", "content": "There is no such page"})
-
-
-class TwoStepsRenamed(Walker):
-    """The same, after its callback got another name."""
-
-    name = "two-steps-renamed"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        assert isinstance(response, HtmlResponse)
-        yield from response.follow_all(css="main a", callback=self.page)
-
-    def page(self, response: Response) -> Iterator[Any]:
-        yield noted({"url": response.url})
 
 
 class TwoReaders(Walker):

@@ -1,0 +1,341 @@
+"""What a callback yielded stands in for it where the user asks for that, and only where it would yield it again."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project, lines_of
+from tests.end_to_end.recrawl_site import ChangingSite, copied, execute, statuses
+from tests.end_to_end.shop_code import PIPELINES, SPIDER, TAX, own, price_of, prices, write
+from tests.server import WebServer
+
+pytestmark = pytest.mark.crawl
+
+PAGES = 5
+"""Of the site, with its home page."""
+PRODUCTS = PAGES - 1
+REUSE: dict[str, Any] = {**ADDON, "DEDUP_REUSE": "body", "DEDUP_AUDIT": 0, "FEED_EXPORT_ENCODING": "utf-8"}
+
+
+def a_shop(server: WebServer) -> ChangingSite:
+    site = ChangingSite(server, PRODUCTS)
+    prices(site, 10, 11, 12, 13)
+    return site
+
+
+@pytest.fixture
+def site(server: WebServer) -> ChangingSite:
+    return a_shop(server)
+
+
+@pytest.fixture(scope="module")
+def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project whose outcomes are kept; tests work on copies."""
+    project = Project(tmp_path_factory.mktemp("seen") / "project", dict(REUSE))
+    write(project)
+    a_shop(server).crawl(project, "shop")
+    return project
+
+
+@pytest.fixture
+def project(seen: Project, tmp_path: Path) -> Project:
+    return copied(seen, tmp_path / "project")
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Project:
+    """A project that has crawled nothing."""
+    return Project(tmp_path / "fresh", dict(REUSE))
+
+
+def saved(crawled: Crawled) -> int:
+    return crawled.count("reuse/callbacks_saved")
+
+
+def test_no_callback_runs_for_pages_of_the_same_bytes_and_the_feed_is_what_it_was(
+    project: Project, seen: Project, site: ChangingSite
+) -> None:
+    first = lines_of(seen.folder / "feed.jsonl")
+
+    second, third = (site.crawl(project, "shop") for _ in range(2))
+
+    for crawled in (second, third):
+        assert (crawled.yielded, saved(crawled)) == ([], PAGES)
+        assert sorted(own(crawled), key=str) == sorted(
+            ({"url": item["url"], "price": item["price"]} for item in first), key=str
+        )
+        assert statuses(crawled) == {"304": PAGES}
+        assert {report["verdict"] for report in crawled.reports.values()} == {"unchanged"}
+    assert f"{PAGES} callbacks saved, 0 audited" in second.log
+
+
+def test_page_with_another_body_runs_its_callback_and_its_links_are_those_of_today(
+    project: Project, site: ChangingSite
+) -> None:
+    prices(site, 10, 99, 12, 13)
+
+    crawled = site.crawl(project, "shop")
+
+    assert price_of(crawled, site) == {"p0": 10, "p1": 99, "p2": 12, "p3": 13}
+    assert crawled.yielded == [site.url("p1")]
+
+
+def test_by_text_a_nonce_changes_nothing_and_a_text_does(fresh: Project, site: ChangingSite) -> None:
+    write(fresh)
+    fresh.settings["DEDUP_REUSE"] = "text"
+    found = []
+    for nonce, versions in ((1, {}), (2, {}), (3, {"p2": 2})):
+        heads = dict.fromkeys(("", *site.names), f"<meta name=nonce content={nonce}>")
+        site.publish(heads=heads, versions=versions)
+        found.append(site.crawl(fresh, "shop"))
+
+    assert [len(crawled.yielded) for crawled in found] == [PRODUCTS, 0, 1]
+    assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 3
+
+
+ITEM = (
+    (
+        "class Shop(",
+        "class Product(scrapy.Item):\n    url = scrapy.Field()\n    price = scrapy.Field()\n\n\nclass Shop(",
+    ),
+    ("noted({", "noted(Product({"),
+    (".get())})", ".get())}))"),
+)
+CHANGES: dict[str, dict[str, Any]] = {
+    "callback-edited": {"edits": [("float(", "2 * float(")], "factor": 2},
+    "another-spider": {"edits": [('name = "shop"', 'name = "other"'), ("float(", "3 * float(")], "factor": 3},
+    "argument": {"arguments": ["-a", "field=name"], "factor": 1},
+    "item-class": {"edits": ITEM, "factor": 1},
+    "own-setting": {"settings": {"SHOP_RATE": 2}, "factor": 1},
+    "version": {"settings": {"DEDUP_VERSION": "2"}, "factor": 1},
+    "code-file": {"settings": {"DEDUP_CODE_FILES": ["scrapy.cfg"]}, "factor": 1},
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_callbacks_run_where_what_they_depend_on_is_another(project: Project, site: ChangingSite, case: str) -> None:
+    change = CHANGES[case]
+    write(project, *change.get("edits", ()))
+    spider = "other" if case == "another-spider" else "shop"
+
+    crawled = site.crawl(project, spider, *change.get("arguments", ()), **change.get("settings", {}))
+
+    assert saved(crawled) == 0
+    assert len(crawled.yielded) == PRODUCTS
+    assert sorted(price_of(crawled, site).values()) == [change["factor"] * price for price in (10, 11, 12, 13)]
+    part = {"callback-edited": "code", "item-class": "code", "argument": "arguments", "own-setting": "settings"}
+    if case in part:
+        assert f"extracted anew: the {part[case]} is not that of the run before" in crawled.log
+
+
+def test_arguments_of_a_scheduler_change_nothing(project: Project, site: ChangingSite) -> None:
+    assert saved(site.crawl(project, "shop", "-a", "_job=17")) == PAGES
+
+
+VALUES = {
+    "meta": ("meta={'price': price}", "response.meta['price']"),
+    "cb_kwargs": ("cb_kwargs={'price': price}", "price"),
+    "header": ("headers={'X-Price': price}", "response.request.headers['X-Price']"),
+}
+
+
+@pytest.mark.parametrize("way", VALUES)
+def test_value_from_a_list_page_is_that_of_today(fresh: Project, site: ChangingSite, way: str) -> None:
+    given, read = VALUES[way]
+    write(
+        fresh,
+        ("for link in", "price = response.css('.price::text').get()\n        for link in"),
+        ("self.product)", f"self.product, {given})"),
+        ("product(self, response)", "product(self, response, price=None)"),
+        ('response.css(".price::text").get()', read),
+    )
+    found = []
+    for price in (1, 1, 2):
+        site.publish(notes={"": f"<p class=price>{price}</p>"})
+        found.append(site.crawl(fresh, "shop"))
+
+    assert [set(price_of(crawled, site).values()) for crawled in found] == [{1}, {1}, {2}]
+    assert [saved(crawled) for crawled in found] == [0, PAGES, 0]
+
+
+def test_one_url_with_two_cookies_is_two_visitors_whose_callbacks_run(fresh: Project, site: ChangingSite) -> None:
+    write(
+        fresh,
+        (
+            "yield response.follow(link, self.product)",
+            (
+                "for one in ('EUR', 'USD'):\n"
+                "                yield response.follow(link, self.product, dont_filter=True, cookies={'currency': one},"
+                " meta={'cookiejar': one})"
+            ),
+        ),
+        ('"url": response.url', '"id": response.url + response.meta["cookiejar"], "url": response.url'),
+    )
+
+    first, second = (site.crawl(fresh, "shop", clean=False) for _ in range(2))
+
+    assert len(first.fed) == 2 * PRODUCTS
+    assert sorted(own(second), key=str) == sorted(own(first), key=str)
+    assert (saved(second), len(second.yielded)) == (1, 2 * PRODUCTS)
+    assert second.count("reuse/not_kept/visitor") == 2 * PRODUCTS
+    assert second.stats["downloader/response_status_count/200"] >= 2 * PRODUCTS
+
+
+STATES = {
+    "attribute": [
+        ("super().__init__", "self.count = 0\n        super().__init__"),
+        ("yield noted", "self.count += 1\n        yield noted"),
+    ],
+    "class": [("    name =", "    met = []\n    name ="), ("yield noted", "self.met.append(1)\n        yield noted")],
+    "module": [("class Shop", "MET = []\n\n\nclass Shop"), ("yield noted", "MET.append(1)\n        yield noted")],
+}
+
+
+@pytest.mark.parametrize("where", STATES)
+def test_nothing_of_a_spider_with_state_is_used(fresh: Project, site: ChangingSite, where: str) -> None:
+    write(fresh, *STATES[where])
+
+    first, second = (site.crawl(fresh, "shop") for _ in range(2))
+
+    assert (saved(second), len(second.yielded)) == (0, PRODUCTS)
+    assert price_of(second, site) == price_of(first, site)
+    assert first.log.count("The spider shop has state") == 1
+
+
+def test_item_passes_the_pipelines_as_the_callback_yielded_it(fresh: Project, site: ChangingSite) -> None:
+    write(fresh)
+    write(fresh, file="shop_pipelines.py", code=TAX)
+
+    found = [price_of(site.crawl(fresh, "shop", ITEM_PIPELINES=PIPELINES), site) for _ in range(3)]
+
+    assert found == [{"p0": 12.0, "p1": 13.2, "p2": 14.4, "p3": 15.6}] * 3
+
+
+UNKEEPABLE = {
+    "value": ("self.product)", "self.product, meta={'page_methods': [object()]})"),
+    "callback": ("self.product)", "lambda response: self.product(response))"),
+}
+
+
+@pytest.mark.parametrize("reason", UNKEEPABLE)
+def test_callback_whose_outcome_cannot_be_kept_runs_and_is_counted(
+    fresh: Project, site: ChangingSite, reason: str
+) -> None:
+    write(fresh, UNKEEPABLE[reason])
+
+    first, second = (site.crawl(fresh, "shop") for _ in range(2))
+
+    assert (saved(second), len(second.yielded)) == (0, PRODUCTS)
+    # The home page's outcome has requests that cannot be kept.
+    assert second.count("reuse/not_kept/value") == (PAGES if reason == "value" else 1)
+    assert second.count("reuse/not_kept/callback") == (PRODUCTS if reason == "callback" else 0)
+    assert price_of(second, site) == price_of(first, site)
+
+
+def test_callback_that_raised_runs_again(fresh: Project, site: ChangingSite) -> None:
+    """What it had yielded before is not all that it would have."""
+    write(
+        fresh,
+        ("yield noted({", "if '11' in response.css('.price::text').get():\n            {}[1]\n        yield noted({"),
+    )
+
+    first, second = (site.crawl(fresh, "shop", clean=False) for _ in range(2))
+
+    assert len(first.fed) == len(second.fed) == PRODUCTS - 1
+    assert saved(second) == PAGES - 1
+    assert second.log.count("KeyError: 1") == first.log.count("KeyError: 1") > 0
+
+
+@pytest.mark.parametrize(
+    ("damage", "stat"),
+    [
+        pytest.param("requests = x'00ff'", "unchanged/damaged", id="not-to-be-read"),
+        pytest.param("items = NULL", "reuse/lost", id="items-are-gone"),
+    ],
+)
+def test_callback_runs_where_its_outcome_is_damaged(
+    project: Project, site: ChangingSite, damage: str, stat: str
+) -> None:
+    execute(project, [f"UPDATE extractions SET {damage} WHERE url LIKE '%/p_'"])
+
+    second, third = (site.crawl(project, "shop") for _ in range(2))
+
+    assert second.count(stat) == PRODUCTS
+    assert (saved(second), len(second.yielded)) == (1, PRODUCTS)
+    assert price_of(second, site) == price_of(third, site) == {"p0": 10, "p1": 11, "p2": 12, "p3": 13}
+    assert saved(third) == PAGES
+
+
+def script(project: Project, site: ChangingSite, *, piped: bool) -> str:
+    """Crawl by a script of the user's, or by what is typed into an interpreter; return the log."""
+    settings = {**project.settings, "FEEDS": {"script.jsonl": {"format": "jsonlines"}}, "LOG_LEVEL": "INFO"}
+    settings.pop("SPIDER_MODULES", None)
+    # Of a generator Scrapy itself wants the source.
+    spider = SPIDER.replace("yield noted({", "return [noted({").replace(".get())})", ".get())})]")
+    code = (
+        f"from scrapy.crawler import CrawlerProcess\n{spider}\n"
+        f"process = CrawlerProcess({settings!r})\nprocess.crawl(Shop, start={site.url('')!r})\nprocess.start()\n"
+    )
+    (project.folder / "run.py").write_text(code, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code] if piped else [sys.executable, "run.py"]
+    done = subprocess.run(
+        command, cwd=project.folder, env=environment, check=True, capture_output=True, text=True, timeout=40
+    )
+    return done.stderr
+
+
+@pytest.mark.parametrize("piped", [True, False], ids=["typed", "script"])
+def test_code_in_main_is_known_by_its_file_alone(fresh: Project, site: ChangingSite, *, piped: bool) -> None:
+    logs = [script(fresh, site, piped=piped) for _ in range(2)]
+
+    assert len(lines_of(fresh.folder / "script.jsonl")) == 2 * PRODUCTS
+    for log in logs:
+        assert log.count("No kept outcome is used: the code of spider shop cannot be read") == int(piped)
+    assert (f"{PAGES} callbacks saved" in logs[1]) is not piped
+
+
+HIDDEN = ('float(response.css(".price::text").get())', 'float(open("price.txt").read())')
+
+
+def test_audit_finds_what_no_key_knows_of_and_names_field_and_pages(
+    make_project: Callable[..., Project], server: WebServer
+) -> None:
+    site = ChangingSite(server, 30)
+    project = make_project("audited", **REUSE)
+    write(project, HIDDEN)
+    found = []
+    for price, audit in ((1, 0), (1, 0.3), (2, 0.3), (2, 0)):
+        (project.folder / "price.txt").write_text(str(price))
+        found.append(site.crawl(project, "shop", DEDUP_AUDIT=audit, CONCURRENT_REQUESTS=2))
+
+    _, same, differs, after = found
+    assert same.count("reuse/audited") == len(same.yielded) > 0
+    assert re.search(r"\d+ callbacks saved, \d+ audited, 0 differed: at most [\d.]+% can", same.log)
+    assert differs.count("reuse/audits_differed") >= 1
+    (warning,) = re.findall(r"WARNING: (.* differs from what was kept of (?s:.*?))\n\d{4}-", differs.log)
+    assert "the field 'price'" in warning
+    listed = set(re.findall(r"^http\S+$", warning, re.MULTILINE))
+    old = {item["url"] for item in differs.fed if item["price"] == 1}
+    assert listed - {site.url("")} <= old
+    assert len(old) == int(re.findall(r"the (\d+) pages that were", warning)[0]) - int(saved(differs) > len(old))
+    assert set(price_of(after, site).values()) == {2}
+
+
+def test_whole_audit_gives_what_callbacks_yield_now(project: Project, site: ChangingSite) -> None:
+    write(project, HIDDEN)
+    found = []
+    for price, audit in ((1, 0), (2, 1.0), (2, 0)):
+        (project.folder / "price.txt").write_text(str(price))
+        found.append(site.crawl(project, "shop", DEDUP_AUDIT=audit))
+
+    assert [set(price_of(crawled, site).values()) for crawled in found] == [{1}, {2}, {2}]
+    assert statuses(found[1]) == {"200": PAGES}
+    assert "the field 'price'" in found[1].log
+    assert saved(found[2]) == PAGES
