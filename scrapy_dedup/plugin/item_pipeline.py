@@ -17,6 +17,7 @@ from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.canonical import Address, Alias, Own
+from scrapy_dedup.core.evidence import NO_FIELDS
 from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
@@ -257,9 +258,9 @@ class DedupPipeline:
     ) -> bool:
         """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
         crawl = self._runtime.crawl
-        if crawl.run.worker is not None:
-            # What other workers gave is not held here.
-            return True
+        if crawl.run.worker is not None and not crawl.evidence.knows(duplicate.document_key):
+            # What another worker gave is not held here: an item with fields of its own may be another one.
+            return fields == NO_FIELDS
         if draft.went_out:
             return False
         keeper, near = duplicate.document_key, duplicate.layer == NEAR_DUPLICATE
@@ -291,6 +292,9 @@ class DedupPipeline:
         draft.duplicate = duplicate
         if not draft.went_out and duplicate.document_key != draft.page_key:
             runtime.crawl.evidence.forget(draft.page_key)
+            if not draft.is_dropped:
+                draft.is_dropped = True
+                runtime.crawl.drops.note(draft, layer, duplicate.document_key)
         runtime.count(f"{layer}/dropped")
         runtime.count("items/dropped")
         if duplicate.document_key != draft.page_key:

@@ -361,11 +361,30 @@ class Runtime:
         self.done.settle_all()
         self.crawl.finish(complete=reason == "finished")
 
+    def _tell_of_drops(self) -> None:
+        """Say where a layer left out so much that somebody should look; blocks."""
+        for alarm in self.crawl.drops.alarms(lambda domain: self.sites.of(domain).fetches):
+            self.crawler.stats.inc_value(f"dedup/{alarm.layer}/alarms")
+            pairs = "\n".join(f"{url} for {self._url_of(key)}" for url, key in alarm.pairs)
+            logger.warning(
+                "%s: the layer %s left out %d of %d pages. Look at some of them; DEDUP_%s_ENABLED=False keeps all:\n%s",
+                alarm.domain, alarm.layer, alarm.dropped, alarm.pages, alarm.layer.upper(), pairs,
+            )  # fmt: skip
+
+    def _url_of(self, key: bytes) -> str:
+        try:
+            stored = self.crawl.store.page(key)
+        except StoreError:
+            stored = None
+        document = stored.document if stored is not None else None
+        return document.url if document is not None else key.hex()
+
     async def _engine_stopped(self) -> None:
         for loop in self._loops:
             if loop.running:
                 loop.stop()
         await self.teaching.end()
+        await run_in_thread(self._tell_of_drops)
         parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.reuse)
         try:
             await RunEnd(*parts, self.departures, self.registry, self.at_end).come()

@@ -16,7 +16,7 @@ from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
 from scrapy_dedup.service.drafts import Draft, source_record
-from scrapy_dedup.service.evidence import RunEvidence
+from scrapy_dedup.service.evidence import DropWatch, RunEvidence
 from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.others import Found, Others
 from scrapy_dedup.service.page_facts import Facts
@@ -109,6 +109,7 @@ class Crawl:
     aliases: Aliases = field(default_factory=Aliases)
     evidence: RunEvidence = field(default_factory=RunEvidence)
     """What proves that an item went out already."""
+    drops: DropWatch = field(default_factory=DropWatch)
     configs: dict[str, SiteConfig | None] = field(default_factory=dict)
     """What people decided about the domains that were met."""
     others: Others = field(init=False)

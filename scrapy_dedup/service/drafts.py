@@ -79,6 +79,8 @@ class Draft:
     """What was left out of it is in the stats."""
     chunks_sent: bool = False
     """Its chunks left as items of their own."""
+    is_dropped: bool = False
+    """An item of it was left out for another page's."""
     bare: bool = False
     """The page gave no item."""
     equals: str | None = None
