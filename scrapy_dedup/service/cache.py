@@ -217,8 +217,11 @@ def check_outcome(cb_kwargs: Any, requests: Iterable[Any], items: Iterable[Any] 
         DamagedValueError: it is nothing that a crawl keeps.
     """
     keeping.decode(cb_kwargs)
+    items = list(items or ())
     for entry in requests:
         match entry:
+            case int() as place if 0 <= place < len(items):
+                pass
             case {"request": kept}:
                 keeping.decode(kept)
             case {"unkeepable": str()}:
@@ -227,7 +230,7 @@ def check_outcome(cb_kwargs: Any, requests: Iterable[Any], items: Iterable[Any] 
                 pass
             case _:
                 raise DamagedValueError("a kept request is none")
-    for item in items or ():
+    for item in items:
         match item:
             case {"class": str(), "fields": dict() as kept}:
                 keeping.decode(kept)

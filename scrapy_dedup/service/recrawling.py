@@ -237,7 +237,8 @@ def word_kept(plan: Plan, judgement: Judgement) -> ValidatorRecord | None:
     """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing."""
     state = judgement.state
     before = page_state(plan.known)
-    if state is None or before is None:
+    if state is None or before is None or judgement.fetched == "skip":
+        # What was not asked for proves nothing.
         return None
     unchanged, whole, conditional = judgement.is_unchanged, judgement.fetched == "get", plan.asked_if
     said = says_unchanged(before, plan.lastmod)

@@ -28,8 +28,8 @@ def cache(project: Project, *arguments: str) -> Outcome:
 
 def crawl(project: Project, server: WebServer) -> list[str]:
     """Return the pages whose callbacks ran."""
-    reuse = {"DEDUP_REUSE": "body", "DEDUP_AUDIT": 0}
-    return project.crawl("walker", "-a", f"start={server.origins[0]}/hub", **reuse).yielded
+    start = f"start={server.origins[0]}/hub"
+    return project.crawl("walker", "-a", start, DEDUP_REUSE="body", DEDUP_AUDIT=0).yielded
 
 
 def test_after_export_and_import_only_what_was_damaged_is_extracted(project: Project, server: WebServer) -> None:
