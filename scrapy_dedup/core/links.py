@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from hashlib import blake2b
 from urllib.parse import quote, urljoin
 
 # What a page may lead to. Others run something, hold something or open a program.
@@ -12,7 +11,6 @@ _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
 _IGNORED_IN_LINKS = re.compile(r"[\t\n\r]|^[\x00-\x20]+|[\x00-\x20]+$")
 _UNSAFE_IN_LINKS = re.compile(r"[\x00-\x20<>\"`\\^{|}\x7f\ud800-\udfff]")
 _LONGEST_LINK = 4_000
-_HASH_BYTES = 16
 
 
 def base_of(base_url: str | None, base: str | None) -> str | None:
@@ -37,12 +35,6 @@ def target_of(href: str, base_url: str | None) -> str | None:
     if scheme and scheme[1].lower() not in _SCHEMES:
         return None
     return _UNSAFE_IN_LINKS.sub(lambda found: quote(found[0], errors="replace"), target)
-
-
-def links_hash(hrefs: Iterable[str]) -> bytes:
-    """Return 16 bytes that stand for the set of a page's links, as they are written."""
-    written = "\n".join(sorted({href.strip() for href in hrefs}))
-    return blake2b(written.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
 
 
 def pages_linked(hrefs: Iterable[str], base_url: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Address
 from scrapy_dedup.core.evidence import Evidence
-from scrapy_dedup.core.fingerprints import text_hash
+from scrapy_dedup.core.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.likeness import Same
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
@@ -169,6 +169,9 @@ def recalled(held: HeldText) -> tuple[Cleaned, Metadata] | None:
             content_hash=bytes.fromhex(figures["content_hash"]),
             cleaned_hash=bytes.fromhex(figures["cleaned_hash"]),
         )
+        if content_hash(held.cleaned_content) != cleaned.content_hash:
+            # It was cleaned again since, and that never went out.
+            return None
         return cleaned, Metadata(*(named[name] for name in ("title", "date", "author")))
     except (KeyError, TypeError, ValueError):
         return None

@@ -202,7 +202,6 @@ class Judgement:
     last_modified: str | None = None
     lastmod: datetime | None = None
     blocks: bytes | None = None
-    links: bytes | None = None
     content: bytes | None = None
     """Hash of what is no page of HTML."""
     moved: bytes | None = None

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.removals import LAYER, LAYERS, removal_decisions
 from scrapy_dedup.settings import Settings
@@ -22,7 +24,6 @@ from scrapy_dedup.store.writer import ProjectStore
 
 # As the pipeline names them.
 _CONTENT: Final = "cleaned_content"
-_REPORT: Final = "dedup"
 _PAGES_WRITTEN_AT_ONCE: Final = 100
 
 Entry = Mapping[str, Any]
@@ -37,25 +38,19 @@ class Sent:
     text: str
 
 
-def own_places(items: Sequence[Entry], source: StoredSource, cleaned: Cleaned, url_field: str) -> list[int]:
+def own_places(items: Sequence[Entry], source: StoredSource, url_field: str) -> list[int]:
     """Return where those of a page's kept items stand that were cut from its stored original.
 
     Args:
-        items: that the page's callback gave.
+        items: that the page's callback yielded.
         source: the original.
-        cleaned: what is left of it now.
         url_field: of an item, with its URL.
     """
-    reported = [place for place, entry in enumerate(items) if _report(entry).get("url") == source.url]
-    exact = [place for place in reported if _report(items[place]).get("chars_in") == cleaned.chars_in]
-    # One item alone is the page's, also where characters are counted otherwise today.
-    own = exact if exact or len(reported) != 1 else reported
-    plain = (place for place, entry in enumerate(items) if not _report(entry))
-    return sorted([*own, *(place for place in plain if _is_plainly_own(items[place], source, url_field, len(items)))])
+    return [place for place, one in enumerate(items) if _is_plainly_own(one, source, url_field, len(items))]
 
 
 def _is_plainly_own(entry: Entry, source: StoredSource, url_field: str, items: int) -> bool:
-    """Say so of an item that carries no report: by its URL and its text."""
+    """Say so of an item by its URL and its text."""
     values = _values(entry)
     text = values.get(_CONTENT)
     is_text = text is not None and text == source.cleaned_content
@@ -63,23 +58,19 @@ def _is_plainly_own(entry: Entry, source: StoredSource, url_field: str, items: i
     return is_text or (named in (None, source.url) and (text is None or items == 1))
 
 
-def sent_otherwise(items: Sequence[Entry], places: Iterable[int], cleaned: Cleaned) -> Sent | None:
-    """Return the text of the first of these items that went out with another one than the page has now."""
-    for place in places:
-        digits, text = _report(items[place]).get("content_hash"), _values(items[place]).get(_CONTENT)
-        if isinstance(digits, str) and digits != cleaned.content_hash.hex():
-            return Sent(digits, text if isinstance(text, str) else "")
-    return None
+def sent_otherwise(source: StoredSource, cleaned: Cleaned) -> Sent | None:
+    """Return the text that went out of a page, where the page has another one now, and the store knows."""
+    figures = (source.report or {}).get("cleaned")
+    digits = figures.get("content_hash") if isinstance(figures, dict) else None
+    if not isinstance(digits, str) or digits == cleaned.content_hash.hex():
+        return None
+    stored = source.cleaned_content or ""
+    return Sent(digits, stored if content_hash(stored).hex() == digits else "")
 
 
 def _values(entry: Entry) -> Mapping[str, Any]:
     found = entry.get("fields")
     return found if isinstance(found, dict) else {}
-
-
-def _report(entry: Entry) -> Mapping[str, Any]:
-    found = _values(entry).get(_REPORT)
-    return found if isinstance(found, dict) and "content_hash" in found else {}
 
 
 def records_of(
@@ -103,7 +94,12 @@ def records_of(
         last_changed_at=source.fetched_at,
     )
     decisions = removal_decisions(source.page_key, cleaned, at)
-    return [document, CleanedRecord(source.page_key, cleaned.content), *decisions, *compared]
+    return [
+        document,
+        CleanedRecord(source.page_key, cleaned.content, {"cleaned": hashes_and_removed(cleaned)}),
+        *decisions,
+        *compared,
+    ]
 
 
 def write_refined(store: Store, project: ProjectStore, settings: Settings, records: Iterable[Record]) -> int:
@@ -136,9 +132,11 @@ def _page(group: Sequence[Record]) -> Refined:
     assert isinstance(document, DocumentRecord)
     assert document.last_changed_at is not None
     decisions = [one for one in group if isinstance(one, DecisionRecord)]
+    text = next((one for one in group if isinstance(one, CleanedRecord)), None)
     recleaned = Recleaned(
         page_key=document.page_key,
-        cleaned_content=next((one.cleaned_content for one in group if isinstance(one, CleanedRecord)), None),
+        cleaned_content=text.cleaned_content if text is not None else None,
+        report=text.report if text is not None else None,
         chars_in=document.chars_in or 0,
         chars_out=document.chars_out or 0,
         decision=next((one for one in decisions if one.layer == LAYER), None),

@@ -248,8 +248,8 @@ class Refiner:
         cleaned, metadata = cut
         newest = outcomes[0] if outcomes else None
         items = (newest.items if newest is not None else None) or ()
-        places = own_places(items, source, cleaned, self._settings.url_field)
-        sent = sent_otherwise(items, places, cleaned)
+        places = own_places(items, source, self._settings.url_field)
+        sent = sent_otherwise(source, cleaned)
         stored = source.cleaned_content or ""
         if stored == column_text(cleaned.content) and sent is None and not moved:
             return None

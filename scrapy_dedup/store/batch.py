@@ -54,7 +54,7 @@ BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at", "sketch")
 # Counts that only grow: who could not ask what was known of a page counts from nothing.
 LARGEST = ("visits_count", "changes_count")
 # What a page that was seen again may leave as it is.
-AS_STORED = ("new_validated_at", "new_blocks", "new_links_hash", "new_body_hash", "new_lastmod", "new_moved")
+AS_STORED = ("new_validated_at", "new_blocks", "new_body_hash", "new_lastmod", "new_moved")
 
 
 @dataclass(slots=True)

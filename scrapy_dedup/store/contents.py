@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
@@ -79,13 +80,16 @@ def set_cleaned(
             "of_page": key,
             "cleaned_content": cleaned[key][0],
             "cleaned_bytes": size,
-            "report": cleaned[key][1],
+            "new_report": cleaned[key][1],
         }
         for key, size in sizes.items()
     ]
     source = table_of(Source)
     of_page = (source.c.project_id == bindparam("of_project")) & (source.c.page_key == bindparam("of_page"))
-    connection.execute(update(source).where(of_page), rows)
+    # Without one the report stays: it says what went out last.
+    report = func.coalesce(bindparam("new_report", type_=source.c.report.type), source.c.report)
+    values: dict[str, Any] = {"cleaned_content": bindparam("cleaned_content"), "cleaned_bytes": bindparam("cleaned_bytes")}
+    connection.execute(update(source).where(of_page).values(values | {"report": report}), rows)
     return sum(size - held[key].cleaned_bytes for key, size in sizes.items())
 
 

@@ -217,7 +217,6 @@ class Document(Base):
     last_seen_at: Mapped[datetime | None]
     last_changed_at: Mapped[datetime | None]
     blocks: Mapped[bytes | None] = mapped_column(LargeBinary)
-    links_hash: Mapped[bytes | None] = mapped_column(Key)
     # Of the response as the spider saw it.
     body_hash: Mapped[bytes | None] = mapped_column(Key)
     interval_seconds: Mapped[float | None]

@@ -1,8 +1,9 @@
 """Pages that were cleaned again without a crawl: their texts, figures and reasons, changed together."""
 
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, update
 from sqlalchemy.orm import Session
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.store.bounds import decision_bound
 from scrapy_dedup.store.codec import Packer
 from scrapy_dedup.store.models import Decision, Document
-from scrapy_dedup.store.records import DecisionRecord
+from scrapy_dedup.store.records import CleanedRecord, DecisionRecord
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.rows import decision_row
 from scrapy_dedup.store.upserts import chunks, table_of, upsert
@@ -22,6 +23,7 @@ class Recleaned:
 
     Attributes:
         cleaned_content: None where it is what is stored already.
+        report: what stands on an item beside it now; None: as it went out last.
         chars_in: characters of visible text before.
         chars_out: characters of them that are kept.
         decision: why the first layer left out blocks; None where it left out none.
@@ -34,6 +36,7 @@ class Recleaned:
     chars_out: int
     decision: DecisionRecord | None
     others: tuple[DecisionRecord, ...] = ()
+    report: Mapping[str, Any] | None = None
 
 
 class RecleaningRepository:
@@ -56,10 +59,12 @@ class RecleaningRepository:
         """
         if not pages:
             return
-        texts = [(page.page_key, page.cleaned_content) for page in pages if page.cleaned_content is not None]
-        SourceRepository(self._session).set_cleaned(
-            self._project_id, ((key, text) for key, text in texts if text is not None)
+        texts = (
+            CleanedRecord(page.page_key, page.cleaned_content, page.report)
+            for page in pages
+            if page.cleaned_content is not None
         )
+        SourceRepository(self._session).set_cleaned(self._project_id, texts)
         connection = self._session.connection()
         self._set_figures(connection, pages)
         self._set_decisions(connection, pages)

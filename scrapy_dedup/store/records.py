@@ -176,7 +176,6 @@ class DocumentRecord:
     last_seen_at: datetime | None = None
     last_changed_at: datetime | None = None
     blocks: bytes | None = None
-    links_hash: bytes | None = None
     body_hash: bytes | None = None
     interval_seconds: float | None = None
     visits_count: int = 0
@@ -195,7 +194,7 @@ class SeenRecord:
     It is completed in this run, no longer missing, and not gone.
 
     Attributes:
-        validated_at, blocks, links_hash, body_hash, lastmod, moved: None: as stored, after a 304 or a skip.
+        validated_at, blocks, body_hash, lastmod, moved: None: as stored, after a 304 or a skip.
         visits_count: of this visit too.
         is_renewed: its items were made anew, so that it is stale no more.
     """
@@ -209,7 +208,6 @@ class SeenRecord:
     interval_seconds: float | None = None
     validated_at: datetime | None = None
     blocks: bytes | None = None
-    links_hash: bytes | None = None
     body_hash: bytes | None = None
     lastmod: datetime | None = None
     moved: bytes | None = None

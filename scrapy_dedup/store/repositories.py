@@ -15,7 +15,7 @@ from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.layout_batch import template_row
 from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, NearDuplicate, PageSignature, Project, Source
-from scrapy_dedup.store.records import BARE, BoilerplateRecord, Evidence, Method
+from scrapy_dedup.store.records import BARE, BoilerplateRecord, CleanedRecord, Evidence, Method
 from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.stored import ProjectFigures, StoredBoilerplate, StoredSource
@@ -153,8 +153,8 @@ class SourceRepository:
         """Return the status of each page's last fetch, of those that had one."""
         return lookups.find_http_statuses(self._session.connection(), project_id, page_keys)
 
-    def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[tuple[bytes, str]]) -> int:
-        """Store what is left of pages, given by page_key; return how many were given.
+    def set_cleaned(self, project_id: uuid.UUID, cleaned: Iterable[CleanedRecord]) -> int:
+        """Store what is left of pages; return how many were given.
 
         A page whose original is not kept is left as it is. The size bound is
         held by the next crawl.
@@ -165,8 +165,15 @@ class SourceRepository:
         connection = self._session.connection()
         stored_bytes = _locked(connection, project_id)
         given = 0
-        pairs = iter(cleaned)
-        while some := {key: (column_text(text), None) for key, text in islice(pairs, _PAGES_AT_ONCE)}:
+        packer, records = Packer(), iter(cleaned)
+        while lot := list(islice(records, _PAGES_AT_ONCE)):
+            some = {
+                one.page_key: (
+                    column_text(one.cleaned_content),
+                    None if one.report is None else packer.plain_json(one.report),
+                )
+                for one in lot
+            }
             stored_bytes += contents.set_cleaned(connection, project_id, some)
             given += len(some)
         contents.count_bytes(connection, project_id, stored_bytes)

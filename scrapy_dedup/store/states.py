@@ -43,7 +43,7 @@ _SEEN_AGAIN = (
         stale=case((bindparam("is_renewed", type_=Boolean), None), else_=_DOCUMENT.c.stale),
         **{
             name: func.coalesce(bindparam(f"new_{name}", type_=_DOCUMENT.c[name].type), _DOCUMENT.c[name])
-            for name in ("validated_at", "blocks", "links_hash", "body_hash", "lastmod", "moved")
+            for name in ("validated_at", "blocks", "body_hash", "lastmod", "moved")
         },
     )
 )

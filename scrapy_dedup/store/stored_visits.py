@@ -39,7 +39,6 @@ class StoredState:
     last_seen_at: datetime
     last_changed_at: datetime | None
     blocks: bytes | None
-    links_hash: bytes | None
     interval_seconds: float | None
     visits_count: int
     changes_count: int

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.links import base_of, links_hash, pages_linked, target_of
+from scrapy_dedup.core.links import base_of, pages_linked, target_of
 from tests.tables import table
 
 PAGE = "https://example.com/a/b.html"
@@ -39,17 +39,6 @@ def test_pages_linked_are_pages_each_once_in_order() -> None:
     ]
 
     assert pages_linked(hrefs, PAGE) == ["https://example.com/a/z", "https://example.com/a", f"{PAGE}#x"]
-
-
-def test_hash_is_of_the_set_of_links_as_they_are_written() -> None:
-    assert links_hash(["/b", "/a", "/b "]) == links_hash(["/a", "/b"])
-    assert len({links_hash(hrefs) for hrefs in ([], [""], ["/a"], ["/a", "/b"], ["/a/b"], ["\ud800"])}) == 5
-    assert len(links_hash([])) == 16
-
-
-@given(st.lists(st.text(max_size=20), max_size=8))
-def test_links_have_no_order(hrefs: list[str]) -> None:
-    assert links_hash(hrefs) == links_hash(hrefs[::-1])
 
 
 @given(st.lists(st.text(max_size=20), max_size=8))

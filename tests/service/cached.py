@@ -78,7 +78,6 @@ def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str 
             first_seen_at=at - timedelta(days=1),
             last_changed_at=at,
             blocks=pack_fingerprints([1, 2**63]),
-            links_hash=bytes(range(16)),
             interval_seconds=3600.5,
             visits_count=2,
             changes_count=1,

@@ -218,7 +218,7 @@ class TestUpdate:
         index.save_index()
 
         state = project.page_states([key])[key]
-        assert (state.etag, state.blocks, state.links_hash) == (None, None, None)
+        assert (state.etag, state.blocks) == (None, None)
         assert (state.visits_count, state.changes_count, state.verdict) == (3, 2, "changed")
         assert state.first_seen_at == NOON - timedelta(days=1)
 

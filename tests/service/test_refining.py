@@ -227,9 +227,6 @@ OTHER = a_url("other")
         pytest.param([an_item()], [0], id="one"),
         pytest.param([an_item(), an_item()], [0, 1], id="two-of-one-page"),
         pytest.param([an_item(OTHER), an_item()], [1], id="another-page's"),
-        pytest.param([an_item(chars_in=4), an_item()], [1], id="html-of-its-own"),
-        pytest.param([an_item(chars_in=4)], [0], id="counted-otherwise-but-alone"),
-        pytest.param([an_item(chars_in=4), an_item(chars_in=5)], [], id="none-of-this-original"),
         pytest.param([an_item(chars_in=None)], [0], id="no-report"),
         pytest.param([an_item(OTHER, chars_in=None)], [0], id="no-report-but-the-text"),
         pytest.param([an_item(OTHER, "else", chars_in=None)], [], id="no-report-and-another-page"),
@@ -239,17 +236,19 @@ OTHER = a_url("other")
     ],
 )
 def test_own_items_are_those_cut_from_the_original(items: list[dict[str, Any]], places: list[int]) -> None:
-    assert own_places(items, a_source(), CLEANED, "url") == places
+    assert own_places(items, a_source(), "url") == places
 
 
-def test_items_that_have_the_text_of_today_went_out_with_it() -> None:
-    items = [an_item(text="text of today"), an_item(), an_item(cleaned_content=b"", chars_in=9)]
+def test_text_that_went_out_is_known_by_its_report() -> None:
+    def sent(text: str, stored: str) -> str | None:
+        report = {"cleaned": {"content_hash": content_hash(text).hex()}}
+        found = sent_otherwise(a_source(report=report, cleaned_content=stored), CLEANED)
+        return found.text if found is not None else None
 
-    assert sent_otherwise(items, [0], CLEANED) is None
-    assert sent_otherwise(items, [0, 1], CLEANED) == sent_otherwise(items, [1], CLEANED)
-    found = sent_otherwise(items, [2], CLEANED)
-    assert found is not None
-    assert found.text == ""
+    assert sent("text of today", "text of today") is None
+    assert sent("an older text", "an older text") == "an older text"
+    assert sent("an older text", "text of today") == ""
+    assert sent_otherwise(a_source(), CLEANED) is None
 
 
 class TestWriting:

@@ -110,7 +110,9 @@ def test_texts_cleaned_by_an_analysis_count_too(store: Store) -> None:
     project.write(a_source(number) for number in range(250))
 
     with store.session() as session:
-        given = SourceRepository(session).set_cleaned(project.id, ((a_key(n), f"text {n} ü\0") for n in range(300)))
+        given = SourceRepository(session).set_cleaned(
+            project.id, (CleanedRecord(a_key(n), f"text {n} ü\0") for n in range(300))
+        )
         session.commit()
 
     assert given == 300

@@ -11,6 +11,7 @@ from sqlalchemy import URL, text
 
 from scrapy_dedup.store import migrating
 from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.records import CleanedRecord
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from tests.databases import Server
@@ -172,7 +173,7 @@ def test_an_analysis_waits_for_its_turn(url: URL) -> None:
             with store.session() as session:
                 repository = SourceRepository(session)
                 pages = repository.iterate(project.id, DOMAIN)
-                repository.set_cleaned(project.id, ((page.page_key, "less") for page in pages))
+                repository.set_cleaned(project.id, (CleanedRecord(page.page_key, "less") for page in pages))
                 session.commit()
         writer.join()
 

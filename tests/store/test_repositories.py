@@ -10,7 +10,7 @@ from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.memos import StoredMemos
 from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, SiteConfig
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
-from scrapy_dedup.store.records import BoilerplateRecord, DeliveryRecord, Evidence, ValidatorRecord
+from scrapy_dedup.store.records import BoilerplateRecord, CleanedRecord, DeliveryRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,
@@ -130,7 +130,8 @@ class TestSources:
     def test_cleaned_texts_may_be_written_while_pages_are_read(self, store: Store, pages: ProjectStore) -> None:
         with store.session() as session:
             repository = SourceRepository(session)
-            cleaned = ((page.page_key, str(page.content).upper()) for page in repository.iterate(pages.id, "0.example"))
+            found = repository.iterate(pages.id, "0.example")
+            cleaned = (CleanedRecord(page.page_key, str(page.content).upper()) for page in found)
             assert repository.set_cleaned(pages.id, cleaned) == 101
             session.commit()
 

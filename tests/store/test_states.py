@@ -23,7 +23,6 @@ STATE = {
     "last_seen_at": a_time(-1),
     "last_changed_at": a_time(-2),
     "blocks": pack_fingerprints([3, 1, 2**64 - 1]),
-    "links_hash": a_key("links"),
     "interval_seconds": 3600.5,
     "visits_count": 7,
     "changes_count": 2,
@@ -84,7 +83,7 @@ class TestSeenAgain:
         assert (after.missed_runs, after.gone_at) == (0, None)
         assert project.run is not None
         assert list(project.finished_keys(project.run.id)) == [a_key()]
-        kept = {"title", "content_hash", "validated_at", "blocks", "links_hash", "first_seen_at", "changes_count"}
+        kept = {"title", "content_hash", "validated_at", "blocks", "first_seen_at", "changes_count"}
         assert {name: getattr(after, name) for name in kept} == {name: getattr(before, name) for name in kept}
         assert document_of(project).chars_in == 9
 

@@ -164,7 +164,6 @@ CREATE TABLE documents (
     last_seen_at TIMESTAMP WITH TIME ZONE,
     last_changed_at TIMESTAMP WITH TIME ZONE,
     blocks BYTEA,
-    links_hash BYTEA,
     body_hash BYTEA,
     interval_seconds FLOAT,
     visits_count INTEGER NOT NULL,

@@ -165,7 +165,6 @@ CREATE TABLE documents (
     last_seen_at DATETIME,
     last_changed_at DATETIME,
     blocks BLOB,
-    links_hash BLOB,
     body_hash BLOB,
     interval_seconds FLOAT,
     visits_count INTEGER NOT NULL,
