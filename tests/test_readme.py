@@ -5,7 +5,6 @@ import re
 import shlex
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -71,22 +70,26 @@ def test_the_one_line_cleans_the_spider_that_is_shown_and_gives_the_keys_that_ar
 
 
 @pytest.mark.crawl
-def test_the_second_crawl_asks_no_model_and_gives_every_page(project: Path) -> None:
-    settings, pipeline = next((one, other) for one, other in pairwise(blocks("python")) if '"replay"' in one)
-    asked = project / "asked.txt"
-    (project / "pipelines.py").write_text(
-        pipeline.replace("        ...\n", f"        open({str(asked)!r}, 'a').write('.')\n")
-    )
-    more = 'SPIDER_MODULES = ["spiders"]\nITEM_PIPELINES = {"pipelines.LanguageModelPipeline": 400}\n'
-    (project / "settings.py").write_text(settings + more)
+def test_the_three_ways_to_crawl_again_do_what_they_say(project: Path) -> None:
+    (shown,) = [block for block in blocks("python") if "DEDUP_REUSE" in block]
+    addon, skip, reuse = [line for line in shown.splitlines() if not line.startswith("#")]
+    more = 'SPIDER_MODULES = ["spiders"]'
+
+    def crawl(*settings: str) -> list[dict[str, object]]:
+        (project / "settings.py").write_text("\n".join((addon, more, *settings)) + "\n")
+        # A delta feed takes no other feed's place.
+        (project / "pages.jsonl").unlink(missing_ok=True)
+        return first_crawl(project, server.origins[0])
 
     with serving(1, a_site) as server:
-        first = first_crawl(project, server.origins[0])
-        second = first_crawl(project, server.origins[0])
+        first = crawl(reuse)
+        again = crawl()
+        delta = crawl(skip)
+        spared = crawl(skip, reuse)
 
-    assert asked.read_text() == "." * PAGES
-    assert {str(item["url"]) for item in second} == {str(item["url"]) for item in first}
-    assert all(item["dedup"]["verdict"] == "unchanged" for item in second)  # type: ignore[index]
+    assert {str(item["url"]) for item in again} == {str(item["url"]) for item in first}
+    assert all(item["dedup"]["verdict"] == "unchanged" for item in again)  # type: ignore[index]
+    assert delta == spared == []
 
 
 @pytest.mark.crawl

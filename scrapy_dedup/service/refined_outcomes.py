@@ -22,8 +22,6 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredSource
 from scrapy_dedup.store.writer import ProjectStore
 
-# As the pipeline names them.
-_CONTENT: Final = "cleaned_content"
 _PAGES_WRITTEN_AT_ONCE: Final = 100
 
 Entry = Mapping[str, Any]
@@ -46,16 +44,7 @@ def own_places(items: Sequence[Entry], source: StoredSource, url_field: str) -> 
         source: the original.
         url_field: of an item, with its URL.
     """
-    return [place for place, one in enumerate(items) if _is_plainly_own(one, source, url_field, len(items))]
-
-
-def _is_plainly_own(entry: Entry, source: StoredSource, url_field: str, items: int) -> bool:
-    """Say so of an item by its URL and its text."""
-    values = _values(entry)
-    text = values.get(_CONTENT)
-    is_text = text is not None and text == source.cleaned_content
-    named = values.get(url_field)
-    return is_text or (named in (None, source.url) and (text is None or items == 1))
+    return [place for place, one in enumerate(items) if _values(one).get(url_field) in (None, source.url)]
 
 
 def sent_otherwise(source: StoredSource, cleaned: Cleaned) -> Sent | None:

@@ -88,7 +88,10 @@ def set_cleaned(
     of_page = (source.c.project_id == bindparam("of_project")) & (source.c.page_key == bindparam("of_page"))
     # Without one the report stays: it says what went out last.
     report = func.coalesce(bindparam("new_report", type_=source.c.report.type), source.c.report)
-    values: dict[str, Any] = {"cleaned_content": bindparam("cleaned_content"), "cleaned_bytes": bindparam("cleaned_bytes")}
+    values: dict[str, Any] = {
+        "cleaned_content": bindparam("cleaned_content"),
+        "cleaned_bytes": bindparam("cleaned_bytes"),
+    }
     connection.execute(update(source).where(of_page).values(values | {"report": report}), rows)
     return sum(size - held[key].cleaned_bytes for key, size in sizes.items())
 

@@ -121,4 +121,6 @@ def test_page_is_done_and_written_once_all_of_its_items_have_left() -> None:
     assert page.scraped == 1
     assert isinstance(document, DocumentRecord)
     assert (document.page_key, document.last_changed_at, document.chars_out) == (KEY, NOON, 9)
-    assert text == CleanedRecord(KEY, TEXT)
+    assert isinstance(text, CleanedRecord)
+    assert text.cleaned_content == TEXT
+    assert text.report is not None
