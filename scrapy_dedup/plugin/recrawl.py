@@ -300,6 +300,10 @@ class Recrawl:
         visit.delivery_key = short_hash(visit.page_key, name.encode(), visit.callback.encode())
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
+        state = visit.judgement.state if visit.judgement is not None else None
+        if state is not None and state.status != "completed":
+            # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
+            return
         try:
             items = await run_in_thread(self._runtime.crawl.store.delivered, visit.delivery_key)
         except StoreError:

@@ -1,10 +1,11 @@
 """A page counts as seen only when its items are safe."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import BASE, Crawled, Project, lines_of
+from tests.end_to_end.crawling import ADDON, BASE, Crawled, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, reports_of, verdicts
 
 pytestmark = pytest.mark.crawl
@@ -13,6 +14,12 @@ PAGES = 6
 EVERYTHING = [HOME, "p0", "p1", "p2", "p3", "p4"]
 PIPELINES = "tests.end_to_end.recrawl_pipelines"
 BROKEN: dict[str, Any] = {"FEED_STORAGES": {"broken": f"{PIPELINES}.BrokenStorage"}}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with the delta feed, which shows what counts as seen."""
+    return Project(tmp_path / "project", {**ADDON, "DEDUP_UNCHANGED": "skip"})
 
 
 def behind(name: str) -> dict[str, Any]:

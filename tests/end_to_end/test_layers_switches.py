@@ -150,7 +150,8 @@ class TestChunkItems:
     def test_are_not_waited_for_once_their_page_is_done(
         self, crawls: dict[str, Crawled], urls: list[str], folder: Path
     ) -> None:
-        project = Project(folder / "as-items", {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_EMIT_CHUNKS": True})
+        delta = {"DEDUP_UNCHANGED": "skip", "DEDUP_LANGUAGES": ["nl"], "DEDUP_EMIT_CHUNKS": True}
+        project = Project(folder / "as-items", ADDON | delta)
         again = project.crawl("hospital", "-a", f"start={' '.join(urls)}")
 
         assert crawls["as-items"].stats["left_behind"] == 0

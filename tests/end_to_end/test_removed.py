@@ -27,7 +27,7 @@ def site(server: WebServer) -> ChangingSite:
 @pytest.fixture(scope="module")
 def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A project that has crawled the site once, by its links and by its sitemaps; tests work on copies."""
-    project = Project(tmp_path_factory.mktemp("seen"), dict(ADDON))
+    project = Project(tmp_path_factory.mktemp("seen"), {**ADDON, "DEDUP_UNCHANGED": "skip"})
     site = ChangingSite(server, len(NAMES))
     site.publish(others=sitemaps(site))
     crawl(project, site)
