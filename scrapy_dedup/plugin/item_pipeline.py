@@ -20,9 +20,10 @@ from scrapy_dedup.core.canonical import Address, Alias, Own
 from scrapy_dedup.core.evidence import NO_FIELDS
 from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
+from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, own_fields
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, own_fields, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
@@ -169,6 +170,9 @@ class DedupPipeline:
         compares = compares and not runtime.crawl.keeps(draft)
         if draft.cleaned is None:
             runtime.crawl.clean(draft, learner, settings)
+        if settings.shadows("boilerplate"):
+            # What the shadow learned proves nothing: it would show on the feed.
+            learner = None
         if compares:
             duplicate = await self._aliases.check(brought, learner)
             if settings.shadows("canonical"):
@@ -184,7 +188,11 @@ class DedupPipeline:
         """Note an item for the next visit; drop one that the last visit gave, where that is asked for."""
         if not ItemAdapter.is_item(item) or is_tombstone(item):
             return
-        stands = item_hash(item, visit.settings.ignore_fields)
+        url = url_of(ItemAdapter(item), visit.settings)
+        # One page has many addresses: by which of them a crawl comes to it is chance.
+        is_own = url is not None and page_key(url, self._runtime.rules) == visit.page_key
+        known = {visit.settings.url_field: visit.page_key.hex()} if is_own else {}
+        stands = item_hash(item, visit.settings.ignore_fields, known)
         if stands is None:
             return
         visit.delivered.append(stands)

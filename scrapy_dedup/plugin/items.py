@@ -1,6 +1,7 @@
 """Items of any kind: what they bring, and what they can take."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
@@ -68,14 +69,19 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
 _ITEM_BYTES: Final = 8
 
 
-def item_hash(item: Any, ignored: frozenset[str]) -> bytes | None:
-    """Return what stands for an item, without some of its fields; None where it equals no other."""
+def item_hash(item: Any, ignored: frozenset[str], known: Mapping[str, str]) -> bytes | None:
+    """Return what stands for an item, without some of its fields; None where it equals no other.
+
+    Args:
+        item: as it comes to the pipeline.
+        ignored: names of the fields that do not count.
+        known: what stands in the place of a field's value.
+    """
     adapter = ItemAdapter(item)
-    fields = {name: value for name, value in adapter.items() if name not in ignored}
-    kept = encode(fields)
+    kept = encode({name: value for name, value in adapter.items() if name not in ignored} | dict(known))
     if isinstance(kept, Unkeepable) and kept.reason is UnkeepableReason.TYPE:
         # Items in items become dicts.
-        kept = encode({name: value for name, value in adapter.asdict().items() if name not in ignored})
+        kept = encode({name: value for name, value in adapter.asdict().items() if name not in ignored} | dict(known))
     if isinstance(kept, Unkeepable):
         return None
     text = f"{type(item).__qualname__}\n{to_json(kept)}"

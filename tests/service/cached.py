@@ -116,7 +116,7 @@ def rows(store: Store, project: ProjectStore) -> dict[str, list[dict[str, Any]]]
         for name in ("documents", "sources", "extractions"):
             table = Base.metadata.tables[name]
             some = session.execute(select(table).where(table.c.project_id == project.id)).mappings()
-            lost = LOST - ({"created_at"} if name == "extractions" else set())
+            lost = LOST - {"created_at"} | {"is_usable"} if name == "extractions" else LOST
             kept = [{key: value for key, value in row.items() if key not in lost} for row in some]
             found[name] = sorted(kept, key=lambda row: (row["page_key"], row.get("memo_key")))
     return found
