@@ -98,7 +98,7 @@ def way_of(name: str, files: "Files") -> Way:
     of_way = files if is_first else files.beside(name, files.store_of(name))
     run = dedup(of_way, "runs", "-n", "1")["runs"][0]
     feed = files.again if is_first else files.feed_of(name)
-    items = sum(1 for _ in feed.open(encoding="utf-8")) if feed.exists() else 0
+    items = len(feed.read_text(encoding="utf-8").splitlines()) if feed.exists() else 0
     return Way(name, " ".join(WAYS[name]), run["bytes_received"], run["callbacks"], items)
 
 
