@@ -53,7 +53,10 @@ def test_second_crawl_finds_what_changed_and_nothing_else(
     assert "28 pages in" in printed
     assert "Second crawl: 1 new, 4 changed, 22 unchanged, 1 removed" in printed
     ways = [demo.way_of(name, files) for name in demo.WAYS]
-    assert [(way.callbacks, way.items) for way in ways] == [(28, 27), (28, 5), (5, 5)]
+    assert [(way.callbacks, way.items) for way in ways[:2]] == [(28, 27), (28, 5)]
+    # A few callbacks more are run to compare what is kept with what they yield now.
+    assert ways[2].items == 5
+    assert 5 <= ways[2].callbacks <= 10
     assert "Three ways to crawl again" in printed
     found = verdicts(files)
     assert found["changed"] == CHANGED
