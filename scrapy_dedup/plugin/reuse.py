@@ -153,6 +153,9 @@ class Reuse:
         if different is None:
             return
         self._count("reuse/audits_differed")
+        if answered.is_distrusted:
+            # Others were on their way.
+            return
         answered.is_distrusted = True
         self._differed |= answered.urls.keys()
         urls = list(answered.urls.values())
