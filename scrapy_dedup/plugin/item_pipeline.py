@@ -245,9 +245,10 @@ class DedupPipeline:
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):
                 self._drop(brought, same.layer, duplicate)
+        # At once: who comes while the store is asked is compared with it.
+        self._likeness.let_out(draft, brought.settings)
         if not self._runtime.crawl.evidence.knows(same.keeper):
             await self._note_equal(draft, same.keeper)
-        self._likeness.let_out(draft, brought.settings)
 
     async def _note_equal(self, draft: Draft, keeper: bytes) -> None:
         """Note which page an item's equals, that did not come in this run; where it is gone, the item's page moved."""

@@ -38,7 +38,7 @@ def written_by_script(site: ChangingSite, name: str, version: int) -> dict[str, 
     return {f"/{name}": Answer(body, headers={"ETag": '"the shell"'})}
 
 
-def test_pages_of_a_browser_are_replayed_and_asked_for_without_validators(server: WebServer, tmp_path: Any) -> None:
+def test_pages_of_a_browser_are_asked_for_without_validators(server: WebServer, tmp_path: Any) -> None:
     """The server would say 304 to each of them, also to the one whose text is another."""
     site, project = ChangingSite(server, 2), Project(tmp_path / "project", SETTINGS)
     found = []
@@ -48,11 +48,12 @@ def test_pages_of_a_browser_are_replayed_and_asked_for_without_validators(server
         asked = site.asked[site.url("app")]
     first, second = found
 
-    assert site.names_of(first.stored) == [HOME, "app", "p0"]
+    # Twice what links or scripts lead back to, as without the plugin.
+    assert set(site.names_of(first.stored)) == {HOME, "app", "p0"}
     assert prose(("app", 1)) in first.items[site.url("app")]["cleaned_content"]
     assert "304" not in statuses(first) | statuses(second)
     assert asked == 1
-    assert second.yielded == [site.url("app")]
+    assert set(second.yielded) == set(first.yielded)
     assert verdicts(second)["changed"] == 1
     assert "new" not in verdicts(second)
     assert rows(project, "SELECT count(*) FROM documents WHERE url LIKE '%p1'") == [(0,)]
