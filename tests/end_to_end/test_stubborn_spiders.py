@@ -211,7 +211,7 @@ def test_store_that_is_slower_than_the_crawl_holds_it_back(project: Project, ser
     crawled = project.crawl("pages", "-a", f"start={server.origins[0]}/hub", **settings)
 
     assert Counter(crawled.stored_ids) == Counter(pages(server))
-    # Eight batches of two, and what the pages note that were on their way: up to thirty, who ask the slow store at once.
+    # Eight batches of two, and what the pages note that were on their way: up to thirty ask the slow store at once.
     assert crawled.count("store/rows") > 400
     assert crawled.stats[STAT] < crawled.count("store/rows") / 2
     assert crawled.count("store/rows_given_up") == 0
