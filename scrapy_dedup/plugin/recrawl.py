@@ -207,6 +207,8 @@ class Recrawl:
     async def after(self, request: Request, response: Response, settings: Settings) -> None:
         """Judge a response, and begin its visit."""
         plan = self._runtime.plans.pop(request, None)
+        if LEFT_OUT in response.flags:
+            return
         if plan is None:
             self._runtime.begin_visit(request, response, settings)
             return

@@ -55,6 +55,7 @@ class RevalidationMiddleware:
         plan = self._plan(request)
         if plan is None:
             return None
+        plan.is_sent = True
         held, decision = plan.known.answer, plan.decision
         if isinstance(decision, Skip):
             if held is not None and self._fits(held, request) and self._has_cookies(held, request):
@@ -90,7 +91,7 @@ class RevalidationMiddleware:
             self._runtime.count("unchanged/not_modified")
             self._runtime.crawl.rows.append(ValidatedRecord(held.wire_key, datetime.now(UTC)))
             return _handed_on(response.url, held, request=request, answer=response)
-        if self._may_be_held(request, response, plan):
+        if self._may_be_held(response, plan):
             self._hold(request, response)
         return response
 
@@ -102,9 +103,7 @@ class RevalidationMiddleware:
     def _plan(self, request: Request) -> Plan | None:
         """Return what was planned; None for requests that are left alone."""
         plan = self._runtime.plans.get(request)
-        if plan is None or (plan.known.answer is None and not isinstance(plan.decision, Skip)):
-            return None
-        if plan.own_cookies or "Authorization" in request.headers or not self._comes_by_wire(request):
+        if plan is None or plan.own_cookies or "Authorization" in request.headers or not self._comes_by_wire(request):
             return None
         return None if any(name in request.headers for name in _OWN_CONDITIONS) else plan
 
@@ -120,18 +119,15 @@ class RevalidationMiddleware:
             self._wires[scheme] = module.partition(".")[0] in ("scrapy", "scrapy_playwright")
         return self._wires[scheme]
 
-    def _may_be_held(self, request: Request, response: Response, plan: Plan) -> bool:
+    def _may_be_held(self, response: Response, plan: Plan) -> bool:
         settings = self._runtime.settings
         headers = response.headers
         needs = headers.get("ETag") or headers.get("Last-Modified") or self._may_be_skipped(plan)
         return bool(
             response.status == 200
             and needs
+            and plan.is_sent
             and settings.keep_pages != "none"
-            and not plan.own_cookies
-            and "Authorization" not in request.headers
-            and not any(name in request.headers for name in _OWN_CONDITIONS)
-            and self._comes_by_wire(request)
             and _BROKEN.isdisjoint(response.flags)
             and len(response.body) <= settings.max_page_bytes
             and b"no-store" not in (headers.get("Cache-Control") or b"").lower()

@@ -161,6 +161,8 @@ class Plan:
     """Seconds on a clock that only goes forward."""
     own_cookies: bool = False
     """The spider set cookies, or logs in."""
+    is_sent: bool = False
+    """It went to the server: no middleware answered it."""
     asked_if: bool = False
     """It was asked for only if it had changed."""
     fetched: Fetched = "get"

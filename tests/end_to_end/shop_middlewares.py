@@ -36,3 +36,12 @@ class Watcher:
         }
         note("watched.jsonl", {"url": response.url, "status": response.status, "headers": headers})
         return response
+
+
+class Maker:
+    """Answers some requests itself, as no server would."""
+
+    def process_request(self, request: Request) -> Response | None:
+        if not request.url.endswith("/p1"):
+            return None
+        return HtmlResponse(request.url, headers={"ETag": '"made"'}, body=b"<b class=price>99</b>", encoding="utf-8")

@@ -7,16 +7,19 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Crawled, Project, lines_of
+from tests.end_to_end.crawling import ADDON, Crawled, Project, lines_of
 from tests.end_to_end.recrawl_site import HOME, ChangingSite, rows, statuses, validators_of
 from tests.end_to_end.shop_code import own, price_of, prices, write
-from tests.server import Answer, WebServer
+from tests.server import Answer, Site, WebServer, serving
+from tests.sites import html_page
 
 pytestmark = pytest.mark.crawl
 
 PAGES = 5
 PRODUCTS = PAGES - 1
 AROUND = "tests.end_to_end.shop_middlewares"
+
+STATES = "SELECT url, content_hash, visits_count, last_seen_at FROM documents"
 
 Bare = Callable[..., Crawled]
 
@@ -356,3 +359,37 @@ def test_delta_feed_does_not_take_the_place_of_a_whole_one(project: Project, sit
     assert refused.exit_code != 0
     assert appended.exit_code == whole.exit_code == 0
     assert len((project.folder / "out.jsonl").read_text().splitlines()) == PRODUCTS
+
+
+def test_only_what_came_from_the_server_is_held(project: Project, site: ChangingSite) -> None:
+    """A middleware of the user's made an answer, with a validator, and is gone in the next crawl."""
+    site.crawl(project, "shop", DOWNLOADER_MIDDLEWARES={f"{AROUND}.Maker": 560})
+    held = [url for (url,) in rows(project, "SELECT url FROM responses")]
+    second = site.crawl(project, "shop")
+
+    assert site.url("p1") not in held
+    assert site.url("p2") in held
+    assert price_of(second, site)["p1"] == 11
+
+
+def test_page_of_which_a_title_alone_is_known_is_not_judged(make_project: Callable[..., Project]) -> None:
+    """It is not asked for, and what stands in its place is no version of it."""
+    text = "".join(f"<p>Word {number} of a text that two pages have under one title.</p>" for number in range(9))
+
+    def a_site(origins: list[str]) -> Site:
+        here = origins[0]
+        links = "".join(f'<a href="{here}/{name}">{name}</a>' for name in ("a", "b", *(f"o{n}" for n in range(6))))
+        others = {f"{here}/o{n}": Answer(html_page(f"other {n}")) for n in range(6)}
+        twins = {f"{here}/{name}": Answer(f"<title>Twins</title><main>{text}</main>") for name in "ab"}
+        return {f"{here}/": Answer(f"<title>Home</title><main>{links}</main>"), **twins, **others}
+
+    project = make_project("trusting", **ADDON, DEDUP_TITLE_TRUST="always", DEDUP_KEEP_PAGES="none")
+    with serving(1, a_site) as server:
+        first = project.crawl("pages", "-a", f"start={server.origins[0]}/", CONCURRENT_REQUESTS=1)
+        before = rows(project, STATES)
+        server.requests.clear()
+        second = project.crawl("pages", "-a", f"start={server.origins[0]}/", CONCURRENT_REQUESTS=1)
+
+    (left_out,) = {f"{server.origins[0]}/{name}" for name in "ab"} - set(server.requests)
+    assert (first.count("title/dropped"), second.count("title/skipped")) == (1, 1)
+    assert [row for row in rows(project, STATES) if row[0] == left_out] == [row for row in before if row[0] == left_out]
