@@ -218,7 +218,7 @@ class Acknowledgement:
         if recorded is not None and recorded.unkeepable is not None:
             self._count("reuse/not_kept/value", 1)
         if visit.audited is not None and recorded is not None and self.reuse is not None:
-            self.reuse.audited(visit.audited, recorded, visit.domain)
+            self.reuse.audited(visit.audited, recorded, visit.domain, visit.settings)
         written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
         self._crawl.rows += written.at_once
         delivery = [delivery_record(visit)] if visit.delivery_key else []

@@ -167,7 +167,7 @@ class Recrawl:
             return None
         own_cookies = bool(request.cookies) or "Cookie" in request.headers
         key = page_key(request.url, self._runtime.rules)
-        outcome_key = self._runtime.reuse.key_of(request, key, settings)
+        outcome_key = await self._runtime.reuse.key_of(request, key, settings)
         wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
         known = await self._known(Asked(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
         word = await self._word(request, domain, known, settings)
@@ -288,7 +288,7 @@ class Recrawl:
         if judgement.is_shadow:
             runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
         elif judgement.is_unchanged:
-            runtime.reuse.answer(request, response, plan, judgement)
+            runtime.reuse.answer(request, response, plan, judgement, settings)
             if visit.audited is not None and not stands(visit.audited, judgement, settings):
                 # It would not have stood in: the page is another one.
                 visit.audited = None

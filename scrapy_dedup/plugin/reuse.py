@@ -17,6 +17,9 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 from scrapy.settings import default_settings
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.core.keeping import Unkeepable, encode
 from scrapy_dedup.core.urls import extract_domain
@@ -71,6 +74,7 @@ class Reuse:
         self._settings = settings
         self._version: dict[str, bytes] | None = None
         self._state: bytes | None = None
+        self._looking = DeferredLock()
         self._is_known = False
         self._domains: dict[str, _Answered] = {}
         self._differed: set[bytes] = set()
@@ -78,18 +82,17 @@ class Reuse:
         self._saved = 0
         self._anew = 0
 
-    @property
-    def is_on(self) -> bool:
-        """Whether anything may be kept or stand in."""
-        return self._settings.reuse != "never" and self._settings.acts("unchanged")
-
     # Before the fetch.
 
-    def key_of(self, request: Request, page_key: bytes, settings: Settings) -> bytes:
+    async def key_of(self, request: Request, page_key: bytes, settings: Settings) -> bytes:
         """Return under which key the outcome of a request's callback is kept; empty where it is not."""
         if settings.reuse == "never" or not settings.acts("unchanged") or self._crawler.spider is None:
             return b""
-        self._look(self._crawler.spider)
+        await maybe_deferred_to_future(self._looking.acquire())
+        try:
+            await self._look(self._crawler.spider)
+        finally:
+            self._looking.release()
         if self._version is None:
             return b""
         identity = _identity(request, self._crawler.spider)
@@ -115,9 +118,11 @@ class Reuse:
 
     # After it.
 
-    def answer(self, request: Request, response: Response, plan: Plan, judgement: Judgement) -> None:
+    def answer(
+        self, request: Request, response: Response, plan: Plan, judgement: Judgement, settings: Settings
+    ) -> None:
         """Let what is kept take the callback's place, if it may."""
-        outcome, settings = plan.known.outcome, self._settings
+        outcome = plan.known.outcome
         domain = extract_domain(request.url, settings.domain_scope) or ""
         if plan.outcome_key and outcome is None:
             self._anew += 1
@@ -144,12 +149,12 @@ class Reuse:
         if len(answered.urls) < _MOST_ANSWERED:
             answered.urls[plan.outcome_key] = request.url
 
-    def audited(self, outcome: ExtractionRecord, recorded: Recorded, domain: str) -> None:
+    def audited(self, outcome: ExtractionRecord, recorded: Recorded, domain: str, settings: Settings) -> None:
         """Compare what a callback yields now with what is kept."""
         answered = self._domains.setdefault(domain, _Answered())
         answered.audited += 1
         self._count("reuse/audited")
-        different = _difference(outcome, recorded, self._settings)
+        different = _difference(outcome, recorded, settings)
         if different is None:
             return
         self._count("reuse/audits_differed")
@@ -171,7 +176,7 @@ class Reuse:
     def end(self) -> None:
         """Say what was saved, and let what this run kept be used if its spider has no state; blocks."""
         spider = self._crawler.spider
-        if not self.is_on or spider is None or self._version is None:
+        if spider is None or self._version is None:
             return
         store = self._crawl.store
         if self._differed:
@@ -211,14 +216,14 @@ class Reuse:
                 return found
         return None
 
-    def _look(self, spider: Spider) -> None:
+    async def _look(self, spider: Spider) -> None:
         """Find out once which code this is, before any callback has run."""
         if self._is_known:
             return
         self._is_known = True
         try:
-            files = [*_package_files(type(spider)), *map(Path, self._settings.code_files)]
-            code, libraries = _code(files)
+            files = [*await run_in_thread(_package_files, type(spider)), *map(Path, self._settings.code_files)]
+            code, libraries = await run_in_thread(_code, files)
         except (OSError, ValueError) as error:
             logger.warning("No kept outcome is used: the code of spider %s cannot be read (%s)", spider.name, error)
             return

@@ -341,3 +341,14 @@ def test_whole_audit_gives_what_callbacks_yield_now(project: Project, site: Chan
     assert statuses(found[1]) == {"200": PAGES}
     assert "the field 'price'" in found[1].log
     assert saved(found[2]) == PAGES
+
+
+def test_one_request_may_ask_for_reuse(fresh: Project, site: ChangingSite) -> None:
+    """By its meta, in a crawl that reuses nothing else."""
+    asked = "self.product, meta={'dedup': {'reuse': 'body'}}"
+    write(fresh, ("self.product)", f"{asked})"))
+    first, second = (site.crawl(fresh, "shop", DEDUP_REUSE="never") for _ in range(2))
+
+    assert len(first.yielded) == PRODUCTS
+    assert (second.yielded, saved(second)) == ([], PRODUCTS)
+    assert price_of(second, site) == price_of(first, site)
