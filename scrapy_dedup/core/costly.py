@@ -3,11 +3,11 @@
 import json
 import math
 from collections.abc import Callable
-from hashlib import blake2b
 from types import MethodType
 from typing import Any, Final
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.fingerprints import parts_hash
 
 # A result that holds itself ends here, too.
 _MOST_LEVELS: Final = 100
@@ -52,13 +52,8 @@ def memo_key(function: str, version: str | int, text: str) -> bytes:
         raise MemoError(f"memo of {function}: the text is a {_kind(text)}. Give a str, such as response.text.")
     if type(version) not in (str, int):
         raise MemoError(f"memo of {function}: version={version!r:.60} is a {_kind(version)}. Give a str or an int.")
-    key = blake2b(bytes([_VERSION]), digest_size=_KEY_BYTES)
-    for part in (function, str(version), text):
-        raw = part.encode("utf-8", "surrogatepass")
-        # With its length, so that no two lists of parts read the same.
-        key.update(len(raw).to_bytes(8, "big"))
-        key.update(raw)
-    return key.digest()
+    parts = (part.encode("utf-8", "surrogatepass") for part in (function, str(version), text))
+    return parts_hash(bytes([_VERSION]), *parts, size=_KEY_BYTES)
 
 
 def as_json(result: object, function: str) -> str:

@@ -3,11 +3,14 @@
 A title, a canonical link, or the text that a cut leaves only say where to look.
 """
 
+import json
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
+
+from scrapy_dedup.core.fingerprints import parts_hash
+from scrapy_dedup.core.keeping import Unkeepable, encode
 
 # Fewer say too little: two pictures with one caption are two pages.
 LEAST_WORDS: Final = 20
@@ -16,13 +19,22 @@ LEAST_PAGES: Final = 5
 # Items of a page that equal one of those behind these go out.
 MOST_ITEMS: Final = 100
 
+ITEM_BYTES: Final = 8
 NO_FIELDS: Final = b""
 """Stands for the fields of an item that has none of its own."""
 
 
 def short_hash(text: str) -> bytes:
     """Return 8 bytes that stand for a text."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return parts_hash(text.encode("utf-8", "surrogatepass"), size=ITEM_BYTES)
+
+
+def fields_hash(fields: Mapping[str, Any]) -> bytes | None:
+    """Return what stands for fields, in any order: NO_FIELDS where none has a value, None where one equals nothing."""
+    if not any(value is not None and value not in ("", b"", [], (), {}) for value in fields.values()):
+        return NO_FIELDS
+    kept = encode(dict(fields))
+    return None if isinstance(kept, Unkeepable) else short_hash(json.dumps(kept, sort_keys=True))
 
 
 @dataclass(slots=True)

@@ -23,7 +23,7 @@ from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, own_fields, url_of
+from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
@@ -33,7 +33,6 @@ from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.crawl import load
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft
-from scrapy_dedup.service.evidence import fields_key
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
@@ -139,7 +138,7 @@ class DedupPipeline:
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
         # As it comes in here: what we add to it is no field of its own.
-        fields = fields_key(own_fields(adapter, settings))
+        fields = item_hash(item, not_own(settings))
         if draft.held is not None and runtime.crawl.others.with_text(draft.page_key, draft.cleaned):
             # Another page of this run has its text: it is judged as if nothing were known of it.
             brought = self._intake.read_anew(brought)

@@ -1,20 +1,19 @@
 """Items of any kind: what they bring, and what they can take."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
-from hashlib import blake2b
-from typing import Any, Final, Self
+from types import MappingProxyType
+from typing import Any, Self
 
 from itemadapter import ItemAdapter
 from scrapy.http import Response, TextResponse
 from w3lib.encoding import html_to_unicode
 
-from scrapy_dedup.core.keeping import Unkeepable, UnkeepableReason, encode
+from scrapy_dedup.core.evidence import ITEM_BYTES, fields_hash
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.codec import to_json
 
 logger = logging.getLogger(__name__)
 
@@ -66,31 +65,27 @@ def url_of(adapter: ItemAdapter, settings: Settings) -> str | None:
     return value.strip() or None if isinstance(value, str) else None
 
 
-_ITEM_BYTES: Final = 8
-
-
-def item_hash(item: Any, ignored: frozenset[str], known: Mapping[str, str]) -> bytes | None:
-    """Return what stands for an item, without some of its fields; None where it equals no other.
+def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = MappingProxyType({})) -> bytes | None:
+    """Return what stands for an item's fields, see `fields_hash`.
 
     Args:
         item: as it comes to the pipeline.
-        ignored: names of the fields that do not count.
+        left_out: names of the fields that do not count.
         known: what stands in the place of a field's value.
     """
+
+    def hashed(fields: Mapping[str, Any]) -> bytes | None:
+        return fields_hash({name: value for name, value in fields.items() if name not in left_out} | dict(known))
+
     adapter = ItemAdapter(item)
-    kept = encode({name: value for name, value in adapter.items() if name not in ignored} | dict(known))
-    if isinstance(kept, Unkeepable) and kept.reason is UnkeepableReason.TYPE:
-        # Items in items become dicts.
-        kept = encode({name: value for name, value in adapter.asdict().items() if name not in ignored} | dict(known))
-    if isinstance(kept, Unkeepable):
-        return None
-    text = f"{type(item).__qualname__}\n{to_json(kept)}"
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_ITEM_BYTES).digest()
+    # Items in items become dicts, which takes longer than all else here.
+    found = hashed(adapter)
+    return hashed(adapter.asdict()) if found is None else found
 
 
 def unpack_items(packed: bytes) -> list[bytes]:
     """Return what stands for some items, as a visit left it."""
-    return [packed[start : start + _ITEM_BYTES] for start in range(0, len(packed), _ITEM_BYTES)]
+    return [packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES)]
 
 
 def plain(value: Any) -> Any:
@@ -108,10 +103,9 @@ def plain(value: Any) -> Any:
     return next((kind(value) for kind in (int, float) if isinstance(value, kind)), str(value))
 
 
-def own_fields(adapter: ItemAdapter, settings: Settings) -> dict[str, Any]:
-    """Return the fields by which an item is told from another, as it came."""
-    others = {settings.url_field, settings.html_field, settings.content_field, CONTENT, REPORT}
-    return {name: value for name, value in adapter.items() if name not in others | settings.ignore_fields}
+def not_own(settings: Settings) -> frozenset[str]:
+    """Return the fields by which an item is not told from another."""
+    return settings.ignore_fields | {settings.url_field, settings.html_field, settings.content_field, CONTENT, REPORT}
 
 
 class Fields:

@@ -20,7 +20,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.directives import read_directives
-from scrapy_dedup.core.fingerprints import text_hash
+from scrapy_dedup.core.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.likeness import TITLE
 from scrapy_dedup.core.passages import page_keys
@@ -54,7 +54,6 @@ from scrapy_dedup.service.recrawling import (
     Plan,
     Word,
     look_up,
-    short_hash,
     wire_key,
     word_kept,
 )
@@ -266,7 +265,7 @@ class Recrawl:
         if visit is None:
             return
         visit.judgement = judgement
-        judgement.body = short_hash(response.body)
+        judgement.body = parts_hash(response.body)
         visit.outcome_key = plan.outcome_key
         visit.audited = known.outcome if plan.is_audited else None
         if settings.acts("unchanged"):
@@ -299,7 +298,7 @@ class Recrawl:
         """Note which items the last visit of the page gave, where those are left out."""
         spider = self._runtime.crawler.spider
         name = spider.name if spider is not None else ""
-        visit.delivery_key = short_hash(visit.page_key, name.encode(), visit.callback.encode())
+        visit.delivery_key = parts_hash(visit.page_key, name.encode(), visit.callback.encode())
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
         state = visit.judgement.state if visit.judgement is not None else None

@@ -21,13 +21,14 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import DeferredLock
 
+from scrapy_dedup.core.fingerprints import parts_hash
 from scrapy_dedup.core.keeping import Unkeepable, encode
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.marks import OURS, callback_name
 from scrapy_dedup.plugin.outcomes import OutcomeError, kept_output
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.service.recrawling import Judgement, Plan, short_hash
+from scrapy_dedup.service.recrawling import Judgement, Plan
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.codec import to_json
 from scrapy_dedup.store.records import ExtractionRecord
@@ -101,7 +102,7 @@ class Reuse:
             return b""
         versions = [self._version[part] for part in _PARTS]
         own = (self._crawler.spider.name, settings.version, settings.reuse)
-        return short_hash(page_key, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
+        return parts_hash(page_key, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
 
     def is_audited(self, plan: Plan, domain: str, settings: Settings) -> bool:
         """Say whether a page is fetched and extracted though an outcome is kept, to see whether that is still right."""
@@ -110,7 +111,7 @@ class Reuse:
         answered = self._domains.get(domain)
         if answered is not None and answered.is_distrusted:
             return False
-        drawn = int.from_bytes(short_hash(plan.outcome_key, self._crawl.run.id.bytes)[:4], "big") / 2**32
+        drawn = int.from_bytes(parts_hash(plan.outcome_key, self._crawl.run.id.bytes)[:4], "big") / 2**32
         if drawn >= settings.audit:
             return False
         self._audits += 1
@@ -328,12 +329,12 @@ def _code(files: list[Path]) -> tuple[bytes, bytes]:
         size += len(content)
         if size > _MOST_CODE_BYTES:
             raise ValueError(f"its files hold more than {_MOST_CODE_BYTES:,} bytes")
-        digest.update(short_hash(path.name.encode("utf-8", "surrogateescape"), content))
+        digest.update(parts_hash(path.name.encode("utf-8", "surrogateescape"), content))
         if path.suffix == ".py":
             names |= _imports(content)
     distributions = packages_distributions()
     found = sorted({one for name in names for one in distributions.get(name, ())})
-    return digest.digest(), short_hash(*(f"{one} {_version_of(one)}".encode() for one in found))
+    return digest.digest(), parts_hash(*(f"{one} {_version_of(one)}".encode() for one in found))
 
 
 def _version_of(distribution: str) -> str:

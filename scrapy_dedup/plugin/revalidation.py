@@ -13,10 +13,11 @@ from scrapy.crawler import Crawler
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
+from scrapy_dedup.core.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl import GONE, Revalidate, Skip
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.recrawling import Plan, short_hash, wire_key
+from scrapy_dedup.service.recrawling import Plan, wire_key
 from scrapy_dedup.store.records import ResponseRecord, ValidatedRecord
 from scrapy_dedup.store.responses import HeldResponse
 
@@ -161,7 +162,7 @@ class RevalidationMiddleware:
                 validated_at=now,
                 sent_hash=_sent(response.headers.getlist("Vary"), request),
                 cookie_hash=_cookies(request),
-                body_hash=short_hash(response.body),
+                body_hash=parts_hash(response.body),
                 headers=headers,
                 body=response.body,
             )
@@ -191,11 +192,11 @@ def _forget_conditions(request: Request) -> None:
 def _sent(vary: list[bytes], request: Request) -> bytes:
     """Return what stands for the headers of a request that `Vary` names."""
     names = sorted({name.strip().lower() for value in vary for name in value.split(b",") if name.strip()})
-    return short_hash(*(part for name in names for part in (name, b",".join(request.headers.getlist(name)))))
+    return parts_hash(*(part for name in names for part in (name, b",".join(request.headers.getlist(name)))))
 
 
 def _cookies(request: Request) -> bytes:
-    return short_hash(b";".join(request.headers.getlist("Cookie")))
+    return parts_hash(b";".join(request.headers.getlist("Cookie")))
 
 
 def _handed_on(url: str, held: HeldResponse, *, request: Request, answer: Response | None = None) -> Response:

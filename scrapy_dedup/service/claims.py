@@ -1,10 +1,9 @@
 """What of a page's title and text a worker claims before the page goes out, and what a lost claim means for it."""
 
-import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
+from scrapy_dedup.core.fingerprints import parts_hash
 from scrapy_dedup.core.likeness import DUPLICATE, TITLE
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.others import Found, asked_layers
@@ -12,8 +11,6 @@ from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.claims import Lost
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind, ReleaseRecord, Twin
-
-_KEY_BYTES: Final = 16
 
 
 def claims_of(facts: Facts, found: Found, settings: Settings) -> list[ClaimKey]:
@@ -75,5 +72,4 @@ def _text(facts: Facts, settings: Settings) -> ClaimKey:
 
 
 def _digest(scope: str, key: bytes) -> bytes:
-    named = scope.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(len(named).to_bytes(8, "little") + named + key, digest_size=_KEY_BYTES).digest()
+    return parts_hash(scope.encode("utf-8", "surrogatepass"), key)

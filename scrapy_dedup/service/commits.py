@@ -214,7 +214,7 @@ def _visit(stay: Stay, judgement: Judgement) -> VisitRecord:
         at=stay.at,
         fetched=judgement.fetched,
         verdict=_word(judgement),
-        reason=(judgement.reason or verdict.reason)[:500],
+        reason=verdict.reason[:500],
         change_class=None if verdict.change is Change.NONE else cast("ChangeClass", verdict.change.value),
         http_status=stay.http_status if judgement.fetched != "skip" else None,
         bytes_received=judgement.bytes_received,

@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from scrapy_dedup.core import keeping
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.core.fingerprints import content_hash, parts_hash
 from scrapy_dedup.core.keeping import Unkeepable
 from scrapy_dedup.service.cache_tree import EXCLUDED, INCLUDED, INDEX_LAYER, UrlRecord, content_lines, url_record
 from scrapy_dedup.service.explain import Keys, keys_of
-from scrapy_dedup.service.recrawling import short_hash
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.cache import CachedPage, StoredCache
 from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
@@ -162,7 +161,7 @@ def _extraction(keys: Keys, digest: bytes, extracted: Mapping[str, Any], now: da
         what = f"{kept.detail} ({kept.reason})"
         raise ContentIndexError(f"extraction of {keys.url}: cannot be kept: {what}; use plain values, dates, decimals")
     return ExtractionRecord(
-        memo_key=short_hash(keys.page_key, digest),
+        memo_key=parts_hash(keys.page_key, digest),
         page_key=keys.page_key,
         url=keys.url,
         domain=keys.domain,

@@ -1,17 +1,15 @@
 """What the pages of a run show, and whether an item is one that went out in it."""
 
-import json
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.evidence import MOST_ITEMS, NO_FIELDS, Evidence, SiteSeen, proves, short_hash
+from scrapy_dedup.core.evidence import MOST_ITEMS, Evidence, SiteSeen, proves, short_hash
 from scrapy_dedup.core.fingerprints import from_hex
-from scrapy_dedup.core.keeping import Unkeepable, encode
 from scrapy_dedup.core.neardup import words
 from scrapy_dedup.core.repeats import hash_block, split_into_blocks
 from scrapy_dedup.service.drafts import Draft
@@ -28,14 +26,6 @@ _PAIRS_TOLD: Final = 3
 _LEAST_PAGES_TOLD: Final = 20
 _SHARE_TOLD: Final = 0.1
 _NUMBER: Final = re.compile(r"\d+")
-
-
-def fields_key(fields: Mapping[str, Any]) -> bytes | None:
-    """Return what stands for an item's own fields: 8 bytes, NO_FIELDS where none has a value, None where one is odd."""
-    if not any(value is not None and value not in ("", b"", [], (), {}) for value in fields.values()):
-        return NO_FIELDS
-    encoded = encode(dict(fields))
-    return None if isinstance(encoded, Unkeepable) else short_hash(json.dumps(encoded, sort_keys=True))
 
 
 def _blocks_of(draft: Draft) -> Iterable[tuple[int, str]]:

@@ -3,10 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from hashlib import blake2b
-from typing import Final
 
 from scrapy_dedup.core.directives import Directives
+from scrapy_dedup.core.fingerprints import parts_hash
 from scrapy_dedup.core.kept_chunks import StoredChunk
 from scrapy_dedup.core.recrawl import (
     GONE,
@@ -34,22 +33,11 @@ SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)"
 NOT_KEPT = Verdict(Kind.CHANGED, Change.CONTENT, "blocks differ, and the older version was not kept")
 SAME_BYTES = Verdict(Kind.UNCHANGED, Change.NONE, "the bytes are the same")
 OTHER_BYTES = Verdict(Kind.CHANGED, Change.CONTENT, "the bytes differ")
-_KEY_BYTES: Final = 16
 
 
 def wire_key(url: str) -> bytes:
     """Return by what an answer is held: the URL as it is sent."""
-    return short_hash(url.encode("utf-8", "surrogatepass"))
-
-
-def short_hash(*parts: bytes) -> bytes:
-    """Return 16 bytes that stand for some bytes, in their order."""
-    digest = blake2b(digest_size=_KEY_BYTES)
-    for part in parts:
-        # With its length, so that no two lists of parts read the same.
-        digest.update(len(part).to_bytes(8, "big"))
-        digest.update(part)
-    return digest.digest()
+    return parts_hash(url.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +133,6 @@ class Word:
     trusts_validators: bool = True
     lastmod: datetime | None = None
     trusts_lastmod: bool = False
-    is_found_by_many: bool = False
-    """Its URL has parameters that change nothing: what stands for it may be itself, under a former key."""
 
 
 @dataclass(slots=True, eq=False)
@@ -198,8 +184,6 @@ class Judgement:
     known: Known
     verdict: Verdict = NEW
     fetched: Fetched = "get"
-    reason: str = ""
-    """Why the page was not asked for; else the verdict's reason counts."""
     etag: str | None = None
     last_modified: str | None = None
     lastmod: datetime | None = None

@@ -5,9 +5,8 @@ from typing import Any
 
 from sqlalchemy import select
 
-from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.core.fingerprints import content_hash, parts_hash
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.recrawling import short_hash
 from scrapy_dedup.store.codec import pack_fingerprints
 from scrapy_dedup.store.models import Base
 from scrapy_dedup.store.records import (
@@ -33,7 +32,7 @@ def text_of(name: object) -> str:
 
 
 def a_memo(url: str, content: str, callback: str = "parse") -> bytes:
-    return short_hash(page_key(url), content_hash(content), callback.encode())
+    return parts_hash(page_key(url), content_hash(content), callback.encode())
 
 
 def an_extraction(url: str, content: str, **fields: Any) -> ExtractionRecord:

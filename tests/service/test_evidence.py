@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.evidence import NO_FIELDS
+from scrapy_dedup.core.evidence import NO_FIELDS, fields_hash
 from scrapy_dedup.service.drafts import Draft
-from scrapy_dedup.service.evidence import RunEvidence, fields_key
+from scrapy_dedup.service.evidence import RunEvidence
 from scrapy_dedup.settings import Settings
 from tests.store.builders import NOON, a_key
 
@@ -34,11 +34,11 @@ def a_draft(name: str, html: str) -> Draft:
     ],
 )
 def test_fields_of_two_items_are_the_same(one: dict[str, Any], other: dict[str, Any], *, same: bool) -> None:
-    assert (fields_key(one) == fields_key(other)) is same
+    assert (fields_hash(one) == fields_hash(other)) is same
 
 
 def test_fields_that_cannot_be_kept_equal_nothing() -> None:
-    evidence, value = RunEvidence(), fields_key({"page": object()})
+    evidence, value = RunEvidence(), fields_hash({"page": object()})
     first, second = a_draft("first", "<p>One</p>"), a_draft("second", "<p>One</p>")
     evidence.note(first, value, Settings())
     evidence.note(second, value, Settings())

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.fingerprints import content_hash, to_hex
+from scrapy_dedup.core.fingerprints import content_hash, parts_hash, to_hex
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.recrawling import short_hash
 from scrapy_dedup.service.refined_outcomes import own_places, records_of, sent_otherwise, write_refined
 from scrapy_dedup.service.refining import Churn, NothingToRefineError, PassedOver, Refinement, Refiner
 from scrapy_dedup.service.site_learning import learn_site
@@ -67,7 +66,7 @@ def an_item(url: str = URL, text: str = "an older text", *, chars_in: int | None
 
 
 def an_outcome(items: list[dict[str, Any]] | None, callback: str = "parse", days: int = 0) -> ExtractionRecord:
-    memo = short_hash(KEY, callback.encode())
+    memo = parts_hash(KEY, callback.encode())
     at = NOON + timedelta(days=days)
     return ExtractionRecord(memo, KEY, URL, DOMAIN, OLD, callback, at, items=items)
 
