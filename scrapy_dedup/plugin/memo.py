@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from functools import partial
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from scrapy.crawler import Crawler
 from scrapy.utils.asyncio import run_in_thread
@@ -131,13 +130,10 @@ class _Memos:
             logger.warning(message, *values)
 
 
-_memos: WeakKeyDictionary[Crawler, _Memos] = WeakKeyDictionary()
-
-
 def _memos_of(crawler: Crawler) -> _Memos | None:
     runtime = Runtime.of_open(crawler)
     if runtime is None:
         return None
-    if crawler not in _memos:
-        _memos[crawler] = _Memos(runtime)
-    return _memos[crawler]
+    if not isinstance(runtime.memos, _Memos):
+        runtime.memos = _Memos(runtime)
+    return runtime.memos

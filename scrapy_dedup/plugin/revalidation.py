@@ -19,7 +19,6 @@ from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.recrawling import Plan, wire_key
 from scrapy_dedup.store.records import ResponseRecord, ValidatedRecord
-from scrapy_dedup.store.responses import HeldResponse
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +41,7 @@ class RevalidationMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
         self._crawler = crawler
-        self._asked: WeakKeyDictionary[Request, HeldResponse] = WeakKeyDictionary()
+        self._asked: WeakKeyDictionary[Request, ResponseRecord] = WeakKeyDictionary()
         self._wires: dict[str, bool] = {}
         """By scheme: whether what its download handler gives came over a wire."""
 
@@ -168,12 +167,12 @@ class RevalidationMiddleware:
             )
         )
 
-    def _fits(self, held: HeldResponse, request: Request) -> bool:
+    def _fits(self, held: ResponseRecord, request: Request) -> bool:
         """Say whether a request has the headers by which the server's answers vary."""
         vary = [value.encode("latin-1") for name, value in held.headers if name.lower() == "vary"]
         return held.sent_hash == _sent(vary, request)
 
-    def _has_cookies(self, held: HeldResponse, request: Request) -> bool:
+    def _has_cookies(self, held: ResponseRecord, request: Request) -> bool:
         return held.cookie_hash == _cookies(request)
 
 
@@ -199,7 +198,7 @@ def _cookies(request: Request) -> bytes:
     return parts_hash(b";".join(request.headers.getlist("Cookie")))
 
 
-def _handed_on(url: str, held: HeldResponse, *, request: Request, answer: Response | None = None) -> Response:
+def _handed_on(url: str, held: ResponseRecord, *, request: Request, answer: Response | None = None) -> Response:
     """Return what is held as the page that a server gives; what a 304 says itself counts more."""
     headers = Headers()
     for name, value in held.headers:

@@ -202,6 +202,8 @@ class Runtime:
         self.state.incomplete = self.departures.incomplete
         self.reuse = Reuse(crawler, self.crawl, settings)
         self.done.reuse = self.reuse
+        self.memos: object = None
+        """Of costly functions, once somebody asked; `plugin.memo` knows what they are."""
         self.departed = Recent(_MOST_DEPARTED)
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()

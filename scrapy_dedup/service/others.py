@@ -228,11 +228,6 @@ class Others:
         if len(self._withdrawn) > _RECENT_PAGES:
             self._withdrawn.popitem(last=False)
 
-    @property
-    def lost_some(self) -> bool:
-        """Whether items of pages that others may have left their texts to have failed."""
-        return bool(self._withdrawn)
-
     def forget(self, key: bytes) -> None:
         """Let what this run said of a page not count any more: it is written, or another version of it comes."""
         recent = self._recent.pop(key, None)

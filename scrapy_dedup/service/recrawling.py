@@ -22,8 +22,8 @@ from scrapy_dedup.core.verdicts import NEW, Change, Kind, Verdict
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import DamagedStoreError
-from scrapy_dedup.store.records import ExtractionRecord, Fetched, ValidatorRecord
-from scrapy_dedup.store.responses import HeldResponse, HeldText
+from scrapy_dedup.store.records import ExtractionRecord, Fetched, ResponseRecord, ValidatorRecord
+from scrapy_dedup.store.responses import HeldText
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -58,7 +58,7 @@ class Known:
     """What the store holds of a request's page."""
 
     state: StoredState | None = None
-    answer: HeldResponse | None = None
+    answer: ResponseRecord | None = None
     """The last answer to the URL."""
     text: HeldText | None = None
     """What was cut from the page."""
@@ -87,7 +87,7 @@ def _known(
     store: ProjectStore,
     asked: Asked,
     states: Mapping[bytes, StoredState],
-    answers: Mapping[bytes, HeldResponse | None],
+    answers: Mapping[bytes, ResponseRecord | None],
     texts: Mapping[bytes, HeldText],
     divided: Mapping[bytes, Sequence[StoredChunk]],
 ) -> Known:

@@ -194,13 +194,6 @@ def mark_stale(connection: Connection, project_id: uuid.UUID, keys: Collection[b
         )
 
 
-def stale_pages(connection: Connection, project_id: uuid.UUID, limit: int | None = None) -> list[bytes]:
-    """Return the keys of completed pages that are stale and not gone, in their order."""
-    there = (Document.project_id == project_id, Document.status == "completed", Document.gone_at.is_(None))
-    asked = select(Document.page_key).where(*there, Document.stale.is_not(None)).order_by(Document.page_key)
-    return list(connection.scalars(asked.limit(limit)))
-
-
 def _row(project_id: uuid.UUID, page_key: bytes, chunk: StoredChunk) -> Row:
     return {
         "project_id": project_id,

@@ -28,8 +28,8 @@ from scrapy_dedup.store.layout_pictures import PictureFacts, StoredPicture
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.lookups import columns_of, named
 from scrapy_dedup.store.models import IS_OPEN, REST, CrawlRun, LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
-from scrapy_dedup.store.records import ExtractionRecord, ValidatorRecord
-from scrapy_dedup.store.responses import HeldResponse, HeldText
+from scrapy_dedup.store.records import ExtractionRecord, ResponseRecord, ValidatorRecord
+from scrapy_dedup.store.responses import HeldText
 from scrapy_dedup.store.stored import (
     LayoutCount,
     LayoutFigures,
@@ -75,7 +75,7 @@ class PageHistory:
         """Return the state of each page's last acknowledged visit, of those that have one."""
         return self._ask(states.find_states, keys)
 
-    def held_responses(self, keys: Collection[bytes]) -> dict[bytes, HeldResponse | None]:
+    def held_responses(self, keys: Collection[bytes]) -> dict[bytes, ResponseRecord | None]:
         """Return the answers that are held, by the keys of their URLs; None for one that is damaged."""
         return self._ask(responses.find, keys)
 

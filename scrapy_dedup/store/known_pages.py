@@ -144,21 +144,6 @@ class KnownPages(KnownLayouts):
             before,
         )
 
-    def stale_pages(self) -> list[bytes]:
-        """Return the keys of completed pages whose text is to be made anew, though they did not change, in order."""
-        with self._database.transaction() as connection:
-            return document_chunks.stale_pages(connection, self.id)
-
-    def has_stale_pages(self) -> bool:
-        """Return whether there is such a page."""
-        with self._database.transaction() as connection:
-            return bool(document_chunks.stale_pages(connection, self.id, limit=1))
-
-    def forget_stale(self, keys: Collection[bytes]) -> None:
-        """Note that the text of some pages was looked at, and is what it was."""
-        with self._database.transaction(write=True) as connection:
-            site_configs.forget_stale(connection, self.id, keys)
-
     def site_config(self, domain: str) -> StoredSiteConfig | None:
         """Return what people decided about a domain; None where nobody did."""
         return self._ask(site_configs.get, domain)

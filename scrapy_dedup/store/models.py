@@ -190,8 +190,6 @@ class Document(Base):
         # In the order in which they are listed: an entry that moves does so from and to the end of its domain.
         Index("ix_documents_domain_newest", "project_id", "domain", "updated_at", "page_key"),
         Index("ix_documents_newest", "project_id", "updated_at", "page_key"),
-        # Few pages are; every crawl asks which.
-        Index("ix_documents_stale", "project_id", "page_key", sqlite_where=text("stale IS NOT NULL")),
     )
 
     project_id: Mapped[uuid.UUID] = of_project(primary_key=True)

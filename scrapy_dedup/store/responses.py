@@ -1,9 +1,8 @@
 """Answers as they came over the wire, and what the last visit of a page delivered."""
 
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 
@@ -12,27 +11,11 @@ from scrapy_dedup.store.codec import unpack_bytes, unpack_json
 from scrapy_dedup.store.errors import DamagedError
 from scrapy_dedup.store.lookups import columns_of
 from scrapy_dedup.store.models import Delivery, Response, Source
+from scrapy_dedup.store.records import ResponseRecord
 from scrapy_dedup.store.upserts import Row, chunks, table_of, upsert
 
 _KEYS = ("project_id", "wire_key")
 _DROPPED_AT_ONCE = 500
-
-
-@dataclass(frozen=True, slots=True)
-class HeldResponse:
-    """An answer that may stand for a 304; for its fields see `ResponseRecord`."""
-
-    wire_key: bytes
-    url: str
-    etag: str | None
-    last_modified: str | None
-    received_at: datetime
-    validated_at: datetime
-    sent_hash: bytes
-    cookie_hash: bytes
-    body_hash: bytes
-    headers: Sequence[tuple[str, str]]
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +28,7 @@ class HeldText:
     report: Mapping[str, object]
 
 
-_RESPONSES = select(*columns_of(Response, HeldResponse), Response.is_packed).where(
+_RESPONSES = select(*columns_of(Response, ResponseRecord), Response.is_packed).where(
     Response.project_id == bindparam("of_project"), Response.wire_key.in_(bindparam("of_keys", expanding=True))
 )
 _TEXTS = select(*columns_of(Source, HeldText)).where(
@@ -56,9 +39,9 @@ _TEXTS = select(*columns_of(Source, HeldText)).where(
 )
 
 
-def find(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldResponse | None]:
+def find(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, ResponseRecord | None]:
     """Return the answers that are held, by key; None for one that is damaged."""
-    found: dict[bytes, HeldResponse | None] = {}
+    found: dict[bytes, ResponseRecord | None] = {}
     for some in chunks(keys):
         for row in connection.execute(_RESPONSES, {"of_project": project_id, "of_keys": some}):
             values = dict(row._mapping)  # noqa: SLF001 (SQLAlchemy's public name for it)
@@ -70,7 +53,7 @@ def find(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes])
             except (DamagedError, ValueError, TypeError):
                 found[row.wire_key] = None
             else:
-                found[row.wire_key] = HeldResponse(**values)
+                found[row.wire_key] = ResponseRecord(**values)
     return found
 
 

@@ -15,6 +15,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 from tests.service.test_refining import LATER, put
+from tests.store.builders import stale_pages
 
 HEADER = "Welcome to the shop of ropes and cords."
 CONFIG = SiteConfig((".promo",), ("Welcome.*",))
@@ -60,7 +61,7 @@ class TestRefining:
 
         assert len(pages) == 3
         assert all(HEADER not in page.cleaned.content for page in pages)
-        assert len(project.stale_pages()) == 0
+        assert stale_pages(project) == 0
         (decision,) = [one for one in project.decisions(pages[0].source.page_key) if one.layer == "patterns"]
         assert decision.reason.startswith("1 blocks, ")
 
@@ -75,7 +76,7 @@ class TestRefining:
 
         assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
         assert refiner.forget_stale() == 3
-        assert len(project.stale_pages()) == 0
+        assert stale_pages(project) == 0
 
 
 class TestTrying:

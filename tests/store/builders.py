@@ -4,6 +4,8 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sqlalchemy import func, select
+
 from scrapy_dedup.store.layout_records import (
     AlarmRecord,
     LayoutRunRecord,
@@ -11,6 +13,7 @@ from scrapy_dedup.store.layout_records import (
     TemplateRecord,
     TemplateStateRecord,
 )
+from scrapy_dedup.store.models import Document
 from scrapy_dedup.store.page_records import ChunksRecord, StoredChunk
 from scrapy_dedup.store.records import (
     BoilerplateRecord,
@@ -167,3 +170,10 @@ def url_of(project: ProjectStore, name: object = 1) -> StoredUrl:
 
 def state_of(project: ProjectStore, name: object = 1) -> StoredState:
     return project.page_states([a_key(name)])[a_key(name)]
+
+
+def stale_pages(project: ProjectStore) -> int:
+    """Return how many pages are to be cleaned again."""
+    with project.transaction() as connection:
+        stale = (Document.project_id == project.id, Document.stale.is_not(None))
+        return connection.scalar(select(func.count()).select_from(Document).where(*stale)) or 0

@@ -1,7 +1,7 @@
 from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.store.builders import DOMAIN, a_document, a_key, a_time
+from tests.store.builders import DOMAIN, a_document, a_key, a_time, stale_pages
 
 CONFIG = {"boilerplate_css_selectors": [".header"]}
 
@@ -18,7 +18,7 @@ def test_a_change_is_a_version_and_its_pages_are_to_be_cleaned_again(store: Stor
 
     assert put(store, project, CONFIG) == (1, 2)
     assert put(store, project, {}) == (2, 2)
-    assert len(project.stale_pages()) == 2
+    assert stale_pages(project) == 2
 
 
 def test_what_is_stored_already_changes_nothing(store: Store, project: ProjectStore) -> None:
@@ -26,7 +26,7 @@ def test_what_is_stored_already_changes_nothing(store: Store, project: ProjectSt
     project.write([a_document(1)])
 
     assert put(store, project, CONFIG) == (1, 0)
-    assert len(project.stale_pages()) == 0
+    assert stale_pages(project) == 0
 
 
 def test_what_is_put_is_got(store: Store, project: ProjectStore) -> None:
@@ -51,4 +51,4 @@ def test_what_is_unset_is_gone_and_its_pages_are_to_be_cleaned_again(store: Stor
         assert site_configs.unset(session.connection(), project.id, DOMAIN) == 0
         session.commit()
 
-    assert len(project.stale_pages()) == 1
+    assert stale_pages(project) == 1

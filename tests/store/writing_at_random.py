@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.records import ConfidenceRecord, GoneRecord, Record, ValidatorRecord
 from scrapy_dedup.store.store import Store
@@ -78,7 +79,8 @@ def turn_of(project: ProjectStore, worker: int, turn: int, order: random.Random)
     project.put_url_parameters(
         StoredParameter(domain, "ref", turn, 0, ignored=True, seen_at=datetime.now(UTC)) for domain in domains
     )
-    project.forget_stale([a_key(page) for page in pages])
+    with project.transaction(write=True) as connection:
+        site_configs.forget_stale(connection, project.id, [a_key(page) for page in pages])
 
 
 def main(url: str, worker: int, turns: int) -> None:

@@ -185,8 +185,6 @@ CREATE INDEX ix_documents_newest ON documents (project_id, updated_at, page_key)
 
 CREATE INDEX ix_documents_run_id_updated_at_page_key ON documents (run_id, updated_at, page_key);
 
-CREATE INDEX ix_documents_stale ON documents (project_id, page_key) WHERE stale IS NOT NULL;
-
 CREATE TABLE domain (
     domain_id BLOB NOT NULL,
     project_id BLOB NOT NULL,
