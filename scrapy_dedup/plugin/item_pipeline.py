@@ -179,6 +179,7 @@ class DedupPipeline:
             elif duplicate is not None and await self._is_proven(draft, fields, duplicate, learner):
                 self._drop(brought, duplicate.layer, duplicate)
             elif duplicate is not None:
+                runtime.count(f"{duplicate.layer}/unproven")
                 draft.duplicate = None
         await self._likeness.check(draft, settings)
         await self._drop_alike(brought, fields, learner)
@@ -244,6 +245,7 @@ class DedupPipeline:
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):
                 self._drop(brought, same.layer, duplicate)
+        self._runtime.count(f"{same.layer}/unproven")
         # At once: who comes while the store is asked is compared with it.
         self._likeness.let_out(draft, brought.settings)
         if not self._runtime.crawl.evidence.knows(same.keeper):
@@ -274,12 +276,9 @@ class DedupPipeline:
         keeper, near = duplicate.document_key, duplicate.layer == NEAR_DUPLICATE
         if crawl.evidence.lacks(keeper):
             await self._read_keeper(keeper)
-        if crawl.evidence.proves(draft, fields, keeper, learner) or (
+        return crawl.evidence.proves(draft, fields, keeper, learner) or (
             near and crawl.evidence.proves_near(draft, fields, keeper)
-        ):
-            return True
-        self._runtime.count(f"{duplicate.layer}/unproven")
-        return False
+        )
 
     async def _read_keeper(self, key: bytes) -> None:
         """Read a page of this run from the store, which did not change since it was kept there."""

@@ -363,11 +363,16 @@ class Runtime:
         self.done.settle_all()
         self.crawl.finish(complete=reason == "finished")
 
-    def _tell_of_drops(self) -> None:
-        """Say where a layer left out so much that somebody should look; blocks."""
-        for alarm in self.crawl.drops.alarms(lambda domain: self.sites.of(domain).fetches):
-            self.crawler.stats.inc_value(f"dedup/{alarm.layer}/alarms")
-            pairs = "\n".join(f"{url} for {self._url_of(key)}" for url, key in alarm.pairs)
+    async def _tell_of_drops(self) -> None:
+        """Say where a layer left out so much that somebody should look."""
+        alarms = self.crawl.drops.alarms(lambda domain: self.sites.of(domain).fetches)
+        if alarms:
+            # The last pages' addresses may not be written yet.
+            await self.writer.catch_up()
+        for alarm in alarms:
+            self.count(f"{alarm.layer}/alarms")
+            told = [(url, await run_in_thread(self._url_of, key)) for url, key in alarm.pairs]
+            pairs = "\n".join(f"{url} for {keeper}" for url, keeper in told)
             logger.warning(
                 "%s: the layer %s left out %d of %d pages. Look at some of them; DEDUP_%s_ENABLED=False keeps all:\n%s",
                 alarm.domain, alarm.layer, alarm.dropped, alarm.pages, alarm.layer.upper(), pairs,
@@ -386,7 +391,7 @@ class Runtime:
             if loop.running:
                 loop.stop()
         await self.teaching.end()
-        await run_in_thread(self._tell_of_drops)
+        await self._tell_of_drops()
         parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.reuse)
         try:
             await RunEnd(*parts, self.departures, self.registry, self.at_end).come()

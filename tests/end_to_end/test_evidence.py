@@ -1,0 +1,114 @@
+"""An item is left out only where another item of this crawl is surely the same, and who looks is told."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.server import Answer, WebServer, serving
+from tests.sites import html_page
+
+pytestmark = pytest.mark.crawl
+
+ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1}
+
+
+@pytest.fixture
+def server() -> Iterator[WebServer]:
+    with serving(1, lambda _: {}) as running:
+        yield running
+
+
+def publish(server: WebServer, **pages: str | Answer) -> str:
+    """Put pages at addresses; return the addresses, as a spider's argument."""
+    answers = {name: page if isinstance(page, Answer) else Answer(page) for name, page in pages.items()}
+    server.site = {f"{server.origins[0]}/{name}": answer for name, answer in answers.items()}
+    return f"start={' '.join(server.site)}"
+
+
+def around(count: int = 6) -> dict[str, str]:
+    """Return enough other pages for a site to be known."""
+    return {f"other{number}": html_page(f"other {number}") for number in range(count)}
+
+
+def names(crawled: Crawled) -> list[str]:
+    return sorted(item["url"].rpartition("/")[2] for item in crawled.fed)
+
+
+def report(crawled: Crawled, name: str) -> dict[str, Any]:
+    (found,) = [item["dedup"] for item in crawled.fed if item["url"].endswith(f"/{name}")]
+    return dict(found)
+
+
+@pytest.mark.parametrize("spider", ["pages", "priced"], ids=["no-fields", "fields"])
+def test_a_wrong_cut_loses_no_product(project: Project, server: WebServer, spider: str) -> None:
+    """What is left of each by somebody's selector is the same sentence, of twelve words and more."""
+    same = "<p>Free delivery on all orders over fifty euros, and thirty days to send anything back to us.</p>"
+    products = {
+        f"product{number}": f"<title>Shop</title><main data-price='{number}'>{same}"
+        f"<div class=own><p>{html_page(f'product {number}')}</p></div></main>"
+        for number in range(12)
+    }
+    start = publish(server, **products)
+
+    cut = {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".own"], "DEDUP_BOILERPLATE_METHOD": "html"}
+    crawled = project.crawl(spider, "-a", start, **cut)
+
+    assert names(crawled) == sorted(products)
+
+
+def test_a_page_that_moved_goes_out_and_says_where_it_was(project: Project, server: WebServer) -> None:
+    page = html_page("harbour")
+    first = project.crawl("pages", "-a", publish(server, old=page, **around()))
+    start = publish(server, old=Answer("gone", 404), new=page, **around())
+    second = project.crawl("pages", "-a", start, **ONE_BY_ONE)
+
+    assert "old" in names(first)
+    assert names(second) == sorted(["new", *around()])
+    told = report(second, "new")
+    assert (told["verdict"], told["moved_from"]) == ("moved", f"{server.origins[0]}/old")
+
+
+def test_a_page_whose_equal_is_not_in_this_crawl_goes_out_and_names_it(project: Project, server: WebServer) -> None:
+    page = html_page("harbour")
+    project.crawl("pages", "-a", publish(server, old=page, **around()))
+    second = project.crawl("pages", "-a", publish(server, new=page, **around()))
+    third = project.crawl("pages", "-a", publish(server, new=page, **around()))
+
+    assert names(second) == names(third) == sorted(["new", *around()])
+    told = report(second, "new")
+    assert (told["verdict"], told["same_as"]) == ("new", f"{server.origins[0]}/old")
+
+
+@pytest.mark.parametrize("crawls", [1, 2, 3])
+def test_of_equal_pages_one_is_in_each_feed(project: Project, server: WebServer, crawls: int) -> None:
+    """Also where all of them are what they were, and whichever comes first."""
+    page = html_page("harbour")
+    pages = {"a": page, "b": page, "c": page} | around()
+    for number in range(crawls):
+        order = list(pages.items())[:: 1 if number % 2 else -1]
+        crawled = project.crawl("pages", "-a", publish(server, **dict(order)), **ONE_BY_ONE)
+
+        assert len([name for name in names(crawled) if name in "abc"]) == 1
+        assert crawled.count("items/out") == 1 + len(around())
+
+
+def test_a_layer_that_leaves_out_much_is_told_with_pages_to_look_at(
+    make_project: Callable[..., Project], server: WebServer
+) -> None:
+    page = html_page("harbour")
+    many = {f"copy{number}": page for number in range(5)} | around(19)
+    few = {f"copy{number}": page for number in range(2)} | around(19)
+    warned = []
+    for name, pages in (("many", many), ("few", few)):
+        crawled = make_project(name, **ADDON).crawl("pages", "-a", publish(server, **pages))
+        found = re.findall(
+            r"WARNING: .*the layer (\w+) left out (\d+) of (\d+) pages.*((?:\n\S+ for \S+)*)", crawled.log
+        )
+        warned.append([(layer, dropped, pages, pairs.count(" for ")) for layer, dropped, pages, pairs in found])
+        assert sum(crawled.stats.get(f"dedup/{layer}/alarms", 0) for layer in ("title", "duplicate")) == len(found)
+
+    assert warned[0] in ([("title", "4", "24", 3)], [("duplicate", "4", "24", 3)])
+    assert warned[1] == []
