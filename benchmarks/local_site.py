@@ -1,7 +1,8 @@
 """A made-up site of any size on 127.0.0.1, in a process of its own so that its CPU time is not the crawler's.
 
 A page has what pages have: a menu, a sidebar of its section, prose of its own with some links, a teaser list, a footer
-with legal text; about 100 links and at least 30 kB. On demand it has an ETag, and who sends that back gets 304.
+with legal text; about 100 links and at least 30 kB. On demand it has an ETag, and who sends that back gets 304, or a
+number that is another one each time. `/sent` tells how many bytes went out since it was asked last.
 """
 
 import asyncio
@@ -30,6 +31,7 @@ class _Site:
     pages: int
     paragraphs: int
     etags: bool
+    nonce: bool = False
 
 
 @lru_cache(maxsize=4096)
@@ -65,6 +67,8 @@ def _answer(path: str, validator: str, site: _Site) -> bytes:
     if not name.isdigit() or int(name) >= site.pages:
         return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 0\r\n\r\n"
     body = page(int(name), site.pages, site.paragraphs)
+    if site.nonce:
+        body = body.replace(b"</head>", f"<meta name=token content={random.getrandbits(64):x}></head>".encode())
     etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"' if site.etags else ""
     if etag and validator == etag:
         return f"HTTP/1.1 304 Not Modified\r\nETag: {etag}\r\n\r\n".encode()
@@ -75,7 +79,10 @@ def _answer(path: str, validator: str, site: _Site) -> bytes:
 
 
 async def _serve(site: _Site, ports: int, started: Connection) -> None:
+    sent = 0
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
         while line := await reader.readline():
             path = line.split(b" ")[1].decode()
             validator = ""
@@ -83,7 +90,13 @@ async def _serve(site: _Site, ports: int, started: Connection) -> None:
                 name, _, value = header.decode("latin-1").partition(":")
                 if name.lower() == "if-none-match":
                     validator = value.strip()
-            writer.write(_answer(path, validator, site))
+            if path == "/sent":
+                told, sent = str(sent).encode(), 0
+                writer.write(b"HTTP/1.0 200 OK\r\n\r\n" + told)
+                break
+            made = _answer(path, validator, site)
+            sent += len(made)
+            writer.write(made)
             await writer.drain()
         writer.close()
 
@@ -97,10 +110,12 @@ def _run(site: _Site, ports: int, started: Connection) -> None:
 
 
 @contextmanager
-def serving(pages: int, *, paragraphs: int = 32, domains: int = 1, etags: bool = False) -> Iterator[list[str]]:
+def serving(
+    pages: int, *, paragraphs: int = 32, domains: int = 1, etags: bool = False, nonce: bool = False
+) -> Iterator[list[str]]:
     """Serve a site for each domain; give their first pages."""
     ours, theirs = multiprocessing.Pipe()
-    site = _Site(pages, paragraphs, etags)
+    site = _Site(pages, paragraphs, etags, nonce)
     process = multiprocessing.Process(target=_run, args=(site, domains, theirs), daemon=True)
     process.start()
     try:

@@ -12,7 +12,7 @@ from tests.sites import html_page
 
 pytestmark = pytest.mark.crawl
 
-ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1}
+ONE_BY_ONE: dict[str, Any] = {"CONCURRENT_REQUESTS": 1}
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_a_wrong_cut_loses_no_product(project: Project, server: WebServer, spide
     }
     start = publish(server, **products)
 
-    cut = {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".own"], "DEDUP_BOILERPLATE_METHOD": "html"}
+    cut: dict[str, Any] = {"DEDUP_BOILERPLATE_CSS_SELECTORS": [".own"], "DEDUP_BOILERPLATE_METHOD": "html"}
     crawled = project.crawl(spider, "-a", start, **cut)
 
     assert names(crawled) == sorted(products)
