@@ -115,7 +115,7 @@ class CanonicalPolicy:
         allowed_domains: hosts or registrable domains that pages of other domains may declare.
         max_share: of a domain's pages that may declare one target.
         min_claims: below it the share means nothing: 1 of the first 3 pages is a third. Of 25 pages, 5 are a fifth.
-        agrees_at: least `agreement` of the contents of a page and its target.
+        agrees_at: least share of words that a page and its target have in common, where only the text is known.
     """
 
     allowed_domains: frozenset[str] = frozenset()
@@ -158,22 +158,6 @@ def judge(
         return target
     objection = next(_objections(declaration, target, evidence, policy, rules), None)
     return Alias(target) if objection is None else Own(objection)
-
-
-def agreement(ours: Collection[int], theirs: Collection[int], ignoring: Collection[int] = ()) -> float:
-    """Return how far two pages have the same blocks: the Jaccard similarity of their sets of fingerprints, 0 to 1.
-
-    Two pages of which no block is seen are 0: what was not seen has not been seen to agree (an application's two
-    empty shells may show two things).
-
-    Args:
-        ours: block fingerprints of one page; order and repeats do not matter.
-        theirs: those of the other.
-        ignoring: the domain's boilerplate, without which two short articles of one design would agree.
-    """
-    our_set, their_set = frozenset(ours).difference(ignoring), frozenset(theirs).difference(ignoring)
-    union = len(our_set | their_set)
-    return len(our_set & their_set) / union if union else 0.0
 
 
 def redirect_aliases(

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,9 +16,8 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred, DeferredLock
 
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.canonical import Address, Alias, Own
+from scrapy_dedup.core.canonical import Alias
 from scrapy_dedup.core.evidence import NO_FIELDS
-from scrapy_dedup.core.fingerprints import pack, unpack
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
@@ -26,7 +25,7 @@ from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
-from scrapy_dedup.service.aliases import Duplicate, agrees, sketch_of
+from scrapy_dedup.service.aliases import Duplicate
 from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.claims import claims_of, waits_for_title, with_holders
 from scrapy_dedup.service.comparison import would_drop
@@ -161,8 +160,6 @@ class DedupPipeline:
         # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
         compares = compares and not (draft.checked and settings.shadows("canonical"))
-        if compares:
-            self._aliases.note(draft)
         learner = await self._learn(draft, settings) if settings.boilerplate_enabled else None
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
             await self._meet(draft)
@@ -173,14 +170,7 @@ class DedupPipeline:
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
         if compares:
-            duplicate = await self._aliases.check(brought, learner)
-            if settings.shadows("canonical"):
-                self._note_shadow(draft, duplicate)
-            elif duplicate is not None and await self._is_proven(draft, fields, duplicate, learner):
-                self._drop(brought, duplicate.layer, duplicate)
-            elif duplicate is not None:
-                runtime.count(f"{duplicate.layer}/unproven")
-                draft.duplicate = None
+            await self._drop_alias(brought, fields, learner)
         await self._likeness.check(draft, settings)
         await self._drop_alike(brought, fields, learner)
 
@@ -224,14 +214,32 @@ class DedupPipeline:
         elif brought.settings.acts("url"):
             self._drop(brought, "url", Duplicate("page of this run", key))
 
-    def _note_shadow(self, draft: Draft, duplicate: Duplicate | None) -> None:
+    def _note_shadow(self, draft: Draft, duplicate: Duplicate) -> None:
         """Write down that a page would have been dropped; it goes out as if nobody had looked."""
-        draft.canonical = draft.duplicate = None
-        if duplicate is not None:
-            self._runtime.count("shadow/canonical/items")
-            reason = f"would be dropped: {duplicate.reason}"
-            record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
-            self._runtime.crawl.rows.append(record)
+        self._runtime.count("shadow/canonical/items")
+        reason = f"would be dropped: {duplicate.reason}"
+        record = DecisionRecord(draft.page_key, "canonical", "shadow", reason, datetime.now(UTC))
+        self._runtime.crawl.rows.append(record)
+
+    async def _drop_alias(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
+        """Drop an item whose page is another address of one that went out; else note the page's own."""
+        draft, in_shadow = brought.draft, brought.settings.shadows("canonical")
+        candidates = await self._aliases.candidates(brought)
+        for duplicate in candidates:
+            if await self._is_proven(draft, fields, duplicate, learner):
+                self._aliases.dropped(brought, duplicate.document_key)
+                if not in_shadow:
+                    self._drop(brought, duplicate.layer, duplicate)
+                draft.checked = True
+                self._note_shadow(draft, duplicate)
+                return
+        if candidates:
+            self._runtime.count("canonical/unproven")
+        # All items of a page have one address.
+        if not draft.checked:
+            draft.checked = True
+            if not in_shadow:
+                self._aliases.goes_out(brought)
 
     async def _drop_alike(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
@@ -267,29 +275,31 @@ class DedupPipeline:
         self, draft: Draft, fields: bytes | None, duplicate: Duplicate, learner: Learner | None
     ) -> bool:
         """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
-        crawl = self._runtime.crawl
-        if crawl.run.worker is not None and not crawl.evidence.knows(duplicate.document_key):
-            # What another worker gave is not held here: an item with fields of its own may be another one.
-            return fields == NO_FIELDS
         if draft.went_out:
             return False
-        keeper, near = duplicate.document_key, duplicate.layer == NEAR_DUPLICATE
-        if crawl.evidence.lacks(keeper):
+        crawl, keeper = self._runtime.crawl, duplicate.document_key
+        if not crawl.evidence.has(keeper):
             await self._read_keeper(keeper)
-        return crawl.evidence.proves(draft, fields, keeper, learner) or (
-            near and crawl.evidence.proves_near(draft, fields, keeper)
-        )
+        if crawl.evidence.proves(draft, fields, keeper, learner):
+            return True
+        if duplicate.layer == NEAR_DUPLICATE and crawl.evidence.proves_near(draft, fields, keeper):
+            return True
+        # What another worker claimed may not be written yet; of a text alone nothing more is to be known.
+        is_claimed = crawl.run.worker is not None and not crawl.evidence.has(keeper) and duplicate.layer != "canonical"
+        return is_claimed and fields == NO_FIELDS
 
     async def _read_keeper(self, key: bytes) -> None:
-        """Read a page of this run from the store, which did not change since it was kept there."""
+        """Read a page of this run from the store: one that did not change, or that another process gave."""
         crawl = self._runtime.crawl
         try:
             stored = await run_in_thread(crawl.store.page, key)
         except StoreError:
             self._runtime.count("store/errors")
             return
-        source = stored.source if stored is not None else None
-        if source is not None and source.content is not None and source.field == "html":
+        document, source = (stored.document, stored.source) if stored is not None else (None, None)
+        if document is None or source is None or source.content is None or source.field != "html":
+            return
+        if crawl.evidence.knows(key) or (document.run_id == crawl.run.id and document.status != "failed"):
             page = parse_page(source.content, self._runtime.limits)
             if isinstance(page, Page):
                 crawl.evidence.read(key, page, source.content)
@@ -421,85 +431,39 @@ class DedupPipeline:
 
 
 class AliasCheck:
-    """The `canonical` layer. In doubt a page stays."""
+    """The `canonical` layer: which pages of this run may be another address of one. Whether they are, evidence says."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def note(self, draft: Draft) -> None:
-        """Remember what a page contains, before it may have to wait: its aliases wait with it."""
-        if draft.page is not None and not draft.sketch:
-            draft.sketch = pack(sketch_of(draft.page))
-            self._runtime.crawl.aliases.remember(draft.page_key, draft.sketch)
-
-    async def check(self, brought: Brought, learner: Learner | None) -> Duplicate | None:
-        """Return why a page is a duplicate; where it is none, note under which address it goes out."""
-        draft = brought.draft
+    async def candidates(self, brought: Brought) -> list[Duplicate]:
+        """Return which pages may stand for a page, and why."""
+        draft, standing = brought.draft, self._runtime.crawl.aliases.standing
         alias = self._runtime.alias_of(brought.visit, draft)
-        theirs, stands = None, False
-        if isinstance(alias, Alias) and not draft.checked:
-            stands = await self._was_left_out_for(draft, alias.target.page_key)
-            theirs = await self._sketch_of_target(alias)
-        # All items of a page share its fate; while this one waited, another may have decided it.
-        if not draft.checked:
-            draft.checked = True
-            if isinstance(alias, Alias) and stands:
-                self._stand(draft, alias.target)
-            else:
-                draft.duplicate = self._decide(draft, alias, theirs, learner)
-        return draft.duplicate
+        found = [
+            Duplicate("another address of this page went out before", key) for key in standing.get(draft.page_key, ())
+        ]
+        if isinstance(alias, Alias) and not await self._was_left_out_for(draft, alias.target.page_key):
+            keys = [alias.target.page_key, *standing.get(alias.target.page_key, ())]
+            found += [Duplicate(f"canonical link to {alias.target.url[:500]}", key) for key in keys]
+        return [one for one in found if one.document_key != draft.page_key]
 
-    def _decide(
-        self, draft: Draft, alias: Alias | Own, theirs: bytes | None, learner: Learner | None
-    ) -> Duplicate | None:
-        aliases = self._runtime.crawl.aliases
-        stood_for = self._stood_for(draft, learner)
-        if isinstance(alias, Own):
-            return stood_for
-        if stood_for is not None:
-            # What it declares canonical is one more address of the page that went out.
-            aliases.stand(alias.target.page_key, stood_for.document_key, draft.sketch)
-            return stood_for
-        return self._alias(draft, alias.target, theirs, learner)
+    def dropped(self, brought: Brought, keeper: bytes) -> None:
+        """Note that what a page declares canonical is one more address of the page that went out."""
+        alias = self._runtime.alias_of(brought.visit, brought.draft)
+        if isinstance(alias, Alias):
+            self._runtime.crawl.aliases.stand(alias.target.page_key, keeper)
 
-    def _stood_for(self, draft: Draft, learner: Learner | None) -> Duplicate | None:
-        """Compare a page with the aliases that went out for it before it came."""
-        standing = self._runtime.crawl.aliases.standing
-        key = self._agreeing(draft, standing.get(draft.page_key, {}), learner)
-        if key is not None:
-            return Duplicate("another address of this page went out before", key)
+    def goes_out(self, brought: Brought) -> None:
+        """Note under which address a page goes out."""
+        draft, crawl = brought.draft, self._runtime.crawl
+        alias = self._runtime.alias_of(brought.visit, draft)
         # Whatever declares this page canonical is from now on compared with the page itself.
-        standing.pop(draft.page_key, None)
-        return None
-
-    def _alias(self, draft: Draft, target: Address, theirs: bytes | None, learner: Learner | None) -> Duplicate | None:
-        """Compare a page with the one that it declares canonical, and with what went out for that one."""
-        crawl = self._runtime.crawl
-        others = dict(crawl.aliases.standing.get(target.page_key, {}))
-        if target.page_key in crawl.given or theirs is not None:
-            others[target.page_key] = theirs or b""
-        key = self._agreeing(draft, others, learner)
-        if key is not None:
-            return Duplicate(f"canonical link to {target.url[:500]}", key)
-        if target.page_key not in crawl.given:
-            self._stand(draft, target)
-        return None
-
-    def _stand(self, draft: Draft, target: Address) -> None:
-        """Let a page go out for the one that it declares canonical."""
-        self._runtime.crawl.aliases.stand(target.page_key, draft.page_key, draft.sketch)
-        draft.canonical = target
-        self._runtime.count("canonical/before_target")
-
-    def _agreeing(self, draft: Draft, others: Mapping[bytes, bytes], learner: Learner | None) -> bytes | None:
-        """Return the key of the first page that has this one's content."""
-        for key, sketch in others.items():
-            if key == draft.page_key:
-                continue
-            if sketch and self._agrees(unpack(draft.sketch), unpack(sketch), learner):
-                return key
-            self._runtime.count("canonical/disagreed")
-        return None
+        crawl.aliases.standing.pop(draft.page_key, None)
+        if isinstance(alias, Alias) and alias.target.page_key not in crawl.given:
+            crawl.aliases.stand(alias.target.page_key, draft.page_key)
+            draft.canonical = alias.target
+            self._runtime.count("canonical/before_target")
 
     async def _was_left_out_for(self, draft: Draft, target: bytes) -> bool:
         """Say whether the page that one declares canonical was left out for it.
@@ -518,33 +482,6 @@ class AliasCheck:
             return False
         url = stored.crawled_url if stored is not None else None
         return url is not None and url.run_id == crawl.run.id and url.document_key == draft.page_key
-
-    async def _sketch_of_target(self, alias: Alias) -> bytes | None:
-        """Return the sketch of a page that went out, in this run or before; None where nobody knows it any more."""
-        key, recent = alias.target.page_key, self._runtime.crawl.aliases.recent
-        try:
-            # While the store was asked, it may have gone out.
-            return recent.get(key) or await run_in_thread(self._stored_sketch, key) or recent.get(key)
-        except StoreError:
-            self._runtime.count("store/errors")
-            return recent.get(key)
-
-    def _stored_sketch(self, key: bytes) -> bytes | None:
-        """Return the sketch of a page that is in work or was seen, and is not gone; blocks, so call it in a thread."""
-        crawl = self._runtime.crawl
-        stored = crawl.store.page(key)
-        document = stored.document if stored else None
-        if document is None:
-            return None
-        state = crawl.store.page_states([key]).get(key)
-        if state is None:
-            return document.sketch if document.run_id == crawl.run.id else None
-        return None if state.gone_at is not None else document.sketch
-
-    def _agrees(self, ours: frozenset[int], theirs: frozenset[int], learner: Learner | None) -> bool:
-        often = learner.often(ours | theirs) if learner is not None else set()
-        known = learner is not None and learner.known
-        return agrees(ours, theirs, often, self._runtime.canonical_policy, known=known)
 
 
 class LikenessCheck:

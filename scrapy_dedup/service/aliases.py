@@ -1,7 +1,6 @@
 """Which pages of a run are other addresses of pages of the same run, by their canonical links and their content."""
 
 from collections import Counter, OrderedDict
-from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from scrapy_dedup.core.blocks import Page
@@ -11,18 +10,12 @@ from scrapy_dedup.core.canonical import (
     Declaration,
     Evidence,
     Own,
-    agreement,
     judge,
     resolve,
 )
 from scrapy_dedup.core.seen import KeyTable
 from scrapy_dedup.core.urls import UrlRules
 
-# Two pages of a domain that is not known yet share menus and legal text that nobody has recognised as such.
-AGREES_UNLEARNED_AT = 0.98
-
-# A page has some four rows, and 500 rows are written at once: this is ample for what is on its way to the store.
-RECENT_PAGES = 1_000
 # So many pages with different contents may declare one page canonical before it comes; a bound for templates' mistakes.
 MOST_STANDING = 5
 # Canonical pages that have not come, of 900 bytes each: one that comes after so many others is not compared with its
@@ -52,24 +45,22 @@ class Aliases:
     """How many pages declare a page canonical, of all that were declared."""
     pages: Counter[str] = field(default_factory=Counter)
     """Pages by domain."""
-    recent: OrderedDict[bytes, bytes] = field(default_factory=OrderedDict)
-    """Sketches of the last pages that went out, packed: their rows may not be written yet."""
-    standing: dict[bytes, dict[bytes, bytes]] = field(default_factory=dict)
-    """Canonical page key to the aliases that went out for it before it came: page key to sketch; of the last ones."""
+    standing: dict[bytes, list[bytes]] = field(default_factory=dict)
+    """Canonical page key to the keys of the aliases that went out for it before it came; of the last ones."""
 
-    def remember(self, page_key: bytes, sketch: bytes) -> None:
-        """Keep a page's sketch until it is surely written."""
-        self.recent[page_key] = sketch
-        if len(self.recent) > RECENT_PAGES:
-            self.recent.popitem(last=False)
-
-    def stand(self, canonical_key: bytes, page_key: bytes, sketch: bytes) -> None:
+    def stand(self, canonical_key: bytes, page_key: bytes) -> None:
         """Note that a page went out for another one that has not come yet."""
         if canonical_key not in self.standing and len(self.standing) >= MOST_AWAITED:
             del self.standing[next(iter(self.standing))]
-        aliases = self.standing.setdefault(canonical_key, {})
-        if len(aliases) < MOST_STANDING:
-            aliases[page_key] = sketch
+        aliases = self.standing.setdefault(canonical_key, [])
+        if len(aliases) < MOST_STANDING and page_key not in aliases:
+            aliases.append(page_key)
+
+    def withdraw(self, canonical_key: bytes, page_key: bytes) -> None:
+        """Forget that a page went out for another one: it did not."""
+        aliases = self.standing.get(canonical_key, [])
+        if page_key in aliases:
+            aliases.remove(page_key)
 
     def judge(
         self, url: str, page_key: bytes, domain: str, page: Page, policy: CanonicalPolicy, rules: UrlRules
@@ -94,33 +85,6 @@ class Aliases:
         return judge(declaration, evidence, policy, rules)
 
 
-def sketch_of(page: Page) -> frozenset[int]:
-    """Return the blocks by which two addresses of a page are compared: its text, not its links.
-
-    Menus and trails of links mark the current page, so that they differ between two addresses of one page.
-    """
-    texts = frozenset(block.fingerprint for block in page.blocks if 2 * block.link_chars <= len(block.text))
-    return texts or frozenset(page.fingerprints)
-
-
 def declaration_of(url: str, page: Page) -> Declaration:
     """Return what a page says of its addresses."""
     return Declaration(url, page.canonicals, page.base, page.lang, page.alternates)
-
-
-def agrees(
-    ours: Collection[int], theirs: Collection[int], often: Collection[int], policy: CanonicalPolicy, *, known: bool
-) -> bool:
-    """Say whether two pages have the same content.
-
-    Args:
-        ours: fingerprints of one page's blocks.
-        theirs: of the other's.
-        often: blocks that tell no page from another.
-        policy: from which similarity on they agree.
-        known: whether the domain has learned what repeats.
-    """
-    if not set(ours) - set(often) and not set(theirs) - set(often):
-        # Nothing tells them apart from other pages: copies of one page that a third URL has, too.
-        return set(ours) == set(theirs)
-    return agreement(ours, theirs, often) >= (policy.agrees_at if known else AGREES_UNLEARNED_AT)

@@ -133,7 +133,7 @@ class RunOthers:
     def _alias_of(self, facts: Facts, said: Declaration | None) -> bytes | None:
         """Return the page that went out whose other address one is, or the same page's."""
         aliases = self._aliases
-        if (keeper := self._agreeing(facts, aliases.standing.get(facts.page_key, {}))) is not None:
+        if (keeper := self._agreeing(facts, aliases.standing.get(facts.page_key, ()))) is not None:
             return keeper
         aliases.standing.pop(facts.page_key, None)
         if said is None:
@@ -143,9 +143,9 @@ class RunOthers:
         if not isinstance(found, Alias):
             return None
         target = found.target.page_key
-        keeper = self._agreeing(facts, [target, *aliases.standing.get(target, {})])
+        keeper = self._agreeing(facts, [target, *aliases.standing.get(target, ())])
         if keeper is None:
-            aliases.stand(target, facts.page_key, b"")
+            aliases.stand(target, facts.page_key)
         return keeper
 
     def _agreeing(self, facts: Facts, keys: Iterable[bytes]) -> bytes | None:

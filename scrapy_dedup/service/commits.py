@@ -153,7 +153,6 @@ def _document(
         cleaned_hash=cleaned.cleaned_hash if cleaned else None,
         chars_in=shown.chars_in if shown else None,
         chars_out=shown.chars_out if shown else None,
-        sketch=(draft.sketch or None) if draft else None,
         etag=judgement.etag,
         last_modified=judgement.last_modified,
         validated_at=stay.at,

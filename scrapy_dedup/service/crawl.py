@@ -255,7 +255,7 @@ class Crawl:
         self.given.discard(draft.page_key)
         self.evidence.forget(draft.page_key)
         if draft.canonical is not None:
-            self.aliases.standing.get(draft.canonical.page_key, {}).pop(draft.page_key, None)
+            self.aliases.withdraw(draft.canonical.page_key, draft.page_key)
         self.rows.append(self._document(draft, "failed", at, error))
         if draft.comparison is not None:
             self.rows.append(withdraw(self.others, draft.page_key, self.settings))
@@ -277,7 +277,6 @@ class Crawl:
             cleaned_hash=cleaned.cleaned_hash if cleaned else None,
             chars_in=cleaned.chars_in if cleaned else None,
             chars_out=cleaned.chars_out if cleaned else None,
-            sketch=draft.sketch or None,
             error=error,
             last_changed_at=draft.fetched_at if status == "completed" else None,
         )
@@ -340,8 +339,8 @@ class Crawl:
             some = self.store.documents_in_run(self.run.id, keys[start : start + _DOCUMENTS_AT_ONCE])
             for key, document in some.items():
                 target = page_key(document.canonical_url, rules) if document.canonical_url else None
-                if target is not None and target not in self.given and document.sketch:
-                    self.aliases.stand(target, key, document.sketch)
+                if target is not None and target not in self.given:
+                    self.aliases.stand(target, key)
 
 
 def is_knowledge(record: Record) -> bool:

@@ -55,8 +55,6 @@ class Draft:
     source_group: str | None = None
     canonical: Address | None = None
     """The page that this one stands for, where it is another address of it."""
-    sketch: bytes = b""
-    """The blocks by which it is compared with other addresses, packed."""
     evidence: Evidence | None = None
     """What it shows, uncut, once an item of it may count for others."""
     went_out: bool = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.evidence import MOST_ITEMS, Evidence, SiteSeen, proves, short_hash
+from scrapy_dedup.core.evidence import MOST_ITEMS, NO_FIELDS, Evidence, SiteSeen, proves, short_hash
 from scrapy_dedup.core.fingerprints import from_hex
 from scrapy_dedup.core.neardup import words
 from scrapy_dedup.core.repeats import hash_block, split_into_blocks
@@ -92,14 +92,14 @@ class RunEvidence:
         """Say whether a page came in this run, as far as is remembered."""
         return page_key in self._pages or page_key in self._recalled
 
-    def lacks(self, page_key: bytes) -> bool:
-        """Say whether a page of this run would have to be read to prove anything by it."""
-        return page_key in self._recalled and page_key not in self._pages
+    def has(self, page_key: bytes) -> bool:
+        """Say whether it is held what a page shows."""
+        return page_key in self._pages
 
     def read(self, page_key: bytes, page: Page, source: str) -> None:
-        """Take in what a page shows that was recalled."""
+        """Take in what a page of this run shows; where none of its items was recalled, one without fields stands."""
         blocks = array("Q", (block.fingerprint for block in page.blocks))
-        self._put(page_key, Evidence(short_hash(source), blocks, list(self._recalled.get(page_key, ()))))
+        self._put(page_key, Evidence(short_hash(source), blocks, list(self._recalled.get(page_key, [NO_FIELDS]))))
 
     def note(self, draft: Draft, fields: bytes | None, settings: Settings) -> None:
         """Let an item count for those that come after it."""

@@ -48,9 +48,8 @@ from scrapy_dedup.store.rows import (
 from scrapy_dedup.store.signatures import SignatureRecord
 from scrapy_dedup.store.upserts import Row
 
-# What a document that is begun again, or failed, takes over; its last good state stays. The sketch is no part of that
-# state: other pages of this run are compared with it.
-BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at", "sketch")
+# What a document that is begun again, or failed, takes over; its last good state stays.
+BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
 # Counts that only grow: who could not ask what was known of a page counts from nothing.
 LARGEST = ("visits_count", "changes_count")
 # What a page that was seen again may leave as it is.

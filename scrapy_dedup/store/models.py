@@ -205,7 +205,6 @@ class Document(Base):
     cleaned_hash: Mapped[bytes | None] = mapped_column(Key)
     chars_in: Mapped[int | None]
     chars_out: Mapped[int | None]
-    sketch: Mapped[bytes | None] = mapped_column(LargeBinary)
     error: Mapped[str | None]
     updated_at: Mapped[datetime]
     etag: Mapped[str | None]

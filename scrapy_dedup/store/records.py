@@ -167,7 +167,6 @@ class DocumentRecord:
     cleaned_hash: bytes | None = None
     chars_in: int | None = None
     chars_out: int | None = None
-    sketch: bytes | None = None
     error: str | None = None
     etag: str | None = None
     last_modified: str | None = None

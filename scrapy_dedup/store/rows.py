@@ -104,7 +104,6 @@ def document_row(record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUI
         "cleaned_hash": record.cleaned_hash,
         "chars_in": record.chars_in,
         "chars_out": record.chars_out,
-        "sketch": record.sketch,
         "error": optional_text(record.error),
         "updated_at": record.updated_at,
         "etag": optional_text(record.etag),

@@ -107,7 +107,7 @@ class StoredSource:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """What became of a page's content; sketch is as it was handed in."""
+    """What became of a page's content."""
 
     page_key: bytes
     url: str
@@ -121,7 +121,6 @@ class StoredDocument:
     cleaned_hash: bytes | None
     chars_in: int | None
     chars_out: int | None
-    sketch: bytes | None
     error: str | None
     updated_at: datetime
 

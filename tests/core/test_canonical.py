@@ -16,13 +16,11 @@ from scrapy_dedup.core.canonical import (
     Evidence,
     Own,
     OwnReason,
-    agreement,
     judge,
     redirect_aliases,
     resolve,
 )
 from scrapy_dedup.core.urls import UrlRules, page_key
-from tests.tables import table
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "urls" / "canonical.json").read_text(encoding="utf-8"))
 SITE = "https://example.com"
@@ -125,23 +123,6 @@ def test_more_claims_never_make_a_target_more_trusted(pages: int, claims: int, m
 
     if isinstance(judge(declaration, Evidence(pages, claims + more)), Alias):
         assert isinstance(judge(declaration, Evidence(pages, claims)), Alias)
-
-
-@table("values/agreement")
-def test_agreement_of_contents(ours: list[int], theirs: list[int], ignoring: list[int], expected: float) -> None:
-    assert agreement(ours, theirs, ignoring) == expected
-
-
-blocks = st.lists(st.integers(0, 20))
-
-
-@given(blocks, blocks)
-def test_agreement_is_mutual_and_a_share(ours: list[int], theirs: list[int]) -> None:
-    share = agreement(ours, theirs)
-
-    assert share == agreement(theirs, ours)
-    assert 0 <= share <= 1
-    assert (share == 1) is (bool(ours) and set(ours) == set(theirs))
 
 
 def test_redirects_make_aliases() -> None:

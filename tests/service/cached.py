@@ -70,7 +70,6 @@ def a_page(name: object, at: datetime = NOON, url: str | None = None, text: str 
             cleaned_hash=bytes(16),
             chars_in=100,
             chars_out=70,
-            sketch=b"\0\xff",
             etag='"x"',
             last_modified="Sun, 01 Mar 2026 12:00:00 GMT",
             validated_at=at,

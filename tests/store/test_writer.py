@@ -54,7 +54,7 @@ MOST, LEAST = 2**63 - 1, -(2**63)
 def everything_about(name: object) -> list[Record]:
     return [
         a_source(name, title="T", content_type="text/html", source_group="g", cleaned_content="page"),
-        a_document(name, verdict="new", content_hash=a_key("c"), chars_in=9, chars_out=4, sketch=b"12345678"),
+        a_document(name, verdict="new", content_hash=a_key("c"), chars_in=9, chars_out=4),
         a_crawled_url(name),
         a_decision(name, detail={"removed": 2}),
         a_decision(name, layer="canonical", action="keep", reason="self"),

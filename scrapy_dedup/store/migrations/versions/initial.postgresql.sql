@@ -154,7 +154,6 @@ CREATE TABLE documents (
     cleaned_hash BYTEA,
     chars_in INTEGER,
     chars_out INTEGER,
-    sketch BYTEA,
     error TEXT,
     updated_at TIMESTAMP WITH TIME ZONE NOT NULL,
     etag TEXT,

@@ -155,7 +155,6 @@ CREATE TABLE documents (
     cleaned_hash BLOB,
     chars_in INTEGER,
     chars_out INTEGER,
-    sketch BLOB,
     error TEXT,
     updated_at DATETIME NOT NULL,
     etag TEXT,
