@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 from urllib.parse import urldefrag
 
 from scrapy import Request, signals
@@ -124,6 +124,8 @@ class Crawls:
 
 def _serve(pipe: Connection) -> None:
     install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    # Not a class of its own: what another handler gives is asked for without conditions.
+    HTTP11DownloadHandler.download_request = _download  # type: ignore[method-assign]
     reactor: Any = import_module("twisted.internet.reactor")
     configure_logging({"LOG_INSTALL_ROOT_HANDLER": False})
     logging.getLogger().setLevel(logging.WARNING)
@@ -145,7 +147,7 @@ def _serve(pipe: Connection) -> None:
 
 
 async def _crawled(job: Job) -> Crawl | str:
-    MemoryHandler.world = world = job.world
+    _SERVED.world = world = job.world
     CALLED.clear()
     LISTED.clear()
     log = _Log()
@@ -178,7 +180,6 @@ async def _crawled(job: Job) -> Crawl | str:
 
 def _settings(job: Job, feed: Path) -> dict[str, Any]:
     return {
-        "DOWNLOAD_HANDLERS": {"http": "benchmarks.law.crawls.MemoryHandler"},
         "EXTENSIONS": {"benchmarks.law.crawls.Recorder": 0},
         "LOG_LEVEL": "WARNING",
         "TELNETCONSOLE_ENABLED": False,
@@ -192,16 +193,20 @@ def _settings(job: Job, feed: Path) -> dict[str, Any]:
     }
 
 
-class MemoryHandler(HTTP11DownloadHandler):
-    """Scrapy's own handler to everyone who asks, but pages come from a `World`."""
+class _Served:
+    """Where pages come from."""
 
-    world: ClassVar[World | FixedWorld]
-    lazy = True
+    world: World | FixedWorld
 
-    async def download_request(self, request: Request) -> Response:
-        await asyncio.sleep(0)
-        named = {str(name).lower(): str(value) for name, value in request.headers.to_unicode_dict().items()}
-        return _response(request.url, self.world.answer(Asked(request.method, request.url, named, request.body)))
+
+_SERVED = _Served()
+
+
+async def _download(self: HTTP11DownloadHandler, request: Request) -> Response:  # noqa: ARG001 - a method of it
+    """Answer in place of the network."""
+    await asyncio.sleep(0)
+    named = {str(name).lower(): str(value) for name, value in request.headers.to_unicode_dict().items()}
+    return _response(request.url, _SERVED.world.answer(Asked(request.method, request.url, named, request.body)))
 
 
 def _response(url: str, answer: Answer) -> Response:

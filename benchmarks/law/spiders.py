@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -39,8 +40,8 @@ def read(page: Any, slot: str) -> str | None:
     return matched[1] if matched else None
 
 
-CALLED: list[str] = []
-"""The URL of every response that a callback saw in this process: no spider knows of it, so it is no state of theirs."""
+CALLED: deque[str] = deque()
+"""The URL of every response that a callback saw in this process; of no type that counts as a spider's state."""
 
 SHAPES: Mapping[str, Callable[[str], Any]] = {
     "as it is": str,

@@ -302,7 +302,8 @@ class Recrawl:
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
         state = visit.judgement.state if visit.judgement is not None else None
-        if state is not None and state.status != "completed":
+        is_begun = state is not None and state.status != "completed"
+        if is_begun and self._runtime.met.get(visit.page_key) is None:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
             return
         try:

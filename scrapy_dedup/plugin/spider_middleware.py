@@ -16,7 +16,6 @@ from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.keeping import encode
-from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new
@@ -184,13 +183,14 @@ class DedupSpiderMiddleware:
             return runtime.begin_visit(request, response, None)
         if request.method != "GET" or request.callback is NO_CALLBACK:
             return None
-        earlier = runtime.visits.of_item(None, page_key(response.url, runtime.rules))
+        earlier = runtime.visits.of_request(request)
         visit = runtime.begin_visit(request, response, with_request(runtime.settings, request))
         if visit is not None:
             runtime.count("pages/replaced_responses")
             if earlier is not None and not earlier.callback_ended:
                 # What it came to was found out from the response as it came.
                 visit.judgement, visit.callback = earlier.judgement, earlier.callback
+                visit.delivery_key, visit.earlier = earlier.delivery_key, earlier.earlier
         return visit
 
     def _readmit(self, request: Request) -> Request:

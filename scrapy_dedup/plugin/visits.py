@@ -197,6 +197,7 @@ class Visits:
         self._settings = settings
         self._rules = rules
         self._by_response: WeakKeyDictionary[Response, Visit] = WeakKeyDictionary()
+        self._by_request: WeakKeyDictionary[Request, Visit] = WeakKeyDictionary()
         self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
         self._by_item: dict[int, Visit] = {}
         self._gone: deque[Visit] = deque()
@@ -210,6 +211,10 @@ class Visits:
     def of_response(self, response: Response) -> Visit | None:
         """Return the visit that a response belongs to."""
         return self._by_response.get(response)
+
+    def of_request(self, request: Request) -> Visit | None:
+        """Return the last visit that a request made."""
+        return self._by_request.get(request)
 
     def of_item(self, item: Any, key: bytes | None) -> Visit | None:
         """Return the visit that an item came from; where it was replaced on its way, the one that its URL names."""
@@ -241,6 +246,7 @@ class Visits:
         )
         finalize(response, self._gone.append, visit).atexit = False
         self._by_response[response] = visit
+        self._by_request[request] = visit
         self._by_key[visit.page_key] = visit
         return visit
 
