@@ -1,7 +1,7 @@
 """Is the feed with the add-on the feed without it? Many examples of spiders, sites and changes, for each kind.
 
 Each kind is crawled in a process of its own; `--seed` is printed with what fails, and gives the same examples again:
-`LAW_SEED=7 LAW_EXAMPLES=2000 python -m pytest benchmarks/law/test_law.py`.
+`LAW_SEED=7 LAW_EXAMPLES=2000 python -m pytest tests/law/test_law.py`.
 """
 
 import argparse
@@ -11,9 +11,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks import results
-from benchmarks.law.crawls import CrawlFailedError, Crawls
-from benchmarks.law.scenarios import Effort, search, shares
-from benchmarks.law.spiders import KINDS
+from tests.law.crawls import CrawlFailedError, Crawls
+from tests.law.scenarios import Effort, search, shares
+from tests.law.spiders import KINDS
 
 
 def main() -> None:

@@ -141,6 +141,7 @@ def _become(call: dict[str, Any]) -> NoReturn:
     sys.path[0] = call["folder"]
     importlib.invalidate_caches()
     sys.argv = ["scrapy", *call["arguments"]]
+    sys.orig_argv = [sys.executable, "-m", *sys.argv]
     code = _run()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

@@ -72,6 +72,12 @@ class Acknowledgement:
         self._crawl.rows.append(DocumentRecord(visit.page_key, visit.url, visit.domain, "processing", now))
         await self._writer.catch_up()
 
+    async def begin_signpost(self, visit: Visit) -> None:
+        """Forget what a feed gave the last time, as nothing else says after a kill that other items went out."""
+        if visit.delivery_key:
+            self._crawl.rows.append(DeliveryRecord(visit.delivery_key, visit.domain, visit.fetched_at, b""))
+            await self._writer.catch_up()
+
     def hold(self, draft: Draft) -> None:
         """Remember the page of an item that goes on, where it is not its response's."""
         self._loose[draft.page_key] = draft
@@ -167,6 +173,9 @@ class Acknowledgement:
         visit.drafts.clear()
         if visit.judgement is None:
             self._complete(drafts, visit)
+            if visit.delivery_key and visit.callback_ended and not visit.noted:
+                visit.noted = True
+                self._when_safe(visit, [delivery_record(visit)])
         elif not visit.noted and visit.callback_ended:
             self._commit(visit, drafts)
         if visit.callback_ended and not (visit.had_items or visit.noted) and visit.settings.enabled:

@@ -89,6 +89,7 @@ class DedupDownloaderMiddleware:
         """Begin a visit, and judge what became of the page."""
         runtime = self._runtime
         settings = self._settings(request)
+        await runtime.items_first.turn()
         if settings is None:
             if runtime.resilience is not None:
                 runtime.resilience.after(request, response, None)

@@ -23,6 +23,7 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
+from scrapy_dedup.plugin.parking import pause
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Duplicate
@@ -90,7 +91,7 @@ class DedupPipeline:
             return item
         self._runtime.count("items/in")
         visit = self._runtime.visits.of_item(item, None)
-        async with self._in_order(visit.domain if visit is not None else None):
+        async with self._runtime.items_first.held_up(), self._in_order(visit.domain if visit is not None else None):
             await self._runtime.writer.room()
             try:
                 if visit is not None and visit.delivery_key:
@@ -530,7 +531,7 @@ class LikenessCheck:
         draft.claims = claims
         lost = await self._claim(facts.page_key, claims, began)
         while waits_for_title(facts, found, lost, settings) and not self._has_lease_passed(began):
-            await _pause()
+            await pause(_PAUSE_SECONDS)
             found = await self._look_again(facts, found, settings)
             lost = await self._claim(facts.page_key, claims, began)
         self._runtime.count("claims/asked", len(claims))
@@ -548,7 +549,7 @@ class LikenessCheck:
             if self._has_lease_passed(began):
                 self._runtime.count("claims/given_up", len(claims))
                 return {}
-            await _pause()
+            await pause(_PAUSE_SECONDS)
 
     def _has_lease_passed(self, began: float) -> bool:
         return time.monotonic() - began > self._runtime.settings.shared_lease.total_seconds()
@@ -567,9 +568,3 @@ class LikenessCheck:
             return facts, crawl.others.ask(facts, settings)
         except StoreError:
             return facts, None
-
-
-async def _pause() -> None:
-    waited: Deferred[None] = Deferred()
-    call_later(_PAUSE_SECONDS, waited.callback, None)
-    await maybe_deferred_to_future(waited)

@@ -272,14 +272,12 @@ class Recrawl:
             await self._recall_delivery(visit)
         await self._sitemaps.read(request, response)
         if not visit.is_page:
-            visit.judgement, visit.delivery_key = None, b""
+            visit.judgement = None
+            if runtime.crawl.has_history:
+                await runtime.done.begin_signpost(visit)
+        if not visit.is_page or not await self._judge(request, response, visit, judgement, site):
             return
-        if not await self._judge(request, response, visit, judgement, site):
-            return
-        before = runtime.met.get(visit.page_key)
-        if before is not None and before is not judgement.verdict.kind:
-            judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
-        runtime.met[visit.page_key] = judgement.verdict.kind
+        self._note_met(visit, judgement)
         is_sent = judgement.fetched == "get" and "cached" not in response.flags
         judgement.bytes_received = received_bytes(response) if is_sent else 0
         site.versions.not_modified += judgement.fetched == "304"
@@ -293,6 +291,14 @@ class Recrawl:
                 visit.audited = None
         elif known.state is not None:
             await runtime.done.begin(visit)
+
+    def _note_met(self, visit: Visit, judgement: Judgement) -> None:
+        """Let the first visit of a page in this run give the verdict."""
+        met = self._runtime.met
+        before = met.get(visit.page_key)
+        if before is not None and before is not judgement.verdict.kind:
+            judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
+        met[visit.page_key] = judgement.verdict.kind
 
     async def _recall_delivery(self, visit: Visit) -> None:
         """Note which items the last visit of the page gave, where those are left out."""

@@ -3,10 +3,9 @@
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -16,7 +15,6 @@ from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
-from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 from twisted.internet.defer import Deferred
@@ -33,6 +31,7 @@ from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.marks import redirected_from
 from scrapy_dedup.plugin.outcomes import Recorder
 from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
+from scrapy_dedup.plugin.parking import ItemsFirst, ParkingLot, Release, parking_bounds
 from scrapy_dedup.plugin.resilience import Resilience
 from scrapy_dedup.plugin.reuse import Reuse
 from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
@@ -71,105 +70,6 @@ _RELEASED_AT_ONCE: Final = 5_000
 _PAUSE_SECONDS: Final = 1.0
 
 
-class Release(StrEnum):
-    """Why a batch was let go."""
-
-    FULL = "full"
-    KNOWN = "known"
-    AGE = "age"
-    QUIET = "quiet"
-    PRESSURE = "pressure"
-    CLOSING = "closing"
-
-
-@dataclass(slots=True)
-class _Batch:
-    learner: Learner
-    since: float
-    size_bytes: int = 0
-    pages: set[bytes] = field(default_factory=set)
-    waiting: list["Deferred[str]"] = field(default_factory=list)
-
-
-def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, timedelta]:
-    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider for want of items."""
-    pages = [of_crawl.getint(f"CLOSESPIDER_{what}") for what in ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM")]
-    seconds = [of_crawl.getfloat(f"CLOSESPIDER_{what}") for what in ("TIMEOUT", "TIMEOUT_NO_ITEM")]
-    return (
-        min([settings.batch_pages, *(max(1, number // 2) for number in pages if number > 0)]),
-        min([settings.max_wait, *(timedelta(seconds=number / 2) for number in seconds if number > 0)]),
-    )
-
-
-class ParkingLot:
-    """Batches by learner. *on_release* is called before the pages of a batch go on."""
-
-    def __init__(
-        self, batch_pages: int, max_bytes: int, max_wait: timedelta, on_release: Callable[[Learner, Release, int], None]
-    ) -> None:
-        self._batch_pages = batch_pages
-        self._max_bytes = max_bytes
-        self._max_wait = max_wait.total_seconds()
-        self._on_release = on_release
-        self._batches: dict[tuple[str, str], _Batch] = {}
-        self.size_bytes = 0
-
-    def __len__(self) -> int:
-        return sum(len(batch.pages) for batch in self._batches.values())
-
-    def park(self, learner: Learner, page_key: bytes, size_bytes: int, now: float) -> "Deferred[str]":
-        """Return what fires when the page may go on, and let go what has become full by it."""
-        deferred: Deferred[str] = Deferred()
-        batch = self._batches.setdefault((learner.domain, learner.method), _Batch(learner, now))
-        batch.waiting.append(deferred)
-        if page_key not in batch.pages:
-            batch.pages.add(page_key)
-            batch.size_bytes += size_bytes
-            self.size_bytes += size_bytes
-        if len(batch.pages) >= self._batch_pages:
-            self._release([batch], Release.FULL)
-        elif self.size_bytes > self._max_bytes:
-            self._release(self._largest(), Release.PRESSURE)
-        return deferred
-
-    def tick(self, now: float, *, closing: bool, pressure: bool, quiet: bool) -> None:
-        """Let go what need not, or must not, wait any longer."""
-        if not self._batches:
-            return
-        batches = list(self._batches.values())
-        if closing:
-            self._release(batches, Release.CLOSING)
-        elif quiet:
-            self._release(batches, Release.QUIET)
-        elif pressure:
-            self._release(self._largest(), Release.PRESSURE)
-        else:
-            self._release([batch for batch in batches if now - batch.since >= self._max_wait], Release.AGE)
-
-    def release_all(self) -> None:
-        """Let everything go."""
-        self._release(list(self._batches.values()), Release.CLOSING)
-
-    def _largest(self) -> list[_Batch]:
-        """Return the largest quarter of the batches, at least one."""
-        by_size = sorted(self._batches.values(), key=lambda batch: (-batch.size_bytes, batch.learner.domain))
-        return by_size[: max(1, len(by_size) // 4)]
-
-    def _release(self, batches: Iterable[_Batch], why: Release) -> None:
-        let_go = list(batches)
-        # All are taken out first: without asyncio an item goes on within `callback`, and may bring the next one here.
-        for batch in let_go:
-            del self._batches[batch.learner.domain, batch.learner.method]
-            self.size_bytes -= batch.size_bytes
-        for batch in let_go:
-            try:
-                self._on_release(batch.learner, why, len(batch.pages))
-            except Exception:
-                logger.exception("%s could not be learned; its pages go out all the same", batch.learner.domain)
-            for deferred in batch.waiting:
-                deferred.callback(why)
-
-
 class Runtime:
     """One for each crawler: the first component that asks opens it, the end of the engine closes it."""
 
@@ -189,6 +89,7 @@ class Runtime:
         self.registry = DomainRegistry(self.crawl, settings, self.count)
         batch_pages, max_wait = parking_bounds(settings, crawler.settings)
         self.lot = ParkingLot(batch_pages, settings.max_parked_bytes, max_wait, self._released)
+        self.items_first = ItemsFirst(crawler, self.lot)
         self.writer = writer_of(crawler, self.crawl, settings, self.count)
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)

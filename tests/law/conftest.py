@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.law.crawls import Crawls
+from tests.law.crawls import Crawls
 
 
 @pytest.fixture(scope="session")

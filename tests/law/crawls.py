@@ -27,8 +27,8 @@ from scrapy.utils.log import configure_logging
 from scrapy.utils.misc import load_object
 from scrapy.utils.reactor import install_reactor
 
-from benchmarks.law.site import Answer, Asked, FixedWorld, World
-from benchmarks.law.spiders import CALLED, LISTED
+from tests.law.site import Answer, Asked, FixedWorld, World
+from tests.law.spiders import CALLED, LISTED
 
 PATIENCE_SECONDS = 90
 """A crawl takes a tenth of a second; one that takes longer than this hangs."""
@@ -180,7 +180,7 @@ async def _crawled(job: Job) -> Crawl | str:
 
 def _settings(job: Job, feed: Path) -> dict[str, Any]:
     return {
-        "EXTENSIONS": {"benchmarks.law.crawls.Recorder": 0},
+        "EXTENSIONS": {"tests.law.crawls.Recorder": 0},
         "LOG_LEVEL": "WARNING",
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
@@ -202,7 +202,7 @@ class _Served:
 _SERVED = _Served()
 
 
-async def _download(self: HTTP11DownloadHandler, request: Request) -> Response:  # noqa: ARG001 - a method of it
+async def _download(self: HTTP11DownloadHandler, request: Request) -> Response:
     """Answer in place of the network."""
     await asyncio.sleep(0)
     named = {str(name).lower(): str(value) for name, value in request.headers.to_unicode_dict().items()}

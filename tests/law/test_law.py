@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.law.commands import scrapy, serving
-from benchmarks.law.compare import Stripped
-from benchmarks.law.crawls import ADDON, Crawls
-from benchmarks.law.scenarios import Effort, Scenario, search, shares
-from benchmarks.law.site import ORIGIN, Change, Server
-from benchmarks.law.spiders import KINDS, Plan
+from tests.law.commands import scrapy, serving
+from tests.law.compare import Stripped
+from tests.law.crawls import ADDON, Crawls
+from tests.law.scenarios import Effort, Scenario, search, shares
+from tests.law.site import ORIGIN, Change, Server
+from tests.law.spiders import KINDS, Plan
 
-EXAMPLES = int(os.environ.get("LAW_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("LAW_EXAMPLES", "50"))
 SEED = int(os.environ.get("LAW_SEED", "1"))
 SHRINK = "LAW_SHRINK" in os.environ
 PLAN = Plan((("price", "number"), ("sku", "as it is"), ("offer", "rounded")))
@@ -91,7 +91,7 @@ def test_crawl_by_command_over_http_gives_the_feed_of_the_bare_spider(
         crawls.run(scenario.job(0, ADDON, store))
         bare = crawls.run(scenario.job(1))
         served.world = scenario.job(1).world
-        chosen = {**KINDS[kind].settings, **store, "SPIDER_MODULES": ["benchmarks.law.spiders"], "RETRY_TIMES": 1}
+        chosen = {**KINDS[kind].settings, **store, "SPIDER_MODULES": ["tests.law.spiders"], "RETRY_TIMES": 1}
         chosen["ADDONS"] = {**chosen.get("ADDONS", {}), ADDON: 700}
         given = [
             text for name, value in {**arguments, "origin": served.origin}.items() for text in ("-a", f"{name}={value}")

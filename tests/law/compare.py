@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from benchmarks.law.crawls import Crawl, Visit
+from tests.law.crawls import Crawl, Visit
 
 ADDED = frozenset({"cleaned_content", "dedup"})
 ADDED_WHERE_LACKING = frozenset({"title", "date", "author"})

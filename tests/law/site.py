@@ -490,7 +490,7 @@ def _feed(site: Site) -> str:
     entries = (
         "".join(f"<{name}>{html.escape(value)}</{name}>" for name, value in page.values.items()) for page in _live(site)
     )
-    return f'<?xml version="1.0"?><products>{"".join(f"<product>{one}</product>" for one in entries)}</products>'
+    return f'<?xml version="1.0"?><rss>{"".join(f"<product>{one}</product>" for one in entries)}</rss>'
 
 
 def _api_list(site: Site, number: int) -> dict[str, object]:

@@ -27,7 +27,7 @@ from scrapy_poet.api import DummyResponse
 from twisted.python.failure import Failure
 from web_poet import WebPage
 
-from benchmarks.law.site import SLOTS, number_in
+from tests.law.site import SLOTS, number_in
 
 
 def read(page: Any, slot: str) -> str | None:

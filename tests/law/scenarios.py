@@ -11,9 +11,9 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from benchmarks.law import compare
-from benchmarks.law.crawls import ADDON, Crawl, Crawls, Job
-from benchmarks.law.site import (
+from tests.law import compare
+from tests.law.crawls import ADDON, Crawl, Crawls, Job
+from tests.law.site import (
     CACHE_CONTROLS,
     MUCHES,
     ORIGIN,
@@ -26,7 +26,7 @@ from benchmarks.law.site import (
     World,
     version,
 )
-from benchmarks.law.spiders import KINDS, SHAPES, Plan
+from tests.law.spiders import KINDS, SHAPES, Plan
 
 MODES: Mapping[str, Mapping[str, Any]] = {
     "default": {},

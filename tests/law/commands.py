@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.law.crawls import ADDON
-from benchmarks.law.site import Asked, FixedWorld, World
+from tests.law.crawls import ADDON
+from tests.law.site import Asked, FixedWorld, World
 from tests.warm import start_scrapy
 
 ROOT = Path(__file__).parents[2]

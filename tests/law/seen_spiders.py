@@ -9,8 +9,8 @@ from scrapy import Request, Spider
 from scrapy.exceptions import DropItem
 from scrapy.http import Response
 
-from benchmarks.law.site import ORIGIN
-from benchmarks.law.spiders import CALLED, AwaitingSpider
+from tests.law.site import ORIGIN
+from tests.law.spiders import CALLED, AwaitingSpider
 
 
 class PathsSpider(Spider):

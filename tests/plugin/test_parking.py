@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.repeats import RepeatPolicy
-from scrapy_dedup.plugin.runtime import ParkingLot, Release
+from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.service.learning import Learner
 from tests.tables import table
 

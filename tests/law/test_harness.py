@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks.law.crawls import Crawls
-from benchmarks.law.scenarios import Effort, Scenario, search, tried
-from benchmarks.law.site import Change, Server
-from benchmarks.law.spiders import KINDS, Plan
+from tests.law.crawls import Crawls
+from tests.law.scenarios import Effort, Scenario, search, tried
+from tests.law.site import Change, Server
+from tests.law.spiders import KINDS, Plan
 
 AWAY_AND_BACK = Scenario(
     kind="many_items",
@@ -19,18 +19,18 @@ AWAY_AND_BACK = Scenario(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_bare_crawl_gives_the_same_where_responses_come_in_another_order(kind: str, crawls: Crawls) -> None:
-    search(kind, "default", crawls, Effort(1), "benchmarks.law.other_addons.UnhurriedAddon")
+    search(kind, "default", crawls, Effort(1), "tests.law.other_addons.UnhurriedAddon")
 
 
 def test_a_delta_feed_by_the_rule_is_right(crawls: Crawls) -> None:
-    assert tried(AWAY_AND_BACK, "skip", crawls, "benchmarks.law.other_addons.DeltaAddon") == []
+    assert tried(AWAY_AND_BACK, "skip", crawls, "tests.law.other_addons.DeltaAddon") == []
 
 
 @pytest.mark.parametrize(
     "kind", ["meta", "errors", "two_currencies", "retry_spider", "callback_raises", "time_in_item"]
 )
 def test_a_delta_feed_by_the_rule_is_right_for_kinds_with_failures_and_repeats(kind: str, crawls: Crawls) -> None:
-    search(kind, "skip", crawls, Effort(1, seed=2), "benchmarks.law.other_addons.DeltaAddon")
+    search(kind, "skip", crawls, Effort(1, seed=2), "tests.law.other_addons.DeltaAddon")
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_a_delta_feed_by_the_rule_is_right_for_kinds_with_failures_and_repeats(k
     ],
 )
 def test_an_addon_that_breaks_the_law_is_caught(addon: str, mode: str, found: list[str], crawls: Crawls) -> None:
-    differences = tried(AWAY_AND_BACK, mode, crawls, f"benchmarks.law.other_addons.{addon}Addon")
+    differences = tried(AWAY_AND_BACK, mode, crawls, f"tests.law.other_addons.{addon}Addon")
 
     assert [one for one in found if not any(line.startswith(one) for line in differences)] == [], differences

@@ -1,0 +1,169 @@
+"""Pages that wait: for others of their domain, or for the items of those before them."""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.service.learning import Learner
+from scrapy_dedup.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_PAUSE_SECONDS: Final = 0.02
+# A page needs as long from its arrival to its items in our pipeline, and these to pass the pipelines behind.
+_PAUSES_FOR_ITEMS: Final = 5
+
+
+async def pause(seconds: float) -> None:
+    """Let others go on for a while."""
+    waited: Deferred[None] = Deferred()
+    call_later(seconds, waited.callback, None)
+    await maybe_deferred_to_future(waited)
+
+
+class Release(StrEnum):
+    """Why a batch was let go."""
+
+    FULL = "full"
+    KNOWN = "known"
+    AGE = "age"
+    QUIET = "quiet"
+    PRESSURE = "pressure"
+    CLOSING = "closing"
+
+
+@dataclass(slots=True)
+class _Batch:
+    learner: Learner
+    since: float
+    size_bytes: int = 0
+    pages: set[bytes] = field(default_factory=set)
+    waiting: list["Deferred[str]"] = field(default_factory=list)
+
+
+def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, timedelta]:
+    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider for want of items."""
+    pages = [of_crawl.getint(f"CLOSESPIDER_{what}") for what in ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM")]
+    seconds = [of_crawl.getfloat(f"CLOSESPIDER_{what}") for what in ("TIMEOUT", "TIMEOUT_NO_ITEM")]
+    return (
+        min([settings.batch_pages, *(max(1, number // 2) for number in pages if number > 0)]),
+        min([settings.max_wait, *(timedelta(seconds=number / 2) for number in seconds if number > 0)]),
+    )
+
+
+class ParkingLot:
+    """Batches by learner. *on_release* is called before the pages of a batch go on."""
+
+    def __init__(
+        self, batch_pages: int, max_bytes: int, max_wait: timedelta, on_release: Callable[[Learner, Release, int], None]
+    ) -> None:
+        self._batch_pages = batch_pages
+        self._max_bytes = max_bytes
+        self._max_wait = max_wait.total_seconds()
+        self._on_release = on_release
+        self._batches: dict[tuple[str, str], _Batch] = {}
+        self.size_bytes = 0
+
+    def __len__(self) -> int:
+        return sum(len(batch.pages) for batch in self._batches.values())
+
+    def park(self, learner: Learner, page_key: bytes, size_bytes: int, now: float) -> "Deferred[str]":
+        """Return what fires when the page may go on, and let go what has become full by it."""
+        deferred: Deferred[str] = Deferred()
+        batch = self._batches.setdefault((learner.domain, learner.method), _Batch(learner, now))
+        batch.waiting.append(deferred)
+        if page_key not in batch.pages:
+            batch.pages.add(page_key)
+            batch.size_bytes += size_bytes
+            self.size_bytes += size_bytes
+        if len(batch.pages) >= self._batch_pages:
+            self._release([batch], Release.FULL)
+        elif self.size_bytes > self._max_bytes:
+            self._release(self._largest(), Release.PRESSURE)
+        return deferred
+
+    def tick(self, now: float, *, closing: bool, pressure: bool, quiet: bool) -> None:
+        """Let go what need not, or must not, wait any longer."""
+        if not self._batches:
+            return
+        batches = list(self._batches.values())
+        if closing:
+            self._release(batches, Release.CLOSING)
+        elif quiet:
+            self._release(batches, Release.QUIET)
+        elif pressure:
+            self._release(self._largest(), Release.PRESSURE)
+        else:
+            self._release([batch for batch in batches if now - batch.since >= self._max_wait], Release.AGE)
+
+    def release_all(self) -> None:
+        """Let everything go."""
+        self._release(list(self._batches.values()), Release.CLOSING)
+
+    def _largest(self) -> list[_Batch]:
+        """Return the largest quarter of the batches, at least one."""
+        by_size = sorted(self._batches.values(), key=lambda batch: (-batch.size_bytes, batch.learner.domain))
+        return by_size[: max(1, len(by_size) // 4)]
+
+    def _release(self, batches: Iterable[_Batch], why: Release) -> None:
+        let_go = list(batches)
+        # All are taken out first: without asyncio an item goes on within `callback`, and may bring the next one here.
+        for batch in let_go:
+            del self._batches[batch.learner.domain, batch.learner.method]
+            self.size_bytes -= batch.size_bytes
+        for batch in let_go:
+            try:
+                self._on_release(batch.learner, why, len(batch.pages))
+            except Exception:
+                logger.exception("%s could not be learned; its pages go out all the same", batch.learner.domain)
+            for deferred in batch.waiting:
+                deferred.callback(why)
+
+
+class ItemsFirst:
+    """`CLOSESPIDER_PAGECOUNT_NO_ITEM` counts pages since an item left all pipelines, and ours is slower than none.
+
+    At half of its number a page waits until an item has left. Nothing waits where no item is in the pipeline.
+    """
+
+    def __init__(self, crawler: Crawler, lot: ParkingLot) -> None:
+        self._lot = lot
+        self._most = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
+        self._pages = 0
+        self._held_up = 0
+        if self._most:
+            crawler.signals.connect(self._scraped, signal=signals.item_scraped)
+
+    def _scraped(self, item: Any) -> None:  # noqa: ARG002 (Scrapy's signature)
+        self._pages = 0
+
+    @asynccontextmanager
+    async def held_up(self) -> AsyncIterator[None]:
+        """Count an item while it is in our pipeline."""
+        self._held_up += 1
+        try:
+            yield
+        finally:
+            self._held_up -= 1
+
+    async def turn(self) -> None:
+        """Return when a page may go on to its callback."""
+        if not self._most:
+            return
+        pauses = 0
+        while self._pages >= self._most and pauses < _PAUSES_FOR_ITEMS:
+            self._lot.release_all()
+            pauses = 0 if self._held_up else pauses + 1
+            await pause(_PAUSE_SECONDS)
+        self._pages += 1
