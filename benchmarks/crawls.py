@@ -73,7 +73,9 @@ def crawl_in(folder: Path, start: str, settings: dict[str, str], *, spider: str 
     command = [sys.executable, "-m", "scrapy", "crawl", spider, "-a", f"start={start}", "-a", "pages=0"]
     for name, value in chosen.items():
         command += ["-s", f"{name}={value}"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    # A user's crawl compiles nothing: pip has done that.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["PYTHONPATH"] = str(ROOT)
     process = subprocess.Popen(command, cwd=ROOT / "example_project", env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
