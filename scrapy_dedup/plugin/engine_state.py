@@ -32,6 +32,11 @@ class EngineState:
         needs_backout = getattr(scraper_slot, "needs_backout", None)
         return bool(needs_backout()) if needs_backout is not None else False
 
+    def scraping(self) -> bool:
+        """Say whether a callback runs, or an item is in a pipeline."""
+        scraper_slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
+        return bool(getattr(scraper_slot, "active", None) or getattr(scraper_slot, "queue", None))
+
     def quiet(self) -> bool:
         """Say whether nothing is being downloaded or queued, at several looks in a row."""
         engine = self._engine()

@@ -15,14 +15,16 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS: Final = 0.02
-# A page needs as long from its arrival to its items in our pipeline, and these to pass the pipelines behind.
+# From a page's arrival to its callback, and where callbacks run.
 _PAUSES_FOR_ITEMS: Final = 5
+_PAUSES_FOR_CALLBACKS: Final = 100
 
 
 async def pause(seconds: float) -> None:
@@ -132,17 +134,20 @@ class ParkingLot:
 
 
 class ItemsFirst:
-    """`CLOSESPIDER_PAGECOUNT_NO_ITEM` counts pages since an item left all pipelines, and ours is slower than none.
+    """Holds pages back where a project closes its spider by a count, as our pipeline is slower than none.
 
-    At half of its number a page waits until an item has left. Nothing waits where no item is in the pipeline.
+    `CLOSESPIDER_PAGECOUNT_NO_ITEM` counts pages since an item left all pipelines: at half of it a page waits for items
+    of those before it. `CLOSESPIDER_ITEMCOUNT` lets all go out that is under way: half of it may be in our pipeline.
     """
 
     def __init__(self, crawler: Crawler, lot: ParkingLot) -> None:
         self._lot = lot
-        self._most = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
+        self._engine = EngineState(crawler)
+        self._most_pages = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
+        self._most_items = crawler.settings.getint("CLOSESPIDER_ITEMCOUNT") // 2
         self._pages = 0
         self._held_up = 0
-        if self._most:
+        if self._most_pages:
             crawler.signals.connect(self._scraped, signal=signals.item_scraped)
 
     def _scraped(self, item: Any) -> None:  # noqa: ARG002 (Scrapy's signature)
@@ -159,11 +164,16 @@ class ItemsFirst:
 
     async def turn(self) -> None:
         """Return when a page may go on to its callback."""
-        if not self._most:
-            return
         pauses = 0
-        while self._pages >= self._most and pauses < _PAUSES_FOR_ITEMS:
+        while self._waits_for_items(pauses):
             self._lot.release_all()
             pauses = 0 if self._held_up else pauses + 1
             await pause(_PAUSE_SECONDS)
         self._pages += 1
+
+    def _waits_for_items(self, pauses: int) -> bool:
+        if self._most_items and self._held_up >= self._most_items:
+            return True
+        # A callback may itself wait for this page, so that its end is not waited for without a bound.
+        most = _PAUSES_FOR_CALLBACKS if self._engine.scraping() else _PAUSES_FOR_ITEMS
+        return bool(self._most_pages) and self._pages >= self._most_pages and pauses < most

@@ -171,8 +171,10 @@ class DedupSpiderMiddleware:
     def _visit(self, response: Response) -> Visit | None:
         """Return the response's visit; a response that another middleware replaced begins a new one."""
         visit = self._runtime.visits.of_response(response)
-        if visit is None and response.request is not None:
-            visit = self._begin(response, response.request)
+        if response.request is not None:
+            if visit is None:
+                visit = self._begin(response, response.request)
+            self._runtime.visits.arrived(response.request)
         if visit is not None:
             visit.from_spider = True
         return visit
@@ -183,7 +185,7 @@ class DedupSpiderMiddleware:
             return runtime.begin_visit(request, response, None)
         if request.method != "GET" or request.callback is NO_CALLBACK:
             return None
-        earlier = runtime.visits.of_request(request)
+        earlier = runtime.visits.expected(request)
         visit = runtime.begin_visit(request, response, with_request(runtime.settings, request))
         if visit is not None:
             runtime.count("pages/replaced_responses")

@@ -11,6 +11,7 @@ from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, final
 
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
 from scrapy_dedup.core.canonical import Alias, Own
@@ -197,7 +198,8 @@ class Visits:
         self._settings = settings
         self._rules = rules
         self._by_response: WeakKeyDictionary[Response, Visit] = WeakKeyDictionary()
-        self._by_request: WeakKeyDictionary[Request, Visit] = WeakKeyDictionary()
+        self._expected: WeakKeyDictionary[Request, Visit] = WeakKeyDictionary()
+        """By request: whose responses are on their way to the spider, as these or as what another middleware makes."""
         self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
         self._by_item: dict[int, Visit] = {}
         self._gone: deque[Visit] = deque()
@@ -212,9 +214,13 @@ class Visits:
         """Return the visit that a response belongs to."""
         return self._by_response.get(response)
 
-    def of_request(self, request: Request) -> Visit | None:
-        """Return the last visit that a request made."""
-        return self._by_request.get(request)
+    def expected(self, request: Request) -> Visit | None:
+        """Return the visit whose response is on its way to the request's callback."""
+        return self._expected.get(request)
+
+    def arrived(self, request: Request) -> None:
+        """Note that a response came to the spider, this one or what another middleware made of it."""
+        self._expected.pop(request, None)
 
     def of_item(self, item: Any, key: bytes | None) -> Visit | None:
         """Return the visit that an item came from; where it was replaced on its way, the one that its URL names."""
@@ -246,7 +252,8 @@ class Visits:
         )
         finalize(response, self._gone.append, visit).atexit = False
         self._by_response[response] = visit
-        self._by_request[request] = visit
+        if request.callback is not NO_CALLBACK:
+            self._expected[request] = visit
         self._by_key[visit.page_key] = visit
         return visit
 

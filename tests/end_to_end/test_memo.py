@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.crawling import Crawled, Project
+from tests.end_to_end.spiders.costly import PAGES
 from tests.server import Answer, Site, WebServer, serving
 from tests.sites import html_page, prose
 
 pytestmark = pytest.mark.crawl
 
-PAGES = 4
 DOCS = Path(__file__).parents[2] / "docs" / "memo.md"
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
 

@@ -12,6 +12,7 @@ from tests.end_to_end.recorders import sleep
 from tests.end_to_end.spiders.pages import noted
 
 CALLS = Path("calls.txt")
+PAGES = 4
 
 
 def _called(text: str) -> dict[str, Any]:
@@ -24,9 +25,16 @@ def in_a_thread(text: str) -> dict[str, Any]:
     return _called(text)
 
 
+ASKING: set[str] = set()
+"""Pages whose callbacks have begun."""
+
+
 async def awaited(text: str) -> dict[str, Any]:
-    # So long that whoever asks the same comes meanwhile.
-    await sleep(0.3)
+    # So long that whoever asks the same comes meanwhile, however busy the machine is.
+    for _ in range(100):
+        await sleep(0.3)
+        if len(ASKING) == PAGES:
+            break
     return _called(text)
 
 
@@ -64,6 +72,7 @@ class Costly(scrapy.Spider):
         self.ask, self.version, self.text = ASKED[ask], version, text
 
     async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        ASKING.add(response.url)
         text = self.text or response.css("title::text").get("")
         try:
             made = await scrapy_dedup.memo(self.crawler, text, self.ask, version=self.version)
