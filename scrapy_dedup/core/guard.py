@@ -6,7 +6,7 @@ close to the truth. Rules: HTML Standard, sections 13.2.5 (tokenization) and 13.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 FORMATTING = frozenset("b big code em font i nobr s small strike strong tt u".split())
@@ -62,8 +62,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _ONE_ATTRIBUTE = re.compile(_ATTRIBUTE)
-# Fewer attributes than this cost nothing worth counting.
-_SHORT_TAG = 200
+# Of a tag without attributes, beside its name.
+_SHORTEST = 3
 
 
 class UnparsedReason(StrEnum):
@@ -80,7 +80,8 @@ class ParseLimits:
     """What is parsed. Beyond *depth* and *attributes* parse time grows with the square.
 
     Measured with lexbor: 100,000 nested elements take 14 s, 100,000 attributes on one tag 17 s, 16,000 of either 0.3
-    and 0.4 s. Real pages stay under 300 and 200.
+    and 0.4 s; 100,000 different names of elements and attributes on a page 1 s, 500,000 129 s. Real pages stay under
+    300, 200 and 1,000.
     """
 
     characters: int = 8_000_000
@@ -89,6 +90,10 @@ class ParseLimits:
     attributes: int = 16_000
 
 
+# Names on a page, for each attribute that one tag may have; attributes on a page, for each element: 400,000 take
+# 110 MB.
+_MOST_NAMES = 2
+_MOST_ATTRIBUTES = 5
 # Each tag may be compared with every element that is open: 150 million comparisons take 0.3 to 0.6 s.
 _MOST_COMPARISONS = 150_000_000
 # Formatting elements that stay open are cloned into every block that follows: 2,500 times `<b id=1><p>` make three
@@ -105,6 +110,7 @@ _MOST_OF_A_KIND = 3
 _KINDS_WITHOUT_ATTRIBUTES = 14
 _LONG = 300
 _LONG_TAG = re.compile(rf"<[^>]{{{_LONG},}}+")
+_TAG = re.compile(r"<[a-zA-Z/][^>]*+")
 _LONG_PART = re.compile(rf">[^>]{{{_LONG},}}+")
 # From a quote that holds a ">" on: there a tag ends later than at its first ">".
 _QUOTED_END = re.compile(r"=\s*+(?:\"[^\">]*+>|'[^'>]*+>)")
@@ -126,7 +132,11 @@ def refuse(html: str, limits: ParseLimits) -> UnparsedReason | None:
     found = survey(html)
     if found.depth > limits.depth or found.depth * tags > _MOST_COMPARISONS or found.formatting * tags > _MOST_CLONES:
         return UnparsedReason.TOO_DEEP
-    if found.attribute_work > limits.attributes**2:
+    if (
+        found.attribute_work > limits.attributes**2
+        or found.attributes > _MOST_ATTRIBUTES * limits.elements
+        or len(found.names) > _MOST_NAMES * limits.attributes
+    ):
         return UnparsedReason.TOO_MANY_ATTRIBUTES
     return None
 
@@ -151,6 +161,11 @@ def _may_have_attributes(html: str, most: int) -> bool:
     if len(html) <= 3 * most:
         return False
     quoted_ends = len(_QUOTED_END.findall(html))
+    # Before each stands one of these; a page has few of them, or many tags' worth is counted.
+    if sum(map(html.count, " \t\n\f\r/\"'")) > _MOST_NAMES * most and (
+        quoted_ends or _attributes("".join(_TAG.findall(html))) > most
+    ):
+        return True
     if not quoted_ends:
         tags = _LONG_TAG.findall(html)
         # Most tags are too short to be looked into.
@@ -175,6 +190,10 @@ class Survey:
     """The most formatting elements that can be open at once."""
     attribute_work: int = 0
     """The sum over all tags of their attributes, squared."""
+    attributes: int = 0
+    """Of all tags."""
+    names: set[str] = field(default_factory=set)
+    """Of elements and attributes."""
 
 
 def survey(html: str) -> Survey:
@@ -220,11 +239,18 @@ class _Surveyor:
         self.found.formatting = min(self.found.formatting, 3 * len(self.kinds_of_formatting))
 
     def _count_attributes(self, name: str, source: str) -> None:
+        self.found.names.add(name)
+        if len(source) <= len(name) + _SHORTEST:
+            return
+        # The first is the tag's own name.
+        found = _ONE_ATTRIBUTE.findall(source)[1:]
+        self.found.attributes += len(found)
+        self.found.names.update(one.partition("=")[0].strip().lower() for one in found)
         if name in ("html", "body"):
             # All of a page's are merged into one element.
-            self.merged_attributes += len(_ONE_ATTRIBUTE.findall(source)) - 1
-        elif len(source) > _SHORT_TAG:
-            self.found.attribute_work += (len(_ONE_ATTRIBUTE.findall(source)) - 1) ** 2
+            self.merged_attributes += len(found)
+        else:
+            self.found.attribute_work += len(found) ** 2
 
     def _start(self, name: str, source: str) -> None:
         if self.foreign:

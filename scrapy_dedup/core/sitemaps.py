@@ -21,6 +21,8 @@ class SitemapLimits:
     elements: int = 1_000_000
     """Of XML, whatever they are; a second."""
     depth: int = 50
+    names: int = 1_000
+    """Different ones, of elements and attributes: a parser keeps them all."""
     url_chars: int = 2_048
 
 
@@ -94,8 +96,14 @@ def parse_lastmod(text: str) -> datetime | None:
 
 
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
-# Older parsers read a token again from its start with each chunk: chunks that grow keep 50 MB in one token at seconds.
-_FIRST_CHUNK: Final = 65_536
+# Older parsers read a tag again from its start with each chunk.
+_CHUNK: Final = 65_536
+_LONGEST_TAG: Final = 262_144
+# A handler that raises is told no more, but its chunk is parsed to the end. What is declared before the first element
+# costs its square, and its number for each element: little of it may come along.
+_CHUNK_OF_PROLOG: Final = 1_024
+_LONGEST_PROLOG: Final = 65_536
+_URL_LINE: Final = re.compile(r"^[^\S\n]*+(https?://[^\n ]++) *+$", re.IGNORECASE | re.MULTILINE)
 _MOST_DATE_CHARS: Final = 64
 _MOST_TITLE_CHARS: Final = 1_000
 _W3C: Final = re.compile(
@@ -191,9 +199,10 @@ class _Reader:
             self.record = 0
             self.add(self.loc, self.children if local == "sitemap" else self.pages)
 
-    def refuse(self, *_: object) -> None:
-        """Entities can be larger than memory, and can name files."""
-        raise _RefusedError("declares entities")
+    def doctype(self, _name: str, _system: str | None, _public: str | None, has_subset: int) -> None:
+        """Refuse declarations: entities can be larger than memory and name files, attributes come with each element."""
+        if has_subset:
+            raise _RefusedError("declares entities or attributes")
 
     def add(self, loc: str, entries: dict[str, Entry]) -> None:
         """Add an entry, if it is one; of equal URLs the latest date counts, and the first title."""
@@ -218,27 +227,33 @@ class _Reader:
 
 
 def _parse(body: bytes, reader: _Reader, *, final: bool) -> None:
-    parser = expat.ParserCreate()
+    names: dict[str, str] = {}
+    parser = expat.ParserCreate(intern=names)
     parser.buffer_text = True
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.characters
-    parser.EntityDeclHandler = reader.refuse
-    start, size = 0, _FIRST_CHUNK
+    parser.StartDoctypeDeclHandler = reader.doctype
+    start = 0
     while start < len(body):
-        parser.Parse(body[start : start + size], False)
-        start, size = start + size, 2 * size
+        end = start + (_CHUNK if reader.is_sitemap else _CHUNK_OF_PROLOG)
+        parser.Parse(body[start:end], False)
+        start = end
+        if not reader.is_sitemap and start >= _LONGEST_PROLOG:
+            raise _RefusedError(f"no element in its first {_LONGEST_PROLOG} bytes")
+        if start - parser.CurrentByteIndex > _LONGEST_TAG:
+            raise _RefusedError(f"a tag or a comment is longer than {_LONGEST_TAG} bytes")
+        if len(names) > reader.limits.names:
+            raise _RefusedError(f"elements and attributes have more than {reader.limits.names} names")
     if final:
         parser.Parse(b"", True)
 
 
 def _read_lines(body: bytes, reader: _Reader) -> None:
     """Take in a text list: one URL a line."""
-    for line in body.decode("utf-8-sig", "replace").splitlines():
-        candidate = line.strip()
-        if candidate.lower().startswith(("http://", "https://")) and " " not in candidate:
-            reader.is_sitemap = True
-            reader.add(candidate, reader.pages)
+    for line in _URL_LINE.finditer(body.decode("utf-8-sig", "replace").replace("\r", "\n")):
+        reader.is_sitemap = True
+        reader.add(line[1].rstrip(), reader.pages)
 
 
 def _w3c(match: re.Match[str]) -> datetime:

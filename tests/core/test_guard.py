@@ -71,6 +71,16 @@ REFUSED: dict[str, tuple[Callable[[], str], UnparsedReason]] = {
         lambda: f"<div {attributes(7_000)}></div>" * 90,
         UnparsedReason.TOO_MANY_ATTRIBUTES,
     ),
+    "many tags with names of their own": (
+        lambda: numbered("<p a#=1 b#=1 c#=1 d#=1>x</p>", 15_000),
+        UnparsedReason.TOO_MANY_ATTRIBUTES,
+    ),
+    "names of their own, with > in values": (
+        lambda: "<p a='>'>" + "".join(f"<p {attributes(100, f'a{one}_#=1 ')}>" for one in range(500)),
+        UnparsedReason.TOO_MANY_ATTRIBUTES,
+    ),
+    "elements with names of their own": (lambda: numbered("<x#></x#>", 60_000), UnparsedReason.TOO_MANY_ATTRIBUTES),
+    "500,000 attributes": (lambda: f"<p {attributes(100)}>x</p>" * 5_000, UnparsedReason.TOO_MANY_ATTRIBUTES),
     "attributes merged into body": (lambda: numbered("<body a#>", 60_000), UnparsedReason.TOO_MANY_ATTRIBUTES),
 }
 

@@ -79,17 +79,17 @@ def test_file_that_ends_early_is_read_up_to_there() -> None:
     assert found.error == "unclosed token: line 1, column 82"
 
 
-@table("core/entities_end_the_reading")
-def test_entities_end_the_reading(declaration: str) -> None:
+@table("core/declarations_end_the_reading")
+def test_declarations_end_the_reading(declaration: str) -> None:
     body = f"<!DOCTYPE urlset [{declaration}]>".encode() + sitemap(page("&a;"))
 
     found = read_sitemap(body, URL)
 
     assert found.pages == ()
-    assert found.error == "declares entities"
+    assert found.error == "declares entities or attributes"
 
 
-def test_document_type_without_entities_is_read() -> None:
+def test_document_type_without_declarations_is_read() -> None:
     body = b'<!DOCTYPE urlset SYSTEM "http://evil.example/x.dtd">' + sitemap(page("a"))
 
     assert len(read_sitemap(body, URL).pages) == 1
@@ -121,6 +121,12 @@ def test_deep_elements_end_the_reading() -> None:
         pytest.param(lambda n: b"<urlset>" + b"<a/>" * (n // 4), id="elements"),
         pytest.param(lambda n: b"<urlset><url><loc>" + b"x" * n, id="one-url"),
         pytest.param(lambda n: b"<urlset a='" + b"x" * n, id="attribute"),
+        pytest.param(
+            lambda n: b"<!DOCTYPE urlset [" + declared(n // 800) + b"]><urlset>" + b"<url/>" * (n // 400), id="declared"
+        ),
+        pytest.param(lambda n: b"<!--" + b"x" * n + b"-->", id="comment-before"),
+        pytest.param(lambda n: b"<urlset>" + b"<!---->" * (n // 7), id="comments"),
+        pytest.param(lambda n: b"http://[\n" + b"\n" * n, id="lines"),
         pytest.param(lambda n: b"https://example.com/" + b"x" * n, id="text"),
         pytest.param(lambda n: b" " * n, id="nothing"),
     ],
@@ -131,6 +137,53 @@ def test_hostile_sitemaps_take_time_in_proportion_to_their_length(make: Callable
     found = read_sitemap(make(8_000), URL, SitemapLimits(bytes=4_000, elements=500))
     assert found.pages == ()
     assert not found.complete
+
+
+def declared(count: int) -> bytes:
+    return b"<!ATTLIST url" + b"".join(b" a%d CDATA 'x'" % number for number in range(count)) + b">"
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        pytest.param(
+            b"<urlset><url " + b"".join(b"a%d='' " % number for number in range(300_000)) + b"/></urlset>",
+            "a tag or a comment is longer than 262144 bytes",
+            id="one-tag",
+        ),
+        pytest.param(
+            b"<urlset>" + b"".join(b"<url a%d=''/>" % number for number in range(200_000)) + b"</urlset>",
+            "elements and attributes have more than 1000 names",
+            id="many-tags",
+        ),
+        pytest.param(
+            b"<urlset>" + b"".join(b"<a%d/>" % number for number in range(200_000)) + b"</urlset>",
+            "elements and attributes have more than 1000 names",
+            id="elements",
+        ),
+        pytest.param(
+            b"<!DOCTYPE urlset [" + declared(10_000) + b"]><urlset>" + b"<url/>" * 10_000 + b"</urlset>",
+            "declares entities or attributes",
+            id="declared",
+        ),
+        pytest.param(
+            b"<!--" + b"x" * 200_000 + b"--><!DOCTYPE urlset [" + declared(10_000) + b"]><urlset/>",
+            "no element in its first 65536 bytes",
+            id="declared-behind-a-comment",
+        ),
+    ],
+)
+def test_attributes_and_names_end_the_reading(body: bytes, error: str) -> None:
+    """As many as would cost their square, or memory that a parser keeps."""
+    found = read_sitemap(body, URL)
+
+    assert (found.pages, found.error) == ((), error)
+
+
+def test_entries_before_the_end_of_the_reading_stay() -> None:
+    body = b"<urlset>" + page("a").encode() + b"x" * 70_000 + b"<url " + b"a='' " * 60_000
+
+    assert [entry.url for entry in read_sitemap(body, URL).pages] == ["https://example.com/a"]
 
 
 @given(st.binary(max_size=300))
