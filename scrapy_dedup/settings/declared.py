@@ -295,9 +295,9 @@ class Settings:
         allowed=LINES,
     )
     allow_slow_patterns: bool = setting(
-        False,
+        True,
         boolean,
-        "Expressions that RE2 refuses, such as look-ahead, run all the same, with a time limit a page.",
+        "Expressions that RE2 refuses, such as look-ahead, run too, with a time limit a page; off: they are refused.",
         allowed=SWITCH,
     )
     pdf_enabled: bool = setting(True, boolean, "PDF files are read as pages.", allowed=SWITCH)

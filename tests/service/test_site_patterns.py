@@ -134,6 +134,14 @@ class TestTextPatterns:
         assert cleaned.content == "Own.\n\nMore."
         assert paths(cleaned) == [(WIDGET, "Hard to read? Yes")]
 
+    def test_look_ahead_runs_unless_it_is_switched_off(self) -> None:
+        """As the specification writes its patterns."""
+        config = SiteConfig(boilerplate_text_patterns=(r"Hard to read\?.*?(?=\n\n|\Z)",))
+
+        assert [text for _, text in paths(cut(config))] == ["Hard to read? Help"]
+        with pytest.raises(PatternError, match="DEDUP_ALLOW_SLOW_PATTERNS = True"):
+            cut(config, allow_slow_patterns=False)
+
     def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog: pytest.LogCaptureFixture):
         strikes = Strikes()
 
