@@ -188,7 +188,7 @@ class Settings:
         "off",
         choice("off", "mark", "drop"),
         "Pages that are the site's error page in spite of their 200: told on the item by `dedup.soft_404`, or left out."
-        " Each host is asked for one URL that it does not have, by the proxy, slot and headers of the page that it is"
+        " Each host is asked for two URLs that it does not have, by the proxy, slot and headers of the page that it is"
         " for.",
         allowed="off, mark or drop",
     )
