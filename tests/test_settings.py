@@ -1,5 +1,6 @@
 import contextlib
 import dataclasses
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl import FreshRule
 from scrapy_dedup.settings import PREFIX, SettingError, Settings, as_markdown
-from scrapy_dedup.settings.parsers import FreshFor
+from scrapy_dedup.settings.parsers import LIST, FreshFor
 
 PROJECT = Path(__file__).parents[1]
 _HOUR = timedelta(hours=1)
@@ -73,6 +74,33 @@ def test_value_is_read(name: str, value: Any, read: Any) -> None:
     assert type(getattr(settings, name.lower())) is type(read)
 
 
+LISTS = {name: field for name, field in FIELDS.items() if isinstance(field.default, frozenset | tuple)}
+_ENTRIES = {
+    "languages": ["de", "nl"],
+    "shadow": ["title", "url"],
+    "change_classes": ["content", "title"],
+    "discovery": ["archives", "feeds"],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_every_list_may_be_given_as_json_or_with_commas(name: str) -> None:
+    """Expressions hold commas: one a line. The message names the forms."""
+    entries = _ENTRIES.get(name, ["a.example", "b.example"])
+    allowed = LISTS[name].metadata["allowed"]
+    between = "\n" if allowed.endswith("one a line") else ", "
+
+    assert "JSON" in allowed
+    assert allowed.endswith(("with commas", "one a line"))
+    for text in (json.dumps(entries), between.join(entries), entries):
+        assert sorted(getattr(Settings.read({f"{PREFIX}{name.upper()}": text}), name)) == entries
+    assert not getattr(Settings.read({f"{PREFIX}{name.upper()}": "[]"}), name)
+
+
+def test_a_selector_in_brackets_is_one() -> None:
+    assert Settings.read({"DEDUP_BOILERPLATE_CSS_SELECTORS": "[data-ad]"}).boilerplate_css_selectors == ("[data-ad]",)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -93,7 +121,10 @@ def test_value_is_read(name: str, value: Any, read: Any) -> None:
         ("MAX_WAIT", timedelta(hours=2), "DEDUP_MAX_WAIT=datetime.timedelta(seconds=7200): needs 0.1 to 3600 seconds"),
         ("OUTPUT", "pdf", "DEDUP_OUTPUT='pdf': needs markdown, text or html"),
         ("DOMAIN_SCOPE", "", "DEDUP_DOMAIN_SCOPE='': needs host or registrable"),
-        ("CANONICAL_DOMAINS", 5, "DEDUP_CANONICAL_DOMAINS=5: needs domains, as a list"),
+        ("CANONICAL_DOMAINS", 5, f"DEDUP_CANONICAL_DOMAINS=5: needs domains, {LIST}"),
+        ("LANGUAGES", "dutch", f"DEDUP_LANGUAGES='dutch': needs two-letter codes, {LIST}"),
+        ("IGNORE_FIELDS", "[a,b]", f"DEDUP_IGNORE_FIELDS='[a,b]': needs names, {LIST}"),
+        ("STALL_PROXIES", [1], f"DEDUP_STALL_PROXIES=[1]: needs {LIST}"),
         ("KEEP_PAGES", 0, "DEDUP_KEEP_PAGES=0: needs latest, none, or a number of versions"),
         ("KEEP_PAGES", "all", "DEDUP_KEEP_PAGES='all': needs latest, none, or a number of versions"),
     ],

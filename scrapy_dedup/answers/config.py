@@ -86,7 +86,7 @@ class ConfigChangesAnswer(Answer):
 class PatternAnswer(Answer):
     """What one pattern leaves out of a page."""
 
-    tier: Annotated[int, Field(ge=1, le=3, examples=[2])]
+    tier: Annotated[int, Field(ge=1, le=4, examples=[2])]
     pattern: Annotated[str, Field(examples=["nav.menu"])]
     blocks: Count
     chars: Count

@@ -2,14 +2,15 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
+from itertools import chain
 from typing import Final
 from urllib.parse import unquote, urljoin
 
-from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.blocks import Block, Page
 from scrapy_dedup.core.passages import Repeats, main_text
 from scrapy_dedup.core.urls import LOOSE_RULES, normalize_url, split_url
 
@@ -59,22 +60,29 @@ def probe_url(url: str, seed: str) -> str:
     return urljoin(f"{parts.scheme}://{parts.authority}/", letters)
 
 
-def judge_page(url: str, page: Page, probe: str, error: Page, repeats: Repeats) -> ErrorPage | RealPage:
+def judge_page(url: str, page: Page, probes: Mapping[str, Page], repeats: Repeats) -> ErrorPage | RealPage:
     """Decide whether a page is the site's error page.
 
-    Words that stand in either URL do not count ("/xyz was not found"), nor those with digits (times, request numbers).
+    Words that stand in a URL do not count ("/xyz was not found"), nor those with digits (times, request numbers), nor
+    links ("try this") where the error pages themselves have different ones.
 
     Args:
         url: of the page.
         page: what it gave, with 200.
-        probe: what `probe_url` returned.
-        error: what that gave, with 200; where it gave a 404, no page of the host needs to be judged.
+        probes: what URLs by `probe_url` gave, with 200; where one gave a 404, no page of the host needs to be judged.
         repeats: what the site's pages share.
     """
     if _is_home(url):
         return RealPage(PageReason.HOME)
-    ignored = frozenset(_words(unquote(f"{url} {probe}")))
-    ours, theirs = (_own_words(one, repeats, ignored) for one in (page, error))
+    ignored = frozenset(_words(unquote(" ".join((url, *probes)))))
+    error = next(iter(probes.values()))
+    texts = [_own_words(one, repeats, ignored) for one in (page, *probes.values())]
+    links = {block.path for one in probes.values() for block in one.blocks if _is_of_links(block)}
+    varying = {path for path in links if any(one.get(path) != texts[1].get(path) for one in texts[2:])}
+    ours, theirs = (
+        Counter[str](chain.from_iterable(words.elements() for path, words in one.items() if path not in varying))
+        for one in texts[:2]
+    )
     if not ours and not theirs:
         # All that they show is the site's: equal only as far as that is known.
         same = page.fingerprints == error.fingerprints and bool(page.blocks)
@@ -84,10 +92,17 @@ def judge_page(url: str, page: Page, probe: str, error: Page, repeats: Repeats) 
     return ErrorPage() if other <= few else RealPage(PageReason.OTHER_WORDS)
 
 
-def _own_words(page: Page, repeats: Repeats, ignored: frozenset[str]) -> Counter[str]:
-    text = main_text(page, repeats)
-    found = (word for passage in (*text.title, *text.passages) for word in _words(passage.text))
-    return Counter(word for word in found if word not in ignored)
+def _is_of_links(block: Block) -> bool:
+    return 2 * block.link_chars > len(block.text) or (block.link_chars > 0 and ">li" in block.path)
+
+
+def _own_words(page: Page, repeats: Repeats, ignored: frozenset[str]) -> dict[str, Counter[str]]:
+    """Return a page's own words, by the path that they stand at."""
+    text, found = main_text(page, repeats), dict[str, Counter[str]]()
+    for passage in (*text.title, *text.passages):
+        words = (word for word in _words(passage.text) if word not in ignored)
+        found.setdefault(passage.path, Counter()).update(words)
+    return found
 
 
 def _words(text: str) -> Iterable[str]:

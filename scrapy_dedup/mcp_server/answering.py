@@ -13,7 +13,7 @@ from scrapy_dedup.answers.runs import ChangesAnswer
 from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
 from scrapy_dedup.core.domain_names import domain_name
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze
 from scrapy_dedup.service.changes import Choice, count_changes, iterate_changes, since
 from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.domains import DomainService, StoredDomain
@@ -23,7 +23,6 @@ from scrapy_dedup.service.page_search import SearchChoice, search_pages
 from scrapy_dedup.service.projects import find_project, project_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.columns import now
-from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -89,16 +88,12 @@ class Desk:
         settings = self.settings.override(given, "")
         project = self.project_of(project_id)
         with self.store.session(read_only=dry_run) as session:
-            known = SourceRepository(session).get_domains_for_project(project.id, groups)
-            if not known:
-                raise AskingError(
-                    f"project {project.name!r} keeps no pages of these groups: run a crawl first, and keep its pages"
-                )
+            known = pages_to_analyze(session, project, groups)
             result = DomainDedupService(session, settings).analyze_project(
                 project.id,
                 source_groups=groups,
                 dry_run=dry_run,
-                progress=_counting(progress, PASSES * sum(pages for _, pages in known)),
+                progress=_counting(progress, PASSES * sum(known.values())),
             )
         return AnalysisAnswer.made(project.name, settings, result, groups, dry_run=dry_run)
 

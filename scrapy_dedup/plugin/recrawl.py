@@ -559,17 +559,17 @@ def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's sig
 class _Host:
     """What is known of one host's answers."""
 
-    __slots__ = ("error", "first", "probe", "waiting")
+    __slots__ = ("first", "probes", "waiting")
 
     def __init__(self, first: str) -> None:
         self.first = first
-        self.probe: str | None = None
-        self.error: Page | None = None
+        self.probes: dict[str, Page] | None = None
+        """What it gives for URLs that do not exist, with 200; None: it was not asked."""
         self.waiting: list[Deferred[None]] | None = None
 
 
 class ErrorPages:
-    """Asks each host once, when its second page comes: a host with one page costs no more than that."""
+    """Asks each host twice, when its second page comes: a host with one page costs no more than that."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -583,12 +583,12 @@ class ErrorPages:
             if len(self._hosts) < _MOST_HOSTS:
                 self._hosts[origin] = _Host(response.url)
             return False
-        if host.probe is None and host.first != response.url:
+        if host.probes is None and host.first != response.url:
             await self._ask(host, request, response.url)
-        if host.error is None or host.probe is None:
+        if not host.probes:
             return False
         repeats = site.versions.repeats
-        return isinstance(judge_page(response.url, page, host.probe, host.error, repeats), ErrorPage)
+        return isinstance(judge_page(response.url, page, host.probes, repeats), ErrorPage)
 
     async def _ask(self, host: _Host, request: Request, url: str) -> None:
         if host.waiting is not None:
@@ -597,11 +597,18 @@ class ErrorPages:
             await maybe_deferred_to_future(answer)
             return
         host.waiting = []
-        probe = probe_url(url, str(self._runtime.crawl.run.id))
+        probes: dict[str, Page] = {}
         try:
-            host.error = await self._error_page(request, probe)
+            # Two: what differs between them is no word of the error page.
+            for seed in range(2):
+                probe = probe_url(url, f"{self._runtime.crawl.run.id} {seed}")
+                error = await self._error_page(request, probe)
+                if error is None:
+                    probes.clear()
+                    break
+                probes[probe] = error
         finally:
-            host.probe = probe
+            host.probes = probes
             waiting, host.waiting = host.waiting, None
             for one in waiting:
                 one.callback(None)

@@ -22,7 +22,7 @@ from scrapy_dedup.report.explained import (
 from scrapy_dedup.report.markup import Html, attribute, isolated, joined, page_link
 from scrapy_dedup.report.values import ExplainedBlock, ExplainedPage
 
-_EXPRESSION: Final = "text pattern"
+_EXPRESSIONS: Final = ("text pattern", "pdf pattern")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _before_and_after(view: PageView) -> Html:
 def _tools(view: PageView) -> Tools:
     def of_block(block: ExplainedBlock) -> Html:
         # Expressions look at no blocks: only the rule can be kept.
-        if block.is_part or block.rule == _EXPRESSION or not block.fingerprint:
+        if block.is_part or block.rule in _EXPRESSIONS or not block.fingerprint:
             return NOTHING
         return _keep(view, block.fingerprint, "Keep", f" this block: {block.text[:60]}")
 

@@ -1,14 +1,39 @@
 """Analyses of what repeats on the stored pages of domains and projects, for commands, REST and MCP."""
 
 import uuid
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.repeats import DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.service.domain_analysis import DomainAnalysis, Parameters
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
+from scrapy_dedup.store.writer import ProjectStore
+
+
+class NoPagesError(DedupError):
+    """There is nothing to analyse; the message says what to do."""
+
+
+def pages_to_analyze(session: Session, project: ProjectStore, groups: Sequence[str] | None) -> dict[str, int]:
+    """Return how many stored pages there are of each domain: of the project, or of some groups of its pages.
+
+    Raises:
+        NoPagesError: there are none, or none of one of the groups, whose name may be mistyped.
+    """
+    sources = SourceRepository(session)
+    found = dict(sources.get_domains_for_project(project.id, groups))
+    unknown = (one for one in groups or () if not found or not sources.get_domains_for_project(project.id, [one]))
+    missing = next(unknown, None)
+    if found and missing is None:
+        return found
+    of_group = f" of the group {missing!r}" if missing is not None else ""
+    raise NoPagesError(
+        f"project {project.name!r} keeps no pages{of_group}: run a crawl first, and keep its pages (DEDUP_KEEP_PAGES)"
+    )
 
 
 class DomainDedupService:

@@ -21,6 +21,7 @@ from scrapy_dedup.core.fingerprints import content_hash
 from scrapy_dedup.core.keeping import DamagedValueError
 from scrapy_dedup.service.cache import Progress, check_outcome
 from scrapy_dedup.service.explain import UrlError, keys_of
+from scrapy_dedup.service.index_records import EXCLUDED, INCLUDED, INDEX_LAYER, ContentIndexError, records_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.cache import CachedPage, StoredCache
 from scrapy_dedup.store.codec import unpack_fingerprints
@@ -38,14 +39,10 @@ from scrapy_dedup.store.stored import StoredSource
 from scrapy_dedup.store.writer import ProjectStore
 
 INDEX: Final = "content_index.json"
-INDEX_LAYER: Final = "content_index"
-INCLUDED: Final = "included"
-EXCLUDED: Final = "excluded"
-"""What the content index decides about a page, as a layer does."""
 
 _EXTRACTIONS: Final = "extractions"
 _METADATA: Final = "metadata"
-_EXTRACTION_FILE: Final = re.compile(r"extractions/[0-9a-f]{12}(_[0-9]{1,9})?\.json")
+_EXTRACTION_FILE: Final = re.compile(r"extractions/([0-9a-f]{8,64}(?:_[0-9]{1,9})?)\.json")
 # Of a file that holds a page, and of the index: that of 250,000 pages. A larger one is not needed to read the others.
 _MAX_FILE_BYTES: Final = 100_000_000
 _MOST_TOLD: Final = 200
@@ -103,6 +100,29 @@ class _PageFile(BaseModel):
     source: SourceRecord | None
     extractions: list[ExtractionRecord]
     decisions: list[DecisionRecord]
+
+
+class _PlainFile(BaseModel):
+    """What the specification has in an extraction file: nothing of a store's state, and no checksum."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    url: str
+    content: list[str]
+    extraction_timestamp: str
+
+
+class _PlainMetadata(BaseModel):
+    """What a metadata file tells."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    url: str
+    title: str | None = None
+    depth: int | None = None
+    included: bool = True
+    decision_explanation: str = ""
+    crawl_timestamp: str | None = None
 
 
 class _Line(BaseModel):
@@ -268,7 +288,9 @@ def count_files(folder: Path) -> int:
 def import_cache(
     store: Store, project: ProjectStore, folder: Path, settings: Settings, progress: Progress, *, dry_run: bool
 ) -> Transfer:
-    """Read a tree into a project. What the store has in a newer state stays; a second time changes nothing.
+    """Read a tree into a project, one that was exported, or one that the specification's program wrote.
+
+    What the store has in a newer state stays; a second time changes nothing.
 
     Without a sound index all extraction files count; with one, those that it names. The URL inside of a file decides
     whose page it is, and its keys are made anew under today's settings.
@@ -309,7 +331,13 @@ def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _Line]]:
 def _read_line(folder: Path, url: str, line: _Line, settings: Settings) -> _PageFile:
     if not _EXTRACTION_FILE.fullmatch(line.extraction_file):
         raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
-    page = _read_page(_read_file(folder / line.extraction_file), settings)
+    content = _read_file(folder / line.extraction_file)
+    try:
+        plain = _PlainFile.model_validate_json(content)
+    except ValidationError:
+        page = _read_page(content, settings)
+    else:
+        page = _read_plain(plain, folder, line, settings)
     if url not in ("", page.url):
         raise CacheTreeError(f"holds the page {page.url}")
     if url and line.content_hash != page.content_hash:
@@ -371,6 +399,45 @@ def _read_page(content: bytes, settings: Settings) -> _PageFile:
     if any(one.layer != INDEX_LAYER or one.action not in (INCLUDED, EXCLUDED) for one in page.decisions):
         raise CacheTreeError(f"decisions: needs those of {INDEX_LAYER} alone")
     return page
+
+
+def _read_plain(plain: _PlainFile, folder: Path, line: _Line, settings: Settings) -> _PageFile:
+    """Return a page of a tree that the specification describes: what the index says of its content is believed."""
+    named = _EXTRACTION_FILE.fullmatch(line.extraction_file)
+    assert named is not None  # `_read_line` sees to that
+    try:
+        keys = keys_of(plain.url, settings)
+        metadata = _read_metadata(folder / _METADATA / f"{named[1]}_meta.json", plain.url)
+        digits = line.content_hash or content_hash("\n".join(plain.content)).hex()
+        made = records_of(keys, None, digits, plain.model_dump(), metadata, plain.extraction_timestamp)
+    except (UrlError, ContentIndexError) as error:
+        raise CacheTreeError(str(error)) from error
+    document, extraction, decisions = made
+    _check(document)
+    for one in decisions:
+        _check(one)
+    return _PageFile(
+        **plain.model_dump(),
+        content_hash=digits,
+        http_status=None,
+        document=document,
+        source=None,
+        extractions=[extraction],
+        decisions=decisions,
+    )
+
+
+def _read_metadata(path: Path, url: str) -> dict[str, Any]:
+    """Return what a metadata file says of a page; nothing where there is none."""
+    if not path.exists() or path.parent.is_symlink():
+        return {}
+    try:
+        found = _PlainMetadata.model_validate_json(_read_file(path))
+    except ValidationError as error:
+        raise CacheTreeError(f"{path.name} holds no metadata") from error
+    if found.url != url:
+        raise CacheTreeError(f"{path.name} is of the page {found.url}")
+    return found.model_dump(exclude_unset=True)
 
 
 def _check(record: DocumentRecord | SourceRecord | ExtractionRecord | DecisionRecord | None) -> None:

@@ -20,7 +20,7 @@ from scrapy_dedup.core.repeats import (
     split_into_blocks,
     strip_boilerplate,
 )
-from scrapy_dedup.service.site_patterns import Judged, SitePatterns, text_rule
+from scrapy_dedup.service.site_patterns import PDF_PATTERN, TEXT_PATTERN, Judged, SitePatterns, text_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,14 +260,15 @@ def _without_patterns(
         return text, [], ()
     matched: list[Removed] = []
     held: tuple[HeldBack, ...] = ()
-    for find in (patterns.find_in_pdf, patterns.find) if of_pdf else (patterns.find,):
+    of_text, own = (TEXT_PATTERN, patterns.find), (PDF_PATTERN, patterns.find_in_pdf)
+    for name, find in (own, of_text) if of_pdf else (of_text,):
         found = find(text)
-        matched += [_matched(one, text) for one in found.spans]
+        matched += [_matched(one, text, name) for one in found.spans]
         held += found.held
         text = cut_out(text, found.spans)
     return text, matched, held
 
 
-def _matched(span: Span, text: str) -> Removed:
+def _matched(span: Span, text: str, name: str) -> Removed:
     part = text[span.start : span.end]
-    return Removed(Removal(from_hex(hash_block(part)), text_rule(span.pattern)), "", part)
+    return Removed(Removal(from_hex(hash_block(part)), text_rule(span.pattern, name)), "", part)

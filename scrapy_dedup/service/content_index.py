@@ -1,29 +1,20 @@
 """The content index: per URL the hash of its content and what was extracted from it, over the store."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from scrapy_dedup.core import keeping
-from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.fingerprints import content_hash, parts_hash
-from scrapy_dedup.core.keeping import Unkeepable
-from scrapy_dedup.service.cache_tree import EXCLUDED, INCLUDED, INDEX_LAYER, UrlRecord, content_lines, url_record
-from scrapy_dedup.service.explain import Keys, keys_of
+from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.service.cache_tree import UrlRecord, content_lines, url_record
+from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.index_records import ContentIndexError, records_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.cache import CachedPage, StoredCache
-from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, ExtractionRecord, Record
+from scrapy_dedup.store.records import CrawledUrlRecord, ExtractionRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-_HASH_DIGITS: Final = 64
-# Whoever fills the index knows no links: a crawl runs the callback for them.
-_NO_LINKS: Final = ({"unkeepable": "what the index does not know"},)
-
-
-class ContentIndexError(DedupError):
-    """A record cannot be kept; the message says why."""
+__all__ = ["ContentIndexError", "ContentIndexManager"]
 
 
 class ContentIndexManager:
@@ -91,18 +82,13 @@ class ContentIndexManager:
             ContentIndexError: the hash is none, or something cannot be kept.
         """
         keys, metadata = keys_of(url, self._settings), metadata or {}
-        digest, now = _digest(new_hash), datetime.now(UTC)
-        extraction = _extraction(keys, digest, extraction_data, now)
         page = self._cache.page(keys.page_key)
-        document = _document(keys, page.document if page else None, digest, metadata, now)
-        records: list[Record] = [document]
+        held = page.document if page else None
+        document, extraction, decisions = records_of(keys, held, new_hash, extraction_data, metadata)
+        records: list[Record] = [document, *decisions]
         if page is None:
-            at = document.last_seen_at or now
+            at = document.last_seen_at or document.updated_at
             records.append(CrawledUrlRecord(keys.page_key, url, keys.domain, "crawled", at, document_key=keys.page_key))
-        if "included" in metadata or "decision_explanation" in metadata:
-            action = INCLUDED if metadata.get("included", True) else EXCLUDED
-            reason = str(metadata.get("decision_explanation") or action)
-            records.append(DecisionRecord(keys.page_key, INDEX_LAYER, action, reason, now))
         self._waiting[keys.page_key] = extraction, tuple(records)
         return _record(keys.url, extraction)
 
@@ -143,72 +129,3 @@ def _held(page: CachedPage) -> ExtractionRecord | None:
 
 def _record(url: str, held: ExtractionRecord) -> UrlRecord:
     return url_record(url, held.content_hash.hex(), held.created_at.isoformat())
-
-
-def _digest(digits: str) -> bytes:
-    try:
-        digest = bytes.fromhex(digits)
-    except ValueError:
-        digest = b""
-    if 2 * len(digest) != _HASH_DIGITS:
-        raise ContentIndexError(f"hash {digits[:80]!r}: needs the 64 hexadecimal digits of calculate_content_hash")
-    return digest
-
-
-def _extraction(keys: Keys, digest: bytes, extracted: Mapping[str, Any], now: datetime) -> ExtractionRecord:
-    kept = keeping.encode(dict(extracted))
-    if isinstance(kept, Unkeepable):
-        what = f"{kept.detail} ({kept.reason})"
-        raise ContentIndexError(f"extraction of {keys.url}: cannot be kept: {what}; use plain values, dates, decimals")
-    return ExtractionRecord(
-        memo_key=parts_hash(keys.page_key, digest),
-        page_key=keys.page_key,
-        url=keys.url,
-        domain=keys.domain,
-        content_hash=digest,
-        callback="",
-        created_at=now,
-        requests=_NO_LINKS,
-        items=[{"class": "dict", "fields": kept}],
-    )
-
-
-def _document(
-    keys: Keys, held: DocumentRecord | None, digest: bytes, metadata: Mapping[str, Any], now: datetime
-) -> DocumentRecord:
-    """Return the document with another content; of one with the same content all else stays as it is."""
-    seen_at = _time(metadata.get("crawl_timestamp"), now)
-    document = DocumentRecord(keys.page_key, keys.url, keys.domain, "completed", now, verdict="new", visits_count=1)
-    if held is not None and held.content_hash == digest:
-        document = replace(held, updated_at=now)
-    elif held is not None:
-        # Validators, blocks and links are those of the content before.
-        document = replace(
-            document,
-            verdict="changed",
-            title=held.title,
-            depth=held.depth,
-            first_seen_at=held.first_seen_at,
-            visits_count=held.visits_count + 1,
-            changes_count=held.changes_count + 1,
-        )
-    depth = metadata.get("depth", document.depth)
-    return replace(
-        document,
-        content_hash=digest,
-        title=metadata.get("title", document.title),
-        depth=None if depth is None else int(depth),
-        last_seen_at=seen_at,
-        last_changed_at=document.last_changed_at or seen_at,
-        gone_at=None,
-    )
-
-
-def _time(given: object, otherwise: datetime) -> datetime:
-    if given is None:
-        return otherwise
-    try:
-        time = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
-    except ValueError as error:
-        raise ContentIndexError(f"crawl_timestamp {given!r}: needs ISO 8601, such as 2026-03-01T12:00:00Z") from error
-    return time if time.tzinfo else time.replace(tzinfo=UTC)

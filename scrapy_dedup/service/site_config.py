@@ -19,7 +19,7 @@ from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import knowledge_of
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.site_cleaning import cut_page
-from scrapy_dedup.service.site_patterns import PATTERNS, SitePatterns, check_config, patterns_of
+from scrapy_dedup.service.site_patterns import PATTERNS, PDF_PATTERN, SitePatterns, check_config, patterns_of
 from scrapy_dedup.service.site_records import site_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store import contents, site_configs
@@ -33,6 +33,7 @@ FORMAT_VERSION: Final = 1
 GENERIC_TIER: Final = 1
 SITE_TIER: Final = 2
 TEXT_TIER: Final = 3
+PDF_TIER: Final = 4
 PAGES_TRIED: Final = 1_000
 
 
@@ -287,7 +288,7 @@ def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:
     for one in (*cleaned.removed, *cleaned.shadowed):
         rule = one.removal.rule
         if rule.layer == PATTERNS:
-            tier = tiers.get(rule, TEXT_TIER)
+            tier = tiers.get(rule, PDF_TIER if rule.name == PDF_PATTERN else TEXT_TIER)
             so_far = found.get(rule, Effect(tier, rule.path, 0, 0, one.text))
             found[rule] = replace(so_far, blocks=so_far.blocks + 1, chars=so_far.chars + len(one.text))
     return sorted(found.values(), key=lambda one: (one.tier, -one.chars, one.pattern))

@@ -26,6 +26,9 @@ _CONTENT_STEPS: Final = ("main", "article")
 logger = logging.getLogger(__name__)
 
 PATTERNS: Final = "patterns"
+TEXT_PATTERN: Final = "text pattern"
+PDF_PATTERN: Final = "pdf pattern"
+"""Names of the rules of expressions."""
 # An expression that took too long on so many pages is not run again.
 _MOST_TIMEOUTS: Final = 3
 
@@ -247,16 +250,16 @@ def _compiled(switches: _Switches, project: SiteConfig, site: SiteConfig, origin
         acts=switches.acts,
         shadows=switches.shadows,
         targets=tuple(one for one in _targets(config, generic=switches.generic) if keep.isdisjoint(names_of(one.rule))),
-        text=_expressions(config.boilerplate_text_patterns, keep, allow_slow=switches.allow_slow),
-        pdf=_expressions(config.pdf_boilerplate_patterns, keep, allow_slow=switches.allow_slow),
+        text=_expressions(config.boilerplate_text_patterns, TEXT_PATTERN, keep, allow_slow=switches.allow_slow),
+        pdf=_expressions(config.pdf_boilerplate_patterns, PDF_PATTERN, keep, allow_slow=switches.allow_slow),
         keep_blocks=frozenset(map(from_hex, config.keep_blocks)),
         keep_pages=frozenset(map(bytes.fromhex, config.keep_pages)),
         keep_rules=keep,
     )
 
 
-def _expressions(sources: Iterable[str], keep: frozenset[str], *, allow_slow: bool) -> Expressions:
-    wanted = [one for one in sources if keep.isdisjoint(names_of(text_rule(one)))]
+def _expressions(sources: Iterable[str], name: str, keep: frozenset[str], *, allow_slow: bool) -> Expressions:
+    wanted = [one for one in sources if keep.isdisjoint(names_of(text_rule(one, name)))]
     return compile_expressions(wanted, allow_slow=allow_slow)
 
 
@@ -279,9 +282,9 @@ def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
 
 
 @lru_cache(maxsize=4_096)
-def text_rule(pattern: str) -> Rule:
-    """Return the rule by which text goes that an expression matches."""
-    return Rule("text pattern", "somebody said so", path=pattern, layer=PATTERNS)
+def text_rule(pattern: str, name: str = TEXT_PATTERN) -> Rule:
+    """Return the rule by which text goes that an expression matches: TEXT_PATTERN, or PDF_PATTERN."""
+    return Rule(name, "somebody said so", path=pattern, layer=PATTERNS)
 
 
 def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) -> None:

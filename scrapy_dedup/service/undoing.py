@@ -13,7 +13,7 @@ from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.kept import BLOCK, KEYS, URL, Kept, Kind, UndoError, find_kept, kept_of, kept_things
 from scrapy_dedup.service.removals import LAYERS, removals_in
 from scrapy_dedup.service.site_config import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
-from scrapy_dedup.service.site_patterns import names_of, patterns_of, text_rule
+from scrapy_dedup.service.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.ledger_reads import LedgerReads
 from scrapy_dedup.store.store import Store
@@ -163,7 +163,7 @@ def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: 
     with store.session(read_only=True) as session:
         for of_domain, decision in LedgerReads(session, project.id).removals(LAYERS, domain):
             removal = removals_in(decision).get(key)
-            if removal is not None and removal.rule == text_rule(removal.rule.path):
+            if removal is not None and removal.rule.name in (TEXT_PATTERN, PDF_PATTERN):
                 expressions.add(removal.rule.path)
             elif removal is not None:
                 pages[of_domain, decision.page_key] = None
@@ -194,7 +194,8 @@ def _is_known_rule(store: Store, project: ProjectStore, name: str, domain: str, 
     """Whether a site has a pattern of this name, although it removed nothing so far."""
     patterns = patterns_of(settings, stored_config(store, project, domain), domain)
     rules = [one.rule for one in patterns.targets]
-    rules += [text_rule(one.source) for one in (*patterns.text.members, *patterns.pdf.members)]
+    rules += [text_rule(one.source) for one in patterns.text.members]
+    rules += [text_rule(one.source, PDF_PATTERN) for one in patterns.pdf.members]
     return any(name in names_of(rule) for rule in rules)
 
 

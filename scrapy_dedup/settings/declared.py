@@ -10,6 +10,8 @@ from typing import Any, Literal, Self
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings.parsers import (
     DAYS,
+    LINES,
+    LIST,
     SWITCH,
     FreshFor,
     boolean,
@@ -21,6 +23,7 @@ from scrapy_dedup.settings.parsers import (
     integer,
     keep_pages,
     languages,
+    listed,
     names,
     number,
     patterns,
@@ -89,7 +92,7 @@ class Settings:
         True, boolean, "Layer `canonical`: aliases by redirect and canonical link.", allowed=SWITCH
     )
     canonical_domains: frozenset[str] = setting(
-        frozenset(), words, "Other domains whose pages a canonical link may name.", allowed="domains, as a list"
+        frozenset(), words, "Other domains whose pages a canonical link may name.", allowed=f"domains, {LIST}"
     )
     unchanged_enabled: bool = setting(
         True, boolean, "Layer `unchanged`: no work on pages whose main content did not change.", allowed=SWITCH
@@ -110,9 +113,9 @@ class Settings:
     )
     code_files: tuple[str, ...] = setting(
         (),
-        expressions,
+        listed,
         "Files beside the spider's package whose change makes kept outcomes useless, such as rules that are read.",
-        allowed="paths, as a list",
+        allowed=f"paths, {LIST}",
     )
     audit: float = setting(
         0.02,
@@ -125,13 +128,13 @@ class Settings:
         frozenset(),
         names,
         "Item fields that count nowhere: a time of scraping, a random id.",
-        allowed="names, as a list",
+        allowed=f"names, {LIST}",
     )
     change_classes: frozenset[str] = setting(
         frozenset({"content", "title", "numbers"}),
         some_of("content", "title", "numbers", "volatile", "boilerplate_only"),
         "Which differences make a page changed.",
-        allowed="a list of content, title, numbers, volatile and boilerplate_only",
+        allowed=f"content, title, numbers, volatile and boilerplate_only, {LIST}",
     )
     diff: bool = setting(False, boolean, "Changed items carry a unified diff of their main text.", allowed=SWITCH)
     version: str = setting(
@@ -173,7 +176,7 @@ class Settings:
         (),
         patterns,
         "Pages that are fetched and extracted anew in this run, whatever is known of them.",
-        allowed="URLs, domains or patterns with *, as a list",
+        allowed=f"URLs, domains or patterns with *, {LIST}",
     )
     robots_directives: Literal["record", "honour"] = setting(
         "record",
@@ -185,7 +188,7 @@ class Settings:
         "off",
         choice("off", "mark", "drop"),
         "Pages that are the site's error page in spite of their 200: told on the item by `dedup.soft_404`, or left out."
-        " Each host is asked for one URL that it does not have, by the proxy, slot and headers of the page that it is"
+        " Each host is asked for two URLs that it does not have, by the proxy, slot and headers of the page that it is"
         " for.",
         allowed="off, mark or drop",
     )
@@ -236,7 +239,7 @@ class Settings:
         frozenset(),
         some_of(*LAYERS),
         "Layers that find out what they would do, and do nothing: the report shows it.",
-        allowed=f"a list of {', '.join(LAYERS)}",
+        allowed=f"{', '.join(LAYERS)}, {LIST}",
     )
     threshold_pct: float = setting(
         0.7, number(0.1, 1.0), "Share of a domain's pages that makes a block boilerplate.", allowed="0.1 to 1.0"
@@ -277,24 +280,24 @@ class Settings:
         (),
         expressions,
         "CSS selectors, or XPath 1.0, of what is left out on all domains; `scrapy dedup config` sets those of one.",
-        allowed="a list; as text: JSON, or one a line",
+        allowed=LINES,
     )
     boilerplate_text_patterns: tuple[str, ...] = setting(
         (),
         expressions,
         "Regular expressions (RE2) of what is left out of the Markdown of all pages.",
-        allowed="a list; as text: JSON, or one a line",
+        allowed=LINES,
     )
     pdf_boilerplate_patterns: tuple[str, ...] = setting(
         (),
         expressions,
         "Regular expressions (RE2) of what is left out of the text of PDF files.",
-        allowed="a list; as text: JSON, or one a line",
+        allowed=LINES,
     )
     allow_slow_patterns: bool = setting(
-        False,
+        True,
         boolean,
-        "Expressions that RE2 refuses, such as look-ahead, run all the same, with a time limit a page.",
+        "Expressions that RE2 refuses, such as look-ahead, run too, with a time limit a page; off: they are refused.",
         allowed=SWITCH,
     )
     pdf_enabled: bool = setting(True, boolean, "PDF files are read as pages.", allowed=SWITCH)
@@ -392,7 +395,7 @@ class Settings:
         True, boolean, "Layer `language`: chunks in languages that are not wanted.", allowed=SWITCH
     )
     languages: frozenset[str] = setting(
-        frozenset(), languages, "Wanted languages, ISO 639-1; empty: all.", allowed="two-letter codes, as a list"
+        frozenset(), languages, "Wanted languages, ISO 639-1; empty: all.", allowed=f"two-letter codes, {LIST}"
     )
     language_detector: Literal["light", "lingua"] = setting(
         "light",
@@ -489,7 +492,7 @@ class Settings:
         words,
         "Hosts (`host` or `host:port`) with private addresses from which pages may get style sheets; the host of the"
         " page itself always may.",
-        allowed="a list of hosts",
+        allowed=f"hosts, {LIST}",
     )
     render_enabled: bool = setting(
         True,
@@ -512,7 +515,7 @@ class Settings:
         some_of(*DISCOVERY),
         "Where more pages are looked for when the queue runs empty: sitemaps, links to archives in footer and"
         " navigation, feeds.",
-        allowed=f"a list of {', '.join(DISCOVERY)}",
+        allowed=f"{', '.join(DISCOVERY)}, {LIST}",
     )
     discovery_max_urls: int = setting(
         50_000,
@@ -565,12 +568,8 @@ class Settings:
     stall_probe_url: str = setting(
         "", text, "A URL of your own that answers where there is a network; nobody else is asked."
     )
-    stall_user_agents: tuple[str, ...] = setting(
-        (), expressions, "User-Agents to go on with, in order.", allowed="a list; as text: JSON, or one a line"
-    )
-    stall_proxies: tuple[str, ...] = setting(
-        (), expressions, "Proxy URLs to go on with, in order.", allowed="a list; as text: JSON, or one a line"
-    )
+    stall_user_agents: tuple[str, ...] = setting((), expressions, "User-Agents to go on with, in order.", allowed=LINES)
+    stall_proxies: tuple[str, ...] = setting((), listed, "Proxy URLs to go on with, in order.", allowed=LIST)
     stall_longest_delay: timedelta = setting(
         timedelta(minutes=1),
         seconds(0, 86_400),
@@ -631,9 +630,9 @@ class Settings:
     )
     serve_allowed_hosts: tuple[str, ...] = setting(
         (),
-        expressions,
+        listed,
         "Names besides the loopback's by which browsers and clients may call the server, such as `crawls.example.org`.",
-        allowed="a list; as text: JSON, or one a line",
+        allowed=LIST,
     )
     serve_rate: int = setting(
         1_200,

@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, cast
@@ -12,6 +12,8 @@ from scrapy_dedup.core.recrawl import FreshRule
 
 SWITCH = "True or False"
 DAYS = "days, or a text such as 12h, 30m or 7d"
+LIST = 'a list; as text: JSON, as ["a", "b"], or with commas'
+LINES = 'a list; as text: JSON, as ["a", "b"], or one a line'
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([smhdw]?)")
@@ -83,16 +85,37 @@ def choice(*options: str) -> Callable[[Any], str]:
     return parse
 
 
+def listed(value: Any, between: str = r"[,\r\n]+") -> tuple[str, ...]:
+    """Read a list of texts, each once: a list, or text: JSON, or with commas or lines, or what else is *between*."""
+    if isinstance(value, str):
+        found = _json_list(value)
+        value = re.split(between, value) if found is None else found
+        # What a shell leaves of ["a","b"] is no list of the names `[a` and `b]`.
+        if "," in between and any(part.count("[") != part.count("]") for part in value):
+            raise ValueError
+    parts = tuple(value)
+    if not all(isinstance(part, str) for part in parts):
+        raise TypeError
+    return tuple(dict.fromkeys(stripped for part in parts if (stripped := part.strip())))
+
+
+def _json_list(text: str) -> list[str] | None:
+    """Return the list that a text is in JSON; None where it is none, as `[data-ad]`, a selector, or `[1]`."""
+    try:
+        found = json.loads(text) if text.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(part, str) for part in found) else None
+
+
 def words(value: Any) -> frozenset[str]:
-    """Read a list, or text with commas, as a set of lower-case words."""
-    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else value
-    return frozenset(word for part in parts if (word := str(part).strip().lower()))
+    """Read a list as a set of lower-case words."""
+    return frozenset(word.lower() for word in listed(value))
 
 
 def names(value: Any) -> frozenset[str]:
-    """Read a list, or text with commas, as a set of names."""
-    parts: Iterable[Any] = value.split(",") if isinstance(value, str) else value
-    return frozenset(name for part in parts if (name := str(part).strip()))
+    """Read a list as a set of names."""
+    return frozenset(listed(value))
 
 
 def text(value: Any) -> str:
@@ -167,18 +190,13 @@ def fresh_for(value: Any) -> FreshFor:
 
 
 def patterns(value: Any) -> tuple[str, ...]:
-    """Read URLs, domains and patterns: a list, or text with commas or white space between them."""
-    parts: Iterable[Any] = re.split(r"[,\s]+", value) if isinstance(value, str) else value
-    return tuple(dict.fromkeys(pattern for part in parts if (pattern := str(part).strip())))
+    """Read URLs, domains and patterns; in text white space may stand between them, too."""
+    return listed(value, r"[,\s]+")
 
 
 def expressions(value: Any) -> tuple[str, ...]:
-    """Read selectors or regular expressions: a list, or text: a JSON list, or one a line, for they hold commas."""
-    if isinstance(value, str):
-        value = json.loads(value) if value.lstrip().startswith('["') else value.splitlines()
-    if not all(isinstance(one, str) for one in value):
-        raise TypeError
-    return tuple(dict.fromkeys(one.strip() for one in value if one.strip()))
+    """Read selectors or regular expressions; in text one a line, for they hold commas."""
+    return listed(value, r"[\r\n]+")
 
 
 def languages(value: Any) -> frozenset[str]:

@@ -16,6 +16,7 @@ from scrapy_dedup.core.marking import SelectorError
 from scrapy_dedup.core.patterns import PatternError
 from scrapy_dedup.core.patterns_config import SiteConfigError
 from scrapy_dedup.report.markup import isolated
+from scrapy_dedup.service.analysis import NoPagesError
 from scrapy_dedup.service.changes import SinceError
 from scrapy_dedup.service.domains import DomainNameError, UnknownDomainError
 from scrapy_dedup.service.explain import UrlError
@@ -116,6 +117,7 @@ def refused(path: str, problem: Problem) -> Response:
 _STATUSES: Final[tuple[tuple[type[DedupError], int], ...]] = (
     (UnknownProjectError, 404),
     (UnknownLayoutError, 404),
+    (NoPagesError, 404),
     (TemplateChoiceError, 409),
     (UrlError, 422),
     (SinceError, 422),

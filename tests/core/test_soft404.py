@@ -1,3 +1,5 @@
+from typing import Final
+
 import pytest
 
 from scrapy_dedup.core.blocks import Page
@@ -21,7 +23,7 @@ KNOWN = Repeats({page_keys(ERROR)[0], page_keys(ERROR)[-1]})
 
 
 def judged(page: Page, path: str = "/a/deleted-page", repeats: Repeats = KNOWN) -> ErrorPage | RealPage:
-    return judge_page(SITE + path, page, PROBE, ERROR, repeats)
+    return judge_page(SITE + path, page, {PROBE: ERROR}, repeats)
 
 
 def test_probe_is_one_no_site_has() -> None:
@@ -47,7 +49,7 @@ def test_numbers_of_requests_do_not_count() -> None:
 
     page = page_of(body, url="/x", number="id-77bc01")
 
-    assert judge_page(f"{SITE}/x", page, PROBE, error, KNOWN) == ErrorPage()
+    assert judge_page(f"{SITE}/x", page, {PROBE: error}, KNOWN) == ErrorPage()
 
 
 @table("core/page_that_says_something_else_is_real")
@@ -59,7 +61,7 @@ def test_short_page_is_real_before_the_site_is_known() -> None:
     chrome = "<nav>" + "Home Products Contact Imprint Privacy " * 100 + "</nav>"
     error, page = page_of(chrome + NOT_FOUND, url=PROBE), page_of(chrome + "<p>We are open.</p>", title="Hours")
 
-    assert judge_page(f"{SITE}/hours", page, PROBE, error, Repeats()) == RealPage(PageReason.OTHER_WORDS)
+    assert judge_page(f"{SITE}/hours", page, {PROBE: error}, Repeats()) == RealPage(PageReason.OTHER_WORDS)
 
 
 @pytest.mark.parametrize("path", ["", "/", "/index.html", "/?utm_source=x"])
@@ -77,8 +79,58 @@ def test_pages_without_words_agree_only_where_they_are_equal() -> None:
     empty, digits, other = (page_of(body, title="12") for body in ("", "<p>12</p>", "<p>13</p>"))
     everything = Repeats({*page_keys(digits), *page_keys(other)} - {digits.fingerprints[-1], other.fingerprints[-1]})
 
-    assert judge_page(f"{SITE}/x", digits, PROBE, digits, everything) == ErrorPage()
-    assert judge_page(f"{SITE}/x", digits, PROBE, other, everything) == RealPage(PageReason.EMPTY)
+    assert judge_page(f"{SITE}/x", digits, {PROBE: digits}, everything) == ErrorPage()
+    assert judge_page(f"{SITE}/x", digits, {PROBE: other}, everything) == RealPage(PageReason.EMPTY)
     nothing = parsed("")
-    assert judge_page(f"{SITE}/x", nothing, PROBE, nothing, everything) == RealPage(PageReason.EMPTY)
+    assert judge_page(f"{SITE}/x", nothing, {PROBE: nothing}, everything) == RealPage(PageReason.EMPTY)
     assert empty.blocks
+
+
+TRY = "<p>Try one of these:</p><ul class=try>{links}</ul>"
+OTHER_PROBE = probe_url(SITE, "run 2")
+
+
+def with_links(start: int, body: str = NOT_FOUND, url: str = "/x", title: str = "Not found") -> Page:
+    words = "amber birch cedar dahlia elder fern ginkgo hazel iris juniper kale lilac".split()
+    links = "".join(f"<li><a href=/{word}>The {word} {word}s</a>" for word in words[start : start + 4])
+    return page_of(body + TRY, url=url, links=links, title=title)
+
+
+class TestLinksThatDiffer:
+    PROBES: Final = {PROBE: with_links(0, url=PROBE), OTHER_PROBE: with_links(4, url=OTHER_PROBE)}
+
+    @pytest.mark.parametrize("start", range(9))
+    def test_error_page_with_other_links_is_one(self, start: int) -> None:
+        assert judge_page(f"{SITE}/x", with_links(start), self.PROBES, Repeats()) == ErrorPage()
+
+    @pytest.mark.parametrize(
+        "page",
+        [
+            pytest.param(with_links(2, "<main><h1>Trees</h1><p>All that grow here.</p></main>"), id="other-words"),
+            pytest.param(with_links(2, title="Trees"), id="other-title"),
+            pytest.param(with_links(2, NOT_FOUND + "<p>It moved to another place last year.</p>"), id="more-words"),
+        ],
+    )
+    def test_page_that_says_something_beside_its_links_is_real(self, page: Page) -> None:
+        assert judge_page(f"{SITE}/x", page, self.PROBES, Repeats()) == RealPage(PageReason.OTHER_WORDS)
+
+    def test_lists_are_pages_where_a_site_answers_with_one_of_them(self) -> None:
+        """All parts of a list have the same words around their links, and so has what any URL gives."""
+        around = "<main><h1>Trees</h1><p>All that grow here, in the order of their names.</p></main>"
+        first = with_links(0, around)
+
+        for start in range(1, 9):
+            page = with_links(start, around)
+            probes = {PROBE: first, OTHER_PROBE: first}
+            assert judge_page(f"{SITE}/trees/{start}", page, probes, Repeats()) == RealPage(PageReason.OTHER_WORDS)
+
+    def test_products_are_pages_where_a_site_answers_with_any_of_them(self) -> None:
+        def product(number: int) -> Page:
+            name = "abcdefghij"[number] * 5
+            return with_links(number, f"<main><h1>Chair {name}</h1><p>In stock.</p></main>", title="Shop")
+
+        probes = {PROBE: product(0), OTHER_PROBE: product(1)}
+
+        assert {judge_page(f"{SITE}/p", product(number), probes, Repeats()) for number in range(2, 9)} == {
+            RealPage(PageReason.OTHER_WORDS)
+        }

@@ -1,5 +1,6 @@
 """A site that answers 200 for everything gives only its real pages."""
 
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -14,14 +15,27 @@ REAL = [HOME, "p0", "p1", "p2", "p3", "p4"]
 DEAD = ["gone", "never-was", "a/deep/one", "item?id=77"]
 
 
+def word_of(url: str, place: int) -> str:
+    """Return a word of letters alone that no other URL or place has."""
+    return sha256(f"{url} {place}".encode()).hexdigest().translate(str.maketrans("0123456789", "ghijklmnop"))
+
+
 class Obliging(dict[str, Any]):
     """A site that has an answer to every question."""
 
     def get(self, url: str, default: Any = None) -> Any:  # noqa: ARG002 - as dict has it
         if url.endswith("/robots.txt"):
             return super().get(url, Answer("", 404))
+        # Other links each time.
+        tries = "".join(f"<li><a href=/p{place}>{word_of(url, place)}</a>" for place in range(4))
         body = f"<title>Oops</title><nav>Home</nav><main><h1>Sorry</h1><p>We looked for {url} and found nothing.</p>"
-        return super().get(url, Answer(body + "<p>Try the search, or go back to the home page.</p></main>"))
+        return super().get(
+            url,
+            Answer(
+                body
+                + "<p>Try the search, or go back to the home page.</p><ul>{tries}</ul></main>".replace("{tries}", tries)
+            ),
+        )
 
 
 @pytest.fixture
@@ -39,11 +53,11 @@ def publish(site: ChangingSite, **changes: Any) -> None:
 
 
 def test_only_real_pages_are_emitted(project: Project, site: ChangingSite) -> None:
-    """One probe tells; a link from an error page is followed as any other."""
+    """Two probes tell; a link from an error page is followed as any other."""
     crawled = site.crawl(project, DEDUP_SOFT_404="drop")
 
     assert site.names_of(crawled.stored) == REAL
-    assert (crawled.count("soft_404/probes"), crawled.count("soft_404/pages")) == (1, len(DEAD))
+    assert (crawled.count("soft_404/probes"), crawled.count("soft_404/pages")) == (2, len(DEAD))
     assert crawled.count("soft_404/items") == len(DEAD)
     assert rows(project, "SELECT count(*) FROM documents") == [(len(REAL),)]
 
@@ -69,7 +83,7 @@ def test_error_pages_are_left_out_only_where_that_is_asked_for(
     assert len(crawled.stored) == len(REAL) + len(DEAD)
     told = [line["id"] for line in crawled.stored if line["report"].get("soft_404")]
     assert sorted(told) == sorted(map(site.url, marked))
-    assert crawled.count("soft_404/probes") == bool(marked)
+    assert crawled.count("soft_404/probes") == 2 * bool(marked)
 
 
 def test_probe_obeys_robots_txt(project: Project, site: ChangingSite) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.cache_tree import CacheTreeError, Transfer, export_cache, import_cache
+from scrapy_dedup.service.content_index import ContentIndexManager
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import DecisionRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.store import Store
@@ -454,3 +455,81 @@ def test_a_folder_without_a_tree_is_refused(store: Store, project: ProjectStore,
 
     with pytest.raises(CacheTreeError, match="name the folder that `scrapy dedup cache export` wrote"):
         take(store, project, tree)
+
+
+class TestTreeOfTheSpecification:
+    """As it shows it: an index, a file of lines and one of metadata for each page, and no checksum."""
+
+    HASH = sha256(b"<main>cleaned HTML").hexdigest()
+
+    @pytest.fixture
+    def plain(self, tmp_path: Path) -> Path:
+        index, url = {}, a_url(1)
+        for kind in ("extractions", "metadata"):
+            (tmp_path / kind).mkdir()
+        index[url] = {
+            "content_hash": self.HASH,
+            "last_extracted": "2025-05-26T17:00:00Z",
+            "extraction_file": "extractions/abc123def.json",
+            "metadata_file": "metadata/abc123def_meta.json",
+            "url_hash": "abc123def",
+        }
+        extraction = {"url": url, "content": ["line 1", "line 2"], "extraction_timestamp": "2025-05-26T17:00:00Z"}
+        metadata = {
+            "url": url,
+            "title": "Page Title",
+            "depth": 1,
+            "included": False,
+            "decision_explanation": "a login page",
+            "crawl_timestamp": "2025-05-26T16:59:00Z",
+        }
+        (tmp_path / INDEX).write_text(json.dumps(index, indent=2))
+        (tmp_path / "extractions" / "abc123def.json").write_text(json.dumps(extraction, indent=2))
+        (tmp_path / "metadata" / "abc123def_meta.json").write_text(json.dumps(metadata, indent=2))
+        return tmp_path
+
+    def test_comes_in_and_answers_as_it_did(self, other: Store, plain: Path) -> None:
+        project = other.project("shop")
+
+        assert take(other, project, plain) == Transfer(pages=1, extractions=1)
+        assert take(other, project, plain) == Transfer(pages_held=1, extractions=1)
+        index = ContentIndexManager(other, project)
+        assert not index.is_content_changed(a_url(1), self.HASH)
+        assert index.is_content_changed(a_url(1), sha256(b"other").hexdigest())
+        assert index.get_cached_extraction(a_url(1)) == read(plain / "extractions" / "abc123def.json")
+        (row,) = rows(other, project)["documents"]
+        told = (row["title"], row["depth"], row["last_seen_at"].isoformat())
+        assert told == ("Page Title", 1, "2025-05-26T16:59:00+00:00")
+        with_us = plain / "again"
+        export(other, project, with_us)
+        assert read(with_us / "metadata" / f"{stem(a_url(1))}_meta.json")["decision_explanation"] == "a login page"
+        assert take(other, other.project("third"), with_us).pages == 1
+
+    def test_without_its_index_the_lines_are_the_content(
+        self, store: Store, project: ProjectStore, plain: Path
+    ) -> None:
+        (plain / INDEX).unlink()
+        (plain / "metadata" / "abc123def_meta.json").unlink()
+
+        assert take(store, project, plain).pages == 1
+        index = ContentIndexManager(store, project)
+        assert not index.is_content_changed(a_url(1), index.calculate_content_hash("line 1\nline 2"))
+
+    @pytest.mark.parametrize(
+        ("name", "text", "words"),
+        [
+            pytest.param("extractions/abc123def.json", '{"url": "', "was altered", id="cut-off"),
+            pytest.param("metadata/abc123def_meta.json", '{"url": 1}', "holds no metadata", id="metadata"),
+            pytest.param("metadata/abc123def_meta.json", '{"url": "x"}', "is of the page x", id="of-another"),
+            pytest.param(INDEX, None, "64 hexadecimal digits", id="hash"),
+        ],
+    )
+    def test_what_is_damaged_is_told_and_left_out(
+        self, store: Store, project: ProjectStore, plain: Path, name: str, text: str | None, words: str
+    ) -> None:
+        (plain / name).write_text(text or (plain / name).read_text().replace(self.HASH, "no hash"))
+
+        done = take(store, project, plain)
+
+        assert (done.pages, done.pages_left_out) == (0, 1)
+        assert words in done.problems[0]

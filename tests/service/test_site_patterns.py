@@ -11,9 +11,11 @@ from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.render import Output
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text, markdown_of
 from scrapy_dedup.service.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.site_cleaning import cut_page
+from scrapy_dedup.service.site_config import effects_of
 from scrapy_dedup.service.site_patterns import Strikes, patterns_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.stored import StoredDecision
@@ -133,6 +135,35 @@ class TestTextPatterns:
 
         assert cleaned.content == "Own.\n\nMore."
         assert paths(cleaned) == [(WIDGET, "Hard to read? Yes")]
+
+    def test_look_ahead_runs_unless_it_is_switched_off(self) -> None:
+        """As the specification writes its patterns."""
+        config = SiteConfig(boilerplate_text_patterns=(r"Hard to read\?.*?(?=\n\n|\Z)",))
+
+        assert [text for _, text in paths(cut(config))] == ["Hard to read? Help"]
+        with pytest.raises(PatternError, match="DEDUP_ALLOW_SLOW_PATTERNS = True"):
+            cut(config, allow_slow_patterns=False)
+
+    def test_those_of_pdf_files_are_of_the_fourth_tier(self) -> None:
+        config = SiteConfig((), (WIDGET,), (r"Campus Sint-Jan\s+B 3600",))
+        patterns = patterns_of(Settings(), config)
+
+        cleaned = clean_text(
+            "Own.\n\nCampus Sint-Jan B 3600\n\n" + "Hard to read? Yes",
+            Boilerplate(),
+            50,
+            patterns=patterns,
+            of_pdf=True,
+        )
+
+        told = [(one.tier, one.sample) for one in effects_of(cleaned, patterns)]
+        assert told == [(3, "Hard to read? Yes"), (4, "Campus Sint-Jan B 3600")]
+        reasons = [(one["reason"], one["path"]) for one in hashes_and_removed(cleaned)["removed"]]
+        assert reasons[0] == ("pdf pattern: somebody said so", config.pdf_boilerplate_patterns[0])
+        (decision,) = removal_decisions(b"k" * 16, cleaned, NOON)
+        assert {rule[0] for rule in (decision.detail or {})["rules"]} == {"pdf pattern", "text pattern"}
+        kept = patterns_of(Settings(), replace(config, keep_rules=("pdf pattern",)))
+        assert (kept.pdf.members, len(kept.text.members)) == ((), 1)
 
     def test_slow_ones_that_take_too_long_are_switched_off_and_told_once(self, caplog: pytest.LogCaptureFixture):
         strikes = Strikes()

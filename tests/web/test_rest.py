@@ -56,6 +56,15 @@ def test_an_analysis_is_the_command_s(served: Served):
     assert stats["domains"] == _told(served, "stats")["learned"]
 
 
+@pytest.mark.parametrize("groups", ["source_groups=coffee", "source_groups=tea&source_groups=coffee"])
+def test_a_group_without_pages_is_an_error_as_in_the_command(served: Served, groups: str):
+    """One of several, too: its name may be mistyped."""
+    answer = served.client().post(f"{API}/analyze-boilerplate?{groups}&dry_run=true")
+
+    assert answer.status_code == 404, answer.text
+    assert "keeps no pages of the group 'coffee'" in answer.json()["detail"]
+
+
 @table("web/configuration_is_taken_in_any_wrapping")
 def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str, Any]):
     client, path = served.client(), f"{API}/domains/{DOMAIN}/config"

@@ -14,10 +14,9 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.analysis import DomainDedupService, summed
+from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, summed
 from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -64,7 +63,7 @@ def _analysed(
     store: Store, project: ProjectStore, settings: Settings, options: argparse.Namespace
 ) -> ProjectAnalysisResult:
     with store.session(read_only=options.dry_run) as session:
-        known = dict(SourceRepository(session).get_domains_for_project(project.id, options.source_group))
+        known = pages_to_analyze(session, project, options.source_group)
         domains = _asked_for(project.name, known, options)
         service = DomainDedupService(session, settings)
         groups, dry_run = options.source_group, options.dry_run
@@ -82,11 +81,6 @@ def _analysed(
 
 def _asked_for(project: str, known: dict[str, int], options: argparse.Namespace) -> list[str]:
     """Return the domains to analyse; there are pages of each."""
-    if not known:
-        of_group = f" of the group {', '.join(map(repr, options.source_group))}" if options.source_group else ""
-        raise CommandError(
-            f"project {project!r} keeps no pages{of_group}: run a crawl first, and keep its pages (DEDUP_KEEP_PAGES)"
-        )
     domains = sorted(set(options.domain or known))
     unknown = next((domain for domain in domains if domain not in known), None)
     if unknown is not None:

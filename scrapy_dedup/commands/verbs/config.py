@@ -12,9 +12,10 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from rich.text import Text
 
@@ -36,6 +37,7 @@ from scrapy_dedup.store.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
+_Opened: TypeAlias = AbstractContextManager[tuple[Store, ProjectStore]]
 _ENTRIES_SHOWN: Final = 100
 _WHY: Final = {
     Held.WHOLE_PAGE: "would leave nothing of the page",
@@ -169,22 +171,32 @@ def _get(call: Call) -> int:
 
 def _set(call: Call) -> int:
     domain, key, *entries = call.options.targets
-    return _change(call, domain, lambda present: present.changed(_key(key), entries))
+    return _change(call, _filled(call), domain, lambda present: present.changed(_key(key), entries))
 
 
 def _add(call: Call) -> int:
     domain, key, *entries = call.options.targets
-    return _change(call, domain, lambda present: configs.merged(present, _key(key), entries))
+    return _change(call, _filled(call), domain, lambda present: configs.merged(present, _key(key), entries))
 
 
 def _unset(call: Call) -> int:
     domain, *keys = call.options.targets
-    return _change(call, domain, lambda present: present.changed(_key(keys[0]), ()) if keys else SiteConfig())
+    return _change(
+        call,
+        call.opened(),
+        domain,
+        lambda present: present.changed(_key(keys[0]), ()) if keys else SiteConfig(),
+    )
 
 
-def _change(call: Call, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
+def _filled(call: Call) -> _Opened:
+    """Who knows a site may say so before its first crawl."""
+    return call.filled(dry_run=call.options.dry_run)
+
+
+def _change(call: Call, opened: _Opened, domain: str, change: Callable[[SiteConfig], SiteConfig]) -> int:
     domain = _domain(domain)
-    with call.opened() as (store, project):
+    with opened as (store, project):
         config = change(configs.stored_config(store, project, domain) or SiteConfig())
         outcome = _put(call, store, project, domain, config)
     show_changes([outcome], dry_run=call.options.dry_run, as_json=call.options.json)

@@ -6,13 +6,12 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from scrapy_dedup.answers import projects as answers
-from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze
 from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.service.overview import make_report, overview
 from scrapy_dedup.service.projects import delete_project, list_projects
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.web.api.asked import Asked, DryRun, Here, now
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
@@ -141,8 +140,7 @@ def _analyse(
     asked: Asked, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
 ) -> dict[str, Any]:
     with asked.store.session(read_only=dry_run) as session:
-        known = SourceRepository(session).get_domains_for_project(asked.project.id, groups)
-        total, read_so_far = PASSES * sum(pages for _, pages in known), 0
+        total, read_so_far = PASSES * sum(pages_to_analyze(session, asked.project, groups).values()), 0
 
         def tell(_domain: str, read: int) -> None:
             nonlocal read_so_far

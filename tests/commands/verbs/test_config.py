@@ -130,6 +130,24 @@ def test_what_a_pattern_holds_is_not_obeyed_by_a_terminal(run: Run) -> None:
     assert "⟨U+202E⟩⟨U+001B⟩" in run("get", DOMAIN).out
 
 
+@pytest.mark.parametrize("action", ["set", "add"])
+def test_a_site_is_configured_before_its_first_crawl(run: Run, tmp_path: Path, action: str) -> None:
+    (tmp_path / "dedup.db").unlink()
+
+    tried = run(action, DOMAIN, CSS, ".header", "--dry-run")
+    assert (tried.code, (tmp_path / "dedup.db").exists()) == (0, False)
+    done = run(action, DOMAIN, CSS, ".header")
+    assert (done.code, done.err) == (0, "")
+    assert run("get", DOMAIN, "--json").json["config"][CSS] == [".header"]  # type: ignore[index]
+
+
+def test_nothing_is_made_to_be_unset(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "dedup.db").unlink()
+
+    assert run("unset", DOMAIN).code == 1
+    assert not (tmp_path / "dedup.db").exists()
+
+
 @table("wrong_calls/config")
 def test_mistakes_are_told_in_one_line(run: Run, words: list[str], code: int, told: str) -> None:
     found = run(*words)
