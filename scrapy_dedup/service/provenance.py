@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from scrapy_dedup.service.chunking import chunks_report, makes_chunks
-from scrapy_dedup.service.cleaned_report import hashes_and_removed
+from scrapy_dedup.service.chunking import chunks_as_asked, makes_chunks
+from scrapy_dedup.service.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.drafts import Draft, near_duplicate_report, text_version
 from scrapy_dedup.service.pdf_drafts import pdf_report
@@ -33,12 +33,13 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
         report["same_as"] = draft.equals
     cleaned = draft.cleaned
     if cleaned is not None:
-        report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)
+        report |= {"method": draft.method, "released": draft.released}
+        report |= as_asked(hashes_and_removed(cleaned), settings)
     if draft.held is not None:
-        report |= dict(draft.held.report["cleaned"])  # type: ignore[call-overload]  # `recalled` has read it
+        report |= as_asked(draft.held.report["cleaned"], settings)  # type: ignore[arg-type]  # `recalled` has read it
         report |= {name: draft.held.report[name] for name in ("pdf", "near_duplicate") if name in draft.held.report}
         if draft.held_chunks is not None and not settings.emit_chunks:
-            report["chunks"] = chunks_report(draft.held_chunks)
+            report["chunks"] = chunks_as_asked(draft.held_chunks, settings)
     if draft.pdf is not None:
         report["pdf"] = pdf_report(draft.pdf)
     if draft.comparison is not None:
@@ -65,7 +66,7 @@ def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, 
     if comparison.same is not None:
         report["near_duplicate"] = near_duplicate_report(comparison.same)
     if makes_chunks(settings) and not settings.emit_chunks:
-        report["chunks"] = chunks_report(comparison.chunks)
+        report["chunks"] = chunks_as_asked(comparison.chunks, settings)
     return report
 
 
