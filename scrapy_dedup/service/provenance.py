@@ -52,12 +52,16 @@ def _cleaned_again(draft: Draft, settings: Settings) -> dict[str, Any]:
     judgement, cleaned = draft.judgement, draft.cleaned
     if judgement is None or cleaned is None or not judgement.is_unchanged or judgement.known.text is None:
         return {}
-    was_stale = judgement.state is not None and judgement.state.stale is not None
-    held = judgement.known.text
-    is_made_otherwise = was_stale or held.report.get("made_by") != text_version(settings)
-    if held.cleaned_content == cleaned.content or not is_made_otherwise:
+    if judgement.known.text.cleaned_content == cleaned.content or not is_made_otherwise(judgement, settings):
         return {}
     return {"verdict": "changed", "change": "none", "reason": CLEANED_AGAIN, "refined": True}
+
+
+def is_made_otherwise(judgement: Judgement, settings: Settings) -> bool:
+    """Say whether a person's decision or a setting cuts a page's text otherwise than the one that is held."""
+    held, state = judgement.known.text, judgement.state
+    was_stale = state is not None and state.stale is not None
+    return was_stale or (held is not None and held.report.get("made_by") != text_version(settings))
 
 
 def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, Any]:
