@@ -66,7 +66,8 @@ def test_the_one_line_cleans_the_spider_that_is_shown_and_gives_the_keys_that_ar
     assert isinstance(report, dict)
     assert shown.keys() <= items[0].keys()
     assert shown["dedup"].keys() <= report.keys()
-    assert report["removed"][0].keys() == shown["dedup"]["removed"][0].keys()
+    assert report["removed"].keys() == shown["dedup"]["removed"].keys()
+    assert report["removed"]["boilerplate"].keys() == shown["dedup"]["removed"]["boilerplate"].keys()
 
 
 @pytest.mark.crawl

@@ -201,7 +201,7 @@ class BatchRun:
         file = self._shared("decisions")
         rows = self._read("cut").where(sql.col("kind") == PAGE)
         wanted = ("url", "cleaned_content", "title", "date", "author", "dedup", "place")
-        pages = rows.select(*wanted).mapInArrow(Finishing(file), columns.PAGES)
+        pages = rows.select(*wanted).mapInArrow(Finishing(file, self.settings.item_details), columns.PAGES)
         left = rows.select("place").mapInArrow(LeavingOut(file), columns.LEFT_OUT)
         for name, frame in ((PAGES, pages), (LEFT_OUT, left)):
             frame.write.option("compression", "zstd").parquet(f"{out}/{name}")
@@ -362,7 +362,8 @@ class Judge:
         """
         self.tally = Tally()
         self._settings = settings
-        self._others = RunOthers(settings, folder)
+        # What is decided names chunks one by one.
+        self._others = RunOthers(replace(settings, item_details=frozenset({"chunks"})), folder)
         self._decisions = decisions
         self._complain = complain
 

@@ -17,7 +17,7 @@ from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Source, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
 from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.service.chunking import across, chunks_report, makes_chunks
+from scrapy_dedup.service.chunking import across, chunks_report, makes_chunks, states_of
 from scrapy_dedup.service.cleaning_run_tasks import Line, Result, Surroundings, clean_records
 from scrapy_dedup.service.inputs_records import BadRecord
 from scrapy_dedup.service.recent_knowledge import RecentKnowledge
@@ -109,9 +109,11 @@ class Finishing:
 
     Attributes:
         file: of what was decided about pages that share something.
+        details: which of them a page has whole.
     """
 
     file: str
+    details: frozenset[str]
 
     def __call__(self, batches: Batches) -> Made:
         """Return the rows of one task: pages as they go out."""
@@ -125,22 +127,19 @@ class Finishing:
             for *row, report, place in rows:
                 decision = json.loads(decided[place]) if place in decided else {}
                 if "left" not in decision:
-                    yield (*row, _decided(report, decision), place)
+                    yield (*row, self._decided(report, decision), place)
 
-
-def _decided(report: str, decision: dict[str, Any]) -> str:
-    """Return a page's report with what was decided about it."""
-    if not decision:
-        return report
-    found = json.loads(report)
-    chunks = found.pop("chunks", None)
-    if "near_duplicate" in decision:
-        found["near_duplicate"] = decision["near_duplicate"]
-    if chunks is not None:
-        found["chunks"] = chunks
-        for position, layer, reason, holder in decision.get("chunks", ()):
-            chunks[position] = _removed(chunks[position], layer, reason, holder)
-    return json_of(found)
+    def _decided(self, report: str, decision: dict[str, Any]) -> str:
+        """Return a page's report with what was decided about it."""
+        found = json.loads(report)
+        chunks = found.pop("chunks", None)
+        if "near_duplicate" in decision:
+            found["near_duplicate"] = decision["near_duplicate"]
+        if chunks is not None:
+            for position, layer, reason, holder in decision.get("chunks", ()):
+                chunks[position] = _removed(chunks[position], layer, reason, holder)
+            found["chunks"] = chunks if "chunks" in self.details else states_of(chunks)
+        return json_of(found)
 
 
 _BEHIND: Final = ("language", "mixed")

@@ -36,7 +36,7 @@ from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
-from scrapy_dedup.service.provenance import provenance, verdict_of
+from scrapy_dedup.service.provenance import is_made_otherwise, provenance, verdict_of
 from scrapy_dedup.service.start_check import keeping_all
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.claims import Lost
@@ -197,7 +197,7 @@ class DedupPipeline:
     def _is_all_text(self, item: Any, visit: Visit) -> bool:
         """Say whether an item has nothing but its URL, and its page has another text now."""
         judgement, settings = visit.judgement, visit.settings
-        if judgement is not None and judgement.is_unchanged and (judgement.state is None or not judgement.state.stale):
+        if judgement is not None and judgement.is_unchanged and not is_made_otherwise(judgement, settings):
             return False
         own = {name for name, value in ItemAdapter(item).items() if value not in (None, "")}
         return own <= {settings.url_field}

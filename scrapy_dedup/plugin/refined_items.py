@@ -11,7 +11,7 @@ from itemadapter import ItemAdapter
 from scrapy_dedup.plugin.chunk_items import chunk_items
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, plain
 from scrapy_dedup.plugin.outcomes import OutcomeError, kept_items
-from scrapy_dedup.service.cleaned_report import hashes_and_removed
+from scrapy_dedup.service.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.others import records_of as records_of_page
 from scrapy_dedup.service.provenance import CLEANED_AGAIN, place_among_others
 from scrapy_dedup.service.refined_outcomes import records_of
@@ -137,7 +137,7 @@ class Renewer:
             "reason": CLEANED_AGAIN,
             "previous_hash": refinement.before.digits,
             REFINED: True,
-        } | hashes_and_removed(refinement.cleaned)
+        } | as_asked(hashes_and_removed(refinement.cleaned), self._settings)
         if refinement.comparison is not None:
             report |= place_among_others(refinement.comparison, self._settings)
         return report

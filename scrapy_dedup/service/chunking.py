@@ -200,6 +200,17 @@ def chunks_report(chunks: PageChunks) -> list[dict[str, Any]]:
     ]
 
 
+def chunks_as_asked(chunks: PageChunks, settings: Settings) -> list[dict[str, Any]] | dict[str, int]:
+    """Return what a page's own item says of its chunks: how many have which state, or all if asked."""
+    report = chunks_report(chunks)
+    return report if "chunks" in settings.item_details else states_of(report)
+
+
+def states_of(report: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return how many chunks of a report have which state."""
+    return dict(sorted(Counter(one["state"] for one in report).items()))
+
+
 def chunk_report(one: JudgedChunk) -> dict[str, Any]:
     """Return a chunk as it stands on an item."""
     chunk = one.chunk

@@ -1,10 +1,12 @@
 """What an item says about its text: hashes, and what was left out of it and why."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Rule
 from scrapy_dedup.service.cleaning import Cleaned, Removed
+from scrapy_dedup.settings import Settings
 
 
 def hashes_and_removed(cleaned: Cleaned) -> dict[str, Any]:
@@ -16,6 +18,18 @@ def hashes_and_removed(cleaned: Cleaned) -> dict[str, Any]:
         "chars_out": cleaned.chars_out,
         "removed": _removed(cleaned.removed),
     }
+
+
+def as_asked(report: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+    """Return what `hashes_and_removed` returned as an item has it: how much each layer left out, or all if asked."""
+    if "removed" in settings.item_details:
+        return dict(report)
+    layers: dict[str, dict[str, int]] = {}
+    for group in report["removed"]:
+        layer = layers.setdefault(group["layer"], {"blocks": 0, "chars": 0})
+        layer["blocks"] += len(group["blocks"])
+        layer["chars"] += group["chars"]
+    return {**report, "removed": layers}
 
 
 def _removed(removed: list[Removed]) -> list[dict[str, Any]]:

@@ -176,7 +176,7 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
         flag = f"error: {named(error)}"
         return Line(_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
-    row = _row(page.url, cleaned.cleaned.content, cleaned.report())
+    row = _row(page.url, cleaned.cleaned.content, cleaned.report(settings))
     row |= {"title": cleaned.title, "date": cleaned.date, "author": cleaned.author}
     said = declaration_of(page.url, cleaned.page) if cleaned.page is not None and cleaned.page.canonicals else None
     is_kept = patterns.keeps_page(cleaned.page_key)

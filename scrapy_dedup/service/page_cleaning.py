@@ -9,7 +9,7 @@ from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.repeats import Boilerplate
 from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.cleaned_report import hashes_and_removed
+from scrapy_dedup.service.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned, clean_text
 from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_report, pdf_text
 from scrapy_dedup.service.pdf_reading import Unread, read_pdf
@@ -66,8 +66,8 @@ class CleanedPage:
         """Who wrote it."""
         return self.metadata.author
 
-    def report(self) -> dict[str, Any]:
-        """Return the field `dedup`: hashes, what cut the page, and what was removed and why."""
+    def report(self, settings: Settings) -> dict[str, Any]:
+        """Return the field `dedup`: hashes, what cut the page, and what was removed."""
         report: dict[str, Any] = {"domain": self.domain, "page_key": self.page_key.hex(), "how": str(self.how)}
         if self.layout != REST:
             report["layout"] = to_digits(self.layout)
@@ -77,7 +77,7 @@ class CleanedPage:
             report["flag"] = self.flag
         if self.pdf is not None:
             report["pdf"] = pdf_report(self.pdf)
-        return report | hashes_and_removed(self.cleaned)
+        return report | as_asked(hashes_and_removed(self.cleaned), settings)
 
 
 def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns) -> CleanedPage:

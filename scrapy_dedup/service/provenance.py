@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
-from scrapy_dedup.service.chunking import chunks_report, makes_chunks
-from scrapy_dedup.service.cleaned_report import hashes_and_removed
+from scrapy_dedup.service.chunking import chunks_as_asked, makes_chunks
+from scrapy_dedup.service.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.drafts import Draft, near_duplicate_report, text_version
 from scrapy_dedup.service.pdf_drafts import pdf_report
@@ -33,12 +33,13 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
         report["same_as"] = draft.equals
     cleaned = draft.cleaned
     if cleaned is not None:
-        report |= {"method": draft.method, "released": draft.released} | hashes_and_removed(cleaned)
+        report |= {"method": draft.method, "released": draft.released}
+        report |= as_asked(hashes_and_removed(cleaned), settings)
     if draft.held is not None:
-        report |= dict(draft.held.report["cleaned"])  # type: ignore[call-overload]  # `recalled` has read it
+        report |= as_asked(draft.held.report["cleaned"], settings)  # type: ignore[arg-type]  # `recalled` has read it
         report |= {name: draft.held.report[name] for name in ("pdf", "near_duplicate") if name in draft.held.report}
         if draft.held_chunks is not None and not settings.emit_chunks:
-            report["chunks"] = chunks_report(draft.held_chunks)
+            report["chunks"] = chunks_as_asked(draft.held_chunks, settings)
     if draft.pdf is not None:
         report["pdf"] = pdf_report(draft.pdf)
     if draft.comparison is not None:
@@ -51,12 +52,16 @@ def _cleaned_again(draft: Draft, settings: Settings) -> dict[str, Any]:
     judgement, cleaned = draft.judgement, draft.cleaned
     if judgement is None or cleaned is None or not judgement.is_unchanged or judgement.known.text is None:
         return {}
-    was_stale = judgement.state is not None and judgement.state.stale is not None
-    held = judgement.known.text
-    is_made_otherwise = was_stale or held.report.get("made_by") != text_version(settings)
-    if held.cleaned_content == cleaned.content or not is_made_otherwise:
+    if judgement.known.text.cleaned_content == cleaned.content or not is_made_otherwise(judgement, settings):
         return {}
     return {"verdict": "changed", "change": "none", "reason": CLEANED_AGAIN, "refined": True}
+
+
+def is_made_otherwise(judgement: Judgement, settings: Settings) -> bool:
+    """Say whether a person's decision or a setting cuts a page's text otherwise than the one that is held."""
+    held, state = judgement.known.text, judgement.state
+    was_stale = state is not None and state.stale is not None
+    return was_stale or (held is not None and held.report.get("made_by") != text_version(settings))
 
 
 def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, Any]:
@@ -65,7 +70,7 @@ def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, 
     if comparison.same is not None:
         report["near_duplicate"] = near_duplicate_report(comparison.same)
     if makes_chunks(settings) and not settings.emit_chunks:
-        report["chunks"] = chunks_report(comparison.chunks)
+        report["chunks"] = chunks_as_asked(comparison.chunks, settings)
     return report
 
 

@@ -52,6 +52,7 @@ LAYERS = (
     "language",
 )
 """In the order in which they act."""
+ITEM_DETAILS = ("chunks", "removed")
 DISCOVERY = ("sitemaps", "archives", "feeds")
 
 
@@ -387,6 +388,13 @@ class Settings:
         integer(1, 1_000_000),
         "A chunk that so many other documents hold is left out.",
         allowed="1 to 1000000 documents",
+    )
+    item_details: frozenset[str] = setting(
+        frozenset(),
+        some_of(*ITEM_DETAILS),
+        "What `dedup` of an item lists instead of counting it: `chunks`, with their texts, and `removed`, the blocks"
+        " that were left out and why.",
+        allowed=f"a list of {', '.join(ITEM_DETAILS)}",
     )
     emit_chunks: bool = setting(
         False, boolean, "Chunks leave as items of their own, after their page's, instead of on it.", allowed=SWITCH

@@ -58,7 +58,8 @@ class ByHand:
             self.tally = self._judged()
             pages = [row for row in self._cut if row[0] == PAGE]
             texts = [(*row[7:], row[1]) for row in pages]
-            finishing, leaving = Finishing(self._file("decisions")), LeavingOut(self._file("decisions"))
+            finishing = Finishing(self._file("decisions"), self.settings.item_details)
+            leaving = LeavingOut(self._file("decisions"))
             self.rows = self.each(finishing, [texts], columns.PAGES)
             self.left = self.each(leaving, [[(row[1],) for row in pages]], "place binary")
 

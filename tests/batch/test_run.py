@@ -22,7 +22,7 @@ from scrapy_dedup.settings import Settings
 
 # More than are held in memory, so that the first ones have to be looked up.
 PAGES = 1_300
-SETTINGS = Settings(near_duplicate="drop", chunk_size=200)
+SETTINGS = Settings(near_duplicate="drop", chunk_size=200, item_details=frozenset(["chunks"]))
 
 
 def a_line(number: int, words: list[str], title: str) -> Line:

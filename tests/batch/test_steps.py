@@ -50,6 +50,7 @@ def check(rows: Sequence[Any], parts: int, **chosen: Any) -> ByHand:
 
 CASES: Mapping[str, Mapping[str, Any]] = {
     "as-it-is": {},
+    "with-details": {"item_details": frozenset({"chunks", "removed"})},
     "near-duplicates-left-out": {"near_duplicate": "drop"},
     "no-near-duplicates": {"near_duplicate": "off"},
     "within-domains": {"near_duplicate_scope": "domain"},

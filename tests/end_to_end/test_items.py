@@ -1,5 +1,6 @@
 """Items of any kind go out with their cleaned text, whatever they bring."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -31,7 +32,8 @@ def start_of(server: WebServer) -> str:
 
 @pytest.fixture(scope="module")
 def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
-    return Project(tmp_path_factory.mktemp("kinds"), dict(ADDON)).crawl("kinds", "-a", start_of(server))
+    details = {"DEDUP_ITEM_DETAILS": ["removed"]}
+    return Project(tmp_path_factory.mktemp("kinds"), ADDON | details).crawl("kinds", "-a", start_of(server))
 
 
 @pytest.mark.parametrize("kind", ["html", "attached", "no-url", "item", "dataclass", "attrs"])
@@ -49,6 +51,18 @@ def test_item_tells_what_was_removed_and_why(crawled: Crawled, kind: str) -> Non
 
     assert report["method"] == "template"
     assert "8 of 8 pages" in str(report["removed"])
+
+
+def test_report_is_small_where_nobody_asked_for_more(project: Project, server: WebServer, crawled: Crawled) -> None:
+    reports = [item["dedup"] for item in project.crawl("page-items", "-a", start_of(server)).fed]
+
+    assert [report["chunks"] for report in reports] == [{"added": 1}] * len(PAGES)
+    blocks = sum(len(group["blocks"]) for group in crawled.items["html p3"]["dedup"]["removed"])
+    assert {report["removed"]["boilerplate"]["blocks"] for report in reports} == {blocks}
+    assert all(
+        report["removed"]["boilerplate"]["chars"] == report["chars_in"] - report["chars_out"] for report in reports
+    )
+    assert max(len(json.dumps(report)) for report in reports) < 1_000
 
 
 @pytest.mark.parametrize("kind", ["html", "item", "dataclass", "attrs"])

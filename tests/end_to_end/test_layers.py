@@ -14,7 +14,7 @@ from tests.service.test_cleaning_run import Done
 
 pytestmark = pytest.mark.crawl
 
-SETTINGS = {**ADDON, "DEDUP_LANGUAGES": ["nl"]}
+SETTINGS = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"]}
 WAYS = {"in-order": (None, 1), "shuffled": (1, 8)}
 """Seed of the order, and requests at once."""
 
@@ -47,7 +47,7 @@ def crawls(server: WebServer, projects: dict[str, Project]) -> dict[str, Crawled
 @pytest.fixture(scope="module")
 def cleaned(server: WebServer) -> dict[str, Done]:
     pages = answers_of(server)
-    run = partial(Done, languages=frozenset(["nl"]))
+    run = partial(Done, languages=frozenset(["nl"]), item_details=frozenset(["chunks"]))
     return {way: run(*rows(pages, addresses(pages, ALL, seed))) for way, (seed, _) in WAYS.items()}
 
 

@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def crawls(server: WebServer, urls: list[str], folder: Path) -> dict[str, Crawled]:
     """One page after the other, so that two crawls differ by their settings alone."""
     start = f"start={' '.join(urls)}"
-    settings = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "CONCURRENT_REQUESTS": 1}
+    settings = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "CONCURRENT_REQUESTS": 1}
     return {
         # Items of chunks come from no callback.
         name: Project(folder / name, {**settings, **own}).crawl("hospital", "-a", start, clean=name != "as-items")
@@ -240,7 +240,9 @@ class TestFiles:
 
     def run(self, **settings: Any) -> Done:
         pages = site(FEW)
-        return Done(*rows(pages, addresses(pages, FEW)), **{"languages": NL, **settings})
+        return Done(
+            *rows(pages, addresses(pages, FEW)), **{"languages": NL, "item_details": frozenset(["chunks"]), **settings}
+        )
 
     def shown(self, done: Done) -> dict[str, tuple[str, Any, list[tuple[str, Any]]]]:
         """Return what a reader of the rows sees, but for why a chunk is there."""

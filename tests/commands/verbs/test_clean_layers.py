@@ -11,7 +11,7 @@ from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, addresses, rows, site
 from tests.service.test_cleaning_run import as_lines
 
-NL = ("-s", "DEDUP_LANGUAGES=nl")
+NL = ("-s", "DEDUP_LANGUAGES=nl", "-s", "DEDUP_ITEM_DETAILS=chunks")
 OUT = FEW.ledger_of_files["items/out"]
 
 
