@@ -12,7 +12,7 @@ from itemadapter import ItemAdapter
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import content_hash
 from scrapy_dedup.core.urls import extract_domain, normalize_url, page_key
-from scrapy_dedup.service.packed_files import DAMAGED, lines_of, most_line_bytes, unpacking
+from scrapy_dedup.service.packed_files import DAMAGED, lines_of, most_line_bytes, read_json, regular_file, unpacking
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
@@ -84,13 +84,14 @@ def feed_items(path: str | Path) -> Iterator[Any]:
 
     Raises:
         AdapterError: a line is no JSON, or the file is damaged; the items before that were given.
+        FileRefusedError: it is no regular file.
     """
     number = 0
-    with Path(path).open("rb") as file:
+    with regular_file(path) as file:
         try:
             for number, line in enumerate(lines_of(unpacking(file), most_line_bytes(DEFAULTS)), start=1):  # noqa: B007
                 if line is None or line.strip():
-                    yield json.loads(line or b"")
+                    yield read_json(line or b"")
         except (*DAMAGED, ValueError, RecursionError) as error:
             way_out = "Export it anew as JSON lines, or delete what a killed crawl left unfinished."
             raise AdapterError(f"feed {path}, near line {number}: damaged or no JSON ({error}). {way_out}") from error

@@ -1,16 +1,15 @@
 """Files of search results: JSON lines of several engines, or the array of results of one."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, BinaryIO, Final
 
-from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, DAMAGED, lines_of
+from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, lines_of, read_json
 
 Advance = Callable[[int], None]
 _MOST_LINE_BYTES: Final = 1_000_000
-_MOST_ARRAY_BYTES: Final = 64_000_000
+_MOST_ARRAY_BYTES: Final = 32_000_000
 # Of what is stored as it came.
 _MOST_ENGINE_CHARS: Final = 100
 _MOST_TITLE_CHARS: Final = 500
@@ -61,20 +60,17 @@ def read_proposals(
         advance: told of the bytes read.
     """
     lines = _lines(file, name, advance)
-    try:
-        first = next((each for each in lines if each.text != b""), None)
-        if first is None:
+    first = next((each for each in lines if each.text != b""), None)
+    if first is None:
+        return
+    begun = [first]
+    if first.text is not None and first.text[:1] in _BRACKETS and _json(first.text) is _NOTHING:
+        whole = _rest(begun, lines)
+        if whole is not _NOTHING:
+            yield from _proposals(name, whole, engine)
             return
-        begun = [first]
-        if first.text is not None and first.text[:1] in _BRACKETS and _json(first.text) is _NOTHING:
-            whole = _rest(begun, lines)
-            if whole is not _NOTHING:
-                yield from _proposals(name, whole, engine)
-                return
-        for line in chain(begun, lines):
-            yield from _of_line(line, engine)
-    except DAMAGED as error:
-        yield BadProposal(name, engine, f"the packed file is damaged or cut off: {error}")
+    for line in chain(begun, lines):
+        yield from _of_line(line, engine)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,7 @@ def _rest(begun: list[_Line], lines: Iterator[_Line]) -> Any:
 
 def _json(text: bytes) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except (ValueError, RecursionError):
         return _NOTHING
 

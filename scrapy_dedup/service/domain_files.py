@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from scrapy_dedup.core.domain_names import domain_name, twin_of
 from scrapy_dedup.core.domain_states import DomainStatus
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import DomainScope
 from scrapy_dedup.store.codec import column_text
 
@@ -43,6 +44,10 @@ class BadRow:
     reason: str
 
 
+class DomainFileError(DedupError):
+    """Where the rows of a file begin and end is in doubt: nothing of it may be taken."""
+
+
 def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host") -> Iterator[DomainRow | BadRow]:
     """Iterate over the domains of a file: JSON lines, CSV with a header, or one name a line (`#` begins a comment).
 
@@ -50,48 +55,70 @@ def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host
         lines: of the file, with their ends; None in the place of one that is too long.
         name: what the file is called in messages.
         scope: of names.
+
+    Raises:
+        DomainFileError: a quoted cell of CSV has no end, or is too long; `check_rows` tells before a row is given.
     """
-    numbered = ((number, None if line is None else line.lstrip("\ufeff")) for number, line in enumerate(lines, 1))
-    first = next((each for each in numbered if each[1] is None or each[1].strip()), None)
-    if first is None:
+    columns, start, numbered = _opened(lines)
+    if columns:
+        for where, cells in _csv_rows(numbered, name, start):
+            found = {column: cell for column, cell in zip(columns, cells, strict=False) if cell}
+            if found:
+                yield _told(where, found, scope)
         return
-    head = (first[1] or "").strip()
-    columns = next(csv.reader([head.lower()]), []) if not head.startswith("{") and len(head) < _MOST_HEAD_CHARS else []
-    if not {NAME, "domain"}.isdisjoint(columns):
-        yield from _read_csv(numbered, columns, f"{name}, line", first[0], scope)
-        return
-    read = _of_json if head.startswith("{") else _of_list
-    for number, line in chain([first], numbered):
+    read = _of_list
+    for number, line in numbered:
+        if number == start and (line or "").lstrip().startswith("{"):
+            read = _of_json
         yield from _row(f"{name}, line {number}", line, read, scope)
 
 
-def _read_csv(
-    numbered: Iterator[tuple[int, str | None]], columns: list[str], name: str, start: int, scope: DomainScope
-) -> Iterator[DomainRow | BadRow]:
-    too_long: list[int] = []
+def check_rows(lines: Iterable[str | None], name: str) -> None:
+    """Read a file as `read_rows` would, and raise what it would raise.
+
+    Raises:
+        DomainFileError: rows cannot be told apart.
+    """
+    columns, start, numbered = _opened(lines)
+    if columns:
+        for _ in _csv_rows(numbered, name, start):
+            pass
+
+
+def _opened(lines: Iterable[str | None]) -> tuple[list[str], int, Iterator[tuple[int, str | None]]]:
+    """Return the columns, if it is CSV, the number of the first line that says something, and the lines to be read."""
+    numbered = ((number, None if line is None else line.lstrip("\ufeff")) for number, line in enumerate(lines, 1))
+    first = next((each for each in numbered if each[1] is None or each[1].strip()), None)
+    if first is None:
+        return [], 0, iter(())
+    head = (first[1] or "").strip()
+    columns = next(csv.reader([head.lower()]), []) if not head.startswith("{") and len(head) < _MOST_HEAD_CHARS else []
+    if not {NAME, "domain"}.isdisjoint(columns):
+        return columns, first[0], numbered
+    return [], first[0], chain([first], numbered)
+
+
+def _csv_rows(numbered: Iterator[tuple[int, str | None]], name: str, start: int) -> Iterator[tuple[str, list[str]]]:
+    """Iterate over the cells of each row, with the place of its first line."""
 
     def lines() -> Iterator[str]:
         for number, line in numbered:
             if line is None:
-                too_long.append(number)
-            yield line or ""
+                raise csv.Error(f"line {number}: {_TOO_LONG}")
+            yield line
 
-    # A cell may have line ends in it, so that the reader takes lines as it needs them; an empty one is passed over.
-    rows = csv.reader(lines())
+    # A cell may have line ends in it, so that the reader takes lines as it needs them.
+    rows = csv.reader(lines(), strict=True)
     while True:
-        yield from (BadRow(f"{name} {number}", _TOO_LONG) for number in too_long)
-        too_long.clear()
-        where = f"{name} {start + rows.line_num + 1}"
+        where = f"{name}, line {start + rows.line_num + 1}"
         try:
             cells = next(rows)
         except StopIteration:
             return
         except csv.Error as error:
-            yield BadRow(where, f"no CSV: {error}")
-            continue
-        found = {column: cell for column, cell in zip(columns, cells, strict=False) if cell}
-        if found:
-            yield _told(where, found, scope)
+            reason = f"no CSV ({error}): is a quote missing? Nothing was taken from it"
+            raise DomainFileError(f"{where}: {reason}") from error
+        yield where, cells
 
 
 def _row(

@@ -1,9 +1,7 @@
 """Pages to be cleaned, from files, folders and standard input; each is read once a pass."""
 
 import csv
-import json
 import shutil
-import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, Self
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.inputs_lines import read_lines
 from scrapy_dedup.service.inputs_records import (
     Advance,
@@ -23,13 +22,26 @@ from scrapy_dedup.service.inputs_records import (
     page_of,
 )
 from scrapy_dedup.service.inputs_warc import MAGIC, read_warc
-from scrapy_dedup.service.packed_files import DAMAGED, EncodingError, most_line_bytes, packed_by, unpacked, unpacking
+from scrapy_dedup.service.packed_files import (
+    BYTE_ORDER_MARK,
+    DAMAGED,
+    EncodingError,
+    lines_of,
+    most_line_bytes,
+    packed_by,
+    read_json,
+    regular_file,
+    unpacked,
+    unpacking,
+)
 from scrapy_dedup.settings import Settings
 
 MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
 """In the order in which they are looked for."""
 
 _NEEDED: Final = ("url", "file")
+_MOST_MANIFEST_BYTES: Final = 32_000_000
+_MOST_ENTRY_BYTES: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,7 @@ class FileRecord:
             return NoPage(self.where, f"{self.content_type[:100]!r} is neither HTML nor PDF")
         try:
             body = _body(Path(self.folder), self.file, most_line_bytes(settings))
-        except (InputError, OSError, ValueError) as error:
+        except (DedupError, OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return BadRecord(self.where, f"{self.file[:200]!r}: {reason}")
         return page_of(self.where, self.address, body, self.content_type, settings)
@@ -108,20 +120,38 @@ def total_bytes(folder: Path) -> int:
 def _entries(manifest: Path, name: str) -> Iterator[Mapping[str, Any] | str]:
     """Yield the entries of a manifest; in the place of what is none, why."""
     try:
-        with manifest.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        with regular_file(manifest) as file:
+            if manifest.suffix == ".json":
+                yield from _listed(read_json(_bounded(file).decode("utf-8-sig", "replace")), name)
+                return
+            lines = (line and line.removeprefix(BYTE_ORDER_MARK) for line in lines_of(file, _MOST_ENTRY_BYTES))
             if manifest.suffix == ".csv":
-                yield from (dict(row) for row in csv.DictReader(file))
-            elif manifest.suffix == ".jsonl":
-                yield from (_parsed(line) for line in file if line.strip())
+                yield from (dict(row) for row in csv.DictReader(_texts(lines), strict=True))
             else:
-                yield from _listed(json.load(file), name)
+                yield from (_parsed(line) for line in lines if line is None or line.strip())
     except (csv.Error, ValueError, RecursionError, OSError) as error:
         raise InputError(f"{name}/{manifest.name}: cannot be read: {error}") from error
 
 
-def _parsed(line: str) -> Mapping[str, Any] | str:
+def _bounded(file: BinaryIO) -> bytes:
+    text = file.read(_MOST_MANIFEST_BYTES + 1)
+    if len(text) > _MOST_MANIFEST_BYTES:
+        raise ValueError(f"it has more than {_MOST_MANIFEST_BYTES:,} bytes: write manifest.jsonl")
+    return text
+
+
+def _texts(lines: Iterator[bytes | None]) -> Iterator[str]:
+    for line in lines:
+        if line is None:
+            raise csv.Error("a line is too long")
+        yield line.decode("utf-8", "replace")
+
+
+def _parsed(line: bytes | None) -> Mapping[str, Any] | str:
+    if line is None:
+        return f"the line is longer than {_MOST_ENTRY_BYTES:,} bytes"
     try:
-        entry = json.loads(line)
+        entry = read_json(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         return f"no JSON: {error}"
     return entry if isinstance(entry, dict) else "JSON, but no entry"
@@ -147,7 +177,8 @@ def _body(folder: Path, file: str, most: int) -> bytes:
     """Return a file of a folder, unpacked.
 
     Raises:
-        InputError: it lies outside, is no ordinary file, or is too large.
+        InputError: it lies outside, or is too large.
+        FileRefusedError: it is no regular file.
         OSError: there is no such file, or it cannot be read.
         ValueError: its name cannot be that of a file.
     """
@@ -155,9 +186,7 @@ def _body(folder: Path, file: str, most: int) -> bytes:
     path = (root / file).resolve(strict=True)
     if not path.is_relative_to(root):
         raise InputError("lies outside of the folder")
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise InputError("is no ordinary file")
-    with path.open("rb") as opened:
+    with regular_file(path) as opened:
         body = opened.read(most + 1)
     packing = packed_by(body[:4])
     if packing and len(body) <= most:
@@ -205,8 +234,7 @@ class Input:
 class Inputs:
     """All that a call reads, in the order in which it was given. Closing it removes what was set aside.
 
-    What can be read once only (a pipe, standard input) is written to a temporary file first, since there are several
-    passes.
+    Standard input is written to a temporary file first, since there are several passes.
     """
 
     def __init__(self, names: Sequence[str], stdin: BinaryIO) -> None:
@@ -214,6 +242,7 @@ class Inputs:
 
         Raises:
             InputError: one of them does not exist, or is nothing that can be read.
+            FileRefusedError: one is neither a file nor a folder.
             OSError: it cannot be opened.
         """
         self._aside = ExitStack()
@@ -257,11 +286,8 @@ class Inputs:
             yield from _folders(path, name)
         elif not path.exists():
             raise InputError(f"{name}: there is no such file or folder")
-        elif stat.S_ISREG(path.stat().st_mode):
-            yield _file(path, name)
         else:
-            with path.open("rb") as pipe:
-                yield _file(self._set_aside(pipe), name)
+            yield _file(path, name)
 
     def _set_aside(self, stream: BinaryIO) -> Path:
         folder = self._aside.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
@@ -284,7 +310,7 @@ def _folders(path: Path, name: str) -> Iterator[Input]:
 
 
 def _file(path: Path, name: str) -> Input:
-    with path.open("rb") as file:
+    with regular_file(path) as file:
         try:
             start = unpacking(file).read(len(MAGIC))
         except DAMAGED:  # the reader tells

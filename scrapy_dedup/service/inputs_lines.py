@@ -1,6 +1,5 @@
 """Pages in JSON lines, or in a JSON feed with an item a line: `url` with `html`, or with `body` and `content_type`."""
 
-import json
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterator, Mapping
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from scrapy_dedup.service.inputs_records import Advance, BadRecord, Found, InputPage, NoPage, is_page, page_of
-from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, DAMAGED, lines_of, most_line_bytes, unpacking
+from scrapy_dedup.service.packed_files import BYTE_ORDER_MARK, DAMAGED, lines_of, most_line_bytes, read_json, unpacking
 from scrapy_dedup.settings import Settings
 
 _BODY: Final = "body"
@@ -90,7 +89,7 @@ def _bare(line: bytes) -> bytes:
 
 def _item(record: LineRecord) -> Mapping[str, Any] | BadRecord:
     try:
-        item = json.loads(record.line)
+        item = read_json(record.line)
     except (ValueError, RecursionError) as error:
         return BadRecord(record.where, f"no JSON: {error}")
     if not isinstance(item, dict):

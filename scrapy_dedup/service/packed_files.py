@@ -1,12 +1,18 @@
-"""Files and bodies, packed or not: unpacked while they are read, within bounds, and cut into lines."""
+"""Files and bodies, packed or not: unpacked while they are read, within bounds, cut into lines, and read as JSON."""
 
 import gzip
+import json
+import re
+import stat
 import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 if sys.version_info >= (3, 14):
@@ -30,6 +36,95 @@ _BYTES_A_CHARACTER: Final = 6
 _OTHER_FIELDS_BYTES: Final = 4_000_000
 Buffer = TypeVar("Buffer", bytes, bytearray)
 _PIECE: Final = 65_536
+MOST_BYTES: Final = 1_000_000_000
+MOST_LINES: Final = 2_000_000
+"""A million domains with all that is known of them are 600 MB."""
+# A value that stands in two or three bytes of JSON takes a hundred in memory.
+_MOST_JSON_VALUES: Final = 1_000_000
+_JSON_TEXT: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+
+class FileRefusedError(DedupError):
+    """A file is not read; the message names it, and says why."""
+
+
+@contextmanager
+def regular_file(path: Path | str) -> Iterator[BinaryIO]:
+    """Give a file to be read; from a pipe or a device there may come nothing, or no end.
+
+    Raises:
+        FileRefusedError: it is no regular file.
+        OSError: it cannot be opened.
+    """
+    path = Path(path)
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise FileRefusedError(f"{path}: it is no regular file; what comes by a pipe is read as -")
+    with path.open("rb") as file:
+        yield file
+
+
+@contextmanager
+def checked_content(file: BinaryIO, name: str, most_bytes: int, *, seekable: bool = True) -> Iterator[BinaryIO]:
+    """Give the content of a file, unpacked, from its beginning; it was read to its end once and can be read again.
+
+    Args:
+        file: that stands at its beginning.
+        name: what it is called in messages.
+        most_bytes: of what it holds.
+        seekable: whether it can be read more than once.
+
+    Raises:
+        FileRefusedError: it is damaged or too large.
+        OSError: it cannot be read.
+    """
+    if not seekable:
+        with TemporaryFile() as aside:
+            _walk(file, name, most_bytes, aside)
+            with checked_content(cast("BinaryIO", aside), name, most_bytes) as content:
+                yield content
+        return
+    content = unpacking(file)
+    if content is file:
+        _walk(file, name, most_bytes)
+        yield file
+        return
+    with TemporaryFile() as aside:
+        _walk(content, name, most_bytes, aside)
+        yield cast("BinaryIO", aside)
+
+
+def _walk(file: BinaryIO, name: str, most_bytes: int, aside: Any = None) -> None:
+    """Read all of a file, which is written *aside*; what can be read again stands at its beginning afterwards."""
+    size = lines = 0
+    try:
+        while piece := file.read(_PIECE):
+            size, lines = size + len(piece), lines + piece.count(b"\n")
+            if size > most_bytes or lines > MOST_LINES:
+                bounds = f"{most_bytes:,} bytes or {MOST_LINES:,} lines"
+                raise FileRefusedError(f"{name}: it has more than {bounds}; nothing was taken from it, divide it")
+            if aside is not None:
+                aside.write(piece)
+    except DAMAGED as error:
+        reason = f"the packed file is damaged or cut off ({error}); nothing was taken from it"
+        raise FileRefusedError(f"{name}: {reason}") from error
+    (file if aside is None else aside).seek(0)
+
+
+def read_json(text: bytes | str) -> Any:
+    """Return the value of JSON that takes a bounded amount of memory.
+
+    Raises:
+        ValueError: it is no JSON, or has too many values.
+        RecursionError: it is too deep.
+    """
+    raw = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    if _values_in(raw) > _MOST_JSON_VALUES and _values_in(_JSON_TEXT.sub(b"", raw)) > _MOST_JSON_VALUES:
+        raise ValueError(f"it has more than {_MOST_JSON_VALUES:,} values")
+    return json.loads(text)
+
+
+def _values_in(text: bytes) -> int:
+    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def packed_by(start: bytes) -> str:

@@ -1,6 +1,5 @@
 """What people decide about sites: looked up, changed and tried, and carried in files from store to store."""
 
-import json
 import math
 import time
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig, SiteConfi
 from scrapy_dedup.core.repeats import Boilerplate, Rule
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.learning import knowledge_of
+from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_patterns import PATTERNS, PDF_PATTERN, SitePatterns, check_config, patterns_of
@@ -190,7 +190,7 @@ def read_configs(text: str, domain: str | None = None) -> dict[str, SiteConfig]:
         SiteConfigError: one of them is none; the message names the key.
     """
     try:
-        given = json.loads(text)
+        given = read_json(text)
     except (ValueError, RecursionError) as error:
         raise ConfigFileError(f"this is no JSON: {error}") from error
     if isinstance(given, dict) and "domains" in given:

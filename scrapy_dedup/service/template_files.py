@@ -1,6 +1,5 @@
 """Templates in a file, to be kept, read, edited, and taken to another project."""
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -12,6 +11,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.marking import check_selector
 from scrapy_dedup.core.templates import Template
+from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.template_upkeep import list_templates
 from scrapy_dedup.store.layout_records import STATES, TemplateRecord, from_digits, to_digits
 from scrapy_dedup.store.repositories import TemplateRepository
@@ -87,7 +87,7 @@ def read_templates(text: str, at: datetime) -> list[TemplateRecord]:
         TemplateFileError: it is no such file, or a template in it could not be used.
     """
     try:
-        found = json.loads(text)
+        found = read_json(text)
     except (ValueError, RecursionError) as error:
         raise TemplateFileError(f"it is no JSON ({error})") from error
     if not isinstance(found, dict) or found.get("format") != FORMAT:

@@ -161,6 +161,9 @@ def _reading(url: URL, timeout: timedelta) -> Iterator[Connection]:
     """Give a connection to a whole store, which sees it as it is now."""
     path = file_of(url)
     if path is not None:
+        # A pipe gives nothing, and holds whoever opens it.
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path}: it is no regular file. {_ANOTHER_FILE}")
         with path.open("rb") as file:
             if file.read(len(_MAGIC)) != _MAGIC:
                 raise StoreError(f"{path}: it is no SQLite file, so neither a store nor a backup. {_ANOTHER_FILE}")

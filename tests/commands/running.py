@@ -7,6 +7,8 @@ import select
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,38 @@ def scrapy(*arguments: str, folder: Path, **environment: str) -> Outcome:
             process.kill()
             raise
         return Outcome(code, out.read_bytes().decode(), err.read_bytes().decode())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a process took, the moments before its end left out."""
+
+    outcome: Outcome
+    memory_bytes: int
+    """At most, at any time."""
+    cpu_seconds: float
+
+
+def measured(*arguments: str, folder: Path, cpu_seconds: float) -> Measured:
+    """Run Scrapy without a terminal, until it took so much CPU."""
+    memory = cpu = 0.0
+    with tempfile.TemporaryDirectory() as outputs:
+        out, err = Path(outputs, "out"), Path(outputs, "err")
+        process = start_scrapy(arguments, folder, _environment(), stdout=out, stderr=err)
+        idle = time.monotonic() + SECONDS
+        while process.poll() is None:
+            with suppress(OSError, IndexError, StopIteration):
+                status = Path(f"/proc/{process.pid}/status").read_text("ascii", "replace")
+                high = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+                memory = max(memory, int(high.split()[1]) * 1024)
+                times = Path(f"/proc/{process.pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+                now = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+                idle, cpu = (time.monotonic() + SECONDS if now > cpu else idle), now
+            if cpu > cpu_seconds or time.monotonic() > idle:
+                process.kill()
+            time.sleep(0.01)
+        code = process.wait(SECONDS)
+        return Measured(Outcome(code, out.read_bytes().decode(), err.read_bytes().decode()), int(memory), cpu)
 
 
 def at_a_terminal(*arguments: str, folder: Path, typed: str = "") -> Outcome:

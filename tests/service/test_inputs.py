@@ -5,7 +5,6 @@ import io
 import json
 import os
 import sys
-import threading
 from base64 import b64encode
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +18,7 @@ from scrapy.http import HtmlResponse
 
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord, InputError, InputPage, NoPage, decoded
+from scrapy_dedup.service.packed_files import FileRefusedError
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import HTML, a_record, an_answer
 from tests.tables import table
@@ -100,14 +100,21 @@ class TestForms:
     def test_standard_input_does_as_well(self, raw: bytes) -> None:
         assert pages(read("-", stdin=raw)) == PAGES
 
-    def test_a_pipe_does_as_well(self, tmp_path: Path, raw: bytes) -> None:
-        pipe = tmp_path / "pipe"
-        os.mkfifo(pipe)
-        writing = threading.Thread(target=pipe.write_bytes, args=(raw,))
-        writing.start()
 
-        assert pages(read(str(pipe))) == PAGES
-        writing.join()
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_what_may_have_no_end_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(FileRefusedError, match="no regular file"):
+        read(str(tmp_path / name))
+
+
+def test_a_page_of_json_that_is_all_values_is_no_item() -> None:
+    bad, good = read("-", stdin=b'{"url": [' + b"[]," * 1_000_001 + b"[]]}\n" + lines(ROWS[0]))
+
+    assert isinstance(bad, BadRecord)
+    assert "more than 1,000,000 values" in bad.reason
+    assert isinstance(good, InputPage)
 
 
 def test_several_are_read_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
@@ -193,8 +200,8 @@ class TestFolders:
             pytest.param({"url": ONE, "file": "../secret"}, "outside of the folder", id="parent"),
             pytest.param({"url": ONE, "file": "/etc/hostname"}, "outside of the folder", id="absolute"),
             pytest.param({"url": ONE, "file": "link"}, "outside of the folder", id="link"),
-            pytest.param({"url": ONE, "file": "."}, "no ordinary file", id="folder"),
-            pytest.param({"url": ONE, "file": "pipe"}, "no ordinary file", id="pipe"),
+            pytest.param({"url": ONE, "file": "."}, "no regular file", id="folder"),
+            pytest.param({"url": ONE, "file": "pipe"}, "no regular file", id="pipe"),
             pytest.param({"url": ONE, "file": "nothing"}, "No such file", id="missing"),
             pytest.param({"url": ONE, "file": "a\0b"}, "null", id="nul"),
             pytest.param({"url": ONE, "file": "x" * 5_000}, "too long", id="endless"),

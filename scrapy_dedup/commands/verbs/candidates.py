@@ -106,10 +106,10 @@ def _list(intake: CandidateIntake, proposals: Iterator[Proposal | BadProposal], 
 
 
 def _check(names: list[str]) -> None:
-    """Open each file once before the first is read: a typing error must not leave half of the work done."""
+    """Look at each file before the first is read: a typing error must not leave half of the work done."""
     for name in names:
         if name != STANDARD_INPUT:
-            with Path(name).open("rb"):
+            with opened_input(name):
                 pass
 
 

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
+from scrapy_dedup.commands.files_in import opened_input, text_of
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns import Held
@@ -29,6 +30,7 @@ from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import site_config as configs
 from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.reading import Reading, read_again
 from scrapy_dedup.service.site_patterns import check_config
@@ -214,12 +216,10 @@ def _put(
 
 def _import(call: Call) -> int:
     name, *domains = call.options.targets
-    file = Path(name)
     try:
-        text = file.read_text(encoding="utf-8")
-        found = configs.read_configs(text, _domain(domains[0]) if domains else None)
-    except (configs.ConfigFileError, SiteConfigError, UnicodeDecodeError) as error:
-        raise CommandError(f"{file}: {error}") from error
+        found = configs.read_configs(text_of(name), _domain(domains[0]) if domains else None)
+    except (configs.ConfigFileError, SiteConfigError) as error:
+        raise CommandError(f"{name}: {error}") from error
     with call.filled(dry_run=call.options.dry_run) as (store, project):
         # All are tried before the first is stored.
         for domain, config in found.items():
@@ -249,7 +249,7 @@ def _test(call: Call) -> int:
     keys = keys_of(url, call.settings)
     domain = _domain(domains[0]) if domains else keys.domain
     if call.options.html:
-        reading = _read_file(call, Path(call.options.html), url)
+        reading = _read_file(call, call.options.html, url)
         with call.filled(dry_run=True) as known:
             tried = configs.try_on_page(known, domain, reading, call.settings)
     else:
@@ -266,8 +266,10 @@ def _test(call: Call) -> int:
     return DONE
 
 
-def _read_file(call: Call, file: Path, url: str) -> Reading:
-    html = file.read_bytes().decode("utf-8", "replace")
+def _read_file(call: Call, file: str, url: str) -> Reading:
+    # What has more bytes than a page may have is read and refused with the words for pages.
+    with opened_input(file, most_line_bytes(call.settings)) as content:
+        html = content.read().decode("utf-8", "replace")
     page = parse_page(html, parse_limits(call.settings))
     if isinstance(page, Unparsed):
         raise CommandError(f"{file} is not parsed: {page.reason}")

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
@@ -22,7 +22,7 @@ from scrapy_dedup.commands.terminal import output
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domain_states import DomainStatus
 from scrapy_dedup.service.candidates import candidates_of
-from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
+from scrapy_dedup.service.domain_files import BadRow, DomainRow, check_rows, read_rows
 from scrapy_dedup.service.domain_transfer import all_domains, import_rows, write_domains
 from scrapy_dedup.service.domain_twins import find_twins, settle_twins
 from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, UnknownDomainError
@@ -32,6 +32,7 @@ from scrapy_dedup.store.domain_lists import SORTS
 _AGE: Final = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}
 _MOST_LINE_BYTES: Final = 200_000
+_MOST_REFUSED: Final = 1_000
 _CANDIDATES_SHOWN: Final = 50
 _ADDED: Final = "added"
 
@@ -168,26 +169,53 @@ def _join(call: Call) -> int:
 
 def _import(call: Call) -> int:
     name = call.options.targets[0]
-    refused: list[BadRow] = []
-    with call.filled(dry_run=call.options.dry_run) as (_, project), opened_input(name) as file:
-        lines = (None if line is None else line.decode("utf-8", "replace") for line in lines_of(file, _MOST_LINE_BYTES))
-        rows = _good(read_rows(lines, name, call.settings.domain_scope), refused)
-        done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
+    refused = _Refused(name)
+    with opened_input(name) as file:
+        check_rows(_lines(file), name)
+        file.seek(0)
+        with call.filled(dry_run=call.options.dry_run) as (_, project):
+            rows = refused.without(read_rows(_lines(file), name, call.settings.domain_scope))
+            done = import_rows(project, rows, datetime.now(UTC), dry_run=call.options.dry_run)
     if call.options.json:
         from scrapy_dedup.answers.domains import ImportAnswer  # noqa: PLC0415 (pydantic: only for JSON)
 
-        print_json(ImportAnswer.of(done, project=call.project, dry_run=call.options.dry_run, refused=refused))
+        told = {"project": call.project, "dry_run": call.options.dry_run, "refused": refused.told}
+        print_json(ImportAnswer.of(done, **told))
     else:
-        tables.show_import(done, refused, dry_run=call.options.dry_run)
+        tables.show_import(done, refused.told, dry_run=call.options.dry_run)
     return DONE if done.new or done.known else NOT_DONE
 
 
-def _good(rows: Iterable[DomainRow | BadRow], refused: list[BadRow]) -> Iterator[DomainRow]:
-    for row in rows:
-        if isinstance(row, BadRow):
-            refused.append(row)
-        else:
-            yield row
+def _lines(file: BinaryIO) -> Iterator[str | None]:
+    return (None if line is None else line.decode("utf-8", "replace") for line in lines_of(file, _MOST_LINE_BYTES))
+
+
+class _Refused:
+    """The first rows of a file that are none, and how many more there are."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._first: list[BadRow] = []
+        self._more = 0
+
+    def without(self, rows: Iterable[DomainRow | BadRow]) -> Iterator[DomainRow]:
+        """Iterate over the others."""
+        for row in rows:
+            if isinstance(row, DomainRow):
+                yield row
+            elif len(self._first) < _MOST_REFUSED:
+                self._first.append(row)
+            else:
+                self._more += 1
+
+    @property
+    def told(self) -> list[BadRow]:
+        """What is told of them."""
+        return (
+            [*self._first, BadRow(self._name, f"and {self._more} more lines are no domains")]
+            if self._more
+            else self._first
+        )
 
 
 def _export(call: Call) -> int:

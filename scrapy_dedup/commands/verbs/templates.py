@@ -19,6 +19,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
+from scrapy_dedup.commands.files_in import text_of
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service import template_upkeep as upkeep
@@ -197,11 +198,11 @@ def show_export(file: Path, templates: int, *, as_json: bool) -> None:
         _say(f"{count(templates, 'template')} written to {file}.")
 
 
-def show_import(file: Path, done: Imported, *, as_json: bool) -> None:
+def show_import(file: str, done: Imported, *, as_json: bool) -> None:
     """Print what was stored."""
     if as_json:
         figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}
-        print_json({"file": str(file), "dry_run": not done.done, **figures})
+        print_json({"file": file, "dry_run": not done.done, **figures})
         return
     verb = "stored" if done.done else "would be stored"
     domains = f"of {count(len(done.domains), 'domain')} {verb}"
@@ -305,14 +306,14 @@ def _export(call: Call) -> int:
 
 
 def _import(call: Call) -> int:
-    file, dry_run = Path(call.options.targets[0]), call.options.dry_run
+    name, dry_run = call.options.targets[0], call.options.dry_run
     try:
-        records = read_templates(file.read_text(encoding="utf-8"), datetime.now(UTC))
-    except (TemplateFileError, UnicodeDecodeError) as error:
-        raise CommandError(f"{file}: {error}") from error
+        records = read_templates(text_of(name), datetime.now(UTC))
+    except TemplateFileError as error:
+        raise CommandError(f"{name}: {error}") from error
     with call.filled(dry_run=dry_run) as (store, project):
         done = import_templates(store, project, records, dry_run=dry_run)
-    show_import(file, done, as_json=call.options.json)
+    show_import(name, done, as_json=call.options.json)
     return DONE if records else NOT_DONE
 
 
