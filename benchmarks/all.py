@@ -74,6 +74,7 @@ TASKS: Final = (
         30,
         "benchmarks.recrawl_overhead --pages 60 --rounds 1 --only ETags",
     ),
+    Task("levels_off", ("benchmarks.levels_off",), 120, "benchmarks.levels_off --pages 60 --crawls 3"),
     Task("seen_urls", ("benchmarks.seen_urls --urls 10000000",), 40, "benchmarks.seen_urls --urls 50000"),
     Task("large_domain", ("benchmarks.large_domain",), 60, "benchmarks.large_domain --pages 20000"),
     Task(

@@ -2,7 +2,8 @@
 
 A page has what pages have: a menu, a sidebar of its section, prose of its own with some links, a teaser list, a footer
 with legal text; about 100 links and at least 30 kB. On demand it has an ETag, and who sends that back gets 304, or a
-number that is another one each time. `/sent` tells how many bytes went out since it was asked last.
+number that is another one each time. `/sent` tells how many bytes went out since it was asked last; `/change` gives
+every other page another text.
 """
 
 import asyncio
@@ -35,9 +36,9 @@ class _Site:
 
 
 @lru_cache(maxsize=4096)
-def page(number: int, pages: int, paragraphs: int) -> bytes:
+def page(number: int, pages: int, paragraphs: int, version: int = 0) -> bytes:
     """Return page *number* of a site of *pages* pages."""
-    chosen = random.Random(number)
+    chosen = random.Random(number + version * pages)
     section = number // SECTION_LINKS * SECTION_LINKS
     menu = "".join(_item(n * max(1, pages // MENU_LINKS) % pages, "menu-item") for n in range(MENU_LINKS))
     sidebar = "".join(_item((section + n) % pages, "side-item") for n in range(SECTION_LINKS))
@@ -62,11 +63,11 @@ def _sentence(chosen: random.Random, words: int) -> str:
     return " ".join(chosen.choice(WORDS) for _ in range(words)).capitalize() + "."
 
 
-def _answer(path: str, validator: str, site: _Site) -> bytes:
+def _answer(path: str, validator: str, site: _Site, changes: int) -> bytes:
     name = path.partition("?")[0].removeprefix("/page/")
     if not name.isdigit() or int(name) >= site.pages:
         return b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 0\r\n\r\n"
-    body = page(int(name), site.pages, site.paragraphs)
+    body = page(int(name), site.pages, site.paragraphs, (changes + int(name)) // 2 - int(name) // 2)
     if site.nonce:
         body = body.replace(b"</head>", f"<meta name=token content={random.getrandbits(64):x}></head>".encode())
     etag = f'"{hashlib.sha256(body).hexdigest()[:16]}"' if site.etags else ""
@@ -79,10 +80,10 @@ def _answer(path: str, validator: str, site: _Site) -> bytes:
 
 
 async def _serve(site: _Site, ports: int, started: Connection) -> None:
-    sent = 0
+    sent = changes = 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal sent
+        nonlocal sent, changes
         while line := await reader.readline():
             path = line.split(b" ")[1].decode()
             validator = ""
@@ -94,7 +95,11 @@ async def _serve(site: _Site, ports: int, started: Connection) -> None:
                 told, sent = str(sent).encode(), 0
                 writer.write(b"HTTP/1.0 200 OK\r\n\r\n" + told)
                 break
-            made = _answer(path, validator, site)
+            if path == "/change":
+                changes += 1
+                writer.write(b"HTTP/1.0 204 No Content\r\n\r\n")
+                break
+            made = _answer(path, validator, site, changes)
             sent += len(made)
             writer.write(made)
             await writer.drain()

@@ -26,6 +26,7 @@ VERBS = {
     "doctor": "check store, settings, versions, extras and browser, and say what mends what does not work",
     "domains": "look after the registry: list, show, add, blacklist, unblacklist, join, import, export",
     "explain": "tell what is known of a URL, and why its blocks were removed",
+    "forget": "erase all that is known of a page or a domain, by URL or name, and write the store's file anew",
     "learn": "show pages of a domain in the browser, and learn from them how its layouts are cut",
     "layouts": "list the designs from which a domain's pages are built, and how many pages each run met",
     "mcp": "answer questions of language models about the store, by the Model Context Protocol",

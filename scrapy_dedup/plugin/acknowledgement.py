@@ -74,8 +74,9 @@ class Acknowledgement:
 
     async def begin_signpost(self, visit: Visit) -> None:
         """Forget what a feed gave the last time, as nothing else says after a kill that other items went out."""
-        if visit.delivery_key:
-            self._crawl.rows.append(DeliveryRecord(visit.delivery_key, visit.domain, visit.fetched_at, b""))
+        if visit.giver:
+            nothing = DeliveryRecord(visit.page_key, visit.giver, visit.domain, visit.fetched_at, b"")
+            self._crawl.rows.append(nothing)
             await self._writer.catch_up()
 
     def hold(self, draft: Draft) -> None:
@@ -173,7 +174,7 @@ class Acknowledgement:
         visit.drafts.clear()
         if visit.judgement is None:
             self._complete(drafts, visit)
-            if visit.delivery_key and visit.callback_ended and not visit.noted:
+            if visit.giver and visit.callback_ended and not visit.noted:
                 visit.noted = True
                 self._when_safe(visit, [delivery_record(visit)])
         elif not visit.noted and visit.callback_ended:
@@ -230,7 +231,7 @@ class Acknowledgement:
             self.reuse.audited(visit.audited, recorded, visit.domain, visit.settings)
         written = commit(stay, judgement, recorded, draft, visit.settings, datetime.now(UTC))
         self._crawl.rows += written.at_once
-        delivery = [delivery_record(visit)] if visit.delivery_key else []
+        delivery = [delivery_record(visit)] if visit.giver else []
         self._when_safe(visit, [*written.when_safe, *delivery])
 
     def _bare(self, visit: Visit) -> Draft | None:
@@ -306,7 +307,8 @@ class Acknowledgement:
 
 def delivery_record(visit: Visit) -> DeliveryRecord:
     """Return which items a visit gave, delivered or left out."""
-    return DeliveryRecord(visit.delivery_key, visit.domain, visit.fetched_at, b"".join(sorted(visit.delivered)))
+    items = b"".join(sorted(visit.delivered))
+    return DeliveryRecord(visit.page_key, visit.giver, visit.domain, visit.fetched_at, items)
 
 
 class Lending:

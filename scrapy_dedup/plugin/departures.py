@@ -21,6 +21,7 @@ from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.departures import (
     Departed,
+    bare_tombstone,
     find_departed,
     incomplete_domains,
     removal_records,
@@ -29,7 +30,7 @@ from scrapy_dedup.service.departures import (
 )
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.stored_visits import MissedPage
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,8 @@ class Departures:
         self._told = False
         self._announced: dict[str, MissedPage] = {}
         """Pages whose tombstones are under way, by the hexadecimal key."""
+        self._forgotten: set[str] = set()
+        """Those of which nothing else is known any more."""
 
     def watch(self, met: Container[bytes]) -> None:
         """Begin to wait for the end.
@@ -98,6 +101,7 @@ class Departures:
 
     async def _announce(self) -> None:
         departed = await run_in_thread(self._find)
+        self._forgotten = await run_in_thread(self._find_forgotten)
         self._announced = {page.page_key.hex(): page for page in departed.removed}
         engine = self._crawler.engine
         if engine is not None:
@@ -109,10 +113,16 @@ class Departures:
         for page in self._announced.values():
             self._count("removed/tombstones", 1)
             yield tombstone(page, crawl.store.name, str(crawl.run.id), self._settings.url_field)
+        for key in sorted(self._forgotten):
+            self._count("removed/tombstones", 1)
+            yield bare_tombstone(key, crawl.store.name, str(crawl.run.id))
 
     def records_of(self, item: dict[str, Any]) -> list[Record]:
         """Return what is written once a tombstone is safe."""
-        page = self._announced.get(str(item["dedup"].get("page_key")))
+        key = str(item["dedup"].get("page_key"))
+        if key in self._forgotten:
+            return [GoneRecord(bytes.fromhex(key), datetime.now(UTC))]
+        page = self._announced.get(key)
         return removal_records([page], datetime.now(UTC)) if page is not None else []
 
     @property
@@ -137,6 +147,13 @@ class Departures:
             self._count("store/errors", 1)
             logger.warning("Which pages are missing cannot be found out; this run does not count for them: %s", error)
             return Departed()
+
+    def _find_forgotten(self) -> set[str]:
+        try:
+            return {key.hex() for key in self._crawl.store.forgotten() if key not in self._met}
+        except StoreError:
+            self._count("store/errors", 1)
+            return set()
 
     def persist(self) -> None:
         """Write which pages a finished run did not find; blocks, for the end of a run."""

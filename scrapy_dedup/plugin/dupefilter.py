@@ -8,10 +8,12 @@ from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter, RFPDupeFilter
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
-from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol
+from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol, fingerprint
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.seen import key_of
+from scrapy_dedup.core.urls import UrlRules
+from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.jobs import job_of
 from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.runtime import Runtime
@@ -158,6 +160,11 @@ class StoreDupeFilter(RFPDupeFilter):
     def _count(self, what: str, n: int) -> None:
         if n:
             self._crawler.stats.inc_value(f"dedup/seen/{what}", n)
+
+
+def key_of_page(url: str, rules: UrlRules) -> bytes:
+    """Return the key by which a plain request for a page is known, where Scrapy's own fingerprints are in use."""
+    return key_of(fingerprint(Request(request_url(url, rules))), is_hash=True)
 
 
 def is_hash(fingerprinter: RequestFingerprinterProtocol) -> bool:

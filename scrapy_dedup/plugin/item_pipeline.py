@@ -94,7 +94,7 @@ class DedupPipeline:
         async with self._runtime.items_first.held_up(), self._in_order(visit.domain if visit is not None else None):
             await self._runtime.writer.room()
             try:
-                if visit is not None and visit.delivery_key:
+                if visit is not None and visit.giver:
                     self._drop_delivered(item, visit)
                 if ItemAdapter.is_item(item):
                     await self._process(item, ItemAdapter(item))

@@ -304,7 +304,7 @@ class Recrawl:
         """Note which items the last visit of the page gave, where those are left out."""
         spider = self._runtime.crawler.spider
         name = spider.name if spider is not None else ""
-        visit.delivery_key = parts_hash(visit.page_key, name.encode(), visit.callback.encode())
+        visit.giver = parts_hash(name.encode(), visit.callback.encode())
         if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
             return
         state = visit.judgement.state if visit.judgement is not None else None
@@ -313,7 +313,7 @@ class Recrawl:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
             return
         try:
-            items = await run_in_thread(self._runtime.crawl.store.delivered, visit.delivery_key)
+            items = await run_in_thread(self._runtime.crawl.store.delivered, visit.page_key, visit.giver)
         except StoreError:
             self._runtime.count("store/errors")
             return

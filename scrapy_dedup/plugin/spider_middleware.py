@@ -192,7 +192,7 @@ class DedupSpiderMiddleware:
             if earlier is not None and not earlier.callback_ended:
                 # What it came to was found out from the response as it came.
                 visit.judgement, visit.callback = earlier.judgement, earlier.callback
-                visit.delivery_key, visit.earlier = earlier.delivery_key, earlier.earlier
+                visit.giver, visit.earlier = earlier.giver, earlier.earlier
         return visit
 
     def _readmit(self, request: Request) -> Request:

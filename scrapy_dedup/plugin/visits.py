@@ -81,8 +81,8 @@ class Visit:
     """What is kept of the callback, to be compared with what it yields now."""
     held: HeldText | None = None
     """What was cut from the same bytes before."""
-    delivery_key: bytes = b""
-    """Under which is kept which items it gave; empty where that is not."""
+    giver: bytes = b""
+    """Spider and callback, under which is kept which items it gave; empty where that is not."""
     earlier: Counter[bytes] = field(default_factory=Counter)
     """Items of the last visit that did not come yet, where these are left out."""
     delivered: list[bytes] = field(default_factory=list)

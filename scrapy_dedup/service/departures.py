@@ -132,6 +132,12 @@ def tombstone(page: MissedPage, project: str, run: str, url_field: str) -> dict[
     }
 
 
+def bare_tombstone(page_key: str, project: str, run: str) -> dict[str, Any]:
+    """Return the tombstone of a forgotten page: of its URL nothing is left."""
+    told = {"project": project, "run": run, "page_key": page_key, "verdict": "removed", "reason": "forgotten"}
+    return {"dedup": told}
+
+
 def is_tombstone(item: Any) -> bool:
     """Say whether an item tells of a removed page."""
     report = item.get("dedup") if isinstance(item, dict) else None

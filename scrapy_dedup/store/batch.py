@@ -109,7 +109,7 @@ class Batch:
     extractions: dict[bytes, Row] = field(default_factory=dict)
     responses: dict[bytes, Row] = field(default_factory=dict)
     validated: dict[bytes, datetime] = field(default_factory=dict)
-    deliveries: dict[bytes, Row] = field(default_factory=dict)
+    deliveries: dict[tuple[bytes, bytes], Row] = field(default_factory=dict)
     validators: dict[str, Row] = field(default_factory=dict)
     confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
     layouts: LayoutBatch = field(default_factory=LayoutBatch)
@@ -144,7 +144,7 @@ class Batch:
         elif isinstance(record, ValidatedRecord):
             self.validated[record.wire_key] = record.validated_at
         else:
-            self.deliveries[record.delivery_key] = delivery_row(record, project_id)
+            self.deliveries[record.page_key, record.giver] = delivery_row(record, project_id)
 
     def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
         """Add a document's row where it belongs by its status."""

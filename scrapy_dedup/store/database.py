@@ -1,3 +1,4 @@
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.store.circuit import Circuit
 from scrapy_dedup.store.engines import WRITES, file_of
 from scrapy_dedup.store.errors import AwayStoreError, StoreError, shown, translated
-from scrapy_dedup.store.sqlite_file import empty_log, is_long
+from scrapy_dedup.store.sqlite_file import empty_log, is_long, log_of
 
 
 class Database:
@@ -69,6 +70,19 @@ class Database:
             yield connection
         if write:
             self._hold_log()
+
+    def rewrite_file(self) -> None:
+        """Write SQLite's file anew, so that nothing that was deleted can be read in it, and empty its log.
+
+        Raises:
+            StoreError: others write or read for long, or there is no room for a second copy; the file is as it was.
+        """
+        if self._file is not None:
+            with self.raw() as connection:
+                connection.execute("VACUUM")
+                empty_log(connection)
+                if log_of(self._file).stat().st_size:
+                    raise sqlite3.OperationalError("database is locked")
 
     def _hold_log(self) -> None:
         """Keep SQLite's log short; what was written is safe, whatever comes of it."""

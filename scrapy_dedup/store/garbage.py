@@ -5,28 +5,18 @@ Crawls hold all other bounds as they write. What they cannot know is that a page
 
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, and_, delete, exists, func, not_, or_, select
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, not_, or_, select
 from sqlalchemy.orm import aliased
 
-from scrapy_dedup.store import claims, contents, signatures
+from scrapy_dedup.store import claims, contents
 from scrapy_dedup.store.columns import now
-from scrapy_dedup.store.models import (
-    Claim,
-    CrawledUrl,
-    CrawlRun,
-    Decision,
-    Document,
-    DocumentChunk,
-    Extraction,
-    SeenUrl,
-    Source,
-    SourceVersion,
-)
+from scrapy_dedup.store.forgetting import delete_pages
+from scrapy_dedup.store.models import Claim, CrawledUrl, CrawlRun, Document, SeenUrl, Visit
 from scrapy_dedup.store.seen_urls import drop_scope, scopes
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -36,7 +26,6 @@ _PAUSE_SECONDS: Final = 0.01
 # A process that was not heard of for so long is dead, and its queue with it.
 _SILENT: Final = timedelta(days=1)
 _HEARD: Final = func.coalesce(CrawlRun.seen_at, CrawlRun.started_at)
-_OF_PAGES: Final[tuple[Any, ...]] = (Source, SourceVersion, Extraction, Decision, DocumentChunk, Document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +78,17 @@ def _remove_pages(project: ProjectStore, before: datetime) -> Iterator[int]:
     while True:
         with project.transaction(write=True) as connection:
             # Taken first by all who write: what a crawl has under way is there, or comes after this.
-            stored_bytes = contents.lock_project(connection, project.id)
+            is_there = contents.lock_project(connection, project.id) is not None
             some = select(Document.page_key).where(*_gone(project.id, before), Document.page_key > after)
             keys = connection.scalars(some.order_by(Document.page_key).limit(_AT_ONCE)).all()
-            if not keys or stored_bytes is None:
+            if not keys or not is_there:
                 return
-            _remove_all_of(connection, project.id, keys, stored_bytes)
+            # What happened stays, within its own bound; an address may lead elsewhere by now.
+            delete_pages(connection, project.id, keys, but=(Visit, CrawledUrl))
+            own = (CrawledUrl.page_key.in_(keys), CrawledUrl.document_key == CrawledUrl.page_key)
+            connection.execute(delete(CrawledUrl).where(CrawledUrl.project_id == project.id, *own))
         after = keys[-1]
         yield len(keys)
-
-
-def _remove_all_of(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], stored_bytes: int) -> None:
-    sizes: tuple[Any, ...] = (Source.content_bytes, Source.cleaned_bytes, SourceVersion.content_bytes)
-    for size in sizes:
-        of_pages = (size.class_.project_id == project_id, size.class_.page_key.in_(keys))
-        stored_bytes -= connection.scalar(select(func.sum(size)).where(*of_pages)) or 0
-    signatures.forget(connection, project_id, keys)
-    for model in _OF_PAGES:
-        connection.execute(delete(model).where(model.project_id == project_id, model.page_key.in_(keys)))
-    # In the words of the index, which has aliases alone.
-    aliases = and_(CrawledUrl.document_key.in_(keys), CrawledUrl.document_key != CrawledUrl.page_key)
-    own = and_(CrawledUrl.page_key.in_(keys), CrawledUrl.document_key == CrawledUrl.page_key)
-    for urls in (aliases, own):
-        connection.execute(delete(CrawledUrl).where(CrawledUrl.project_id == project_id, urls))
-    contents.count_bytes(connection, project_id, max(0, int(stored_bytes)))
 
 
 def _gone(project_id: uuid.UUID, before: datetime) -> tuple[ColumnElement[bool], ...]:

@@ -87,9 +87,9 @@ class PageHistory:
         """Return what became of the chunks of some pages."""
         return self._ask(document_chunks.of_pages, keys) if keys else {}
 
-    def delivered(self, key: bytes) -> bytes | None:
+    def delivered(self, page_key: bytes, giver: bytes) -> bytes | None:
         """Return which items the last acknowledged visit of a page gave, see `DeliveryRecord`."""
-        return self._ask(responses.delivered, key)
+        return self._ask(responses.delivered, (page_key, giver))
 
     def has_pages(self) -> bool:
         """Return whether any page was ever met."""

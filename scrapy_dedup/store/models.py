@@ -160,11 +160,22 @@ class Delivery(Base):
     __tablename__ = "deliveries"
 
     project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
-    delivery_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
+    # Of spider and callback.
+    giver: Mapped[bytes] = mapped_column(Key, primary_key=True)
     domain: Mapped[str]
     at: Mapped[datetime]
     # Eight bytes an item.
     items: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class Forgotten(Base):
+    """A page that was delivered before all that is known of it was erased: its key, until a crawl has told that."""
+
+    __tablename__ = "forgotten"
+
+    project_id: Mapped[uuid.UUID] = of_project(primary_key=True)
+    page_key: Mapped[bytes] = mapped_column(Key, primary_key=True)
 
 
 class SourceVersion(Base):

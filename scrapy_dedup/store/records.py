@@ -114,9 +114,15 @@ class ValidatedRecord:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryRecord:
-    """What a visit's items were, delivered or left out; *items* has eight bytes for each."""
+    """What a visit's items were, delivered or left out.
 
-    delivery_key: bytes
+    Attributes:
+        giver: of spider and callback.
+        items: eight bytes for each.
+    """
+
+    page_key: bytes
+    giver: bytes
     domain: str
     at: datetime
     items: bytes

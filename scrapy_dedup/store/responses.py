@@ -93,7 +93,7 @@ def write_others(connection: Connection, project_id: uuid.UUID, batch: Batch) ->
             {"of_project": project_id, "of_key": key, "validated_at": at} for key, at in sorted(batch.validated.items())
         ]
         connection.execute(update(table).where(of_key), rows)
-    upsert(connection, Delivery, ("project_id", "delivery_key"), list(batch.deliveries.values()))
+    upsert(connection, Delivery, ("project_id", "page_key", "giver"), list(batch.deliveries.values()))
 
 
 def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
@@ -116,7 +116,8 @@ def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> i
     return freed
 
 
-def delivered(connection: Connection, project_id: uuid.UUID, key: bytes) -> bytes | None:
+def delivered(connection: Connection, project_id: uuid.UUID, key: tuple[bytes, bytes]) -> bytes | None:
     """Return which items the last acknowledged visit gave; None where there was none."""
-    of_key = (Delivery.project_id == project_id, Delivery.delivery_key == key)
+    page_key, giver = key
+    of_key = (Delivery.project_id == project_id, Delivery.page_key == page_key, Delivery.giver == giver)
     return connection.scalar(select(Delivery.items).where(*of_key))

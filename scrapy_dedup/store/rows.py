@@ -80,7 +80,8 @@ def delivery_row(record: DeliveryRecord, project_id: uuid.UUID) -> Row:
     """Return a row of `deliveries`."""
     return {
         "project_id": project_id,
-        "delivery_key": record.delivery_key,
+        "page_key": record.page_key,
+        "giver": record.giver,
         "domain": column_text(record.domain),
         "at": record.at,
         "items": record.items,

@@ -50,7 +50,7 @@ _SEEN_AGAIN = (
 
 
 # Another page has a duplicate's content: where it goes, nothing is removed.
-_THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.verdict != "duplicate"))
+THERE = (Document.gone_at.is_(None), or_(Document.verdict.is_(None), Document.verdict != "duplicate"))
 
 
 def write_documents(connection: Connection, project_id: uuid.UUID, batch: Batch) -> None:
@@ -104,7 +104,7 @@ def live_pages(connection: Connection, project_id: uuid.UUID, domains: Collectio
     """Return how many pages of each of these domains are there and not gone; domains without any are left out."""
     counted = (
         select(Document.domain, func.count().label("pages"))
-        .where(*_of_domains(project_id, domains), Document.last_seen_at.is_not(None), *_THERE)
+        .where(*_of_domains(project_id, domains), Document.last_seen_at.is_not(None), *THERE)
         .group_by(Document.domain)
     )
     return {row.domain: row.pages for row in connection.execute(counted)}
@@ -139,7 +139,7 @@ def find_missing(
     this_spider = select(CrawlRun.spider).where(*of_run).scalar_subquery()
     runs = select(CrawlRun.id).where(CrawlRun.project_id == project_id, CrawlRun.spider == this_spider)
     of_spider = or_(Document.run_id.is_(None), Document.run_id.in_(runs))
-    not_found = [Document.last_seen_at < started_at, *_THERE, of_spider, ~tried_in_vain]
+    not_found = [Document.last_seen_at < started_at, *THERE, of_spider, ~tried_in_vain]
     if shared:
         not_found.append(Document.run_id.is_distinct_from(run_id))
     some = select(*columns_of(Document, MissedPage)).where(*_of_domains(project_id, domains), *not_found)

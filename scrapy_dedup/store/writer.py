@@ -43,6 +43,7 @@ from scrapy_dedup.store.models import (
     CrawledUrl,
     Decision,
     DomainBoilerplate,
+    Forgotten,
     LayoutAlarm,
     LayoutRun,
     LayoutSignature,
@@ -63,7 +64,7 @@ from scrapy_dedup.store.stored import (
     StoredVersion,
     StoredWorker,
 )
-from scrapy_dedup.store.upserts import Row, insert_into, table_of, upsert
+from scrapy_dedup.store.upserts import Row, chunks, insert_into, table_of, upsert
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000
@@ -396,6 +397,10 @@ class ProjectStore(CrawlRuns):
         """Give a connection for what several functions of the store do together, see `Database.transaction`."""
         return self._database.transaction(write=write)
 
+    def rewrite_file(self) -> None:
+        """Leave nothing that was deleted in a file, see `Database.rewrite_file`."""
+        self._database.rewrite_file()
+
     # Writing.
 
     def write(self, records: Iterable[Record]) -> None:
@@ -418,6 +423,7 @@ class ProjectStore(CrawlRuns):
     def _write(self, connection: Connection, batch: Batch) -> None:
         stored_bytes = self._lock(connection)
         states.write_documents(connection, self.id, batch)
+        self._told_of(connection, batch)
         batch.pages.write(connection, self.id, self.run.id if self.run else None, batch.gone)
         upsert(connection, CrawledUrl, _PAGE, list(batch.urls.values()))
         boilerplate = not_weaker(connection, self.id, batch.boilerplate, self._keep.enough_pages)
@@ -434,12 +440,23 @@ class ProjectStore(CrawlRuns):
         contents.write(connection, self.id, batch, stored_bytes, self._keep)
         claims.release(connection, self.claimant, batch.released)
 
+    def _told_of(self, connection: Connection, batch: Batch) -> None:
+        """Let go of the keys of forgotten pages that came again, or whose removal was told."""
+        for keys in chunks(batch.documents.keys() | batch.gone.keys()):
+            connection.execute(delete(Forgotten).where(Forgotten.project_id == self.id, Forgotten.page_key.in_(keys)))
+
     def _write_decisions(self, connection: Connection, batch: Batch) -> None:
         if batch.decisions and self._decision_bound.keeps:
             upsert(connection, Decision, (*_PAGE, "layer"), list(batch.decisions.values()))
             self._decision_bound.hold(connection, len(batch.decisions))
 
     # Asking.
+
+    def forgotten(self) -> list[bytes]:
+        """Return the keys of forgotten pages whose removal is still to be told, in their order."""
+        some = select(Forgotten.page_key).where(Forgotten.project_id == self.id).order_by(Forgotten.page_key)
+        with self._database.transaction() as connection:
+            return list(connection.scalars(some))
 
     def finished_keys(self, run_id: uuid.UUID) -> Iterator[bytes]:
         """Iterate over the page keys whose documents the run completed."""

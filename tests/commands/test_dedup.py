@@ -17,6 +17,7 @@ CALLS = {
     "config": ["config", "export"],
     "domains": ["domains", "list"],
     "explain": ["explain", a_url(0)],
+    "forget": ["forget", "www.example.com", "--dry-run"],
     "layouts": ["layouts"],
     "mine": ["mine"],
     "projects": ["projects", "list"],

@@ -13,12 +13,14 @@ from scrapy.core.scheduler import Scheduler
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DontCloseSpider
 from scrapy.utils.defer import maybe_deferred_to_future
+from sqlalchemy import insert
 
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.models import Forgotten
 from scrapy_dedup.store.records import GoneRecord, VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -94,6 +96,23 @@ def test_page_is_removed_once_its_tombstone_is_safe_and_the_run_has_finished(pro
     assert (before.gone_at, before.missed_runs) == (None, 1)
     assert [type(record) for record in records] == [GoneRecord, VisitRecord]
     assert state_of(project, 0).gone_at is not None
+
+
+def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: ProjectStore) -> None:
+    with project.transaction(write=True) as connection:
+        keys = (a_key("forgotten"), a_key("met"))
+        connection.execute(insert(Forgotten), [{"project_id": project.id, "page_key": key} for key in keys])
+    ending = Ending(project)
+    ending.departures.watch({a_key("met")})
+    ending.idle()
+    _, item = ending.tombstones()
+
+    run = project.run
+    assert run is not None
+    told = {"project": "shop", "run": str(run.id), "verdict": "removed", "reason": "forgotten"}
+    assert item == {"dedup": told | {"page_key": a_key("forgotten").hex()}}
+    project.write(ending.departures.records_of(item))
+    assert project.forgotten() == [a_key("met")]
 
 
 def test_tombstone_that_is_not_ours_says_nothing(project: ProjectStore) -> None:

@@ -8,7 +8,7 @@ from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.memos import StoredMemos
-from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, SiteConfig
+from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, Forgotten, SiteConfig
 from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records import BoilerplateRecord, CleanedRecord, DeliveryRecord, Evidence, ValidatorRecord
 from scrapy_dedup.store.repositories import (
@@ -239,7 +239,8 @@ def fill(project: ProjectStore) -> None:
     keeper.begin_run(spider="site", jobdir=None, started_at=NOON, job="night")
     keeper.claim(a_key(1), [ClaimKey(ClaimKind.TEXT, a_key(1))])
     keeper.write([*everything_about(1), *everything_about(2), ValidatorRecord(DOMAIN, sent=1)])
-    keeper.write([a_signature(), a_layout_count(), an_answer(), DeliveryRecord(a_key(1), DOMAIN, NOON, b"8 bytes.")])
+    delivery = DeliveryRecord(a_key(1), a_key("parse"), DOMAIN, NOON, b"8 bytes.")
+    keeper.write([a_signature(), a_layout_count(), an_answer(), delivery])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
     with project._database.session() as session:
         session.add(SiteConfig(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
@@ -249,6 +250,7 @@ def fill(project: ProjectStore) -> None:
         scope = SeenScope(project_id=project.id, name="night", begun_at=NOON)
         session.add(scope)
         session.flush()
+        session.add(Forgotten(project_id=project.id, page_key=a_key(3)))
         session.add(SeenUrl(scope_id=scope.id, fingerprint=a_key(1)))
         session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), Candidate(**url, **named)])
         session.commit()

@@ -5,12 +5,12 @@ delete: `project`; `deleted` (false for a dry run); `rows`, deleted or to be del
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 
-from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
-from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, shown
-from scrapy_dedup.report.numbers import count, short, whole
+from scrapy_dedup.commands.call import DONE, Call, CommandError, WrongCallError, print_json
+from scrapy_dedup.commands.deletions import delete, refuse_unasked
+from scrapy_dedup.commands.terminal import a_table, print_table, shown
+from scrapy_dedup.report.numbers import short, whole
 from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import ProjectFigures
@@ -34,10 +34,13 @@ def run(call: Call) -> int:
             return _list(call, store)
     if not options.name:
         raise WrongCallError("projects delete needs the project's name; scrapy dedup projects list shows them")
-    if not (options.dry_run or options.yes) and (options.json or not sys.stdin.isatty()):
-        raise WrongCallError("projects delete asks before it deletes, and here it cannot: repeat it with --yes")
+    refuse_unasked(call, "projects delete")
     with call.store() as store:
-        return _delete(call, store)
+
+        def removed(*, dry_run: bool = False) -> Deletion:
+            return delete_project(store, options.name, dry_run=dry_run)
+
+        return delete(call, f"project {options.name}", lambda: removed(dry_run=True), lambda _: removed())
 
 
 def _list(call: Call, store: Store) -> int:
@@ -59,34 +62,3 @@ def _show(projects: Sequence[ProjectFigures]) -> None:
         figures = (whole(each.pages), whole(each.runs), short(each.stored_bytes))
         table.add_row(shown(each.name, 100), *figures, f"{each.created_at:%Y-%m-%d}")
     print_table("Projects", table)
-
-
-def _delete(call: Call, store: Store) -> int:
-    options = call.options
-    asks = not (options.yes or options.dry_run)
-    deletion = delete_project(store, options.name, dry_run=options.dry_run or asks)
-    if asks:
-        _tell(deletion)
-        if not _confirmed(deletion):
-            output().print("Nothing was deleted.")
-            return NOT_DONE
-        deletion = delete_project(store, options.name, dry_run=False)
-    if options.json:
-        from scrapy_dedup.answers.projects import DeletionAnswer  # noqa: PLC0415 (pydantic: only for JSON)
-
-        print_json(DeletionAnswer.of(deletion))
-    else:
-        _tell(deletion)
-    return DONE
-
-
-def _confirmed(deletion: Deletion) -> bool:
-    question = shown(f"Delete project {deletion.project} with {count(deletion.total, 'row')}? [y/N] ", 300)
-    return errors().input(question).strip().lower() in ("y", "yes")
-
-
-def _tell(deletion: Deletion) -> None:
-    table = a_table("Table", "Rows")
-    for name, rows in deletion.rows.items():
-        table.add_row(shown(name), whole(rows))
-    print_table(f"{'Deleted' if deletion.deleted else 'Would be deleted'}: project {deletion.project}", table)

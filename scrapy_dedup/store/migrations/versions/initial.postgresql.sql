@@ -98,11 +98,12 @@ CREATE INDEX ix_decisions_oldest ON decisions (project_id, decided_at, page_key,
 
 CREATE TABLE deliveries (
     project_id UUID NOT NULL,
-    delivery_key BYTEA NOT NULL,
+    page_key BYTEA NOT NULL,
+    giver BYTEA NOT NULL,
     domain TEXT NOT NULL,
     at TIMESTAMP WITH TIME ZONE NOT NULL,
     items BYTEA NOT NULL,
-    CONSTRAINT pk_deliveries PRIMARY KEY (project_id, delivery_key),
+    CONSTRAINT pk_deliveries PRIMARY KEY (project_id, page_key, giver),
     CONSTRAINT fk_deliveries_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
 );
 
@@ -286,6 +287,13 @@ CREATE TABLE extractions (
 CREATE INDEX ix_extractions_project_id_page_key_memo_key ON extractions (project_id, page_key, memo_key);
 
 CREATE INDEX ix_extractions_waiting ON extractions (run_id) WHERE NOT is_usable;
+
+CREATE TABLE forgotten (
+    project_id UUID NOT NULL,
+    page_key BYTEA NOT NULL,
+    CONSTRAINT pk_forgotten PRIMARY KEY (project_id, page_key),
+    CONSTRAINT fk_forgotten_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
 
 CREATE TABLE layout_alarms (
     project_id UUID NOT NULL,

@@ -99,11 +99,12 @@ CREATE INDEX ix_decisions_oldest ON decisions (project_id, decided_at, page_key,
 
 CREATE TABLE deliveries (
     project_id BLOB NOT NULL,
-    delivery_key BLOB NOT NULL,
+    page_key BLOB NOT NULL,
+    giver BLOB NOT NULL,
     domain TEXT NOT NULL,
     at DATETIME NOT NULL,
     items BLOB NOT NULL,
-    CONSTRAINT pk_deliveries PRIMARY KEY (project_id, delivery_key),
+    CONSTRAINT pk_deliveries PRIMARY KEY (project_id, page_key, giver),
     CONSTRAINT fk_deliveries_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
 );
 
@@ -287,6 +288,13 @@ CREATE TABLE extractions (
 CREATE INDEX ix_extractions_project_id_page_key_memo_key ON extractions (project_id, page_key, memo_key);
 
 CREATE INDEX ix_extractions_waiting ON extractions (run_id) WHERE NOT is_usable;
+
+CREATE TABLE forgotten (
+    project_id BLOB NOT NULL,
+    page_key BLOB NOT NULL,
+    CONSTRAINT pk_forgotten PRIMARY KEY (project_id, page_key),
+    CONSTRAINT fk_forgotten_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
+);
 
 CREATE TABLE layout_alarms (
     project_id BLOB NOT NULL,

@@ -1,0 +1,37 @@
+"""`scrapy dedup forget URL|DOMAIN`.
+
+JSON: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
+"""
+
+import argparse
+
+from scrapy_dedup.commands.call import Call
+from scrapy_dedup.commands.deletions import delete, refuse_unasked
+from scrapy_dedup.commands.terminal import progress
+from scrapy_dedup.plugin.dupefilter import key_of_page
+from scrapy_dedup.service.forgetting import choose, count, forget
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.projects import Deletion
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is to be forgotten, and the safeguards."""
+    add = parser.add_argument
+    add("target", metavar="URL|DOMAIN", help="a page, with all of its addresses; or a domain, with all names below it")
+    add("--dry-run", action="store_true", help="only say what would be removed")
+    add("--yes", action="store_true", help="do not ask")
+
+
+def run(call: Call) -> int:
+    """Erase everything that is known of a page or a domain."""
+    refuse_unasked(call, "forget")
+    rules = url_rules(call.settings)
+    with call.opened() as (_, project):
+        chosen = choose(project, call.options.target, call.settings)
+        named = call.options.target if chosen.pages else ", ".join(chosen.domains) or chosen.words[0]
+
+        def erase(found: Deletion) -> Deletion:
+            with progress("rows", found.total) as told:
+                return forget(project, chosen, call.settings, lambda url: key_of_page(url, rules), told)
+
+        return delete(call, f"{named} of project {call.project}", lambda: count(project, chosen), erase)
