@@ -14,7 +14,6 @@ from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE,
 from scrapy_dedup.core.neardup import promising, shingles
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.service.chunking import JudgedChunk, PageChunks, across
-from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
@@ -134,9 +133,9 @@ class Others:
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
 
-    def with_text(self, page_key: bytes, cleaned: Cleaned | None) -> list[bytes]:
+    def with_text(self, page_key: bytes, text_hash: bytes | None) -> list[bytes]:
         """Return the other pages of this run that go out with the text of one."""
-        found = self._texts.of(cleaned.cleaned_hash) if cleaned is not None else ()
+        found = self._texts.of(text_hash) if text_hash is not None else ()
         return sorted(key for key in found if key != page_key and not self._recent[key].dropped)
 
     def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
@@ -161,18 +160,6 @@ class Others:
         for band in facts.sketch.bands if facts.sketch is not None else ():
             keys.update(self._bands.of(band))
         return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
-
-    def words_of(self, keys: Collection[bytes], settings: Settings) -> dict[bytes, str]:
-        """Return the words of those of some pages that went out and whose text is known; blocks.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        recent = {key: self._recent[key] for key in keys if key in self._recent}
-        stored = self._store.texts_of(set(keys) - recent.keys() - self._withdrawn.keys())
-        return {key: plain(text, settings.output) for key, text in stored.items()} | {
-            key: one.facts.text for key, one in recent.items() if not one.dropped
-        }
 
     def chunks(self, facts: Facts, found: Found, settings: Settings) -> PageChunks:
         """Return what becomes of the page's chunks."""
