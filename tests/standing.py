@@ -5,8 +5,12 @@ from typing import Any, Final, NamedTuple
 
 from tests.sites import FOOTER, html_page, prose
 
-SETTINGS: Final[dict[str, Any]] = {"near_duplicate": "drop", "boilerplate_css_selectors": (".own",)}
-"""Somebody's selector takes what tells products apart."""
+SETTINGS: Final[dict[str, Any]] = {
+    "near_duplicate": "drop",
+    "near_duplicate_scope": "domain",
+    "boilerplate_css_selectors": (".own",),
+}
+"""Somebody's selector takes what tells products apart; sites have nothing to do with each other."""
 LAYERS: Final = ("canonical", "title", "duplicate", "near_duplicate")
 SHORT: Final = "A caption of a dozen words that two pictures of one album share."
 KNOWN: Final = {f"other{number}": html_page(f"other {number}") for number in range(6)}

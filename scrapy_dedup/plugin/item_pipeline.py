@@ -138,7 +138,7 @@ class DedupPipeline:
         draft, settings = brought.draft, brought.settings
         # As it comes in here: what we add to it is no field of its own.
         fields = item_hash(item, not_own(settings))
-        if draft.held is not None and runtime.crawl.others.with_text(draft.page_key, draft.text_hash):
+        if draft.held is not None and runtime.crawl.others.with_text(draft, settings):
             # Another page of this run has its text: it is judged as if nothing were known of it.
             brought = self._intake.read_anew(brought)
             draft = brought.draft
@@ -248,7 +248,7 @@ class DedupPipeline:
             return
         same = comparison.same
         # Of several pages with one text, each with its own fields, any may be the item's.
-        others = self._runtime.crawl.others.with_text(draft.page_key, draft.text_hash)
+        others = self._runtime.crawl.others.with_text(draft, brought.settings)
         for keeper in [same.keeper, *(key for key in others if key != same.keeper)][:_MOST_KEEPERS]:
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):

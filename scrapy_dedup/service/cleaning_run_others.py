@@ -161,7 +161,7 @@ class RunOthers:
         duplicate = None
         if comparison.dropped and (same := comparison.same) is not None:
             # Of several pages with one text that a cut left, any may be the page's equal.
-            others = [*self._others.with_text(facts.page_key, facts.text_hash), *found.answer.texts]
+            others = [*self._others.with_text(facts, settings), *found.answer.texts]
             keepers = (Duplicate(same.reason, key, same.layer) for key in dict.fromkeys([same.keeper, *others]))
             duplicate = next((one for one in keepers if self._is_proven(line, facts, one)), None)
             if duplicate is None:

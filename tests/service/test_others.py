@@ -150,14 +150,14 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
         run.decide(one, Found())
 
     second = a_fact("second", TEN)
-    had = run.others.with_text(second.page_key, second.text_hash)
+    had = run.others.with_text(second, Settings())
     before = run.decide(second, Found())
     for one in plain[999:]:
         run.decide(one, Found())
 
     assert said(before) == ("duplicate", a_key("first"))
     assert had == [a_key("first")]
-    assert run.others.with_text(second.page_key, second.text_hash) == []
+    assert run.others.with_text(second, Settings()) == []
 
 
 @pytest.mark.parametrize(
