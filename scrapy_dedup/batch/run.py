@@ -44,7 +44,7 @@ from scrapy_dedup.service.chunking import ACROSS
 from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
 from scrapy_dedup.service.cleaning_run_others import RunOthers
 from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages
-from scrapy_dedup.service.cleaning_run_tasks import Learned
+from scrapy_dedup.service.cleaning_run_tasks import Known, Learned
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 
@@ -176,7 +176,8 @@ class BatchRun:
         tasks = 1 + self.plan.pages // _PAGES_A_TASK
         in_order = rows.repartitionByRange(tasks, "place").sortWithinPartitions("place")
         with LookupWriter(self._local("decisions")) as decisions:
-            judge = Judge(self.settings, self._folder, decisions, self._complain)
+            known = KnowledgeFile(self._local("knowledge"))
+            judge = Judge(self.settings, self._folder, known, decisions, self._complain)
             self._end.callback(judge.close)
             judge.judge(self._rows(in_order))
         self.tally = judge.tally
@@ -350,20 +351,21 @@ class Judge:
     """Says of each page whether it goes out, and what of it does not."""
 
     def __init__(
-        self, settings: Settings, folder: str, decisions: LookupWriter, complain: Callable[[str], None]
+        self, settings: Settings, folder: str, known: Known, decisions: LookupWriter, complain: Callable[[str], None]
     ) -> None:
         """Begin with no page.
 
         Args:
             settings: of the run.
             folder: for what is to be kept meanwhile; the run's own.
+            known: what is known of each domain.
             decisions: takes what differs from a page that is alone.
             complain: told of bad records.
         """
         self.tally = Tally()
         self._settings = settings
         # What is decided names chunks one by one.
-        self._others = RunOthers(replace(settings, item_details=frozenset({"chunks"})), folder)
+        self._others = RunOthers(replace(settings, item_details=frozenset({"chunks"})), folder, known)
         self._decisions = decisions
         self._complain = complain
 

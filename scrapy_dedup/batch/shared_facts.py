@@ -13,6 +13,7 @@ from typing import Any, Final
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.core.canonical import Declaration, Own, resolve
 from scrapy_dedup.core.chunks import Chunk, ChunkKind
+from scrapy_dedup.core.evidence import Evidence
 from scrapy_dedup.core.neardup import Sketch
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.service.chunking import JudgedChunk
@@ -107,6 +108,8 @@ def facts_json(line: Line, settings: Settings) -> str:
         "sketch": None if sketch is None else [sketch.shingles, sketch.signature.hex(), sketch.bands],
         "siblings": sorted(one.hex() for one in facts.siblings),
         "said": None if said is None else [said.url, said.hrefs, said.base, said.lang, said.alternates],
+        "evidence": line.evidence.pack().hex() if line.evidence is not None else "",
+        "own_words": line.own_words,
         "chunks": [
             [one.chunk.hash.hex(), len(one.chunk.text), one.state, one.layer, one.reason, one.shadowed]
             for one in facts.chunks
@@ -143,7 +146,8 @@ def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Set
     )
     row = {"url": found["url"], "cleaned_content": content or "", "title": None, "dedup": {}}
     canonical = None if said is None else _declaration(*said)
-    return Line(row, "", None, facts, canonical, is_kept=is_kept)
+    evidence = Evidence.unpack(bytes.fromhex(found["evidence"]))
+    return Line(row, "", None, facts, canonical, {}, is_kept, evidence, found["own_words"])
 
 
 def _chunk(  # noqa: PLR0913, PLR0917 (one of a stored row's values each)

@@ -115,13 +115,11 @@ class CanonicalPolicy:
         allowed_domains: hosts or registrable domains that pages of other domains may declare.
         max_share: of a domain's pages that may declare one target.
         min_claims: below it the share means nothing: 1 of the first 3 pages is a third. Of 25 pages, 5 are a fifth.
-        agrees_at: least share of words that a page and its target have in common, where only the text is known.
     """
 
     allowed_domains: frozenset[str] = frozenset()
     max_share: float = 0.2
     min_claims: int = 5
-    agrees_at: float = 0.9
 
 
 DEFAULT_POLICY: Final = CanonicalPolicy()

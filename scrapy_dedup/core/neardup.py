@@ -188,11 +188,6 @@ def _least_equal(threshold: float) -> int:
     return _SLOTS
 
 
-def jaccard(one: str, other: str) -> float:
-    """Return the share of the shingles of two texts that both have; 0.0 where there are none."""
-    return resemblance(shingles(one), shingles(other))
-
-
 def resemblance(one: Shingles, other: Shingles) -> float:
     """Return the Jaccard similarity of two sets of shingles; 0.0 where both are empty."""
     shared = len(one & other)

@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -37,7 +36,7 @@ from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
 from scrapy_dedup.service.provenance import is_made_otherwise, provenance, verdict_of
-from scrapy_dedup.service.start_check import keeping_all
+from scrapy_dedup.service.start_check import keeping_all, marking_all
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.claims import Lost
 from scrapy_dedup.store.errors import AwayStoreError, StoreError
@@ -139,7 +138,7 @@ class DedupPipeline:
         draft, settings = brought.draft, brought.settings
         # As it comes in here: what we add to it is no field of its own.
         fields = item_hash(item, not_own(settings))
-        if draft.held is not None and runtime.crawl.others.with_text(draft.page_key, draft.cleaned):
+        if draft.held is not None and runtime.crawl.others.with_text(draft, settings):
             # Another page of this run has its text: it is judged as if nothing were known of it.
             brought = self._intake.read_anew(brought)
             draft = brought.draft
@@ -249,7 +248,7 @@ class DedupPipeline:
             return
         same = comparison.same
         # Of several pages with one text, each with its own fields, any may be the item's.
-        others = self._runtime.crawl.others.with_text(draft.page_key, draft.cleaned)
+        others = self._runtime.crawl.others.with_text(draft, brought.settings)
         for keeper in [same.keeper, *(key for key in others if key != same.keeper)][:_MOST_KEEPERS]:
             duplicate = Duplicate(same.reason, keeper, same.layer)
             if await self._is_proven(draft, fields, duplicate, learner):
@@ -439,15 +438,11 @@ class AliasCheck:
 
     async def candidates(self, brought: Brought) -> list[Duplicate]:
         """Return which pages may stand for a page, and why."""
-        draft, standing = brought.draft, self._runtime.crawl.aliases.standing
-        alias = self._runtime.alias_of(brought.visit, draft)
-        found = [
-            Duplicate("another address of this page went out before", key) for key in standing.get(draft.page_key, ())
-        ]
-        if isinstance(alias, Alias) and not await self._was_left_out_for(draft, alias.target.page_key):
-            keys = [alias.target.page_key, *standing.get(alias.target.page_key, ())]
-            found += [Duplicate(f"canonical link to {alias.target.url[:500]}", key) for key in keys]
-        return [one for one in found if one.document_key != draft.page_key]
+        draft, alias = brought.draft, self._runtime.alias_of(brought.visit, brought.draft)
+        target = alias.target if isinstance(alias, Alias) else None
+        if target is not None and await self._was_left_out_for(draft, target.page_key):
+            target = None
+        return self._runtime.crawl.aliases.candidates(draft.page_key, target)
 
     def dropped(self, brought: Brought, keeper: bytes) -> None:
         """Note that what a page declares canonical is one more address of the page that went out."""
@@ -459,12 +454,10 @@ class AliasCheck:
         """Note under which address a page goes out."""
         draft, crawl = brought.draft, self._runtime.crawl
         alias = self._runtime.alias_of(brought.visit, draft)
-        # Whatever declares this page canonical is from now on compared with the page itself.
-        crawl.aliases.standing.pop(draft.page_key, None)
         if isinstance(alias, Alias) and alias.target.page_key not in crawl.given:
-            crawl.aliases.stand(alias.target.page_key, draft.page_key)
             draft.canonical = alias.target
             self._runtime.count("canonical/before_target")
+        crawl.aliases.go_out(draft.page_key, draft.canonical)
 
     async def _was_left_out_for(self, draft: Draft, target: bytes) -> bool:
         """Say whether the page that one declares canonical was left out for it.
@@ -509,10 +502,7 @@ class LikenessCheck:
         comparison = draft.comparison
         assert comparison is not None
         draft.comparison = None
-        without = replace(settings, title_enabled=False, duplicate_enabled=False)
-        if settings.near_duplicate == "drop":
-            without = replace(without, near_duplicate="mark")
-        self._runtime.crawl.compare(draft, comparison.facts, Found(), without, datetime.now(UTC))
+        self._runtime.crawl.compare(draft, comparison.facts, Found(), marking_all(settings), datetime.now(UTC))
 
     async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:
         crawl = self._runtime.crawl

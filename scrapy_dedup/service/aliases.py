@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import (
+    Address,
     Alias,
     CanonicalPolicy,
     Declaration,
@@ -55,6 +56,27 @@ class Aliases:
         aliases = self.standing.setdefault(canonical_key, [])
         if len(aliases) < MOST_STANDING and page_key not in aliases:
             aliases.append(page_key)
+
+    def candidates(self, page_key: bytes, target: Address | None) -> list[Duplicate]:
+        """Return which pages may stand for one, and why.
+
+        Args:
+            page_key: of the page.
+            target: the page that it declares canonical, where it is believed.
+        """
+        standing = self.standing
+        found = [Duplicate("another address of this page went out before", key) for key in standing.get(page_key, ())]
+        if target is not None:
+            keys = [target.page_key, *standing.get(target.page_key, ())]
+            found += [Duplicate(f"canonical link to {target.url[:500]}", key) for key in keys]
+        return [one for one in found if one.document_key != page_key]
+
+    def go_out(self, page_key: bytes, target: Address | None) -> None:
+        """Note that a page goes out; target: that it declares canonical, where that has not come."""
+        # Whatever declares this page canonical is from now on compared with the page itself.
+        self.standing.pop(page_key, None)
+        if target is not None:
+            self.stand(target.page_key, page_key)
 
     def withdraw(self, canonical_key: bytes, page_key: bytes) -> None:
         """Forget that a page went out for another one: it did not."""

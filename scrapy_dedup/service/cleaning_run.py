@@ -132,7 +132,7 @@ class CleaningRun:
         # A class of the user's might not find its way to other processes, and nobody asks for it there.
         self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
         self._around = Surroundings(self._settings, Shelf(folder))
-        self._others = RunOthers(self._settings, folder)
+        self._others = RunOthers(self._settings, folder, self._around.shelf)
         self._end.callback(self._others.close)
         self._workers = self._end.enter_context(Workers(jobs))
 

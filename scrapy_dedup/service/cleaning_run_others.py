@@ -1,35 +1,34 @@
-"""The pages of a cleaning run beside each other: those whose text another one has do not go out."""
+"""The pages of a cleaning run beside each other: those do not go out of which another one proves that it has them."""
 
+import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from scrapy_dedup.core.canonical import Alias, Declaration
-from scrapy_dedup.core.neardup import jaccard
-from scrapy_dedup.service.aliases import Aliases
+from scrapy_dedup.core.canonical import Alias
+from scrapy_dedup.core.evidence import NO_FIELDS, Evidence, proves, proves_near
+from scrapy_dedup.core.likeness import NEAR_DUPLICATE
+from scrapy_dedup.service.aliases import Aliases, Duplicate
 from scrapy_dedup.service.chunking import PageChunks, chunks_report
-from scrapy_dedup.service.cleaning_run_tasks import Line
-from scrapy_dedup.service.comparison import compare
+from scrapy_dedup.service.cleaning_run_tasks import Known, Line, site_seen
+from scrapy_dedup.service.comparison import Comparison, compare
 from scrapy_dedup.service.others import Others, records_of
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.service.provenance import place_among_others
-from scrapy_dedup.service.start_check import keeping_all
+from scrapy_dedup.service.start_check import keeping_all, marking_all
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, Record, SourceRecord
+from scrapy_dedup.store.records import DocumentRecord, Record, SourceRecord
 from scrapy_dedup.store.store import Store
 
 _ROWS_AT_ONCE: Final = 500
-# Address, document, source, signature, chunks.
-_ROWS_A_PAGE: Final = 5
+# Document, source, signature, chunks.
+_ROWS_A_PAGE: Final = 4
 # Nobody asks when: the store is gone with the run.
 _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
-
-
-_REASONS: Final = {"url": "a page of this run", "canonical": "its canonical link, and the same text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +45,26 @@ class Placed:
 
 
 class RunOthers:
-    """What went out of a run so far, in a store that lasts as long as the run does; any number of pages."""
+    """What went out of a run so far, in files that last as long as the run does; any number of pages."""
 
-    def __init__(self, settings: Settings, folder: str) -> None:
-        """Begin with no page; the store stands in a folder that is the run's own."""
+    def __init__(self, settings: Settings, folder: str, known: Known) -> None:
+        """Begin with no page.
+
+        Args:
+            settings: of the run.
+            folder: for the store; the run's own.
+            known: what is known of each domain.
+        """
         self._settings = settings
+        self._known = known
         # No row of it must outlive a crash.
         self._store = Store.open(f"sqlite:///{folder}/others.db")
         self._project = self._store.project("clean", KeepPolicy(decisions=0))
+        # Without a name SQLite keeps it in its cache, beyond that in a file that nobody else sees.
+        self._met = sqlite3.connect("", isolation_level=None)
+        self._met.execute("PRAGMA journal_mode = OFF")
+        # The evidence is that of pages that went out.
+        self._met.execute("CREATE TABLE met (key BLOB PRIMARY KEY, url BLOB, evidence BLOB)")
         self._others = Others(self._project, is_alone=True)
         self._aliases = Aliases()
         self._rules = url_rules(settings)
@@ -61,12 +72,11 @@ class RunOthers:
         self._rows: list[Record] = []
         self._unshared = 0
         """Rows that pages which share nothing would have had, were they written."""
-        self._unwritten: dict[bytes, str] = {}
-        """Pages that were met since the last write: key to URL."""
 
     def close(self) -> None:
-        """Let go of the store's file."""
+        """Let go of the files."""
         self._store.close()
+        self._met.close()
 
     def place(self, line: Line, counts: Counter[str]) -> Placed:
         """Return what goes out of a page, or why nothing does, and count what became of it."""
@@ -75,14 +85,21 @@ class RunOthers:
         if facts is None:
             counts["items/out"] += 1
             return Placed([line.row])
-        placed = self._by_address(line, facts, counts) or self._compared(line, facts, counts)
-        if placed.left is None:
-            counts["items/out"] += 1
-        else:
-            counts[f"{placed.left['layer']}/dropped"] += 1
-            counts["items/dropped"] += 1
+        settings = keeping_all(self._settings) if line.is_kept else self._settings
+        duplicate = self._by_address(line, facts, counts) if not line.is_kept else None
+        found = duplicate or self._compared(line, facts, settings, counts)
         self._write_at_times()
-        return placed
+        if isinstance(found, Comparison):
+            self._meet(line, facts, line.evidence)
+            counts["items/out"] += 1
+            row = line.row | {"dedup": line.row["dedup"] | place_among_others(found, settings)}
+            return Placed([*(_chunk_rows(row, facts, found.chunks) if settings.emit_chunks else ()), row])
+        if found.layer != "url":
+            self._meet(line, facts, None)
+        counts[f"{found.layer}/dropped"] += 1
+        counts["items/dropped"] += 1
+        keeper, _ = self._of(found.document_key)
+        return Placed([], {"url": line.row["url"], "layer": found.layer, "reason": found.reason, "keeper": keeper})
 
     def pass_by(self, key: bytes, domain: str, chars: int, *, is_kept: bool) -> None:
         """Let a page go out that shares nothing with any other: no address, title, text, sketch or chunk.
@@ -103,102 +120,92 @@ class RunOthers:
         self._unshared += _ROWS_A_PAGE
         self._write_at_times()
 
-    def _by_address(self, line: Line, facts: Facts, counts: Counter[str]) -> Placed | None:
-        """Return which layer leaves out a page for its address; None: its text has to say more."""
-        if line.is_kept:
-            return None
-        for layer, find in (("url", self._was_met), ("canonical", self._alias_of)):
-            keeper = find(facts, line.canonical) if getattr(self._settings, f"{layer}_enabled") else None
-            if keeper is None:
-                continue
-            if self._settings.acts(layer):
-                self._note_address(line, facts)
-                return Placed([], self._left(line, layer, _REASONS[layer], keeper))
-            counts[f"shadow/{layer}/items"] += 1
+    def _by_address(self, line: Line, facts: Facts, counts: Counter[str]) -> Duplicate | None:
+        """Return what stands for a page by its address; None: its text has to say more."""
+        settings, key = self._settings, facts.page_key
+        if settings.url_enabled and self._of(key)[0] is not None:
+            if settings.acts("url"):
+                return Duplicate("a page of this run", key, "url")
+            counts["shadow/url/items"] += 1
+        return self._alias(line, facts, counts) if settings.canonical_enabled else None
+
+    def _alias(self, line: Line, facts: Facts, counts: Counter[str]) -> Duplicate | None:
+        """Return the page that went out whose other address one is, or the same page's; as `AliasCheck` in a crawl."""
+        aliases, key, acts, target = self._aliases, facts.page_key, self._settings.acts("canonical"), None
+        if line.canonical is None:
+            aliases.pages[facts.domain] += 1
+        else:
+            judged = aliases.judge_declaration(line.canonical, key, facts.domain, self._policy, self._rules)
+            target = judged.target if isinstance(judged, Alias) else None
+        candidates = aliases.candidates(key, target)
+        for one in candidates:
+            if self._is_proven(line, facts, one):
+                if target is not None:
+                    aliases.stand(target.page_key, one.document_key)
+                if acts:
+                    return one
+                counts["shadow/canonical/items"] += 1
+                return None
+        if candidates:
+            counts["canonical/unproven"] += 1
+        if acts:
+            has_come = target is not None and self._of(target.page_key)[0] is not None
+            aliases.go_out(key, None if has_come else target)
         return None
 
-    def _left(self, line: Line, layer: str, reason: str, keeper: bytes) -> dict[str, Any]:
-        return {"url": line.row["url"], "layer": layer, "reason": reason, "keeper": self._url_of(keeper)}
-
-    def _url_of(self, key: bytes) -> str | None:
-        if key in self._unwritten:
-            return self._unwritten[key]
-        page = self._project.page(key)
-        return page.crawled_url.url if page is not None and page.crawled_url is not None else None
-
-    def _was_met(self, facts: Facts, _said: Declaration | None) -> bytes | None:
-        key = facts.page_key
-        return key if key in self._unwritten or key in self._project.document_keys([key]) else None
-
-    def _alias_of(self, facts: Facts, said: Declaration | None) -> bytes | None:
-        """Return the page that went out whose other address one is, or the same page's."""
-        aliases = self._aliases
-        if (keeper := self._agreeing(facts, aliases.standing.get(facts.page_key, ()))) is not None:
-            return keeper
-        aliases.standing.pop(facts.page_key, None)
-        if said is None:
-            aliases.pages[facts.domain] += 1
-            return None
-        found = aliases.judge_declaration(said, facts.page_key, facts.domain, self._policy, self._rules)
-        if not isinstance(found, Alias):
-            return None
-        target = found.target.page_key
-        keeper = self._agreeing(facts, [target, *aliases.standing.get(target, ())])
-        if keeper is None:
-            aliases.stand(target, facts.page_key)
-        return keeper
-
-    def _agreeing(self, facts: Facts, keys: Iterable[bytes]) -> bytes | None:
-        """Return the first of some pages that has a page's text."""
-        wanted = [key for key in keys if key != facts.page_key]
-        words = self._others.words_of(wanted, self._settings) if wanted else {}
-        least = self._policy.agrees_at
-        alike = (key for key in wanted if key in words and _alike(words[key], facts.text, least))
-        return next(alike, None)
-
-    def _compared(self, line: Line, facts: Facts, counts: Counter[str]) -> Placed:
-        settings = keeping_all(self._settings) if line.is_kept else self._settings
-        comparison = compare(self._others, facts, self._others.ask(facts, settings), settings)
+    def _compared(self, line: Line, facts: Facts, settings: Settings, counts: Counter[str]) -> Duplicate | Comparison:
+        """Return what stands for a page by its title or its text, or what else came of it beside the others."""
+        found = self._others.ask(facts, settings)
+        comparison = compare(self._others, facts, found, settings)
         counts.update(comparison.counts())
-        self._note(line, facts)
-        self._rows += records_of(facts, comparison.same, comparison.chunks, settings, dropped=comparison.dropped)
-        same = comparison.same
-        if comparison.dropped and same is not None:
-            return Placed([], self._left(line, same.layer, same.reason, same.keeper))
-        row = dict(line.row)
-        row["dedup"] = row["dedup"] | place_among_others(comparison, settings)
-        if not settings.emit_chunks:
-            return Placed([row])
-        return Placed([*_chunk_rows(row, facts, comparison.chunks), row])
-
-    def _note_address(self, line: Line, facts: Facts) -> None:
-        """Write down a page's address, so that the page is met only once."""
-        key = facts.page_key
-        self._unwritten[key] = line.row["url"]
-        self._rows.append(CrawledUrlRecord(key, line.row["url"], facts.domain, "crawled", _AT, document_key=key))
-
-    def _note(self, line: Line, facts: Facts) -> None:
-        """Write down a page, so that later ones meet it."""
+        duplicate = None
+        if comparison.dropped and (same := comparison.same) is not None:
+            # Of several pages with one text that a cut left, any may be the page's equal.
+            others = [*self._others.with_text(facts, settings), *found.answer.texts]
+            keepers = (Duplicate(same.reason, key, same.layer) for key in dict.fromkeys([same.keeper, *others]))
+            duplicate = next((one for one in keepers if self._is_proven(line, facts, one)), None)
+            if duplicate is None:
+                counts[f"{same.layer}/unproven"] += 1
+                comparison = compare(self._others, facts, found, marking_all(settings))
+                counts.update(comparison.counts())
         key, url, domain = facts.page_key, line.row["url"], facts.domain
-        self._note_address(line, facts)
         self._rows += [
             DocumentRecord(key, url, domain, "completed", _AT),
             SourceRecord(key, url, domain, "html", "", _AT, cleaned_content=line.row["cleaned_content"]),
+            *records_of(facts, comparison.same, comparison.chunks, settings, dropped=comparison.dropped),
         ]
+        return duplicate or comparison
+
+    def _is_proven(self, line: Line, facts: Facts, duplicate: Duplicate) -> bool:
+        """Say whether nothing is lost with a page: one that went out has its text."""
+        own, (_, other) = line.evidence, self._of(duplicate.document_key)
+        if own is None or other is None:
+            return False
+        site = site_seen(self._known, facts.domain, self._settings)
+        if proves(own, other, NO_FIELDS, line.own_words, site):
+            return True
+        return duplicate.layer == NEAR_DUPLICATE and proves_near(own, other, NO_FIELDS)
+
+    def _meet(self, line: Line, facts: Facts, evidence: Evidence | None) -> None:
+        """Note that a page came; with its evidence, that it went out."""
+        url = line.row["url"].encode("utf-8", "surrogatepass")
+        packed = evidence.pack() if evidence is not None else None
+        self._met.execute("INSERT OR REPLACE INTO met VALUES (?, ?, ?)", (facts.page_key, url, packed))
+
+    def _of(self, key: bytes) -> tuple[str | None, Evidence | None]:
+        """Return a page's URL, None where it has not come, and what it shows, where it went out."""
+        row = self._met.execute("SELECT url, evidence FROM met WHERE key = ?", (key,)).fetchone()
+        url, packed = row if row is not None else (None, None)
+        return (
+            url.decode("utf-8", "surrogatepass") if url is not None else None,
+            Evidence.unpack(packed) if packed is not None else None,
+        )
 
     def _write_at_times(self) -> None:
         if len(self._rows) + self._unshared >= _ROWS_AT_ONCE:
-            self._write()
-
-    def _write(self) -> None:
-        self._project.write(self._rows)
-        self._rows.clear()
-        self._unshared = 0
-        self._unwritten.clear()
-
-
-def _alike(one: str, other: str, least: float) -> bool:
-    return one == other or jaccard(one, other) >= least
+            self._project.write(self._rows)
+            self._rows.clear()
+            self._unshared = 0
 
 
 def _chunk_rows(row: dict[str, Any], facts: Facts, chunks: PageChunks) -> Iterator[dict[str, Any]]:

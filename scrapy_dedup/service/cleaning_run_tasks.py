@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
 from scrapy_dedup.core.canonical import Declaration
+from scrapy_dedup.core.evidence import Evidence, SiteSeen, blocks_of_text, own_words
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service.aliases import declaration_of
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
-from scrapy_dedup.service.page_cleaning import clean_page, clean_pdf
+from scrapy_dedup.service.page_cleaning import CleanedPage, clean_page, clean_pdf
 from scrapy_dedup.service.page_facts import Facts, facts_of
+from scrapy_dedup.service.pdf_drafts import pdf_text
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.recent_knowledge import RecentKnowledge
 from scrapy_dedup.service.removal_counts import counts_of
@@ -123,6 +125,8 @@ class Line:
         how: it was cut: by a template, by the fallback, or left whole.
         flag: why it was not cut as it should; None for most.
         facts: by which it is compared with the other pages; None where it is not.
+        evidence: what it shows; None where it is not compared.
+        own_words: how many of its words are no other page's of its site.
         counts: what was left out of it, by the names of a crawl's stats without `dedup/`.
         is_kept: somebody decided that it stays as it is.
         canonical: the page that it names as the one whose other address it is.
@@ -135,6 +139,8 @@ class Line:
     canonical: Declaration | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     is_kept: bool = False
+    evidence: Evidence | None = None
+    own_words: int = 0
 
 
 Result: TypeAlias = Line | BadRecord | NoPage
@@ -173,6 +179,7 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
             cleaned = clean_page(page.html, page.url, around.shelf.get(domain) if domain else None, settings, patterns)
         is_read = cleaned.page is not None or cleaned.pdf is not None
         facts = facts_of(cleaned, PROJECT, url_rules(settings), settings) if is_read else None
+        evidence = _evidence(cleaned, page.html, site_seen(around.shelf, domain, settings), settings)
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
         flag = f"error: {named(error)}"
         return Line(_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
@@ -180,7 +187,25 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
     row |= {"title": cleaned.title, "date": cleaned.date, "author": cleaned.author}
     said = declaration_of(page.url, cleaned.page) if cleaned.page is not None and cleaned.page.canonicals else None
     is_kept = patterns.keeps_page(cleaned.page_key)
-    return Line(row, str(cleaned.how), cleaned.flag, facts, said, counts_of(cleaned.cleaned), is_kept)
+    counts = counts_of(cleaned.cleaned)
+    return Line(row, str(cleaned.how), cleaned.flag, facts, said, counts, is_kept, *evidence)
+
+
+def site_seen(known: Known, domain: str, settings: Settings) -> SiteSeen:
+    """Return by what it is told which text of a domain's pages is their own; as in a crawl, a shadow proves nothing."""
+    knowledge = known.get(domain) if domain and settings.acts("boilerplate") else None
+    return knowledge.seen if knowledge is not None else SiteSeen()
+
+
+def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Settings) -> tuple[Evidence | None, int]:
+    """Return what a page shows, and how many words of it are its own."""
+    if cleaned.page is None and cleaned.pdf is None:
+        return None, 0
+    source = pdf_text(cleaned.pdf, settings) if cleaned.pdf is not None else html
+    page = cleaned.page
+    blocks = blocks_of_text(source) if page is None else [(block.fingerprint, block.text) for block in page.blocks]
+    with_numbers = settings.near_duplicate == "drop"
+    return Evidence.of(source, blocks, with_numbers=with_numbers), own_words(blocks, site)
 
 
 def _row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:

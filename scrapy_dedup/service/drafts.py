@@ -100,6 +100,11 @@ class Draft:
         return self.judgement is not None and self.judgement.state is None
 
     @property
+    def text_hash(self) -> bytes | None:
+        """What stands for what is left of it."""
+        return self.cleaned.cleaned_hash if self.cleaned is not None else None
+
+    @property
     def head_title(self) -> str | None:
         """What the page or the file is called."""
         if self.page is not None:

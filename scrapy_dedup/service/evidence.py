@@ -1,17 +1,24 @@
 """What the pages of a run show, and whether an item is one that went out in it."""
 
-import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.evidence import MOST_ITEMS, NO_FIELDS, Evidence, SiteSeen, proves, short_hash
-from scrapy_dedup.core.fingerprints import from_hex
-from scrapy_dedup.core.neardup import words
-from scrapy_dedup.core.repeats import hash_block, split_into_blocks
+from scrapy_dedup.core.evidence import (
+    MOST_ITEMS,
+    NO_FIELDS,
+    Blocks,
+    Evidence,
+    SiteSeen,
+    blocks_of_text,
+    own_words,
+    proves,
+    proves_near,
+    short_hash,
+)
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.settings import Settings
@@ -25,13 +32,12 @@ _MOST_RECALLED: Final = 200_000
 _PAIRS_TOLD: Final = 3
 _LEAST_PAGES_TOLD: Final = 20
 _SHARE_TOLD: Final = 0.1
-_NUMBER: Final = re.compile(r"\d+")
 
 
-def _blocks_of(draft: Draft) -> Iterable[tuple[int, str]]:
+def _blocks_of(draft: Draft) -> Blocks:
     if draft.page is not None and draft.method != "text":
-        return ((block.fingerprint, block.text) for block in draft.page.blocks)
-    return ((from_hex(hash_block(block)), block) for block in split_into_blocks(draft.text, 1))
+        return [(block.fingerprint, block.text) for block in draft.page.blocks]
+    return blocks_of_text(draft.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +111,8 @@ class RunEvidence:
         """Let an item count for those that come after it."""
         evidence = draft.evidence
         if evidence is None:
-            blocks = array("Q", (key for key, _ in _blocks_of(draft)))
-            evidence = draft.evidence = Evidence(short_hash(draft.source), blocks)
-            if settings.near_duplicate == "drop":
-                found = (number for _, text in _blocks_of(draft) for number in _NUMBER.findall(text))
-                evidence.numbers = short_hash(" ".join(found))
+            with_numbers = settings.near_duplicate == "drop"
+            evidence = draft.evidence = Evidence.of(draft.source, _blocks_of(draft), with_numbers=with_numbers)
         evidence.add(fields)
         if self._pages.get(draft.page_key) is evidence:
             return
@@ -132,7 +135,7 @@ class RunEvidence:
         own, other = draft.evidence, self._pages.get(keeper)
         if own is None or other is None:
             return False
-        return fields is not None and fields in other.fields and b"" != own.numbers == other.numbers
+        return proves_near(own, other, fields)
 
     def proves(self, draft: Draft, fields: bytes | None, keeper: bytes, learner: Learner | None) -> bool:
         """Say whether an item is one that a page of this run gave."""
@@ -140,5 +143,4 @@ class RunEvidence:
         if other is None or draft.evidence is None:
             return False
         site = learner.seen if learner is not None else SiteSeen()
-        own = sum(len(words(text)) for key, text in _blocks_of(draft) if key not in site.common)
-        return proves(draft.evidence, other, fields, own, site)
+        return proves(draft.evidence, other, fields, own_words(_blocks_of(draft), site), site)

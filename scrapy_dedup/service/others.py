@@ -7,14 +7,13 @@ be left out.
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 
 from scrapy_dedup.core.kept_chunks import StoredChunk
 from scrapy_dedup.core.likeness import DUPLICATE, LAYERS, NEAR_DUPLICATE, TITLE, LikenessPolicy, Same, Text, stands_for
 from scrapy_dedup.core.neardup import promising, shingles
 from scrapy_dedup.core.plain import plain
 from scrapy_dedup.service.chunking import JudgedChunk, PageChunks, across
-from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
@@ -60,6 +59,22 @@ class _Recent:
 class _Other:
     text: Text
     went_out: bool
+
+
+class WithText(Protocol):
+    """A page whose text may be known."""
+
+    @property
+    def page_key(self) -> bytes:
+        """Its own."""
+
+    @property
+    def domain(self) -> str:
+        """That it belongs to."""
+
+    @property
+    def text_hash(self) -> bytes | None:
+        """What stands for its text; None: there is none yet."""
 
 
 class Others:
@@ -134,10 +149,11 @@ class Others:
         own = Text(facts.page_key, facts.text_hash, facts.shingles())
         return stands_for(own, others, len(with_title), _policy(settings), layers)
 
-    def with_text(self, page_key: bytes, cleaned: Cleaned | None) -> list[bytes]:
-        """Return the other pages of this run that go out with the text of one."""
-        found = self._texts.of(cleaned.cleaned_hash) if cleaned is not None else ()
-        return sorted(key for key in found if key != page_key and not self._recent[key].dropped)
+    def with_text(self, page: WithText, settings: Settings) -> list[bytes]:
+        """Return the other pages of this run that go out with the text of one, on any domain or on its own."""
+        found = set(self._texts.of(page.text_hash)) - {page.page_key} if page.text_hash is not None else ()
+        of_project = settings.near_duplicate_scope == "project"
+        return sorted(key for key in found if of_project or self._recent[key].facts.domain == page.domain)
 
     def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
         """Return which pages of this run may nearly be the page, by their sketches."""
@@ -153,26 +169,12 @@ class Others:
 
     def _alike(self, facts: Facts, settings: Settings) -> dict[bytes, _Recent]:
         """Return pages of this run that have something of a page, in the order of their keys."""
-        keys = set(self._texts.of(facts.text_hash))
-        if settings.near_duplicate_scope == "domain":
-            keys = {key for key in keys if self._recent[key].facts.domain == facts.domain}
+        keys = set(self.with_text(facts, settings))
         if facts.title_key is not None:
             keys.update(self._titles.of((facts.domain, facts.title_key)))
         for band in facts.sketch.bands if facts.sketch is not None else ():
             keys.update(self._bands.of(band))
         return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
-
-    def words_of(self, keys: Collection[bytes], settings: Settings) -> dict[bytes, str]:
-        """Return the words of those of some pages that went out and whose text is known; blocks.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        recent = {key: self._recent[key] for key in keys if key in self._recent}
-        stored = self._store.texts_of(set(keys) - recent.keys() - self._withdrawn.keys())
-        return {key: plain(text, settings.output) for key, text in stored.items()} | {
-            key: one.facts.text for key, one in recent.items() if not one.dropped
-        }
 
     def chunks(self, facts: Facts, found: Found, settings: Settings) -> PageChunks:
         """Return what becomes of the page's chunks."""

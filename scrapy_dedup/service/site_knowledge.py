@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Self
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.evidence import SiteSeen
 from scrapy_dedup.core.layouts import LayoutIndex, Skeleton
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.templates import Template
@@ -77,6 +78,12 @@ class SiteKnowledge:
     """Learned from so many."""
     index: LayoutIndex = field(default_factory=LayoutIndex)
     templates: dict[int, LayoutTemplate] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> SiteSeen:
+        """By which it is told what a page's own text is."""
+        rest = self.templates.get(REST)
+        return SiteSeen(rest.template.repeated if rest is not None else (), self.pages)
 
     @property
     def need_rendering(self) -> frozenset[int]:

@@ -1,6 +1,7 @@
 """What of the settings can only be told wrong by trying: expressions, selectors, languages, the tokenizer."""
 
 from dataclasses import replace
+from typing import Literal
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.language import careful, check_language
@@ -47,6 +48,12 @@ def check_sites(store: ProjectStore, settings: Settings) -> None:
     if settings.patterns_enabled:
         for one in store.site_configs():
             check_config(SiteConfig.from_json(one.config), one.domain, allow_slow=settings.allow_slow_patterns)
+
+
+def marking_all(settings: Settings) -> Settings:
+    """Return settings by which a page goes out whatever its title and its text have in common with another's."""
+    near: Literal["off", "mark"] = "off" if settings.near_duplicate == "off" else "mark"
+    return replace(settings, title_enabled=False, duplicate_enabled=False, near_duplicate=near)
 
 
 def keeping_all(settings: Settings) -> Settings:

@@ -16,7 +16,7 @@ from scrapy_dedup.batch.lookups import LookupWriter
 from scrapy_dedup.batch.records import Source
 from scrapy_dedup.batch.run import Judge, choose, plan_of
 from scrapy_dedup.batch.shared_facts import CHUNK
-from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, LeavingOut
+from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, KnowledgeFile, LeavingOut
 from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
 from scrapy_dedup.service.cleaning_run import Plan, Tally
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
@@ -112,7 +112,8 @@ class ByHand:
             for row in sorted(self._cut, key=itemgetter(1))
         ]
         with LookupWriter(self._file("decisions")) as decisions:
-            judge = Judge(self.settings, self._folder, decisions, self.bad.append)
+            known = KnowledgeFile(self._file("knowledge"))
+            judge = Judge(self.settings, self._folder, known, decisions, self.bad.append)
             try:
                 judge.judge(rows)
             finally:

@@ -10,13 +10,15 @@ from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, facts_json, keys_of
-from scrapy_dedup.batch.steps_pages import PAGE
+from scrapy_dedup.batch.steps_pages import PAGE, KnowledgeFile
+from scrapy_dedup.core.evidence import Evidence, blocks_of_text
 from scrapy_dedup.core.fingerprints import text_hash
 from scrapy_dedup.core.neardup import shingles, sketch_of
 from scrapy_dedup.service.chunking import ACROSS, divide
 from scrapy_dedup.service.cleaning_run_others import RunOthers
 from scrapy_dedup.service.cleaning_run_tasks import Line
 from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 
@@ -45,7 +47,18 @@ def a_line(number: int, words: list[str], title: str) -> Line:
         "title": None,
         "dedup": {},
     }
-    return Line(row, "template", None, facts)
+    evidence = Evidence.of(text, blocks_of_text(text), with_numbers=True)
+    return Line(row, "template", None, facts, evidence=evidence, own_words=len(words))
+
+
+def known_sites(folder: Path) -> KnowledgeFile:
+    """Return that of each site so many pages were seen that a text can be its own."""
+    path = str(folder / "known.db")
+    with LookupWriter(path) as known:
+        for number in range(3):
+            site = SiteKnowledge(f"site{number}.example", 9)
+            known.put(raw(site.domain), json.dumps(site.to_json()))
+    return KnowledgeFile(path)
 
 
 def some_lines() -> list[Line]:
@@ -54,7 +67,8 @@ def some_lines() -> list[Line]:
     lines: list[Line] = []
     texts: list[list[str]] = []
     for number in range(PAGES):
-        words = [f"w{random.randrange(10**9)}" for _ in range(60)]
+        # Without digits: pages whose numbers differ are not left out.
+        words = ["".join(random.choices("abcdefgh", k=10)) for _ in range(60)]
         title = f"Title {number}"
         kind, old = random.randrange(20), random.randrange(len(texts)) if texts else None
         if old is not None and kind == 0:
@@ -71,7 +85,7 @@ def some_lines() -> list[Line]:
 
 
 def looked_at(lines: list[Line], folder: Path) -> tuple[list[dict[str, Any] | None], list[Any], Counter[str]]:
-    others, counts = RunOthers(SETTINGS, str(folder)), Counter[str]()
+    others, counts = RunOthers(SETTINGS, str(folder), known_sites(folder)), Counter[str]()
     placed = [others.place(line, counts) for line in lines]
     others.close()
     chunks = [[one.get("holder") for one in one.rows[0]["dedup"]["chunks"]] if one.rows else None for one in placed]
@@ -100,7 +114,7 @@ def test_pages_that_share_nothing_need_not_be_looked_at(tmp_path: Path) -> None:
     left, chunks, counts = looked_at(lines, tmp_path / "seen")
     path = str(tmp_path / "decisions.db")
     with LookupWriter(path) as decisions:
-        judge = Judge(SETTINGS, str(tmp_path), decisions, lambda _told: None)
+        judge = Judge(SETTINGS, str(tmp_path), known_sites(tmp_path), decisions, lambda _told: None)
         judge.judge(rows)
         judge.close()
 

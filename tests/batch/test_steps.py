@@ -12,6 +12,9 @@ from scrapy_dedup.settings import Settings
 from tests.batch.by_hand import ByHand
 from tests.batch.corpora import MIXED, PATIENT, as_lines, hospital
 from tests.service.test_cleaning_run import SITE, Done, a_row, without_seconds
+from tests.standing import CASES as STANDING
+from tests.standing import SETTINGS
+from tests.standing import rows as rows_of
 
 PLANS = ("known", "learned", "small")
 
@@ -76,6 +79,12 @@ def test_so_it_does_on_a_site_with_every_kind_of_repetition() -> None:
     batch = check(hospital(), 4, languages=frozenset({"nl"}))
 
     assert batch.left
+
+
+def test_so_it_does_where_pages_may_stand_for_others() -> None:
+    rows = [row for number, case in enumerate(STANDING.values()) for row in rows_of(case, f"https://s{number}.example")]
+
+    check(rows, 4, **SETTINGS)
 
 
 @pytest.mark.parametrize(("seed", "parts"), [(1, 1), (2, 3), (3, 9)])

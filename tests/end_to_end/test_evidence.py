@@ -8,7 +8,9 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.server import Answer, WebServer, serving
+from tests.service.test_cleaning_run import Done
 from tests.sites import html_page
+from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
 
 pytestmark = pytest.mark.crawl
 
@@ -112,3 +114,22 @@ def test_a_layer_that_leaves_out_much_is_told_with_pages_to_look_at(
 
     assert warned[0] in ([("title", "4", "24", 3)], [("duplicate", "4", "24", 3)])
     assert warned[1] == []
+
+
+def test_a_crawl_leaves_out_as_much_as_clean_for_the_same_reasons(project: Project) -> None:
+    """Of many sites, each with another reason why a page stands for one or not; which comes first varies."""
+    with serving(len(CASES), lambda _: {}) as server:
+        sites = dict(zip(server.origins, CASES.values(), strict=True))
+        lines = [row for site, case in sites.items() for row in rows(case, site)]
+        server.site = {row["url"]: Answer(row["html"]) for row in lines}
+        chosen = {f"DEDUP_{name.upper()}": value for name, value in SETTINGS.items()}
+        crawled = project.crawl("pages", "-a", f"start={' '.join(server.site)}", **ONE_BY_ONE, **chosen)
+    done = Done(*lines, **SETTINGS)
+
+    urls, expected = [item["url"] for item in crawled.fed], [row["url"] for row in done.rows]
+    found = {name: len(out_of(urls, site)) for name, site in zip(CASES, sites, strict=True)}
+    assert found == {name: len(case.out) for name, case in CASES.items()}
+    assert {name: len(out_of(expected, site)) for name, site in zip(CASES, sites, strict=True)} == found
+    counts = counts_of({name.removeprefix("dedup/"): value for name, value in crawled.stats.items()})
+    # A page whose canonical page has not come is one of which that proves nothing.
+    assert counts | {"canonical/unproven": 0} == counts_of(done.tally.counts) | {"canonical/unproven": 0}

@@ -22,6 +22,7 @@ from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
+from tests.standing import CASES, SETTINGS, Case, counts_of, out_of, rows
 
 SITE = "https://shop.example/"
 
@@ -182,6 +183,26 @@ class TestRun:
 
         assert done.rows[0]["url"] == f"{SITE}\ufffd"
         assert "tea \U0001f375".encode() in done.lines[0]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
+def test_a_page_goes_out_unless_another_proves_that_it_has_its_text(case: Case) -> None:
+    done = Done(*rows(case, "https://a.example"), **SETTINGS)
+
+    assert out_of([row["url"] for row in done.rows], "https://a.example") == case.out
+    assert counts_of(done.tally.counts) == case.counts
+
+
+def test_what_stands_for_a_page_is_told() -> None:
+    done = Done(*rows(CASES["equal-of-one-that-was-not-proven"], "https://a.example"), **SETTINGS)
+
+    (left,) = done.watching.left
+    assert left == {
+        "url": "https://a.example/c",
+        "layer": "duplicate",
+        "reason": "the same text",
+        "keeper": "https://a.example/b",
+    }
 
 
 class TestSamples:

@@ -149,12 +149,15 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
     for one in plain[:999]:
         run.decide(one, Found())
 
-    before = run.decide(a_fact("second", TEN), Found())
+    second = a_fact("second", TEN)
+    had = run.others.with_text(second, Settings())
+    before = run.decide(second, Found())
     for one in plain[999:]:
         run.decide(one, Found())
 
     assert said(before) == ("duplicate", a_key("first"))
-    assert run.others.words_of([a_key("first")], Settings()) == {}
+    assert had == [a_key("first")]
+    assert run.others.with_text(second, Settings()) == []
 
 
 @pytest.mark.parametrize(
