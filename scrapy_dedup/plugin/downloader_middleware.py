@@ -20,6 +20,7 @@ from scrapy_dedup.plugin.domain_guard import RefusedDomain
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.marks import redirected_from
+from scrapy_dedup.plugin.outcomes import RUNNING
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl import Recrawl
 from scrapy_dedup.plugin.resilience import LeadsNowhere
@@ -71,6 +72,8 @@ class DedupDownloaderMiddleware:
         """
         if self._runtime.guard is not None:
             self._runtime.guard.check(request)
+        if (awaiting := RUNNING.get()) is not None:
+            awaiting.unkeepable = "a page that the callback waits for"
         settings = self._settings(request)
         if settings is None:
             return None

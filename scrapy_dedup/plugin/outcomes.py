@@ -1,8 +1,9 @@
 """What a callback made of a page, in the form in which it is kept, and back. No pickle."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Final
 
 from itemadapter import ItemAdapter
 from scrapy import Request, Spider
@@ -17,6 +18,23 @@ from scrapy_dedup.store.records import ExtractionRecord
 _DICT = "dict"
 _NAMES_AT_ONCE = 2
 """A run of plain requests begins with the names of callback and errback."""
+
+
+RUNNING: Final[ContextVar[Recorded | None]] = ContextVar("RUNNING", default=None)
+"""What is taken down of the callback that runs: a page that it waits for changes what it yields, and is not known."""
+
+
+async def watched(result: AsyncIterator[Any], recorded: Recorded) -> AsyncIterator[Any]:
+    """Hand on what a callback yields, and let it be known while it runs."""
+    while True:
+        RUNNING.set(recorded)
+        try:
+            output = await anext(result)
+        except StopAsyncIteration:
+            return
+        finally:
+            RUNNING.set(None)
+        yield output
 
 
 class OutcomeError(DedupError):

@@ -1,6 +1,7 @@
 """What a callback yielded before in place of the callback, where the user asked for that; and whether that is right."""
 
 import ast
+import inspect
 import logging
 import re
 import sys
@@ -266,6 +267,9 @@ def _identity(request: Request, spider: Spider) -> bytes | str:
         known = getattr(getattr(spider, name, None), "__func__", None)
         if known is None or known is not getattr(request.callback, "__func__", None):
             return "callback"
+    if inspect.iscoroutinefunction(request.callback or getattr(spider, name, None)):
+        # It has run before anybody could see for which pages it waits.
+        return "callback"
     headers = {
         key.decode("latin-1"): [value.decode("latin-1") for value in values]
         for key, values in request.headers.items()

@@ -19,6 +19,7 @@ from scrapy_dedup.core.keeping import encode
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new
+from scrapy_dedup.plugin.outcomes import watched
 from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit
@@ -113,6 +114,8 @@ class DedupSpiderMiddleware:
         """Hand on what the callback yields."""
         visit = self._visit(response)
         outlet = Outlet(visit, self._runtime)
+        if visit is not None and visit.recorded is not None:
+            result = watched(result, visit.recorded)
         try:
             async for output in result:
                 if (passed := self._passed(output, visit, outlet, response)) is not None:

@@ -14,7 +14,7 @@ import pytest
 from tests.law.commands import scrapy, serving
 from tests.law.compare import Stripped
 from tests.law.crawls import ADDON, Crawls
-from tests.law.scenarios import Effort, Scenario, search, shares
+from tests.law.scenarios import Effort, Scenario, search, shares, tried
 from tests.law.site import ORIGIN, Change, Server
 from tests.law.spiders import KINDS, Plan
 
@@ -75,6 +75,13 @@ def test_callbacks_of_equal_bodies_do_not_run_where_that_is_asked_for(
     assert second.called == {}
     assert list(third.called) == [f"{ORIGIN}/p/2"]
     assert len(first.items) == len(second.items) == len(third.items) == 6
+
+
+@pytest.mark.parametrize("mode", ["body", "skip and body"])
+def test_pages_that_a_callback_waits_for_are_asked_for_in_every_crawl(mode: str, crawls: Crawls) -> None:
+    changes = ((Change("slot", 2, "stock", "much"),), ())
+
+    assert tried(Scenario("async", PLAN, 3, 6, Server("etag"), changes), mode, crawls) == []
 
 
 @pytest.mark.crawl
