@@ -80,6 +80,7 @@ _ENTRIES = {
     "shadow": ["title", "url"],
     "change_classes": ["content", "title"],
     "discovery": ["archives", "feeds"],
+    "item_details": ["chunks", "removed"],
 }
 
 

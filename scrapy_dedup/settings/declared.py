@@ -394,7 +394,7 @@ class Settings:
         some_of(*ITEM_DETAILS),
         "What `dedup` of an item lists instead of counting it: `chunks`, with their texts, and `removed`, the blocks"
         " that were left out and why.",
-        allowed=f"a list of {', '.join(ITEM_DETAILS)}",
+        allowed=f"{', '.join(ITEM_DETAILS)}, {LIST}",
     )
     emit_chunks: bool = setting(
         False, boolean, "Chunks leave as items of their own, after their page's, instead of on it.", allowed=SWITCH

@@ -35,7 +35,8 @@ def answers(server: WebServer) -> dict[str, Answer]:
 def crawled(
     request: pytest.FixtureRequest, answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory
 ) -> Crawled:
-    settings = {**ADDON, "DEDUP_LANGUAGES": ["nl"], "DEDUP_PDF_BOILERPLATE_PATTERNS": [COVER_PATTERN]}
+    patterns = {"DEDUP_PDF_BOILERPLATE_PATTERNS": [COVER_PATTERN]}
+    settings = {**ADDON, **patterns, "DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"]}
     project = Project(tmp_path_factory.mktemp("brochures") / "project", settings)
     return project.crawl("hospital", "-a", f"start={' '.join(addresses(answers, SIZES, request.param))}")
 
@@ -43,6 +44,7 @@ def crawled(
 @pytest.fixture(scope="module")
 def done(answers: dict[str, Answer]) -> Done:
     settings: dict[str, Any] = {"languages": frozenset(["nl"]), "pdf_boilerplate_patterns": (COVER_PATTERN,)}
+    settings["item_details"] = frozenset(["chunks"])
     return Done(*rows(answers, addresses(answers, SIZES)), **settings)
 
 
