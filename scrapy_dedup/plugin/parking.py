@@ -174,6 +174,7 @@ class ItemsFirst:
     def _waits_for_items(self, pauses: int) -> bool:
         if self._most_items and self._held_up >= self._most_items:
             return True
+        if not self._most_pages or self._pages < self._most_pages:
+            return False
         # A callback may itself wait for this page, so that its end is not waited for without a bound.
-        most = _PAUSES_FOR_CALLBACKS if self._engine.scraping() else _PAUSES_FOR_ITEMS
-        return bool(self._most_pages) and self._pages >= self._most_pages and pauses < most
+        return pauses < (_PAUSES_FOR_CALLBACKS if self._engine.scraping() else _PAUSES_FOR_ITEMS)
