@@ -66,18 +66,26 @@ def test_what_stands_on_an_item_is_plain(project: Project, server: WebServer) ->
     assert {item["dedup"]["left"] for item in items if item["url"] == "no page at all"} == {"no_domain"}
 
 
-@pytest.mark.parametrize("limit", ["PAGECOUNT_NO_ITEM", "ITEMCOUNT"])
-def test_pages_that_wait_end_no_crawl_that_would_go_on(project: Project, server: WebServer, limit: str) -> None:
-    most = {"PAGECOUNT_NO_ITEM": 10, "ITEMCOUNT": ITEMS_A_PAGE * 12}[limit]
-    given = {f"CLOSESPIDER_{limit}": most} | ONE_AT_A_TIME
+def test_pages_that_wait_end_no_crawl_that_would_go_on(project: Project, server: WebServer) -> None:
+    """Where pages come faster than items leave Scrapy ends the bare crawl, 2.15 this one, and ours goes on."""
+    given = {"CLOSESPIDER_PAGECOUNT_NO_ITEM": 10} | ONE_AT_A_TIME
 
     with_addon = project.crawl("guest", "-a", start_of(server), **given)
     bare = project.crawl("guest", "-a", start_of(server), **given, ADDONS={})
 
     assert set(with_addon.stored_ids) >= set(bare.stored_ids)
-    # So many pages may wait when the last item that counts leaves.
+
+
+def test_a_crawl_of_so_many_items_goes_no_further_than_the_pages_that_wait(project: Project, server: WebServer) -> None:
+    most = ITEMS_A_PAGE * 12
+    given = {"CLOSESPIDER_ITEMCOUNT": most} | ONE_AT_A_TIME
+
+    with_addon = project.crawl("guest", "-a", start_of(server), **given)
+    bare = project.crawl("guest", "-a", start_of(server), **given, ADDONS={})
+
+    # Which pages come first is the queue's.
     waiting = min(Settings().batch_pages, most // 2)
-    assert len(with_addon.stored) <= len(bare.stored) + waiting * ITEMS_A_PAGE
+    assert most <= len(with_addon.stored) <= len(bare.stored) + waiting * ITEMS_A_PAGE
 
 
 @pytest.mark.parametrize("command", [["parse", "--spider", "guest", "--pipelines"], ["fetch"]], ids=["parse", "fetch"])
