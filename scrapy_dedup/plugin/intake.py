@@ -19,13 +19,11 @@ from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
-from scrapy_dedup.service.chunking import as_before, divide, makes_chunks
 from scrapy_dedup.service.cleaning import Cleaned
-from scrapy_dedup.service.drafts import Draft, recalled
+from scrapy_dedup.service.drafts import Draft, recall, recalled
 from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_text
 from scrapy_dedup.service.pdf_reading import Unread, read_pdf
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.responses import HeldText
 
@@ -143,13 +141,9 @@ class Intake:
             if draft.held is held:
                 return draft
         draft = Draft(visit.url, visit.page_key, visit.domain, "", visit.fetched_at, of_response=True)
-        draft.held, draft.cleaned, draft.metadata, draft.judgement = held, cleaned, metadata, visit.judgement
+        draft.cleaned, draft.metadata, draft.judgement = cleaned, metadata, visit.judgement
         draft.method = method_of(visit.settings, has_html=held.field == "html")
-        if visit.judgement is not None and makes_chunks(visit.settings):
-            lang = held.report.get("lang")
-            declared = lang if isinstance(lang, str) else None
-            judged = divide(cleaned.content, visit.page_key, declared, visit.settings, Stopwatch())
-            draft.held_chunks = as_before(judged, visit.judgement.known.chunks)
+        recall(draft, held, visit.settings)
         visit.keep(draft)
         return draft
 

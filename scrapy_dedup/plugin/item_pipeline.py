@@ -31,7 +31,7 @@ from scrapy_dedup.service.claims import claims_of, waits_for_title, with_holders
 from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.crawl import load
 from scrapy_dedup.service.departures import is_tombstone
-from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.drafts import Draft, hold_as_before
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.others import Found, asked_layers
 from scrapy_dedup.service.page_facts import Facts, facts_of
@@ -171,8 +171,11 @@ class DedupPipeline:
             learner = None
         if compares:
             await self._drop_alias(brought, fields, learner)
-        await self._likeness.check(draft, settings)
-        await self._drop_alike(brought, fields, learner)
+        if draft.comparison is None and not runtime.crawl.others.with_text(draft, settings):
+            hold_as_before(draft, settings)
+        if draft.held is None:
+            await self._likeness.check(draft, settings)
+            await self._drop_alike(brought, fields, learner)
 
     def _drop_delivered(self, item: Any, visit: Visit) -> None:
         """Note an item for the next visit; drop one that the last visit gave, where that is asked for."""
@@ -386,8 +389,7 @@ class DedupPipeline:
             return False
         crawl = runtime.crawl
         draft.went_out = True
-        if draft.held is None:
-            crawl.emit(draft, datetime.now(UTC))
+        crawl.emit(draft, datetime.now(UTC))
         adapter[CONTENT] = draft.cleaned.content if draft.cleaned else ""
         filled = [name for name in METADATA if adapter.get(name) in (None, "")]
         for name in filled:

@@ -38,7 +38,7 @@ from scrapy_dedup.plugin.sites import Site, Sites
 from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.commits import failed_fetch
-from scrapy_dedup.service.drafts import recalled, text_version
+from scrapy_dedup.service.drafts import usable_text
 from scrapy_dedup.service.policies import change_policy
 from scrapy_dedup.service.recrawling import (
     BACK,
@@ -64,7 +64,6 @@ from scrapy_dedup.store.codec import pack_fingerprints, unpack_fingerprints
 from scrapy_dedup.store.errors import DamagedError, StoreError
 from scrapy_dedup.store.known_pages import Question
 from scrapy_dedup.store.records import BARE, CrawledUrlRecord, DecisionRecord
-from scrapy_dedup.store.responses import HeldText
 from scrapy_dedup.store.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -333,7 +332,7 @@ class Recrawl:
             judgement.verdict = SAME_BYTES
             if judgement.fetched == "304":
                 judgement.verdict = SERVER_SAYS_SO
-            visit.held = self._held(judgement, settings)
+            visit.held = usable_text(judgement, settings)
             if visit.held is not None:
                 robots = visit.held.report.get("robots")
                 judgement.directives = read_directives([str(one) for one in robots] if isinstance(robots, list) else ())
@@ -351,16 +350,6 @@ class Recrawl:
         else:
             await self._comparing.page(page, site, judgement, settings)
         return True
-
-    def _held(self, judgement: Judgement, settings: Settings) -> HeldText | None:
-        """Return what was cut from a page of the same bytes, where nothing that made it has changed."""
-        state, held = judgement.state, judgement.known.text
-        if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
-            return None
-        is_same = held.report.get("made_by") == text_version(settings) and held.field in ("html", "pdf")
-        # Chunks of HTML are made from a page, not from its text.
-        is_usable = is_same and not judgement.is_shadow and (settings.output != "html" or not makes_chunks(settings))
-        return held if is_usable and recalled(held) is not None else None
 
     async def _is_no_content(self, request: Request, response: Response, page: Page, site: Site, visit: Visit) -> bool:
         """Say whether a page is an error page that is to be dropped: its links are followed all the same."""

@@ -193,6 +193,11 @@ def as_before(chunks: Sequence[JudgedChunk], before: Sequence[StoredChunk]) -> P
     return PageChunks(found)
 
 
+def states_before(before: Sequence[StoredChunk]) -> dict[str, int]:
+    """Return how many chunks of a page that did not change have which state, as `as_before` gives them."""
+    return dict(sorted(Counter("kept" if one.state in GIVEN else "removed" for one in before).items()))
+
+
 def chunks_report(chunks: PageChunks) -> list[dict[str, Any]]:
     """Return what an item says of its chunks: those that go out with their text, the others with the reason."""
     return [chunk_report(one) for one in chunks.chunks] + [

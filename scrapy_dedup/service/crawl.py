@@ -218,15 +218,17 @@ class Crawl:
         self.rows += not_needed(draft.page_key, draft.claims, comparison)
 
     def emit(self, draft: Draft, at: datetime) -> None:
-        """Note that a page goes out: its document is in work."""
-        self.rows.append(self._document(draft, "processing", at))
-        if draft.cleaned is not None and not draft.counted:
+        """Note that a page goes out: its document is in work, where anything is written of it anew."""
+        if draft.held is None:
+            self.rows.append(self._document(draft, "processing", at))
+        # Of a page that was recalled whole nothing was cut.
+        if draft.cleaned is not None and draft.source and not draft.counted:
             draft.counted = True
             for name, number in counts_of(draft.cleaned).items():
                 self.count(name, number)
             for _, why in draft.cleaned.held:
                 self.count(f"patterns/held_{why.name.lower()}", 1)
-        if draft.cleaned is not None:
+        if draft.cleaned is not None and draft.held is None:
             self.rows += removal_decisions(draft.page_key, draft.cleaned, at)
 
     def bare(self, draft: Draft, settings: Settings) -> Draft:

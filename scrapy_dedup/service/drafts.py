@@ -14,13 +14,14 @@ from scrapy_dedup.core.likeness import Same
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.service.aliases import Duplicate
-from scrapy_dedup.service.chunking import PageChunks
+from scrapy_dedup.service.chunking import PageChunks, as_before, divide, makes_chunks
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.service.site_cleaning import SiteCut
+from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ClaimKey
 from scrapy_dedup.store.records import BARE, PDF, Field, Method, SourceRecord
@@ -90,9 +91,9 @@ class Draft:
     judgement: Judgement | None = None
     """What the visit comes to that brought it."""
     held: HeldText | None = None
-    """What was cut from the same bytes before, and stands for all that would be done with them."""
+    """What was cut from the page before, and is cut from it now; nothing is compared or written anew."""
     held_chunks: PageChunks | None = None
-    """What became of its chunks then."""
+    """What became of its chunks then, where somebody wants to see their texts."""
 
     @property
     def is_new(self) -> bool:
@@ -178,6 +179,40 @@ def recalled(held: HeldText) -> tuple[Cleaned, Metadata] | None:
         return cleaned, Metadata(*(named[name] for name in ("title", "date", "author")))
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def usable_text(judgement: Judgement, settings: Settings) -> HeldText | None:
+    """Return what was cut from a page that did not change, where nothing that made it has changed."""
+    state, held = judgement.state, judgement.known.text
+    if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
+        return None
+    is_same = held.report.get("made_by") == text_version(settings) and held.field in ("html", "pdf")
+    # Chunks of HTML are made from a page, not from its text.
+    is_usable = is_same and not judgement.is_shadow and (settings.output != "html" or not makes_chunks(settings))
+    return held if is_usable and recalled(held) is not None else None
+
+
+def hold_as_before(draft: Draft, settings: Settings) -> None:
+    """Hold what was cut from a page before, where its title, its language and what is cut from it now are the same."""
+    judgement, cleaned, page = draft.judgement, draft.cleaned, draft.page
+    if judgement is None or not judgement.is_unchanged or cleaned is None or page is None or not draft.of_response:
+        return
+    held = usable_text(judgement, settings)
+    if held is None or judgement.state is None or held.cleaned_content != cleaned.content:
+        return
+    if (page.title, page.lang or None) == (judgement.state.title, held.report.get("lang")):
+        recall(draft, held, settings)
+
+
+def recall(draft: Draft, held: HeldText, settings: Settings) -> None:
+    """Let what was cut from a page before stand for what would be done with it now."""
+    draft.held = held
+    known, cleaned = draft.judgement.known.chunks if draft.judgement else (), draft.cleaned
+    shows_texts = settings.emit_chunks or "chunks" in settings.item_details
+    if cleaned is not None and makes_chunks(settings) and (shows_texts or not known):
+        lang = held.report.get("lang")
+        declared = lang if isinstance(lang, str) else None
+        draft.held_chunks = as_before(divide(cleaned.content, draft.page_key, declared, settings, Stopwatch()), known)
 
 
 def source_record(draft: Draft, fetched_at: datetime, settings: Settings) -> SourceRecord:

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from scrapy_dedup.service.chunking import chunks_as_asked, makes_chunks
+from scrapy_dedup.service.chunking import chunks_as_asked, makes_chunks, states_before
 from scrapy_dedup.service.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.drafts import Draft, near_duplicate_report, text_version
@@ -36,10 +36,13 @@ def provenance(draft: Draft, project: str, run: str, settings: Settings) -> dict
         report |= {"method": draft.method, "released": draft.released}
         report |= as_asked(hashes_and_removed(cleaned), settings)
     if draft.held is not None:
-        report |= as_asked(draft.held.report["cleaned"], settings)  # type: ignore[arg-type]  # `recalled` has read it
+        if draft.page is None:
+            report |= as_asked(draft.held.report["cleaned"], settings)  # type: ignore[arg-type]  # `recalled` has read it
         report |= {name: draft.held.report[name] for name in ("pdf", "near_duplicate") if name in draft.held.report}
         if draft.held_chunks is not None and not settings.emit_chunks:
             report["chunks"] = chunks_as_asked(draft.held_chunks, settings)
+        elif draft.judgement is not None and makes_chunks(settings) and not settings.emit_chunks:
+            report["chunks"] = states_before(draft.judgement.known.chunks)
     if draft.pdf is not None:
         report["pdf"] = pdf_report(draft.pdf)
     if draft.comparison is not None:
