@@ -12,20 +12,17 @@ from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import DeferredLock
 
 from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.visits import Visit, content_type_of
-from scrapy_dedup.service.cleaning import Cleaned
-from scrapy_dedup.service.drafts import Draft, recall, recalled
+from scrapy_dedup.service.drafts import Draft, Recalled, recall
 from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_text
 from scrapy_dedup.service.pdf_reading import Unread, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.responses import HeldText
 
 
 class LeftReason(StrEnum):
@@ -108,8 +105,8 @@ class Intake:
 
     def _from_response(self, visit: Visit, settings: Settings) -> Draft | Left:
         """Return the draft of a response; all of its items share it."""
-        if visit.held is not None and (held := recalled(visit.held)) is not None:
-            return self._recalled(visit, visit.held, *held)
+        if visit.held is not None:
+            return self._recalled(visit, visit.held)
         page = visit.page(self._runtime.limits)
         html = visit.html() if not isinstance(page, Unparsed) else ""
         if visit.pdf is not None:
@@ -130,20 +127,20 @@ class Intake:
         visit = brought.visit
         if visit is None or visit.held is None:
             return brought
-        held, visit.held = visit.held, None
+        held, visit.held = visit.held.held, None
         visit.drafts = [draft for draft in visit.drafts if draft.held is not held]
         draft = self._from_response(visit, brought.settings)
         return replace(brought, draft=draft) if isinstance(draft, Draft) else brought
 
-    def _recalled(self, visit: Visit, held: HeldText, cleaned: Cleaned, metadata: Metadata) -> Draft:
+    def _recalled(self, visit: Visit, known: Recalled) -> Draft:
         """Return the draft of a response whose bytes are those of the last time."""
         for draft in visit.drafts:
-            if draft.held is held:
+            if draft.held is known.held:
                 return draft
         draft = Draft(visit.url, visit.page_key, visit.domain, "", visit.fetched_at, of_response=True)
-        draft.cleaned, draft.metadata, draft.judgement = cleaned, metadata, visit.judgement
-        draft.method = method_of(visit.settings, has_html=held.field == "html")
-        recall(draft, held, visit.settings)
+        draft.cleaned, draft.metadata, draft.judgement = known.cleaned, known.metadata, visit.judgement
+        draft.method = method_of(visit.settings, has_html=known.held.field == "html")
+        recall(draft, known.held, visit.settings)
         visit.keep(draft)
         return draft
 

@@ -284,12 +284,19 @@ class Recrawl:
         if judgement.is_shadow:
             runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
         elif judgement.is_unchanged:
-            runtime.reuse.answer(request, response, plan, judgement, settings)
-            if visit.audited is not None and not stands(visit.audited, judgement, settings):
-                # It would not have stood in: the page is another one.
-                visit.audited = None
+            self._reuse(request, response, plan, visit, judgement)
         elif known.state is not None:
             await runtime.done.begin(visit)
+
+    def _reuse(self, request: Request, response: Response, plan: Plan, visit: Visit, judgement: Judgement) -> None:
+        """Let what is kept of an unchanged page take its callback's place, if it may."""
+        self._runtime.reuse.answer(request, response, plan, judgement, visit.settings)
+        if judgement.replays and visit.held is None:
+            # The main text is the same: who lets that stand for the page lets its clean text stand, too.
+            visit.held = usable_text(judgement, visit.settings)
+        if visit.audited is not None and not stands(visit.audited, judgement, visit.settings):
+            # It would not have stood in: the page is another one.
+            visit.audited = None
 
     def _note_met(self, visit: Visit, judgement: Judgement) -> None:
         """Let the first visit of a page in this run give the verdict."""
@@ -334,7 +341,7 @@ class Recrawl:
                 judgement.verdict = SERVER_SAYS_SO
             visit.held = usable_text(judgement, settings)
             if visit.held is not None:
-                robots = visit.held.report.get("robots")
+                robots = visit.held.held.report.get("robots")
                 judgement.directives = read_directives([str(one) for one in robots] if isinstance(robots, list) else ())
                 return True
         found = visit.page(self._runtime.limits)

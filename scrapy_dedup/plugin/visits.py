@@ -21,13 +21,12 @@ from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.marks import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
-from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.service.drafts import Draft, Recalled
 from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.service.pdf_reading import Unread
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import ConfidenceRecord, ExtractionRecord
-from scrapy_dedup.store.responses import HeldText
 
 _SITEMAP_URL: Final = re.compile(r"sitemap[^/]*\.(?:xml|txt)(?:\.gz)?(?:\?|$)|/sitemap/?$", re.IGNORECASE)
 _SITEMAP_CALLBACK: Final = "_parse_sitemap"
@@ -79,7 +78,7 @@ class Visit:
     """What the callback yielded; None where that is not kept."""
     audited: ExtractionRecord | None = None
     """What is kept of the callback, to be compared with what it yields now."""
-    held: HeldText | None = None
+    held: Recalled | None = None
     """What was cut from the same bytes before."""
     giver: bytes = b""
     """Spider and callback, under which is kept which items it gave; empty where that is not."""

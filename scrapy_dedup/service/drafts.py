@@ -161,7 +161,16 @@ def near_duplicate_report(same: Same) -> dict[str, Any]:
     return {"page_key": same.keeper.hex(), "jaccard": same.jaccard}
 
 
-def recalled(held: HeldText) -> tuple[Cleaned, Metadata] | None:
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What was cut from a page before, unpacked."""
+
+    held: HeldText
+    cleaned: Cleaned
+    metadata: Metadata
+
+
+def recalled(held: HeldText) -> Recalled | None:
     """Return what was cut from a page before; None where the report is not whole."""
     report: Any = held.report
     try:
@@ -176,12 +185,12 @@ def recalled(held: HeldText) -> tuple[Cleaned, Metadata] | None:
         if content_hash(held.cleaned_content) != cleaned.content_hash:
             # It was cleaned again since, and that never went out.
             return None
-        return cleaned, Metadata(*(named[name] for name in ("title", "date", "author")))
+        return Recalled(held, cleaned, Metadata(*(named[name] for name in ("title", "date", "author"))))
     except (KeyError, TypeError, ValueError):
         return None
 
 
-def usable_text(judgement: Judgement, settings: Settings) -> HeldText | None:
+def usable_text(judgement: Judgement, settings: Settings) -> Recalled | None:
     """Return what was cut from a page that did not change, where nothing that made it has changed."""
     state, held = judgement.state, judgement.known.text
     if held is None or state is None or state.stale is not None or state.document_key not in (None, state.page_key):
@@ -189,7 +198,7 @@ def usable_text(judgement: Judgement, settings: Settings) -> HeldText | None:
     is_same = held.report.get("made_by") == text_version(settings) and held.field in ("html", "pdf")
     # Chunks of HTML are made from a page, not from its text.
     is_usable = is_same and not judgement.is_shadow and (settings.output != "html" or not makes_chunks(settings))
-    return held if is_usable and recalled(held) is not None else None
+    return recalled(held) if is_usable else None
 
 
 def hold_as_before(draft: Draft, settings: Settings) -> None:
@@ -197,11 +206,12 @@ def hold_as_before(draft: Draft, settings: Settings) -> None:
     judgement, cleaned, page = draft.judgement, draft.cleaned, draft.page
     if judgement is None or not judgement.is_unchanged or cleaned is None or page is None or not draft.of_response:
         return
-    held = usable_text(judgement, settings)
-    if held is None or judgement.state is None or held.cleaned_content != cleaned.content:
+    if judgement.state is None or (known := judgement.known.text) is None or known.cleaned_content != cleaned.content:
         return
-    if (page.title, page.lang or None) == (judgement.state.title, held.report.get("lang")):
-        recall(draft, held, settings)
+    if usable_text(judgement, settings) is None:
+        return
+    if (page.title, page.lang or None) == (judgement.state.title, known.report.get("lang")):
+        recall(draft, known, settings)
 
 
 def recall(draft: Draft, held: HeldText, settings: Settings) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.crawling import ADDON, ROOT, Crawled, Project, lines_of
-from tests.end_to_end.recrawl_site import ChangingSite, copied, execute, statuses
+from tests.end_to_end.recrawl_site import ChangingSite, copied, execute, rows, statuses
 from tests.end_to_end.shop_code import PIPELINES, SPIDER, TAX, own, price_of, prices, write
 from tests.server import WebServer
 
@@ -97,6 +97,42 @@ def test_by_text_a_nonce_changes_nothing_and_a_text_does(fresh: Project, site: C
 
     assert [len(crawled.yielded) for crawled in found] == [PRODUCTS, 0, 1]
     assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 3
+
+
+@pytest.mark.parametrize("details", [[], ["chunks", "removed"]], ids=["small", "whole"])
+def test_page_of_which_the_same_is_cut_is_not_compared_and_its_item_says_the_same(
+    fresh: Project, site: ChangingSite, details: list[str]
+) -> None:
+    write(fresh)
+    fresh.settings |= {"DEDUP_REUSE": "never", "DEDUP_ITEM_DETAILS": details}
+    found = []
+    for nonce in range(1, 4):
+        site.publish(heads=dict.fromkeys(("", *site.names), f"<meta name=nonce content={nonce}>"))
+        if nonce == 3:  # The last crawl compares anew.
+            fresh.settings["DEDUP_CHUNK_MIN_DOCUMENTS"] = 7
+        found.append(site.crawl(fresh, "shop"))
+
+    assert [crawled.count("chunks/in") > 0 for crawled in found] == [True, False, True]
+    assert {report["verdict"] for report in found[1].reports.values()} == {"unchanged"}
+    passing = ("run", "fetched_at", "released", "previous_seen_at", "previous_hash", "verdict", "reason")
+    told = [{url: {k: v for k, v in one.items() if k not in passing} for url, one in c.reports.items()} for c in found]
+    assert told[1] == told[2]
+    assert {url: one["content_hash"] for url, one in told[0].items()} == {
+        url: one["content_hash"] for url, one in told[1].items()
+    }
+    assert [len(crawled.fed) for crawled in found] == [PRODUCTS] * 3
+
+
+def test_page_with_another_title_and_the_same_text_is_compared(fresh: Project, site: ChangingSite) -> None:
+    write(fresh)
+    fresh.settings["DEDUP_REUSE"] = "never"
+    site.crawl(fresh, "shop")
+    site.publish(titles={"p1": "Another"})
+
+    crawled = site.crawl(fresh, "shop")
+
+    assert crawled.count("chunks/in") == crawled.reports[site.url("p1")]["chunks"]["kept"]
+    assert len(rows(fresh, "SELECT DISTINCT title_key FROM page_signatures")) == PRODUCTS
 
 
 ITEM = (
