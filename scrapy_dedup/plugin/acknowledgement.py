@@ -171,6 +171,8 @@ class Acknowledgement:
         drafts = [draft for draft in visit.drafts if draft.duplicate is None]
         if visit.drafts and not drafts:
             drafts = self._as_duplicate(visit)
+        elif not visit.drafts and visit.delivered and not visit.scraped:
+            _stays_left_out(visit)
         visit.drafts.clear()
         if visit.judgement is None:
             self._complete(drafts, visit)
@@ -303,6 +305,14 @@ class Acknowledgement:
     def _write(self, records: list[Record]) -> None:
         self._crawl.rows += records
         self._writer.if_due()
+
+
+def _stays_left_out(visit: Visit) -> None:
+    """Note of a page whose items are those of its last visit, which left them out for another page's, that it did."""
+    judgement = visit.judgement
+    state = judgement.state if judgement is not None else None
+    if judgement is not None and state is not None and state.document_key not in (None, visit.page_key):
+        judgement.duplicate_of, judgement.duplicate_by = state.document_key, state.alias_kind or judgement.duplicate_by
 
 
 def delivery_record(visit: Visit) -> DeliveryRecord:

@@ -318,12 +318,32 @@ class Recrawl:
         if is_begun and self._runtime.met.get(visit.page_key) is None:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
             return
+        keeper = state.document_key if state is not None else None
         try:
+            if state is not None and keeper not in (None, visit.page_key) and await run_in_thread(self._is_over, state):
+                # Its items were left out for those of a page that does not give them any more.
+                return
             items = await run_in_thread(self._runtime.crawl.store.delivered, visit.page_key, visit.giver)
         except StoreError:
             self._runtime.count("store/errors")
             return
         visit.earlier.update(unpack_items(items or b""))
+
+    def _is_over(self, alias: StoredState) -> bool:
+        """Say whether the page that stood for another is gone, redirects, was removed, or is another one since then.
+
+        Blocks, so call it in a thread.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        key, runtime = alias.document_key, self._runtime
+        assert key is not None
+        state = runtime.crawl.store.page_states([key]).get(key)
+        if key in runtime.departed or state is None or state.gone_at is not None or state.http_status in GONE:
+            return True
+        was_changed = state.last_changed_at is not None and state.last_changed_at > alias.last_seen_at
+        return was_changed or runtime.met.get(key) is Kind.CHANGED or state.document_key not in (None, key)
 
     async def _judge(
         self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site

@@ -84,6 +84,30 @@ def test_a_page_whose_equal_is_not_in_this_crawl_goes_out_and_names_it(project: 
     assert (told["verdict"], told["same_as"]) == ("new", f"{server.origins[0]}/old")
 
 
+@pytest.mark.parametrize("how", ["gone", "redirects", "missing", "changed"])
+def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give_its_item(
+    project: Project, server: WebServer, how: str
+) -> None:
+    page = html_page("harbour")
+    pages: dict[str, str | Answer] = {"a": page, "b": page, **around()}
+    settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED_AFTER": 1}
+    first, second = (names(project.crawl("pages", "-a", publish(server, **pages), **settings)) for _ in range(2))
+    (keeper,) = {"a", "b"} & set(first)
+    del pages[keeper]
+    instead: dict[str, dict[str, str | Answer]] = {
+        "gone": {keeper: Answer("", 404)},
+        "redirects": {keeper: Answer("", 301, headers={"Location": f"{server.origins[0]}/other0"})},
+        "missing": {},
+        "changed": {keeper: html_page("lighthouse")},
+    }
+    pages |= instead[how]
+    later = [names(project.crawl("pages", "-a", publish(server, **pages), **settings)) for _ in range(3)]
+
+    assert (first, second) == (sorted([keeper, *around()]), [])
+    expected = {"a", "b"} if how == "changed" else {"a", "b"} - {keeper}
+    assert sorted(name for found in later for name in found) == sorted(expected)
+
+
 @pytest.mark.parametrize("crawls", [1, 2, 3])
 def test_of_equal_pages_one_is_in_each_feed(project: Project, server: WebServer, crawls: int) -> None:
     """Also where all of them are what they were, and whichever comes first."""
