@@ -95,9 +95,10 @@ class _Handler(BaseHTTPRequestHandler):
     validators: ClassVar = {"ETag": "If-None-Match", "Last-Modified": "If-Modified-Since"}
 
     def do_GET(self) -> None:
-        host = self.headers["Host"]
-        self.server.web.asked_with.append((f"http://{host}{self.path}", dict(self.headers)))
-        answer = self.server.web.answer(f"http://{host}{self.path}")
+        # Who takes it for a proxy sends whole URLs.
+        url = self.path if self.path.startswith("http") else f"http://{self.headers['Host']}{self.path}"
+        self.server.web.asked_with.append((url, dict(self.headers)))
+        answer = self.server.web.answer(url)
         if answer.delay_seconds:
             time.sleep(answer.delay_seconds)
         if answer.until is not None:

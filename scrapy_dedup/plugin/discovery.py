@@ -242,9 +242,8 @@ class Discovery:
         for _ in range(_MOST_HOPS):
             self._runtime.count("discovery/fetches")
             try:
-                response = await engine.download_async(
-                    Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(meta))
-                )
+                request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(meta))
+                response = await engine.download_async(self._runtime.ways.to(url).lead(request))
             except IgnoreRequest:
                 return None
             except Exception as error:  # noqa: BLE001 - whatever a download handler raises: there is no answer
@@ -266,14 +265,17 @@ class Discovery:
             self._runtime.count("discovery/out_of_scope")
             return None
         spider: Any = self._runtime.crawler.spider
+        way = self._runtime.ways.to(url)
         if isinstance(spider, CrawlSpider):
             for index, rule in enumerate(getattr(spider, "_rules", ())):
                 if rule.link_extractor.matches(url):
                     request = rule.process_request(spider._build_request(index, Link(url)), response)  # noqa: SLF001 (what CrawlSpider itself does)
-                    return request.replace(priority=request.priority + _PRIORITY) if request is not None else None
+                    if request is None:
+                        return None
+                    return way.lead(request.replace(priority=request.priority + _PRIORITY))
             if not is_archive:
                 return None
-        return self._like_others(url)
+        return way.lead(self._like_others(url))
 
     def _like_others(self, url: str) -> Request:
         shape = shape_of(url)

@@ -76,12 +76,10 @@ _LOOKED_AT = 2_000
 logger = logging.getLogger(__name__)
 
 
-_CONDITIONS = ("If-None-Match", "If-Modified-Since")
 _REASON = "not asked for: the same title, which is trusted"
 
 
 _PROBE_SECONDS = 30
-_WAY = ("proxy", "download_slot", "cookiejar", "bindaddress")
 _MOST_HOSTS = 10_000
 
 
@@ -631,14 +629,11 @@ class ErrorPages:
 
     async def _error_page(self, asked: Request, probe: str) -> Page | None:
         """Return what the host gives for a URL that does not exist, where it gives it with 200."""
-        # On the way of the page that it is for: who reaches a site by a proxy does not show it another address.
-        way = {name: asked.meta[name] for name in _WAY if name in asked.meta}
         alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
-        headers = {name: value for name, value in asked.headers.items() if name.decode("latin-1") not in _CONDITIONS}
-        request = Request(probe, NO_CALLBACK, headers=headers, meta=way | alone, dont_filter=True)
+        request = Request(probe, NO_CALLBACK, meta=alone, dont_filter=True)
         self._runtime.count("soft_404/probes")
         try:
-            response = await self._runtime.crawler.engine.download_async(request)
+            response = await self._runtime.crawler.engine.download_async(self._runtime.ways.of(asked).lead(request))
         except IgnoreRequest:
             # robots.txt does not allow it: nobody is judged.
             return None

@@ -40,6 +40,7 @@ from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
+from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
 from scrapy_dedup.service.crawl import Crawl, load
 from scrapy_dedup.service.drafts import Draft
@@ -82,6 +83,7 @@ class Runtime:
         self.limits = parse_limits(settings)
         self.canonical_policy = canonical_policy(settings)
         self.visits = Visits(settings, self.rules)
+        self.ways = Ways(crawler.settings)
         self.store = Store.open(database_url(settings), timeout=settings.database_timeout)
         self.crawl = begin_run(crawler, self.store, settings, self.rules, self.count)
         self.state = RunState(crawler, self.crawl)
@@ -109,7 +111,7 @@ class Runtime:
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
-        self.teaching = Teaching(crawler, self.crawl)
+        self.teaching = Teaching(crawler, self.crawl, self.ways)
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self.resilience: Resilience | None = None
@@ -189,6 +191,7 @@ class Runtime:
         self.safety.look()
         visit = self.visits.begin(request, response, settings)
         if visit is not None:
+            self.ways.note(request)
             self.registry.met(visit.domain)
             self.done.lending.begin(visit)
         return visit

@@ -20,6 +20,7 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from scrapy_dedup.core.addresses import may_fetch
+from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.values import Resource, Wanted
 
@@ -55,8 +56,9 @@ async def addresses_of(host: str, port: int) -> Sequence[str]:
 class SubResources:
     """Fetches for one crawl, and keeps what several pages need."""
 
-    def __init__(self, crawler: Crawler, settings: Settings) -> None:
+    def __init__(self, crawler: Crawler, settings: Settings, ways: Ways) -> None:
         self._crawler = crawler
+        self._ways = ways
         self._hosts = settings.teacher_hosts
         self._loop = Loop()
         self._kept: OrderedDict[str, Resource] = OrderedDict()
@@ -95,7 +97,7 @@ class SubResources:
             if not await self._may_fetch(url, wanted.page_url):
                 self._count("refused")
                 return None
-            response = await self._download(url)
+            response = await self._download(url, wanted.page_url)
             if not self._came_from(response, wanted.page_url):
                 self._count("refused")
                 return None
@@ -123,10 +125,11 @@ class SubResources:
             return True
         return may_fetch(response.url, page_url, [str(address)], self._hosts) is None
 
-    async def _download(self, url: str) -> Response:
+    async def _download(self, url: str, page_url: str) -> Response:
         engine = self._crawler.engine
         assert engine is not None
-        return await engine.download_async(Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(_META)))
+        request = Request(url, callback=NO_CALLBACK, dont_filter=True, meta=dict(_META))
+        return await engine.download_async(self._ways.to(url, page_url=page_url).lead(request))
 
     def _remembered(self, url: str, resource: Resource) -> Resource:
         if resource.status == 200 and len(resource.body) <= _KEPT_BYTES // 4 and url not in self._kept:

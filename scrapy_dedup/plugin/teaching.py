@@ -15,6 +15,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.subresources import Loop, SubResources
+from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.lessons import picture_of
 from scrapy_dedup.service.sights import Seen, see
@@ -35,10 +36,11 @@ class Teaching:
     Whatever becomes of it the crawl goes on; it is told once.
     """
 
-    def __init__(self, crawler: Crawler, crawl: Crawl) -> None:
+    def __init__(self, crawler: Crawler, crawl: Crawl, ways: Ways) -> None:
         self.waiting = crawl.to_show
         self._crawler = crawler
         self._crawl = crawl
+        self._ways = ways
         self._settings = settings = crawl.settings
         self._count = crawl.count
         self._browser = Browser(settings.teacher_browser, timeout=settings.teacher_timeout)
@@ -53,7 +55,7 @@ class Teaching:
         """Begin to hear when the crawl has nothing else to do; call it on the crawl's thread."""
         if self._settings.teacher != "off":
             self._loop = Loop()
-            self._resources = SubResources(self._crawler, self._settings)
+            self._resources = SubResources(self._crawler, self._settings, self._ways)
             connect: Callable[..., None] = self._crawler.signals.connect
             connect(self._idle, signals.spider_idle)
 

@@ -12,6 +12,7 @@ from scrapy.settings import SETTINGS_PRIORITIES, Settings
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.subresources import SubResources
+from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.settings import Settings as OurSettings
 from scrapy_dedup.teacher.values import Fetch
 
@@ -45,7 +46,7 @@ class Web:
 
     def __init__(self, spider: Spider, settings: OurSettings) -> None:
         self._engine = spider.crawler.engine
-        self._resources = SubResources(spider.crawler, settings)
+        self._resources = SubResources(spider.crawler, settings, Ways(spider.crawler.settings))
 
     @property
     def fetch(self) -> Fetch:

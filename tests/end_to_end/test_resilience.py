@@ -204,3 +204,23 @@ def test_nothing_is_stopped_where_that_is_switched_off(project: Project, server:
 
     assert crawled.stats["finish_reason"] == "closespider_pagecount"
     assert crawled.count("traps/dropped") == 0
+
+
+def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, server: WebServer) -> None:
+    """The site is reached by a proxy with a password alone, and asks for a key."""
+    shop = "http://shop.example"
+    sitemap = f"<urlset><url><loc>{shop}/named</loc></url></urlset>"
+    site: Site = {f"{shop}/": page("home", "/a", "/b"), f"{shop}/named": page("named")}
+    site |= {f"{shop}/{name}": page(name) for name in "ab"}
+    published(server, site | {f"{shop}/sitemap.xml": Answer(sitemap, content_type="application/xml")})
+    proxy = server.origins[0].replace("//", "//user:secret@")
+    asks: dict[str, Any] = {"DEDUP_DISCOVERY": "sitemaps", "DEDUP_SOFT_404": "mark", "ROBOTSTXT_OBEY": False}
+
+    crawled = project.crawl("proxied", "-a", f"start={shop}/", "-a", f"proxy={proxy}", **{**ON, **asks})
+
+    assert {f"{shop}/{path}" for path in ("robots.txt", "sitemap.xml", "named")} < set(server.requests)
+    assert crawled.count("soft_404/probes") == 1
+    # Scrapy counts the one that begins the discovery, too, which nobody is asked for.
+    assert len(server.requests) == crawled.stats["downloader/request_count"] - 1
+    assert all({"X-Key", "Proxy-Authorization"} <= headers.keys() for _, headers in server.asked_with)
+    assert {item["id"] for item in crawled.stored} == {f"{shop}/", *(f"{shop}/{name}" for name in ("a", "b", "named"))}

@@ -17,6 +17,7 @@ from scrapy import Request
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
+from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.guard import ParseLimits
@@ -26,6 +27,7 @@ from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
 from scrapy_dedup.core.verdicts import NEW, Change, Kind
 from scrapy_dedup.plugin.recrawl import Comparing, ErrorPages, SitemapDates
 from scrapy_dedup.plugin.sites import Site, Sites
+from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.service.recrawling import BACK, FIRST_VERSION, NOT_KEPT, OTHER_BYTES, SAME_BYTES, Judgement, Known
 from scrapy_dedup.service.versions import SAME_BLOCKS, SiteVersions
 from scrapy_dedup.settings import Settings
@@ -252,6 +254,7 @@ class Hosts:
         runtime: Any = SimpleNamespace(
             crawl=SimpleNamespace(run=SimpleNamespace(id=UUID(int=1))),
             limits=ParseLimits(),
+            ways=Ways(ScrapySettings()),
             count=lambda what, n=1: self.counts.update({what: n}),
             crawler=SimpleNamespace(engine=SimpleNamespace(download_async=download_async)),
         )

@@ -40,6 +40,25 @@ class Quotes(Guest):
             yield noted({"id": f"{response.url} {number}", "quote": response.css("p::text").get()})
 
 
+class Proxied(Guest):
+    """Reaches its site by a proxy with a password, and with a key."""
+
+    name = "proxied"
+
+    def __init__(self, proxy: str = "", **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.way: dict[str, Any] = {"headers": {"X-Key": "key"}, "meta": {"proxy": proxy}}
+
+    async def start(self) -> AsyncIterator[Any]:
+        for url in self.start_urls:
+            yield scrapy.Request(url, **self.way)
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        yield noted({"id": response.url, "url": response.url})
+        for href in response.css("main a::attr(href)").getall():
+            yield response.follow(href, **self.way)
+
+
 class Asks(scrapy.Spider):
     """Asks for each of its pages many times, as spiders do that know why."""
 

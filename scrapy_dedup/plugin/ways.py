@@ -1,0 +1,85 @@
+"""By which way a site's pages came: what is asked for because of them takes it, too.
+
+Who reaches a site by a proxy does not show it another address, and who logs in is not answered as a stranger.
+"""
+
+from collections import OrderedDict
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.settings import BaseSettings
+
+# Scrapy takes the header of a proxy's password away where `_auth_proxy` does not say whose it is.
+_META: Final = ("proxy", "_auth_proxy", "download_slot", "cookiejar", "bindaddress")
+_OF_PROXY: Final = "Proxy-Authorization"
+# These are of one request, or set anew for each.
+_NOT_COPIED: Final = frozenset(
+    name.lower()
+    for name in ("If-None-Match", "If-Modified-Since", "Referer", "Range", "Accept-Encoding", "Content-Type", "Host")
+)
+_MOST_ORIGINS: Final = 10_000
+
+
+class Way(NamedTuple):
+    """What a request takes over from another one."""
+
+    headers: dict[str, list[bytes]]
+    meta: dict[str, Any]
+
+    def lead(self, request: Request) -> Request:
+        """Return a request that goes this way; what it says itself wins."""
+        headers = {**self.headers, **dict(request.headers)}
+        return request.replace(headers=headers, meta={**self.meta, **request.meta})
+
+
+class Ways:
+    """The ways of a crawl's pages, the last one of each origin."""
+
+    def __init__(self, settings: BaseSettings) -> None:
+        self._requests: OrderedDict[str, Request] = OrderedDict()
+        self._defaults = {name.lower(): value for name, value in settings.getdict("DEFAULT_REQUEST_HEADERS").items()}
+        self._defaults["user-agent"] = settings.get("USER_AGENT")
+        # Scrapy writes them anew from their jar.
+        self._own_cookies = not settings.getbool("COOKIES_ENABLED")
+
+    def note(self, request: Request) -> None:
+        """Note how a page was asked for."""
+        origin = _origin_of(request.url)
+        self._requests[origin] = request
+        self._requests.move_to_end(origin)
+        if len(self._requests) > _MOST_ORIGINS:
+            self._requests.popitem(last=False)
+
+    def to(self, url: str, *, page_url: str = "") -> Way:
+        """Return the way to a URL: that of its origin's pages, else, without what its headers say, of another page."""
+        request = self._requests.get(_origin_of(url))
+        if request is not None:
+            return self.of(request)
+        request = self._requests.get(_origin_of(page_url)) or next(reversed(self._requests.values()), None)
+        if request is None:
+            return Way({}, {})
+        headers, meta = self.of(request)
+        return Way({name: values for name, values in headers.items() if name == _OF_PROXY}, meta)
+
+    def of(self, request: Request) -> Way:
+        """Return the way that a request went."""
+        headers = {}
+        for raw, values in request.headers.items():
+            name = raw.decode("latin-1")
+            if self._is_taken(name.lower(), values[-1].decode("latin-1")):
+                headers[name] = list(values)
+        meta: dict[str, Any] = {name: request.meta[name] for name in _META if name in request.meta}
+        if meta.get("download_slot") == urlsplit(request.url).hostname:
+            # Scrapy's own, which another host has another of.
+            del meta["download_slot"]
+        return Way(headers, meta)
+
+    def _is_taken(self, name: str, value: str) -> bool:
+        if name in _NOT_COPIED or (name == "cookie" and not self._own_cookies):
+            return False
+        return name not in self._defaults or self._defaults[name] != value
+
+
+def _origin_of(url: str) -> str:
+    return "{0.scheme}://{0.netloc}".format(urlsplit(url))
