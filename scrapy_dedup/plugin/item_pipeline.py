@@ -504,7 +504,8 @@ class LikenessCheck:
         comparison = draft.comparison
         assert comparison is not None
         draft.comparison = None
-        self._runtime.crawl.compare(draft, comparison.facts, Found(), marking_all(settings), datetime.now(UTC))
+        found = comparison.found_of_chunks
+        self._runtime.crawl.compare(draft, comparison.facts, found, marking_all(settings), datetime.now(UTC))
 
     async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:
         crawl = self._runtime.crawl

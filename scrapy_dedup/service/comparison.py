@@ -9,6 +9,7 @@ from scrapy_dedup.service.others import Found, Others, asked_layers, drops, forg
 from scrapy_dedup.service.page_facts import Facts
 from scrapy_dedup.service.removals import ACTION, SHADOW
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.known_pages import Answer
 from scrapy_dedup.store.records import DecisionRecord, Record
 
 MARKED = "marked"
@@ -25,6 +26,13 @@ class Comparison:
     chunks: PageChunks = field(default_factory=PageChunks)
     shadowed: tuple[Same, ...] = ()
     """What layers in the shadow would have said."""
+    found: Found = field(default_factory=Found)
+    """What the store said of it."""
+
+    @property
+    def found_of_chunks(self) -> Found:
+        """What the store said of its chunks alone: of a page that goes out whoever has its title or text."""
+        return Found(Answer(holders=self.found.answer.holders, before=self.found.answer.before))
 
     def records(self, settings: Settings, at: datetime) -> list[Record]:
         """Return what is written of it."""
@@ -60,7 +68,7 @@ def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> C
     dropped = same is not None and drops(same, settings)
     chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
     others.admit(facts, same, chunks, dropped=dropped)
-    return Comparison(facts, same, dropped, chunks, shadowed)
+    return Comparison(facts, same, dropped, chunks, shadowed, found)
 
 
 def would_drop(others: Others, facts: Facts, found: Found, settings: Settings) -> bool:

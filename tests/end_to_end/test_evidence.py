@@ -9,7 +9,7 @@ import pytest
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.server import Answer, WebServer, serving
 from tests.service.test_cleaning_run import Done
-from tests.sites import html_page
+from tests.sites import html_page, prose
 from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
 
 pytestmark = pytest.mark.crawl
@@ -119,6 +119,23 @@ def test_of_equal_pages_one_is_in_each_feed(project: Project, server: WebServer,
 
         assert len([name for name in names(crawled) if name in "abc"]) == 1
         assert crawled.count("items/out") == 1 + len(around())
+
+
+def test_chunks_of_a_page_that_others_equal_in_all_but_its_fields_are_those_that_it_had(
+    project: Project, server: WebServer
+) -> None:
+    found = []
+    for version in range(2):
+        parts = "".join(f"<h2>On {name}</h2><p>{prose(name, sentences=40)}</p>" for name in ("harbour", version))
+        pages = {name: f"<title>Shop</title><main data-price='{name}'>{parts}</main>" for name in "ab"}
+        crawled = project.crawl("priced", "-a", publish(server, **pages, **around()), **ONE_BY_ONE)
+        found.append({name: report(crawled, name)["chunks"] for name in "ab"})
+    first, second = found
+
+    (giver,) = (name for name, states in first.items() if "added" in states)
+    (other,) = {"a", "b"} - {giver}
+    assert 0 < second[giver]["kept"] < first[giver]["added"]
+    assert "kept" not in second[other]
 
 
 def test_a_layer_that_leaves_out_much_is_told_with_pages_to_look_at(
