@@ -96,11 +96,13 @@ class Template:
             )
         try:
             pages = int(stored["pages"])
+            if pages < 1:
+                raise ValueError(f"learned from {pages} pages")  # noqa: TRY301 (as all that is wrong with it)
             verdicts = _outline(stored["paths"], pages)
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
             containers = tuple(map(str, stored["containers"]))
             tails = {str(path): int(count) for path, count in stored.get("tails", {}).items()}
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error

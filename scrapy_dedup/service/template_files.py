@@ -1,16 +1,19 @@
 """Templates in a file, to be kept, read, edited, and taken to another project."""
 
 import math
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Final
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.locators import Locators
 from scrapy_dedup.core.marking import check_selector
+from scrapy_dedup.core.patterns import compile_expression
 from scrapy_dedup.core.templates import Template
+from scrapy_dedup.core.vision import Vision
 from scrapy_dedup.service.packed_files import read_json
 from scrapy_dedup.service.template_upkeep import list_templates
 from scrapy_dedup.store.layout_records import STATES, TemplateRecord, from_digits, to_digits
@@ -22,14 +25,8 @@ from scrapy_dedup.store.writer import ProjectStore
 FORMAT: Final = "scrapy_dedup templates"
 VERSION: Final = 1
 _MOST_CHARS: Final = 10_000
-# What `core.url_patterns` writes, and a person may: nothing in it repeats what repeats, or looks back or ahead, so that
-# no URL takes exponential time.
-_PATTERN: Final = re.compile(
-    r"""(?: [^\\.^$*+?{}\[\]|()]\?? | \\[^\w\s]\?? | \\d\+ | \[\^/\][+*] | \[A-Z\] | \.[+*]
-        | \(\?: | \)\?? | [|^$] )*""",
-    re.VERBOSE,
-)
-_MOST_OF_ANYTHING: Final = 3
+# Learning makes a hundred; of a page without a layout of its own, the URL is compared with the pattern of each.
+_MOST_OF_DOMAIN: Final = 1_000
 _TEXTS: Final = ("domain", "kind", "reason")
 
 
@@ -99,26 +96,32 @@ def read_templates(text: str, at: datetime) -> list[TemplateRecord]:
     rows = found.get("templates")
     if not isinstance(rows, list):
         raise TemplateFileError("its `templates` are no list")
-    return [_checked(row, number, at) for number, row in enumerate(rows, 1)]
+    records = [_checked(row, number, at) for number, row in enumerate(rows, 1)]
+    domain, layouts = max(Counter(one.domain for one in records).items(), key=itemgetter(1), default=("", 0))
+    if layouts > _MOST_OF_DOMAIN:
+        raise TemplateFileError(f"it has {layouts:,} templates of {domain}: at most {_MOST_OF_DOMAIN:,} can be used")
+    return records
 
 
 def _checked(row: Any, number: int, at: datetime) -> TemplateRecord:
     try:
         return _record(row, at)
-    except (DedupError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except (DedupError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         told = str(error) if isinstance(error, DedupError) else f"{type(error).__name__}: {error}"
         raise TemplateFileError(f"template {number} cannot be used ({told}); nothing was imported") from error
 
 
 def _record(row: Mapping[str, Any], at: datetime) -> TemplateRecord:
     body, overrides = dict(row["body"]), [dict(one) for one in row["overrides"]]
+    _check_numbers(body)
     Template.from_json(body["template"])
     Locators.from_json(body["locators"])
+    Vision.from_json(body.get("vision"))
     for one in overrides:
         if one["action"] not in ("keep", "drop"):
             raise ValueError(f"{one['action']!r} is no action: write keep or drop")
         check_selector(_text(one["selector"]))
-    pattern = None if row["url_pattern"] is None else checked_pattern(_text(row["url_pattern"]))
+    pattern = None if row["url_pattern"] is None else compile_expression(_text(row["url_pattern"])).source
     if row["state"] not in STATES:
         raise ValueError(f"{row['state']!r} is no state: write {', '.join(STATES)}")
     return TemplateRecord(
@@ -133,9 +136,9 @@ def _record(row: Mapping[str, Any], at: datetime) -> TemplateRecord:
         overrides=overrides,
         paths=[_text(path) for path in row["paths"]],
         confidence=_share(row["confidence"]),
-        pages=int(row["pages"]),
+        pages=_count(row["pages"]),
         source="import",
-        algorithm_version=int(row["algorithm_version"]),
+        algorithm_version=_count(row["algorithm_version"]),
     )
 
 
@@ -145,26 +148,20 @@ def _text(value: Any) -> str:
     return value
 
 
-def checked_pattern(text: str) -> str:
-    """Return an expression for URLs if it is one that may be used.
+def _check_numbers(body: Mapping[str, Any]) -> None:
+    """Raise unless all numbers in a body are finite, and fit into eight bytes."""
+    values: list[Any] = [body]
+    for value in values:
+        if isinstance(value, Mapping | list):
+            values += value.values() if isinstance(value, Mapping) else value
+        elif isinstance(value, int | float) and not -(2**63) <= value < 2**63:
+            raise ValueError(f"{value!r:.50} is no number that a template has")
 
-    Raises:
-        ValueError: it is none, or could take too long.
-    """
-    forms = text.split("|")
-    if (
-        not _PATTERN.fullmatch(text)
-        or max(len(re.findall(r"(?<!\\)\.[+*]", form)) for form in forms) > _MOST_OF_ANYTHING
-    ):
-        raise ValueError(
-            f"{text[:100]!r} is no expression for URLs: write words, \\d+, [^/]+, [A-Z][^/]*, .+ at most "
-            f"{_MOST_OF_ANYTHING} times, (?:a|b) and (?:a)?"
-        )
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"{text[:100]!r} is no expression for URLs: {error}") from error
-    return text
+
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < 2**31:
+        raise ValueError(f"{value!r:.50} is no number of 0 to {2**31 - 1}")
+    return value
 
 
 def _share(value: Any) -> float:

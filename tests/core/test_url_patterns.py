@@ -1,5 +1,6 @@
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,6 +29,15 @@ def test_what_is_no_url_is_passed_over() -> None:
     assert url_pattern([*at("/a/b"), "mailto:x", "http://[", "\ud800"], ["javascript:0"]) == "^/a/b/?$"
     assert url_target("mailto:x") is None
     assert not matches_pattern("x", "mailto:x")
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["^" + "[^/]+" * 6 + "/$", "^" + "(?:a|b)?" * 40 + "$", "^.+a.+a.+b$", "(?:a+)+$b", "(?=a)", "("],
+    ids=["steps", "choices", "anything", "repeated", "look-ahead", "no-expression"],
+)
+def test_no_expression_takes_for_ever(pattern: str) -> None:
+    assert not matches_pattern(pattern, f"{HOST}/{'a' * 2_000}")
 
 
 def test_host_scheme_and_fragment_do_not_count() -> None:
