@@ -19,6 +19,9 @@ from scrapy_dedup.core.places import BODY, Place
 # A unit is 5 ns: what all selectors of a page may take together ends within two thirds of a second.
 _MOST_UNITS: Final = 120_000_000
 _UNITS_AN_ELEMENT: Final = 10
+_UNITS_A_CONDITION: Final = 40
+# The ways to take more are too many on any page.
+_MOST_STEPS: Final = 20
 # An element that is matched is written on, at 1 to 2 µs.
 _UNITS_A_MARK: Final = 400
 
@@ -30,9 +33,20 @@ _NTH: Final = re.compile(r":nth-")
 PREFIX: Final = "xpath:"
 _BEGINNINGS: Final = ("/", "./", "(", "..", PREFIX)
 _MOST_CHARS: Final = 2_000
+# The generic selectors have seven at most; the parser takes 40 µs for each.
+_MOST_PARTS: Final = 100
 # Each step anywhere in a page multiplies the work: the bound of a page allows two beside the first on small ones.
 _MOST_WIDE: Final = 3
-WIDE: Final = re.compile(r"//|\b(?:following|preceding|ancestor|descendant)(?:-sibling|-or-self)?::")
+_TOKEN: Final = re.compile(
+    r"\s*(\"[^\"]*\"|'[^']*'|\d+(?:\.\d*)?|\.\d+|//?|\.\.?|::|[!<>]=|[\w-]+(?::(?!:)[\w*-]+)?\s*\(?|\S)"
+)
+_OPERATORS: Final = frozenset(("=", "!=", "<", "<=", ">", ">="))
+_BEFORE_OPERAND: Final = _OPERATORS | {"", "@", "::", "(", "[", ",", "/", "//", "|", "+", "-", "and", "or"}
+_ARITHMETIC: Final = frozenset(("*", "div", "mod", "div(", "mod("))
+_DOWN: Final = frozenset(("child", "attribute", "self", "descendant", "descendant-or-self"))
+_UP: Final = frozenset(("parent", "ancestor", "ancestor-or-self"))
+_OF_TEXT: Final = frozenset(("string(", "normalize-space(", "string-length(", "number("))
+_INSTEAD: Final = "a condition is one on the element and on what is in it, such as [@class='x'] or [.//a]"
 _NUMBER: Final = re.compile(r"\d+")
 # What XML cannot hold.
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -46,8 +60,11 @@ def check_selector(selector: str) -> None:
     """Raise unless a text is a CSS selector that can be used.
 
     Raises:
-        SelectorError: it is none, or one with what the parser does not know.
+        SelectorError: it is none, one with what the parser does not know, or one of too many parts.
     """
+    parts = selector.count(",") + 1
+    if parts > _MOST_PARTS:
+        raise SelectorError(f"{selector[:60]!r}… is {parts:,} selectors with commas between: {_MOST_PARTS} are allowed")
     try:
         LexborHTMLParser("<p>").css(selector)
     except (SelectolaxError, ValueError) as error:
@@ -182,6 +199,8 @@ class Form(NamedTuple):
     """Steps from an element to any one above or below it: the parser tries all ways to take them."""
     beside: int
     """Steps to any element beside it."""
+    times: int = 1
+    """Of CSS its parts with commas between; of XPath how often a condition looks at the text of an element."""
 
 
 class Shape(NamedTuple):
@@ -190,26 +209,35 @@ class Shape(NamedTuple):
     elements: int
     depth: int
     siblings: int
+    chars: int = 0
+    """Of all text."""
 
 
 @lru_cache(maxsize=4_096)
 def form_of(selector: str) -> Form:
     """Return what makes a selector slow."""
     if is_xpath(selector):
-        return Form(max(0, len(WIDE.findall(selector)) - 1), 0)
+        wide, texts = _read_xpath(_bare(selector))
+        return Form(max(0, wide - 1), 0, texts)
     bare = _AROUND_COMBINATOR.sub(r"\1", _QUOTED.sub("_", selector).strip())
-    inner = max((len(part.split()) - 1 for part in bare.split(",")), default=0) + bare.count(":has(")
-    return Form(inner, bare.count("~") + len(_NTH.findall(bare)))
+    parts = bare.split(",")
+    inner = max(len(part.split()) - 1 for part in parts) + bare.count(":has(")
+    return Form(inner, bare.count("~") + len(_NTH.findall(bare)), len(parts))
 
 
 def units(form: Form, shape: Shape, *, xpath: bool = False) -> int:
     """Return about how much work a selector is, at its worst."""
-    n, depth, siblings = shape
-    if xpath and form.inner > 0:
-        # Each step anywhere joins sets of elements, which takes the square of their size.
-        return int((n * n * depth // 10) ** form.inner)
-    ways = max(1, comb(depth, form.inner)) * max(1, comb(siblings, form.beside))
-    return n * (_UNITS_AN_ELEMENT + ways)
+    n, depth, siblings, chars = shape
+    if xpath:
+        # Each step anywhere joins sets of elements, which takes the square of their size; the text of an element is
+        # put together anew for each around it.
+        steps = int((n * n * depth // 10) ** form.inner) if form.inner else n * _UNITS_AN_ELEMENT
+        return steps + int(form.times * (n * _UNITS_A_CONDITION + chars * depth) * depth**form.inner)
+    # There are as many ways to begin with where a selector has more steps than the page.
+    ways = comb(depth, min(form.inner, depth // 2, _MOST_STEPS)) * comb(
+        siblings, min(form.beside, siblings // 2, _MOST_STEPS)
+    )
+    return n * (_UNITS_AN_ELEMENT + ways * form.times)
 
 
 class Costs:
@@ -251,7 +279,7 @@ def _shape_of(tree: LexborHTMLParser) -> Shape:
         elements += len(children)
         most = max(most, len(children))
         stack += children
-    return Shape(elements + 1, deepest, most)
+    return Shape(elements + 1, deepest, most, len(root.text(deep=True)) if root is not None else 0)
 
 
 class XPathError(DedupError):
@@ -267,12 +295,12 @@ def check_xpath(selector: str) -> None:
     """Raise unless an expression can be used.
 
     Raises:
-        XPathError: it is none of XPath 1.0, selects no elements, or has too many steps that look everywhere.
+        XPathError: it is none of XPath 1.0, selects no elements, or has what may take longer than a page is worth.
     """
     expression = _bare(selector)
     if len(expression) > _MOST_CHARS:
         raise XPathError(f"it is longer than {_MOST_CHARS} characters")
-    if len(WIDE.findall(expression)) > _MOST_WIDE:
+    if _read_xpath(expression).wide > _MOST_WIDE:
         raise XPathError(f"it has more than {_MOST_WIDE} steps that look everywhere, such as //: name the way instead")
     try:
         found = etree.XPath(expression)(_EMPTY)
@@ -280,6 +308,46 @@ def check_xpath(selector: str) -> None:
         raise XPathError(str(error) or "it cannot be read") from error
     if not isinstance(found, list) or expression.rstrip().endswith("text()") or _of_attribute(expression):
         raise XPathError("it gives a text, a number or an attribute: name elements")
+
+
+class _Read(NamedTuple):
+    wide: int
+    """Steps to elements anywhere above or below."""
+    texts: int
+
+
+def _read_xpath(expression: str) -> _Read:
+    """Return what makes an expression slow.
+
+    Raises:
+        XPathError: nothing bounds it: conditions on what is elsewhere, which are looked at for each element.
+    """
+    read = ["".join(found.split()) if found[0] not in "'\"" else "''" for found in _TOKEN.findall(expression)]
+    level = wide = texts = 0
+    for before, part, after in zip(["", *read], read, [*read[1:], ""], strict=False):
+        level += (part == "[") - (part == "]")
+        is_first = before in _BEFORE_OPERAND or before.endswith("(")
+        if not is_first and part in _ARITHMETIC:
+            raise XPathError(f"it calculates: {_INSTEAD}")
+        if after == "::" and part not in _DOWN | _UP:
+            raise XPathError(
+                f"{part}:: looks at what stands beside: write CSS for it, such as h2 ~ ul or p:has(+ form)"
+            )
+        is_root = part in ("/", "//") and is_first
+        is_up = part == ".." or (after == "::" and part in _UP)
+        if part == "id(" or (level and (is_root or is_up or part == "|")):
+            raise XPathError(f"{part} in a condition looks elsewhere: {_INSTEAD}")
+        if part in _OPERATORS and not (_is_value(before) or _is_value(after)):
+            raise XPathError(f"{part} compares sets of elements: compare with a text or a number")
+        wide += part == "//" or is_up or (after == "::" and part.startswith("descendant"))
+        is_name = part[0].isalpha() and part[-1] != "(" and before != "@" and after != "::"
+        is_whole = part in _OF_TEXT and after == ")"
+        texts += level > 0 and (is_whole or part in (".", "*") or (is_name and part not in ("and", "or")))
+    return _Read(wide, texts)
+
+
+def _is_value(part: str) -> bool:
+    return part in ("''", "last(") or part[:1].isdigit()
 
 
 _EMPTY: Final = html.document_fromstring("<p>a</p>")

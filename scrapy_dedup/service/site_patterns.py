@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -11,7 +11,15 @@ from scrapy_dedup.core.blocks import Block, Page
 from scrapy_dedup.core.boilerplate_selectors import GENERIC_SELECTORS
 from scrapy_dedup.core.fingerprints import from_hex
 from scrapy_dedup.core.marking import SelectorError, check_any_selector, mark
-from scrapy_dedup.core.patterns import Expressions, Found, Held, HeldBack, PatternError, compile_expressions
+from scrapy_dedup.core.patterns import (
+    Expressions,
+    Found,
+    Held,
+    HeldBack,
+    PatternError,
+    check_expressions,
+    compile_expressions,
+)
 from scrapy_dedup.core.patterns_config import SiteConfig, get_site_config_with_db_overrides
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.settings import Settings
@@ -29,6 +37,9 @@ PATTERNS: Final = "patterns"
 TEXT_PATTERN: Final = "text pattern"
 PDF_PATTERN: Final = "pdf pattern"
 """Names of the rules of expressions."""
+_CHECKED: Final = ("boilerplate_css_selectors", "boilerplate_text_patterns", "pdf_boilerplate_patterns")
+_MOST_CHARS_OF_FILE: Final = 10_000_000
+_MOST_INSTRUCTIONS_OF_FILE: Final = 5_000_000
 # An expression that took too long on so many pages is not run again.
 _MOST_TIMEOUTS: Final = 3
 
@@ -287,8 +298,22 @@ def text_rule(pattern: str, name: str = TEXT_PATTERN) -> Rule:
     return Rule(name, "somebody said so", path=pattern, layer=PATTERNS)
 
 
-def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) -> None:
-    """Raise unless all of a configuration can be used.
+def check_configs(found: Mapping[str, SiteConfig], *, allow_slow: bool) -> None:
+    """Raise unless the configurations of all domains of a file can be used, and are checked in some seconds.
+
+    Raises:
+        PatternError: an entry cannot be used, or all of them together are too large.
+    """
+    chars = size = 0
+    for domain, config in found.items():
+        chars += sum(len(one) for key in _CHECKED for one in getattr(config, key))
+        size += check_config(config, domain, allow_slow=allow_slow) if chars <= _MOST_CHARS_OF_FILE else 0
+        if chars > _MOST_CHARS_OF_FILE or size > _MOST_INSTRUCTIONS_OF_FILE:
+            raise PatternError(f"up to {domain} there is more to check than a file may have: divide it")
+
+
+def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) -> int:
+    """Raise unless all of a configuration can be used; return how many instructions its expressions have.
 
     Args:
         config: to check.
@@ -303,11 +328,13 @@ def check_config(config: SiteConfig, domain: str | None, *, allow_slow: bool) ->
             check_any_selector(selector)
         except SelectorError as error:
             raise PatternError(f"{_where('boilerplate_css_selectors', domain)}: {error}") from error
-    for key in ("boilerplate_text_patterns", "pdf_boilerplate_patterns"):
+    size = 0
+    for key in _CHECKED[1:]:
         try:
-            compile_expressions(getattr(config, key), allow_slow=allow_slow)
+            size += check_expressions(getattr(config, key), allow_slow=allow_slow)
         except PatternError as error:
             raise PatternError(f"{_where(key, domain)}: {error}") from error
+    return size
 
 
 def _where(key: str, domain: str | None) -> str:

@@ -32,6 +32,10 @@ class TestMarks:
 
 
 class TestSelectors:
+    def test_one_of_five_thousand_parts_is_refused(self) -> None:
+        with pytest.raises(SelectorError, match=r"5,000 selectors with commas between: 100 are allowed"):
+            check_selector(",".join(["p"] * 5_000))
+
     @pytest.mark.parametrize("selector", ["div >", "::", "p {", "a["])
     def test_what_is_no_selector_is_refused_by_its_text(self, selector: str) -> None:
         with pytest.raises(SelectorError) as refused:
@@ -60,6 +64,17 @@ class TestXPath:
             "//a//b//c//d",
             "//p[@x='" + "a" * 2_000 + "']",
             "//p[. = '\x00']",
+            "//p[../p[../p]]",
+            "//p[parent::div]",
+            "//p[ancestor::q]",
+            "//p[/html/body]",
+            "//p[string(/) = 'x']",
+            "//p[* and //q]",
+            "//p[2 * /html]",
+            "//p[a | b]",
+            "//p[h1 = a]",
+            "//p[id('x')]",
+            "//p/following-sibling::p",
         ],
     )
     def test_what_is_none_of_xpath_1_or_gives_no_elements_is_refused(self, selector: str) -> None:

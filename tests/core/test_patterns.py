@@ -78,6 +78,10 @@ class TestRefusals:
         with pytest.raises(PatternError, match="at most 2000"):
             compile_expressions(f"a{number}" for number in range(2_001))
 
+    def test_they_are_only_so_large_together(self) -> None:
+        with pytest.raises(PatternError, match=r"instructions of RE2, 2,000,000 can be used together: write"):
+            compile_expressions(rf"(\w{{3,100}} ){number}" for number in range(30))
+
     def test_there_are_only_so_many_slow_ones(self) -> None:
         with pytest.raises(PatternError, match="at most 50"):
             compile_expressions((f"(?=a)a{number}" for number in range(51)), allow_slow=True)

@@ -16,7 +16,7 @@ from scrapy_dedup.service.cleaning import Cleaned, clean_html, clean_text, markd
 from scrapy_dedup.service.removals import SHADOW, removal_decisions, removals_in
 from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_config import effects_of
-from scrapy_dedup.service.site_patterns import Strikes, patterns_of
+from scrapy_dedup.service.site_patterns import Strikes, check_configs, patterns_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.stored import StoredDecision
 from tests.core.builders import parsed
@@ -143,6 +143,13 @@ class TestTextPatterns:
         assert [text for _, text in paths(cut(config))] == ["Hard to read? Help"]
         with pytest.raises(PatternError, match="DEDUP_ALLOW_SLOW_PATTERNS = True"):
             cut(config, allow_slow_patterns=False)
+
+    def test_a_file_of_more_than_is_checked_in_seconds_is_refused(self) -> None:
+        large = tuple(rf"\w{{3,100}} {number}" for number in range(10))
+        found = {f"{name}.example": SiteConfig(boilerplate_text_patterns=large) for name in "abcdef"}
+
+        with pytest.raises(PatternError, match=r"up to d\.example .*: divide it"):
+            check_configs(found, allow_slow=False)
 
     def test_those_of_pdf_files_are_of_the_fourth_tier(self) -> None:
         config = SiteConfig((), (WIDGET,), (r"Campus Sint-Jan\s+B 3600",))

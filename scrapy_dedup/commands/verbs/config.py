@@ -33,7 +33,7 @@ from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.service.policies import method_of, parse_limits
 from scrapy_dedup.service.reading import Reading, read_again
-from scrapy_dedup.service.site_patterns import check_config
+from scrapy_dedup.service.site_patterns import check_configs
 from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
@@ -222,8 +222,7 @@ def _import(call: Call) -> int:
         raise CommandError(f"{name}: {error}") from error
     with call.filled(dry_run=call.options.dry_run) as (store, project):
         # All are tried before the first is stored.
-        for domain, config in found.items():
-            check_config(config, domain, allow_slow=call.settings.allow_slow_patterns)
+        check_configs(found, allow_slow=call.settings.allow_slow_patterns)
         outcomes = [_put(call, store, project, domain, config) for domain, config in found.items()]
     show_changes(outcomes, dry_run=call.options.dry_run, as_json=call.options.json)
     return DONE if found else NOT_DONE
