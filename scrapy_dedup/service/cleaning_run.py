@@ -29,7 +29,8 @@ from scrapy_dedup.service.cleaning_run_tasks import (
     clean_records,
     learn_domain,
 )
-from scrapy_dedup.service.inputs import Inputs
+from scrapy_dedup.service.inputs import FileRecord, Inputs
+from scrapy_dedup.service.inputs_lines import LineRecord
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
@@ -40,6 +41,8 @@ PASSES: Final = 2
 
 _LOT_BYTES: Final = 1_000_000
 _LOT_RECORDS: Final = 64
+# More than that, and than half of all, is no damage: it is another kind of file.
+_MOST_BAD: Final = 100_000
 # Of a lot that a bad record stands in.
 _SMALL: Final = 200
 
@@ -52,7 +55,7 @@ _LOTS_A_WORKER: Final = 3
 
 
 class BadInputError(DedupError):
-    """A record is bad, and the run was to be strict."""
+    """A record is bad, and the run was to be strict; or most are."""
 
 
 class Watcher(Protocol):
@@ -143,15 +146,22 @@ class CleaningRun:
             known: what the store knows of a domain; None where that is nothing to cut pages by.
 
         Raises:
-            BadInputError: there is a bad record, and the run is strict.
+            BadInputError: there is a bad record, and the run is strict; or there are more of them than pages.
         """
         self._watcher.phase("surveying")
         rules = url_rules(self._settings)
+        pages = bad = 0
         for place, record in enumerate(self._records()):
             url = self._url(record)
             domain = extract_domain(url, self._settings.domain_scope) if url is not None else None
             if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
+                pages += record.size > 0
                 self._samples.add(domain, page_key(url, rules), place, record.size)
+            # Whether one without a URL is a page or not is told later: in an archive most are none.
+            bad += isinstance(record, BadRecord | LineRecord | FileRecord) and (domain is None or record.size == 0)
+            if bad > max(pages, _MOST_BAD):
+                told = f"up to here {bad:,} records cannot be read, and {pages:,} are pages"
+                raise BadInputError(f"{record.where}: {told}: is this what you meant to clean?")
         return self._plan(known)
 
     def learn(self) -> Iterator[Learned]:

@@ -92,7 +92,7 @@ def read_folder(
         folder: with the manifest; nothing outside of it is read.
         name: what it is called in messages.
         settings: not needed here.
-        advance: told of the bytes of the files.
+        advance: told of the bytes of the manifest.
 
     Raises:
         InputError: the manifest cannot be read.
@@ -100,31 +100,21 @@ def read_folder(
     manifest = manifest_of(folder)
     if manifest is None:
         raise InputError(f"{name}: there is no {', '.join(MANIFESTS[:-1])} or {MANIFESTS[-1]}")
-    for place, entry in enumerate(_entries(manifest, name), 1):
+    for place, entry in enumerate(_entries(manifest, name, advance), 1):
         where = f"{name}/{manifest.name}, entry {place}"
         found = entry if isinstance(entry, str) else _record(folder, where, entry)
-        if isinstance(found, FileRecord):
-            advance(found.size)
         yield BadRecord(where, found) if isinstance(found, str) else found
 
 
-def total_bytes(folder: Path) -> int:
-    """Return how many bytes the files of a manifest have; entries that cannot be read count nothing."""
-    manifest = manifest_of(folder)
-    if manifest is None:
-        return 0
-    entries = _entries(manifest, folder.name)
-    return sum(_length(folder, str(entry.get("file"))) for entry in entries if not isinstance(entry, str))
-
-
-def _entries(manifest: Path, name: str) -> Iterator[Mapping[str, Any] | str]:
+def _entries(manifest: Path, name: str, advance: Advance) -> Iterator[Mapping[str, Any] | str]:
     """Yield the entries of a manifest; in the place of what is none, why."""
     try:
         with regular_file(manifest) as file:
             if manifest.suffix == ".json":
+                advance(manifest.stat().st_size)
                 yield from _listed(read_json(_bounded(file).decode("utf-8-sig", "replace")), name)
                 return
-            lines = (line and line.removeprefix(BYTE_ORDER_MARK) for line in lines_of(file, _MOST_ENTRY_BYTES))
+            lines = _told(lines_of(file, _MOST_ENTRY_BYTES), advance)
             if manifest.suffix == ".csv":
                 yield from (dict(row) for row in csv.DictReader(_texts(lines), strict=True))
             else:
@@ -138,6 +128,12 @@ def _bounded(file: BinaryIO) -> bytes:
     if len(text) > _MOST_MANIFEST_BYTES:
         raise ValueError(f"it has more than {_MOST_MANIFEST_BYTES:,} bytes: write manifest.jsonl")
     return text
+
+
+def _told(lines: Iterator[bytes | None], advance: Advance) -> Iterator[bytes | None]:
+    for line in lines:
+        advance(_MOST_ENTRY_BYTES if line is None else len(line))
+        yield line and line.removeprefix(BYTE_ORDER_MARK)
 
 
 def _texts(lines: Iterator[bytes | None]) -> Iterator[str]:
@@ -299,14 +295,14 @@ class Inputs:
 
 def _folders(path: Path, name: str) -> Iterator[Input]:
     """Yield a folder of pages, or the folders of pages in it, by name."""
-    if manifest_of(path):
-        yield Input(path, name, "folder", total_bytes(path))
+    if manifest := manifest_of(path):
+        yield Input(path, name, "folder", manifest.stat().st_size)
         return
-    inner = sorted(one for one in path.iterdir() if one.is_dir() and manifest_of(one))
+    inner = sorted((one, found) for one in path.iterdir() if one.is_dir() and (found := manifest_of(one)))
     if not inner:
         raise InputError(f"{name}: a folder needs a manifest.json, manifest.jsonl or manifest.csv with url and file")
-    for one in inner:
-        yield Input(one, str(Path(name) / one.name), "folder", total_bytes(one))
+    for one, found in inner:
+        yield Input(one, str(Path(name) / one.name), "folder", found.stat().st_size)
 
 
 def _file(path: Path, name: str) -> Input:
