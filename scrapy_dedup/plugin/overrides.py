@@ -1,9 +1,10 @@
 """Whose word counts: request.meta["dedup"] over spider attributes over Scrapy's settings."""
 
+import asyncio
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -52,11 +53,15 @@ def only_shows() -> bool:
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Log in one line why a crawl cannot start, before Scrapy shows where in the code that was found."""
+    """Log in one line why a crawl cannot start."""
     try:
         yield
     except DedupError as error:
         logger.critical("The crawl does not start: %s", error)
+        # Scrapy's commands do not ask how the task of a crawl ended, and asyncio would tell it again, with a traceback.
+        with suppress(RuntimeError):  # there is no loop
+            if (task := asyncio.current_task()) is not None:
+                task.add_done_callback(lambda done: done.cancelled() or done.exception())
         raise
 
 

@@ -11,10 +11,12 @@ as long as they do (https://www.sqlite.org/wal.html#avoiding_excessively_large_w
 import os
 import sqlite3
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
+
+from sqlalchemy import Table
 
 from scrapy_dedup.store.errors import FREE_SPACE, advice, is_full
 from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
@@ -31,8 +33,8 @@ LONGEST = 128_000_000
 _PATIENCE_MILLISECONDS = 200
 
 
-def inspect_file(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
-    """Judge a file; one that does not exist yet is EMPTY when it could be created."""
+def inspect_file(path: Path, timeout: timedelta, expected: Mapping[str, Table]) -> Schema | Refused:
+    """Judge a file by the columns of its tables; one that does not exist yet is EMPTY when it could be created."""
     try:
         refused = _refused_by_rights(path)
         if refused or not path.exists():
@@ -65,7 +67,7 @@ def _refused_by_rights(path: Path) -> Refused | None:
     return None
 
 
-def _inspect_bytes(path: Path, timeout: timedelta, expected: Collection[str]) -> Schema | Refused:
+def _inspect_bytes(path: Path, timeout: timedelta, expected: Mapping[str, Table]) -> Schema | Refused:
     with path.open("rb") as file:
         header = file.read(_HEADER_BYTES)
     if not header:
@@ -79,7 +81,7 @@ def _inspect_bytes(path: Path, timeout: timedelta, expected: Collection[str]) ->
         return _refused_by(error, path, timeout)
 
 
-def _inspect_tables(connection: sqlite3.Connection, expected: Collection[str]) -> Schema | Refused:
+def _inspect_tables(connection: sqlite3.Connection, expected: Mapping[str, Table]) -> Schema | Refused:
     """Judge the schema and touch both ends of every table.
 
     SQLite itself finds a file that was cut short, from the page count in its
@@ -94,6 +96,10 @@ def _inspect_tables(connection: sqlite3.Connection, expected: Collection[str]) -
     if found in {Schema.CURRENT, Schema.OLDER}:
         for table in sorted(set(expected) & set(tables)):
             # The order in which its rows lie; where they have no number, that of their key, which comes first.
+            columns = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))}
+            lacks = ", ".join(sorted(set(expected[table].columns.keys()) - columns))
+            if found is Schema.CURRENT and lacks:
+                return Refused(f"its table {table} has no {lacks}", "Restore a copy, or name another database.")
             column = "1" if "WITHOUT ROWID" in made[table] else "rowid"
             for order in (column, f"{column} DESC"):
                 connection.execute(f'SELECT * FROM "{table}" ORDER BY {order} LIMIT 1').fetchall()  # noqa: S608 (our own names)

@@ -36,6 +36,7 @@ def refused(project: Project, server: WebServer, told: str, *arguments: str, **s
     assert len(critical) == 1
     assert re.search(told, critical[0]), critical[0]
     assert re.search(told, crawled.log.rstrip().rpartition("\n")[2])
+    assert "never retrieved" not in crawled.log
     return crawled
 
 

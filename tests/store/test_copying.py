@@ -297,6 +297,7 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "another-table": ("CREATE TABLE more (x)", "its table 'more' is not one of a store"),
     "another-column": ("ALTER TABLE visits ADD COLUMN x", "its table 'visits' is not one"),
     "computed-column": ("ALTER TABLE visits ADD COLUMN x AS (length(reason))", "its table 'visits' is not one"),
+    "column-renamed": ("ALTER TABLE visits RENAME COLUMN reason TO why", "its table 'visits' is not one"),
     "column-missing": ("ALTER TABLE visits DROP COLUMN reason", "its table 'visits' is not one"),
     "table-missing": ("DROP TABLE visits", "its tables visits are missing"),
     "stray-row": ("DELETE FROM projects", "belongs to no projects"),

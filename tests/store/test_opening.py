@@ -196,6 +196,13 @@ def test_a_store_that_was_cut_short_stays_as_it_is(path: Path) -> None:
     refused(path, "damaged.*Restore a copy")
 
 
+def test_a_store_with_a_column_of_another_name_is_refused(path: Path) -> None:
+    with closing(sqlite3.connect(a_store_file(path))) as connection:
+        connection.execute("ALTER TABLE documents RENAME COLUMN url TO address")
+
+    refused(path, "its table documents has no url.*Restore a copy")
+
+
 def test_a_read_only_file_is_refused(path: Path) -> None:
     """The mode counts even for root, whom the system would let write."""
     a_store_file(path).chmod(0o444)
