@@ -24,7 +24,7 @@ class Proposal:
 
     Attributes:
         where: file and line, or place in the array.
-        confidence: 0.0 to 1.0; None where the engine said nothing, or nonsense.
+        confidence: 0.0 to 1.0; None where the engine said nothing.
     """
 
     where: str
@@ -143,19 +143,20 @@ def _one(where: str, found: object, engine: str) -> Proposal | BadProposal:
     url = found.get("url")
     if not isinstance(url, str):
         return BadProposal(where, engine, "it has no url")
+    confidence = found.get("confidence")
+    if confidence is not None and not _is_share(confidence):
+        told = f"its confidence is {str(confidence)[:50]!r}: a number from 0.0 to 1.0 is needed, or none"
+        return BadProposal(where, engine, told, url.strip())
     title = _text(found.get("title"), _MOST_TITLE_CHARS)
-    return Proposal(where, url.strip(), engine, title, _confidence(found), _rank(found))
+    return Proposal(where, url.strip(), engine, title, None if confidence is None else float(confidence), _rank(found))
 
 
 def _text(value: object, most: int) -> str | None:
     return (" ".join(value[: 2 * most].split())[:most] or None) if isinstance(value, str) else None
 
 
-def _confidence(found: Mapping[str, Any]) -> float | None:
-    value = found.get("confidence")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        return None
-    return float(value)
+def _is_share(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
 
 
 def _rank(found: Mapping[str, Any]) -> int | None:

@@ -235,7 +235,10 @@ class DomainService:
 
         Raises:
             UnknownDomainError: it is not registered.
+            DomainFigureError: the confidence is none.
         """
+        if confidence is not None and not 0 <= confidence <= 1:
+            raise DomainFigureError(f"the confidence of {name[:_SHOWN_CHARS]} is {confidence!r}: 0.0 to 1.0 is needed")
         wanted = self._names([name])
         counts, high_quality = CandidateCounts(high, low, confidence), self._settings.high_quality
 
@@ -287,6 +290,10 @@ class UnknownDomainError(DedupError):
 
 class DomainNameError(DedupError):
     """A text names no domain."""
+
+
+class DomainFigureError(DedupError):
+    """A figure is none that a domain can have."""
 
 
 @dataclass(frozen=True, slots=True)

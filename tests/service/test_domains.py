@@ -14,6 +14,7 @@ from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_r
 from scrapy_dedup.service.domain_twins import Twins, settle_twins
 from scrapy_dedup.service.domains import (
     DomainChoice,
+    DomainFigureError,
     DomainNameError,
     DomainService,
     StoredDomain,
@@ -114,6 +115,14 @@ def test_the_best_confidence_makes_the_status_and_never_falls(service: DomainSer
     assert (second.status, second.best_confidence_score) == ("PROCESSED_HIGH_QUALITY", 0.9)
     assert (second.high_quality_candidate_count, second.low_quality_candidate_count) == (0, 1)
     assert (nothing.status, nothing.last_processed_at) == ("DISCOVERED", NOON)
+
+
+@pytest.mark.parametrize("confidence", [-0.1, 1.1, float("nan"), float("inf")])
+def test_a_confidence_that_is_none_is_refused(service: DomainService, confidence: float) -> None:
+    service.register_domains(["a.example"], NOON)
+
+    with pytest.raises(DomainFigureError, match=r"a\.example is .*: 0\.0 to 1\.0 is needed"):
+        service.update_candidate_counts("a.example", NOON, high=1, low=0, confidence=confidence)
 
 
 def test_patterns_choose_what_is_registered_and_tell_what_is_not(service: DomainService) -> None:
