@@ -15,7 +15,7 @@ from scrapy_dedup.store.columns import by_code_point
 from scrapy_dedup.store.lookups import columns_of, sources
 from scrapy_dedup.store.models import CrawledUrl, Decision, Document, Extraction, Source, Visit
 from scrapy_dedup.store.records import DecisionRecord, DocumentRecord, ExtractionRecord
-from scrapy_dedup.store.rows import read_decision, read_extraction, read_source
+from scrapy_dedup.store.rows import read_extraction, read_source
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import StoredDecision, StoredSource
 from scrapy_dedup.store.upserts import chunks
@@ -65,10 +65,6 @@ class CachedPage:
         """Return what the layers decided about it, without details, oldest first."""
         key = self.document.page_key
         return [DecisionRecord(key, one.layer, one.action, one.reason, one.decided_at) for one in self._decisions]
-
-    def decisions(self) -> list[StoredDecision]:
-        """Return what the layers decided about it, oldest first."""
-        return [read_decision(row) for row in self._decisions]
 
 
 @dataclass(frozen=True, slots=True)

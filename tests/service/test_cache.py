@@ -1,5 +1,7 @@
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -259,8 +261,13 @@ class TestVerify:
         assert verify(store, project).damaged == {}
 
     @pytest.mark.parametrize("form", ["markdown", "text", "html"])
+    @pytest.mark.parametrize(
+        "since",
+        [{}, {"output": "text"}, {"boilerplate_text_patterns": (r"\w+\W*$",)}],
+        ids=["alike", "other-form", "expressions"],
+    )
     def test_takes_a_page_that_was_analysed_since_for_no_damage(
-        self, store: Store, project: ProjectStore, form: str
+        self, store: Store, project: ProjectStore, form: str, since: dict[str, Any]
     ) -> None:
         """`scrapy dedup analyze` cuts what is stored anew; the hash is that of what was seen."""
         banner = "We use cookies to count visitors, and to remember what is in your basket."
@@ -274,7 +281,7 @@ class TestVerify:
             others = (one for one in a_page(name, text=whole) if not isinstance(one, SourceRecord | DecisionRecord))
             project.write([*others, SourceRecord(page_key(url), url, DOMAIN, "html", html, NOON)])
         with store.session() as session:
-            DomainDedupService(session, settings).analyze_project(project.id)
+            DomainDedupService(session, replace(settings, **since)).analyze_project(project.id)
 
         # With another form chosen since, too.
         assert verify(store, project).damaged == {}
