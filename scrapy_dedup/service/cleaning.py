@@ -59,6 +59,11 @@ class Cleaned:
         """Characters of the removed blocks."""
         return self.chars_in - self.chars_out
 
+    @property
+    def bytes_removed(self) -> int:
+        """UTF-8 bytes of the removed blocks."""
+        return sum(len(one.text.encode("utf-8", "surrogatepass")) for one in self.removed)
+
 
 def clean_html(
     page: Page,

@@ -228,6 +228,9 @@ class Crawl:
                 self.count(name, number)
             for _, why in draft.cleaned.held:
                 self.count(f"patterns/held_{why.name.lower()}", 1)
+            learner = self.learner(draft.domain, draft.method) if draft.held is None else None
+            if learner is not None:
+                learner.note_cut(draft.cleaned.bytes_removed)
         if draft.cleaned is not None and draft.held is None:
             self.rows += removal_decisions(draft.page_key, draft.cleaned, at)
 
@@ -325,7 +328,8 @@ class Crawl:
         for learner in self.learners.values():
             self.learn(learner)
             self._judge_shadowed(learner, at_end=True)
-            if complete and not learner.known:
+            # By now it is known how much pages lost by it.
+            if learner.is_new or (complete and not learner.known):
                 self.rows.append(learner.record())
             if learner.site is not None:
                 self.rows += learner.site.take_records(datetime.now(UTC))

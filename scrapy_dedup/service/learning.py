@@ -81,8 +81,11 @@ class Learner:
         """Its layouts, by the method `template`."""
         self.shadowed: list[tuple[Any, Settings]] = []
         """Pages of which it is still to be found out what would have been removed."""
+        self.is_new = False
+        """Whether this run has learned something, which is noted again at its end."""
         self._counted: set[bytes] = set()
         self._done = False
+        self._pages_cut = self._bytes_removed = 0
 
     def recall(self, knowledge: Knowledge) -> None:
         """Start from what an earlier run found."""
@@ -113,13 +116,18 @@ class Learner:
         self.boilerplate = self.counts.boilerplate(self.policy)
         common = frozenset(key for key, count in self.counts.counts.items() if 2 * count >= pages)
         self.seen = SiteSeen(common, pages)
-        self.known = True
+        self.known = self.is_new = True
         self.samples = {key: sample for key, sample in self.samples.items() if key in self.boilerplate.counts}
         if pages >= self.learn_pages:
             self._done = True
             self.counts = PageCounts()
             self._counted.clear()
         return True
+
+    def note_cut(self, bytes_removed: int) -> None:
+        """Note that a page goes out without so many bytes of its text."""
+        self._pages_cut += 1
+        self._bytes_removed += bytes_removed
 
     def often(self, fingerprints: Iterable[int]) -> set[int]:
         """Return those that tell no page from another: boilerplate, and what three pages of this run have."""
@@ -139,6 +147,7 @@ class Learner:
             pages_analyzed=found.pages or self.counts.pages,
             blocks_total=found.blocks_total or len(self.counts.counts),
             blocks_boilerplate=len(evidence),
+            bytes_removed_avg=self._bytes_removed // max(1, self._pages_cut),
             threshold_pct=self.policy.threshold_pct,
             min_pages=self.policy.min_pages,
             min_block_chars=self.policy.min_block_chars,

@@ -81,7 +81,7 @@ class Reading:
         """Return by how many UTF-8 bytes of visible text a cleaned page is shorter."""
         if self.method == "text":
             return _bytes(self.text) - _bytes(cleaned.content)
-        return sum(_bytes(removed.text) for removed in cleaned.removed)
+        return cleaned.bytes_removed
 
 
 def read_again(source: StoredSource, settings: Settings) -> Reading | None:
