@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Self
 
 from itemadapter import ItemAdapter
+from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import call_later, run_in_thread
@@ -20,10 +21,12 @@ from scrapy_dedup.core.evidence import NO_FIELDS
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
+from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
 from scrapy_dedup.plugin.parking import pause
 from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
 from scrapy_dedup.plugin.visits import Visit
 from scrapy_dedup.service.aliases import Duplicate
 from scrapy_dedup.service.chunking import makes_chunks
@@ -48,6 +51,7 @@ logger = logging.getLogger(__name__)
 
 # Between two questions to a store that is away, or that does not know yet what another worker gives.
 _PAUSE_SECONDS: Final = 0.3
+_OF_ITEMS: Final = "url canonical boilerplate patterns title duplicate near_duplicate language chunk".split()
 # Pages with one text that an item is compared with.
 _MOST_KEEPERS: Final = 50
 
@@ -71,6 +75,7 @@ class DedupPipeline:
         self._failures: set[type[Exception]] = set()
         self._turns: dict[str, DeferredLock] = {}
         """Of domains that are just met."""
+        crawler.signals.connect(self._opened, signals.spider_opened)
         self._last: dict[str, Deferred[None]] = {}
         """What fires when the item has left that came last from a domain, where it is still here."""
 
@@ -78,6 +83,18 @@ class DedupPipeline:
     def from_crawler(cls, crawler: Crawler) -> Self:
         """Make it from the crawler; raises NotConfigured where the plugin is off."""
         return cls(crawler)
+
+    def _opened(self) -> None:
+        """Say which layers act, where not all parts are set up: nobody else would."""
+        runtime = self._runtime
+        asks, gives = runtime.crawler.get_downloader_middleware, runtime.crawler.get_spider_middleware
+        if asks(DedupDownloaderMiddleware) is None or gives(DedupSpiderMiddleware) is None:
+            acting = ", ".join(layer for layer in _OF_ITEMS if runtime.settings.acts(layer)) or "none"
+            logger.info(
+                "Not all parts of scrapy_dedup are set up. These layers act, on items alone: %s. What acts on requests"
+                ' (url, unchanged, domain) needs ADDONS = {"scrapy_dedup.Addon": 700}',
+                acting,
+            )
 
     async def process_item(self, item: Any) -> Any:
         """Return the item with its cleaned text and what was removed.

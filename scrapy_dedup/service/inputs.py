@@ -1,13 +1,16 @@
 """Pages to be cleaned, from files, folders and standard input; each is read once a pass."""
 
 import csv
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, Self
+from urllib.parse import quote
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.inputs_lines import read_lines
@@ -39,6 +42,9 @@ from scrapy_dedup.settings import Settings
 MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
 """In the order in which they are looked for."""
 
+LOCAL: Final = "http://localhost/"
+_PAGES: Final = (".html", ".htm", ".xhtml", ".pdf")
+_START_BYTES: Final = 1_000
 _NEEDED: Final = ("url", "file")
 _MOST_MANIFEST_BYTES: Final = 32_000_000
 _MOST_ENTRY_BYTES: Final = 200_000
@@ -70,6 +76,48 @@ class FileRecord:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             return BadRecord(self.where, f"{self.file[:200]!r}: {reason}")
         return page_of(self.where, self.address, body, self.content_type, settings)
+
+
+def read_pages(
+    path: Path,
+    name: str,
+    settings: Settings,  # noqa: ARG001 (of all readers; a file is read by its record)
+    advance: Advance,
+    *,
+    base: str,
+) -> Iterator[Found]:
+    """Iterate over files that are pages themselves: one, or all of a folder by name.
+
+    Args:
+        path: of the file, or of the folder.
+        name: what it is called in messages.
+        settings: not needed here.
+        advance: told of the bytes of the files.
+        base: to which the way in the folder is joined to give a page's address; of one file the address itself, unless
+            it ends with a slash.
+    """
+    if path.is_file():
+        address = _joined(base, path.name) if base.endswith("/") else base
+        found = iter([(path.parent, path.name, name, address)])
+    else:
+        found = ((path, one, f"{name}/{one}", _joined(base, one)) for one in _page_files(path))
+    for folder, file, where, address in found:
+        size = _length(folder, file)
+        advance(size)
+        yield FileRecord(where, address, str(folder), file, size)
+
+
+def _joined(base: str, way: str) -> str:
+    return f"{base.removesuffix('/')}/{quote(way, errors='surrogateescape')}"
+
+
+def _page_files(folder: Path) -> Iterator[str]:
+    """Yield the ways to the pages of a folder, in order; no link to a folder is followed."""
+    for around, folders, files in os.walk(folder):
+        folders.sort()
+        for file in sorted(files):
+            if file.lower().endswith(_PAGES):
+                yield Path(around, file).relative_to(folder).as_posix()
 
 
 def manifest_of(folder: Path) -> Path | None:
@@ -204,8 +252,8 @@ def _length(folder: Path, file: str) -> int:
 
 STDIN: Final = "-"
 
-Kind = Literal["lines", "warc", "folder"]
-_READERS: Final[dict[Kind, Callable[[Path, str, Settings, Advance], Iterator[Found]]]] = {
+Kind = Literal["lines", "warc", "folder", "pages"]
+_READERS: Final[dict[str, Callable[[Path, str, Settings, Advance], Iterator[Found]]]] = {
     "lines": read_lines,
     "warc": read_warc,
     "folder": read_folder,
@@ -233,8 +281,8 @@ class Inputs:
     Standard input is written to a temporary file first, since there are several passes.
     """
 
-    def __init__(self, names: Sequence[str], stdin: BinaryIO) -> None:
-        """Find out what each is.
+    def __init__(self, names: Sequence[str], stdin: BinaryIO, base: str = LOCAL) -> None:
+        """Find out what each is; *base* is the address of files that say none, see `read_pages`.
 
         Raises:
             InputError: one of them does not exist, or is nothing that can be read.
@@ -242,6 +290,7 @@ class Inputs:
             OSError: it cannot be opened.
         """
         self._aside = ExitStack()
+        self._base = base
         try:
             self.found = [one for name in names for one in self._find(name, stdin)]
         except BaseException:
@@ -261,7 +310,8 @@ class Inputs:
             OSError: likewise.
         """
         for one in self.found:
-            yield from _READERS[one.kind](one.path, one.name, settings, advance)
+            read = partial(read_pages, base=self._base) if one.kind == "pages" else _READERS[one.kind]
+            yield from read(one.path, one.name, settings, advance)
 
     def close(self) -> None:
         """Remove what was set aside."""
@@ -300,15 +350,20 @@ def _folders(path: Path, name: str) -> Iterator[Input]:
         return
     inner = sorted((one, found) for one in path.iterdir() if one.is_dir() and (found := manifest_of(one)))
     if not inner:
-        raise InputError(f"{name}: a folder needs a manifest.json, manifest.jsonl or manifest.csv with url and file")
+        if next(_page_files(path), None) is None:
+            raise InputError(f"{name}: a folder needs files of HTML or PDF, or one of {', '.join(MANIFESTS)}")
+        yield Input(path, name, "pages", sum(_length(path, file) for file in _page_files(path)))
     for one, found in inner:
         yield Input(one, str(Path(name) / one.name), "folder", found.stat().st_size)
 
 
 def _file(path: Path, name: str) -> Input:
     with regular_file(path) as file:
-        try:
-            start = unpacking(file).read(len(MAGIC))
-        except DAMAGED:  # the reader tells
-            start = b""
-    return Input(path, name, "warc" if start == MAGIC else "lines", path.stat().st_size)
+        start = b""
+        with suppress(*DAMAGED):  # the reader tells
+            content = unpacking(file)
+            start = content.read(len(MAGIC))
+            start += content.read(_START_BYTES) if start != MAGIC else b""
+    is_page = start.startswith(b"%PDF-") or start.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"<"
+    kind: Kind = "pages" if is_page or path.name.lower().endswith(_PAGES) else "lines"
+    return Input(path, name, "warc" if start.startswith(MAGIC) else kind, path.stat().st_size)

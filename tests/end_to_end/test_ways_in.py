@@ -46,6 +46,8 @@ def test_every_page_goes_out_once_without_what_repeats(
 
     for crawled in (first, second):
         assert Counter(crawled.stored_ids) == Counter(pages_of(server.site))
+        is_whole = "ADDONS" in way or "DOWNLOADER_MIDDLEWARES" in way
+        assert ("These layers act, on items alone: url, canonical, boilerplate" in crawled.log) is not is_whole
     assert first.count("items/parked") > 0
     assert second.count("items/parked") == 0
     large = [line["cleaned"] for line in second.stored if line["id"].startswith(server.origins[-1])]

@@ -363,3 +363,45 @@ def test_no_damage_ends_the_reading_of_a_warc_file(damage: bytes, at: int, packe
     found = read("-", stdin=raw[:at] + damage + raw[at + len(damage) :])
 
     assert all(isinstance(one, InputPage | BadRecord | NoPage) for one in found)
+
+
+class TestPagesThemselves:
+    """Files of HTML that no manifest names: their addresses are where they lie."""
+
+    def test_a_folder_is_read_by_name(self, tmp_path: Path) -> None:
+        inner = tmp_path / "a b"
+        inner.mkdir()
+        written = {"x.html": b"<p>x", "a b/z.HTM": gzip.compress(b"<p>z"), "a b/é.xhtml": b"<p>e", "style.css": b"p {}"}
+        for name, raw in written.items():
+            (tmp_path / name).write_bytes(raw)
+        (tmp_path / "a b" / "again").symlink_to(tmp_path, target_is_directory=True)
+
+        found = pages(read(str(tmp_path)))
+
+        assert found == [
+            ("http://localhost/x.html", "<p>x"),
+            ("http://localhost/a%20b/z.HTM", "<p>z"),
+            ("http://localhost/a%20b/%C3%A9.xhtml", "<p>e"),
+        ]
+
+    @pytest.mark.parametrize(
+        "raw", [b"<p>x", b"\xef\xbb\xbf\n <p>x", gzip.compress(b"<p>x")], ids=["bare", "mark", "gz"]
+    )
+    @pytest.mark.parametrize(
+        ("base", "url"),
+        [("https://www.example.com/news/", "https://www.example.com/news/page"), ("https://a.example/b?c", None)],
+    )
+    def test_a_file_has_the_address_that_is_given(self, tmp_path: Path, raw: bytes, base: str, url: str | None) -> None:
+        with Inputs([a_file(tmp_path, raw, "page")], io.BytesIO(), base) as inputs:
+            (record,) = inputs.records(Settings(), lambda _: None)
+
+        assert not isinstance(record, BadRecord | NoPage)
+        page = record.page(Settings())
+        assert isinstance(page, InputPage)
+        assert (page.url, page.html.strip("\ufeff\n ")) == (url or base, "<p>x")
+
+    def test_a_folder_without_any_says_what_it_needs(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("no page", encoding="utf-8")
+
+        with pytest.raises(InputError, match=r"needs files of HTML or PDF, or one of manifest\.json"):
+            read(str(tmp_path))

@@ -1,7 +1,8 @@
-"""`scrapy dedup clean IN... -O OUT.jsonl`: pages from files to clean text, with no crawl.
+"""`scrapy dedup clean IN... -O OUT.jsonl`: pages from files or URLs to clean text, with no crawl.
 
-IN is a file of JSON lines (`url` with `html`, or with `body` in base64 and `content_type`), a folder of HTML files
-with a manifest, or a WARC file, each packed by gzip or zstd or not; - is standard input. PDF files are pages, too. OUT
+IN is a file of JSON lines (`url` with `html`, or with `body` in base64 and `content_type`), a WARC file, or a file of
+HTML, each packed by gzip or zstd or not; a folder of HTML files, with a manifest or without; the URL of one page, which
+is fetched by Scrapy; - is standard input. PDF files are pages, too. OUT
 has one line a page, in the order of the input: url, cleaned_content, title, date, author, dedup. A page that another
 one stands for, with the same address, title and text, or text, has none: --left-out FILE tells which, and for what.
 Domains that the project's store does not know are learned from their own pages first.
@@ -17,21 +18,24 @@ The exit code is 1 where no page came out, or --strict met a bad record.
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
 from scrapy_dedup.commands.terminal import errors, one_line, shown
 from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowledge
 from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
+from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service.cleaning_run import PASSES, CleaningRun, Watcher
 from scrapy_dedup.service.cleaning_run_output import replacing_alone
 from scrapy_dedup.service.cleaning_run_tasks import as_json
-from scrapy_dedup.service.inputs import Inputs
+from scrapy_dedup.service.inputs import LOCAL, Inputs
 from scrapy_dedup.service.inputs_records import BadRecord
 
 STDOUT: Final = "-"
@@ -41,7 +45,8 @@ _MOST_JOBS: Final = 256
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add what is read and written, and how."""
     add = parser.add_argument
-    add("inputs", metavar="IN", nargs="+", help="JSON lines, a folder with a manifest, WARC; - for standard input")
+    add("inputs", metavar="IN", nargs="+", help="JSON lines, WARC, HTML, a folder of HTML, a URL; - for standard input")
+    add("--url", metavar="URL", default=LOCAL, help=f"address of files of HTML that have none ({LOCAL})")
     add("-O", "--overwrite-output", metavar="OUT", dest="output", help="JSON lines to write; - for standard output")
     add("--jobs", metavar="N", type=_jobs, default=1, help="processes to use (1); any number gives the same output")
     add("--left-out", metavar="FILE", help="JSON lines of the pages that others stand for: url, layer, reason, keeper")
@@ -58,7 +63,7 @@ def run(call: Call) -> int:
     with ExitStack() as stack:
         enter = stack.enter_context
         output = None if options.dry_run else enter(_opened(options.output))
-        inputs = enter(Inputs(options.inputs, sys.stdin.buffer))
+        inputs = enter(Inputs(_fetched(call, enter), sys.stdin.buffer, options.url))
         knowledge = enter(opened_knowledge(call, remember=options.remember and not options.dry_run))
         left_out = enter(_opened(options.left_out)) if options.left_out and not options.dry_run else None
         watcher = enter(watching(PASSES * inputs.total, left_out))
@@ -68,6 +73,33 @@ def run(call: Call) -> int:
             knowledge.remember(found for one in outcome.learned if (found := cleaning.knowledge(one.domain)))
     tell(outcome, as_json=options.json, to_stderr=options.output == STDOUT and not options.dry_run)
     return DONE if outcome.tally.pages or (options.dry_run and outcome.plan.pages) else NOT_DONE
+
+
+def _fetched(call: Call, enter: Callable[[AbstractContextManager[str]], str]) -> list[str]:
+    """Return the names of what is read: in the place of each URL a file with its page.
+
+    Raises:
+        PageError: a page did not come.
+    """
+    names: list[str] = list(call.options.inputs)
+    wanted = {place: name for place, name in enumerate(names) if name.lower().startswith(("http://", "https://"))}
+    if wanted:
+        from scrapy_dedup.plugin.teaching_run import Web, run_errand  # noqa: PLC0415 (no Scrapy run for files)
+
+        pages: dict[int, bytes] = {}
+
+        async def fetch(web: Web) -> None:
+            for place, url in wanted.items():
+                page = await web.page(url)
+                pages[place] = as_json({call.settings.url_field: page.url, call.settings.html_field: page.text})
+
+        assert isinstance(call.source, ScrapySettings)
+        run_errand(fetch, call.source, call.settings)
+        folder = Path(enter(tempfile.TemporaryDirectory(prefix="scrapy-dedup-")))
+        for place, line in pages.items():
+            names[place] = str(folder / f"{place}.jsonl")
+            Path(names[place]).write_bytes(line)
+    return names
 
 
 def _clean(cleaning: CleaningRun, knowledge: Knowledge, output: BinaryIO | None, outcome: Outcome) -> None:
@@ -83,6 +115,8 @@ def _clean(cleaning: CleaningRun, knowledge: Knowledge, output: BinaryIO | None,
 def _check(options: argparse.Namespace) -> None:
     if options.output is None and not options.dry_run:
         raise WrongCallError("-O OUT says where the pages go; -O - is standard output, --dry-run writes nothing")
+    if extract_domain(options.url) is None:
+        raise WrongCallError(f"--url {options.url!r} is no address: write https://host/path")
     if options.left_out == STDOUT or (options.left_out is not None and options.left_out == options.output):
         raise WrongCallError("--left-out needs the name of a file of its own")
     if options.output == STDOUT and options.json and not options.dry_run:

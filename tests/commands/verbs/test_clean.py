@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.commands.running import Outcome, Shop, at_a_terminal, scrapy
+from tests.server import Answer, redirect, serving
 from tests.service.test_cleaning_run import SITE, a_page, a_row, as_lines
 from tests.service.warc_files import an_answer
+from tests.sites import html_page
 from tests.tables import table
 
 KEYS = {"url", "cleaned_content", "title", "date", "author", "dedup"}
@@ -236,3 +238,18 @@ def test_hostile_pages_come_out_among_the_others(folder: Path, jobs: str) -> Non
     )
     assert {name for name, row in out.items() if row["dedup"].get("flag")} >= {"nested", "one-text", "empty-divs"}
     assert "Tea number 9 grows" in out["9"]["cleaned_content"]
+
+
+def test_pages_of_the_web_and_of_a_folder_come_out_in_the_order_of_the_call(folder: Path) -> None:
+    saved = folder / "saved"
+    saved.mkdir()
+    (saved / "a.html").write_text(html_page("saved"), encoding="utf-8")
+    site = {"/old": redirect("/new"), "/new": Answer(html_page("fetched"))}
+    with serving(1, lambda origins: {origins[0] + path: answer for path, answer in site.items()}) as server:
+        here = server.origins[0]
+        told = scrapy("dedup", "clean", "saved", f"{here}/old", "saved/a.html", "-O", "-", folder=folder)
+        gone = scrapy("dedup", "clean", f"{here}/none", "-O", "-", folder=folder)
+
+    assert [json.loads(line)["url"] for line in told.out.splitlines()] == ["http://localhost/a.html", f"{here}/new"]
+    assert (gone.code, gone.out) == (1, "")
+    assert "the server answered with 404" in gone.err
