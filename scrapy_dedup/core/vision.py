@@ -37,6 +37,8 @@ class UnseenReason(StrEnum):
     NO_SIZE = "no_size"
     SAME_COLOUR = "same_colour"
     ZERO_WIDTH = "zero_width"
+    NOT_DISPLAYED = "not_displayed"
+    """`display: none`, `hidden`, folded to no height: a click, or a script, may open it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +52,19 @@ class Unseen:
     """Its first 200 characters."""
 
 
-def unseen_text(page: Page, numbered: Numbered, sight: Sight) -> list[Unseen]:
+def unseen_text(page: Page, numbered: Numbered, sight: Sight, *, closed: bool = False) -> list[Unseen]:
     """Return the blocks of a page that no person sees, in order, at most 200.
 
-    What a click opens (`display: none`, folded to no height) is none of them, nor what waits to be faded in: browsers
-    that run no scripts show neither. A block is listed where nobody sees any of it.
+    What waits to be faded in is none of them: browsers that run no scripts do not show it. A block is listed where
+    nobody sees any of it.
+
+    Args:
+        page: the page.
+        numbered: its elements.
+        sight: how a browser showed it.
+        closed: whether what is not displayed counts, although a click may open it.
     """
-    reasons = unseen_elements(numbered, sight)
+    reasons = unseen_elements(numbered, sight, closed=closed)
     found = []
     for place, (block, number) in enumerate(zip(page.blocks, numbered.of_blocks, strict=True)):
         reason = UnseenReason.ZERO_WIDTH if _has_no_width(block.text) else reasons.get(number)
@@ -67,14 +75,15 @@ def unseen_text(page: Page, numbered: Numbered, sight: Sight) -> list[Unseen]:
     return found
 
 
-def unseen_elements(numbered: Numbered, sight: Sight) -> dict[int, UnseenReason]:
+def unseen_elements(numbered: Numbered, sight: Sight, *, closed: bool = False) -> dict[int, UnseenReason]:
     """Return the block-level elements all of whose text nobody sees."""
     around = blocks_around(numbered)
     reasons: dict[int, UnseenReason | None] = {}
     for run in sight.runs:
         number = around.get(run.number)
         if number is not None:
-            reason = reason_unseen(run, sight)
+            is_closed = closed and run.flags & Flag.NOT_DISPLAYED
+            reason = UnseenReason.NOT_DISPLAYED if is_closed else reason_unseen(run, sight)
             reasons[number] = reason if number not in reasons else (reason and reasons[number])
     return {number: reason for number, reason in reasons.items() if reason is not None}
 

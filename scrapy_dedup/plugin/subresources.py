@@ -94,11 +94,11 @@ class SubResources:
             return kept
         url = wanted.url
         for _ in range(_MOST_REDIRECTS + 1):
-            if not await self._may_fetch(url, wanted.page_url):
+            if not await self.may_fetch(url, wanted.page_url):
                 self._count("refused")
                 return None
             response = await self._download(url, wanted.page_url)
-            if not self._came_from(response, wanted.page_url):
+            if not self.came_from(response, wanted.page_url):
                 self._count("refused")
                 return None
             location = response.headers.get("Location")
@@ -109,7 +109,8 @@ class SubResources:
         self._count("refused")
         return None
 
-    async def _may_fetch(self, url: str, page_url: str) -> bool:
+    async def may_fetch(self, url: str, page_url: str) -> bool:
+        """Say whether a page may get something from a URL, as far as the addresses of its host tell."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
@@ -118,7 +119,7 @@ class SubResources:
         addresses = await addresses_of(host, port) if host else ()
         return may_fetch(url, page_url, addresses, self._hosts) is None
 
-    def _came_from(self, response: Response, page_url: str) -> bool:
+    def came_from(self, response: Response, page_url: str) -> bool:
         """Say whether an answer came from where it may: a name can have another address than it had just now."""
         address = getattr(response, "ip_address", None)
         if address is None or (response.request is not None and response.request.meta.get("proxy")):

@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
+from urllib.parse import urljoin
 
 from scrapy import Request, Spider
 from scrapy.crawler import AsyncCrawlerProcess
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response, TextResponse
+from scrapy.http import HtmlResponse, Response, TextResponse
 from scrapy.settings import SETTINGS_PRIORITIES, Settings
+from scrapy.utils.response import get_meta_refresh
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.subresources import SubResources
@@ -35,6 +37,7 @@ _OF_THE_RUN: Final[Mapping[str, Any]] = {
 }
 _HTML: Final = ("text/html", "application/xhtml+xml")
 _LONGEST_CAUSE: Final = 200
+_MOST_REDIRECTS: Final = 5
 
 
 class PageError(DedupError):
@@ -46,6 +49,7 @@ class Web:
 
     def __init__(self, spider: Spider, settings: OurSettings) -> None:
         self._engine = spider.crawler.engine
+        self._settings = spider.crawler.settings
         self._resources = SubResources(spider.crawler, settings, Ways(spider.crawler.settings))
 
     @property
@@ -54,20 +58,47 @@ class Web:
         return self._resources.fetch
 
     async def page(self, url: str) -> TextResponse:
-        """Return a page.
+        """Return a page, by redirects of its server and of its own, which lead to no private address but the page's.
 
         Raises:
-            PageError: it did not come, or is no page of HTML.
+            PageError: it did not come, leads to where nobody asked for, or is no page of HTML.
         """
+        at = url
+        for _ in range(_MOST_REDIRECTS + 1):
+            response = await self._download(at, url)
+            target = self._target(response)
+            if target is None:
+                return _checked(url, response)
+            if not await self._resources.may_fetch(target, url):
+                break
+            at = target
+        raise PageError(f"{url}: it leads to {target!r:.300}, which it may not, or too far: name the address itself")
+
+    def _target(self, response: Response) -> str | None:
+        """Return where an answer leads to; None where it is the page."""
+        location = response.headers.get("Location")
+        if 300 <= response.status < 400 and location is not None:
+            return urljoin(response.url, location.decode("latin-1").strip())
+        if not isinstance(response, HtmlResponse) or not self._settings.getbool("METAREFRESH_ENABLED"):
+            return None
+        seconds, target = get_meta_refresh(response, ignore_tags=self._settings.getlist("METAREFRESH_IGNORE_TAGS"))
+        # News reload themselves.
+        is_soon = seconds is not None and seconds < self._settings.getint("METAREFRESH_MAXDELAY")
+        return target if is_soon and target != response.url else None
+
+    async def _download(self, url: str, page_url: str) -> Response:
         assert self._engine is not None
         try:
-            response = await self._engine.download_async(Request(url, dont_filter=True))
+            # Each step is asked about anew.
+            response = await self._engine.download_async(Request(url, dont_filter=True, meta={"dont_redirect": True}))
         except IgnoreRequest as error:
             raise PageError(f"{url}: robots.txt forbids it; set ROBOTSTXT_OBEY = False to look all the same") from error
         except Exception as error:
             cause = " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST_CAUSE]
             raise PageError(f"{url} cannot be fetched ({cause}): check the address, and the network") from error
-        return _checked(url, response)
+        if not self._resources.came_from(response, page_url):
+            raise PageError(f"{url}: its host has a private address by now: name the address itself")
+        return response
 
 
 def _checked(url: str, response: Response) -> TextResponse:

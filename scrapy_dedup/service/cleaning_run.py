@@ -158,7 +158,8 @@ class CleaningRun:
                 pages += record.size > 0
                 self._samples.add(domain, page_key(url, rules), place, record.size)
             # Whether one without a URL is a page or not is told later: in an archive most are none.
-            bad += isinstance(record, BadRecord | LineRecord | FileRecord) and (domain is None or record.size == 0)
+            is_none = isinstance(record, LineRecord | FileRecord) and (domain is None or record.size == 0)
+            bad += is_none or isinstance(record, BadRecord)
             if bad > max(pages, _MOST_BAD):
                 told = f"up to here {bad:,} records cannot be read, and {pages:,} are pages"
                 raise BadInputError(f"{record.where}: {told}: is this what you meant to clean?")

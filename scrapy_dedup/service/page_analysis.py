@@ -128,7 +128,7 @@ def analyze_page(
         boxes=boxes_of(page, shown.numbered, shown.sight, found, height=shown.height),
         fields=tuple(_fields(shown, found)),
         agreement=agreement(page, shown.numbered, shown.sight, kept),
-        unseen=tuple(unseen_text(page, shown.numbered, shown.sight)),
+        unseen=tuple(unseen_text(page, shown.numbered, shown.sight, closed=True)),
         template=template,
         is_known=site is not None and bool(site.templates),
     )

@@ -181,6 +181,14 @@ def test_what_a_click_opens_or_a_script_brings_is_not_unseen(words: str) -> None
     assert not any(one.text.startswith(words) for one in unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight))
 
 
+def test_what_is_not_displayed_is_listed_where_it_is_asked_for() -> None:
+    found = unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight, closed=True)
+
+    closed = [one.text for one in found if one.reason is UnseenReason.NOT_DISPLAYED]
+    assert closed
+    assert len(found) - len(closed) == len(unseen_text(ARTICLE.page, ARTICLE.numbered, ARTICLE.sight))
+
+
 def test_a_block_is_unseen_where_all_of_it_is() -> None:
     html = "<p>hidden <b>and shown</b></p>"
     page = shown(html, {})

@@ -8,9 +8,10 @@ JSON: `url`, at which the page was found; `cut_by` (template, fallback, whole) a
 `site_known`; `chars_in`, `chars_out`; `agreement` of what is kept with what looks like content (F1 by characters);
 `js_share`, the share of the text that scripts made, null where the page could not be shown with scripts; `fields`
 (title, date, author), each with name, value, source, selector, number; `unseen`, texts that nobody sees, each with
-reason and text; `size` of the picture; `boxes`, each with number (of the element in document order, body is 0), x, y,
-width, height, kind, label, is_clear; `template`, or null: template and locators as they are stored, and selectors;
-`browser`; `refused`, URLs that the page needed and did not get; `files`, by what they are.
+reason (not_displayed: a click may open it) and text; `size` of the picture; `boxes`, each with number (of the element
+in document order, body is 0), x, y, width, height, kind, label, is_clear; `template`, or null: template and locators
+as they are stored, and selectors; `browser`; `refused`, URLs that the page needed and did not get; `files`, by what
+they are.
 """
 
 import argparse
