@@ -3,20 +3,29 @@
 Who reaches a site by a proxy does not show it another address, and who logs in is not answered as a stranger.
 """
 
+from base64 import b64decode
 from collections import OrderedDict
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from scrapy import Request
 from scrapy.settings import BaseSettings
 
-# Scrapy takes the header of a proxy's password away where `_auth_proxy` does not say whose it is.
-_META: Final = ("proxy", "_auth_proxy", "download_slot", "cookiejar", "bindaddress")
+_META: Final = ("proxy", "download_slot", "cookiejar", "bindaddress")
 _OF_PROXY: Final = "Proxy-Authorization"
 # These are of one request, or set anew for each.
 _NOT_COPIED: Final = frozenset(
     name.lower()
-    for name in ("If-None-Match", "If-Modified-Since", "Referer", "Range", "Accept-Encoding", "Content-Type", "Host")
+    for name in (
+        "If-None-Match",
+        "If-Modified-Since",
+        "Referer",
+        "Range",
+        "Accept-Encoding",
+        "Content-Type",
+        "Host",
+        _OF_PROXY,
+    )
 )
 _MOST_ORIGINS: Final = 10_000
 
@@ -37,7 +46,8 @@ class Ways:
     """The ways of a crawl's pages, the last one of each origin."""
 
     def __init__(self, settings: BaseSettings) -> None:
-        self._requests: OrderedDict[str, Request] = OrderedDict()
+        # Not the requests: that a response is gone is seen by its request's.
+        self._known: OrderedDict[str, Way] = OrderedDict()
         self._defaults = {name.lower(): value for name, value in settings.getdict("DEFAULT_REQUEST_HEADERS").items()}
         self._defaults["user-agent"] = settings.get("USER_AGENT")
         # Scrapy writes them anew from their jar.
@@ -46,21 +56,19 @@ class Ways:
     def note(self, request: Request) -> None:
         """Note how a page was asked for."""
         origin = _origin_of(request.url)
-        self._requests[origin] = request
-        self._requests.move_to_end(origin)
-        if len(self._requests) > _MOST_ORIGINS:
-            self._requests.popitem(last=False)
+        self._known[origin] = self.of(request)
+        self._known.move_to_end(origin)
+        if len(self._known) > _MOST_ORIGINS:
+            self._known.popitem(last=False)
 
     def to(self, url: str, *, page_url: str = "") -> Way:
         """Return the way to a URL: that of its origin's pages, else, without what its headers say, of another page."""
-        request = self._requests.get(_origin_of(url))
-        if request is not None:
-            return self.of(request)
-        request = self._requests.get(_origin_of(page_url)) or next(reversed(self._requests.values()), None)
-        if request is None:
+        if (own := self._known.get(_origin_of(url))) is not None:
+            return own
+        other = self._known.get(_origin_of(page_url)) or next(reversed(self._known.values()), None)
+        if other is None:
             return Way({}, {})
-        headers, meta = self.of(request)
-        return Way({name: values for name, values in headers.items() if name == _OF_PROXY}, meta)
+        return Way({}, other.meta)
 
     def of(self, request: Request) -> Way:
         """Return the way that a request went."""
@@ -73,12 +81,30 @@ class Ways:
         if meta.get("download_slot") == urlsplit(request.url).hostname:
             # Scrapy's own, which another host has another of.
             del meta["download_slot"]
+        if request.meta.get("_scheme_proxy"):
+            # One of the environment, which Scrapy finds for each request.
+            meta.pop("proxy", None)
+        elif meta.get("proxy"):
+            meta["proxy"] = _with_password(meta["proxy"], request.headers.get(_OF_PROXY))
         return Way(headers, meta)
 
     def _is_taken(self, name: str, value: str) -> bool:
         if name in _NOT_COPIED or (name == "cookie" and not self._own_cookies):
             return False
         return name not in self._defaults or self._defaults[name] != value
+
+
+def _with_password(proxy: str, header: bytes | None) -> str:
+    """Return a proxy's address as a spider gives it: Scrapy puts name and password into a header of the request."""
+    scheme, separator, host = proxy.rpartition("://")
+    kind, _, encoded = (header or b"").partition(b" ")
+    if kind.lower() != b"basic" or "@" in host:
+        return proxy
+    try:
+        name, _, password = b64decode(encoded).decode("latin-1").partition(":")
+    except ValueError:
+        return proxy
+    return f"{scheme}{separator}{quote(name, safe='')}:{quote(password, safe='')}@{host}"
 
 
 def _origin_of(url: str) -> str:

@@ -213,6 +213,7 @@ def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, s
     site: Site = {f"{shop}/": page("home", "/a", "/b"), f"{shop}/named": page("named")}
     site |= {f"{shop}/{name}": page(name) for name in "ab"}
     published(server, site | {f"{shop}/sitemap.xml": Answer(sitemap, content_type="application/xml")})
+    server.asked_with.clear()
     proxy = server.origins[0].replace("//", "//user:secret@")
     asks: dict[str, Any] = {"DEDUP_DISCOVERY": "sitemaps", "DEDUP_SOFT_404": "mark", "ROBOTSTXT_OBEY": False}
 
@@ -224,3 +225,4 @@ def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, s
     assert len(server.requests) == crawled.stats["downloader/request_count"] - 1
     assert all({"X-Key", "Proxy-Authorization"} <= headers.keys() for _, headers in server.asked_with)
     assert {item["id"] for item in crawled.stored} == {f"{shop}/", *(f"{shop}/{name}" for name in ("a", "b", "named"))}
+    assert "internal meta keys" not in crawled.log
