@@ -21,10 +21,9 @@ from scrapy_dedup.service.inputs_records import (
     is_page,
     page_of,
 )
-from scrapy_dedup.service.inputs_warc import MAGIC, read_warc
+from scrapy_dedup.service.inputs_warc import read_warc
 from scrapy_dedup.service.packed_files import (
     BYTE_ORDER_MARK,
-    DAMAGED,
     EncodingError,
     lines_of,
     most_line_bytes,
@@ -32,8 +31,8 @@ from scrapy_dedup.service.packed_files import (
     read_json,
     regular_file,
     unpacked,
-    unpacking,
 )
+from scrapy_dedup.service.warc_records import is_warc
 from scrapy_dedup.settings import Settings
 
 MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
@@ -311,8 +310,4 @@ def _folders(path: Path, name: str) -> Iterator[Input]:
 
 def _file(path: Path, name: str) -> Input:
     with regular_file(path) as file:
-        try:
-            start = unpacking(file).read(len(MAGIC))
-        except DAMAGED:  # the reader tells
-            start = b""
-    return Input(path, name, "warc" if start == MAGIC else "lines", path.stat().st_size)
+        return Input(path, name, "warc" if is_warc(file) else "lines", path.stat().st_size)

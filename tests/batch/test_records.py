@@ -126,7 +126,11 @@ class TestWarc:
 
         found = [record for _, record in read("warc", *cut(file))]
 
-        assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == ["the file is cut off in this record"]
+        assert (
+            bodies(found)
+            == bodies(read_by_clean(file, tmp_path))
+            == ["the record is cut off, or its Content-Length is wrong"]
+        )
 
     def test_what_is_behind_the_bound_is_not_kept(self) -> None:
         """A damaged length may span all that follows in the file."""

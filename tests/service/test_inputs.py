@@ -269,8 +269,10 @@ class TestWarc:
             pytest.param(
                 an_answer(ONE, b"x", HTML, b"Content-Encoding: rot13"), "not known here", id="unknown-packing"
             ),
-            pytest.param(an_answer(ONE).replace(b"Content-Length: ", b"Content-Length: x"), "no answer", id="length"),
-            pytest.param(a_record(ONE, b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000), "damaged", id="headers"),
+            pytest.param(
+                an_answer(ONE).replace(b"Content-Length: ", b"Content-Length: x"), "no Content-Length", id="length"
+            ),
+            pytest.param(a_record(ONE, b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000), "no answer by HTTP", id="headers"),
         ],
     )
     def test_a_bad_record_is_told_and_the_next_one_read(self, record: bytes, reason: str) -> None:
@@ -299,7 +301,8 @@ class TestWarc:
 
         assert pages(found) == PAGES[:1]
         assert found[-1] == BadRecord(
-            f"standard input, byte {len(an_answer(ONE, '<p>één'.encode()))}", "the file is cut off in this record"
+            f"standard input, byte {len(an_answer(ONE, '<p>één'.encode()))}",
+            "the record is cut off, or its Content-Length is wrong",
         )
 
     def test_a_file_full_of_damages_is_given_up(self) -> None:
