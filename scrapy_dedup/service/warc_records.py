@@ -37,8 +37,8 @@ _HEAD: Final = re.compile(_VERSION.pattern + rb"((?:" + _NAME + rb":[^\r\n]*+\r?
 _FIELD: Final = re.compile(rb"^(" + _NAME + rb"):(.*(?:\n[ \t].*)*)", re.MULTILINE)
 _MOST_HEAD_BYTES: Final = 65_536
 _END: Final = b"\r\n\r\n"
-_FOLLOWING: Final = re.compile(rb"\r\n\r\n(?:WARC/[01]\.|\Z)")
-_FOLLOWING_BYTES: Final = len(_END) + len(b"WARC/1.")
+_FOLLOWING: Final = (b"\r\n\r\nWARC/1.", b"\r\n\r\nWARC/0.")
+_FOLLOWING_BYTES: Final = len(_FOLLOWING[0])
 _MEMBERS: Final = {"gzip": re.compile(rb"\x1f\x8b\x08[\x00-\x1f]"), "zstd": re.compile(re.escape(ZSTD))}
 _BEGINNING_OF_JSON: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*+[\[{]\s*+[\[{\"}\]]")
 _NO_PADDING: Final = re.compile(rb"[^\0]")
@@ -53,11 +53,13 @@ _PACKED_PIECE: Final = 16_384
 _FIRST_PIECE: Final = 256
 # Of the piece in which a member is damaged, as much as possible.
 _CAREFUL_PIECE: Final = 64
-# So much is read before anything is unpacked: a block of zstd has 128 KiB.
-_MOST_SILENT_BYTES: Final = 200_000
-_IN_VAIN_BYTES: Final = 256_000_000
+# So much is read before anything is unpacked: a header of gzip, which can have a name, or a block of zstd, of 128 KiB.
+_MOST_SILENT_BYTES: Final = {"gzip": 1_000, "zstd": 200_000}
+_IN_VAIN_BYTES: Final = 16_000_000
 _IN_VAIN_TIMES: Final = 8
 _WRONG_END: Final = "the record is cut off, or its Content-Length is wrong"
+_ALTERED: Final = "altered: its digest is another one"
+_DIGESTS: Final = ("warc-block-digest", "warc-payload-digest")
 _ALGORITHMS: Final = ("md5", "sha1", "sha256", "sha512")
 
 
@@ -135,13 +137,15 @@ class _Content:
         start: byte of the file where it begins.
         base: byte of the content where the window begins.
         window: so far.
-        following: byte of the file that is read next; at the end of a member, where it ends.
+        following: byte of the file that is read next; at the end of a member, where it ends, or is damaged.
         ended: whether the window reaches to the end.
         error: that ended it; None where it ended well.
     """
 
-    def __init__(self, file: BinaryIO, start: int, size: int, unpack: Callable[[], Any] | None = None) -> None:
-        self._file, self.start, self._size, self._unpack = file, start, size, unpack
+    def __init__(
+        self, file: BinaryIO, start: int, size: int, unpack: Callable[[], Any] | None = None, most_silent: int = 0
+    ) -> None:
+        self._file, self.start, self._size, self._unpack, self._most_silent = file, start, size, unpack, most_silent
         self._careful_from = size
         self.base = 0
         self.error: str | None = None
@@ -196,10 +200,12 @@ class _Content:
         return place
 
     def _restart(self) -> None:
-        self.window, self.base, self.following, self.ended = bytearray(), 0, self.start, False
+        self.window, self.base, self.ended = bytearray(), 0, False
+        self.following = self._last_read = self.start
         self._stream = self._unpack() if self._unpack else None
 
     def _read(self, size: int) -> bytes:
+        self._last_read = self.following
         self._file.seek(self.following)
         data = self._file.read(size)
         self.following += len(data)
@@ -223,10 +229,13 @@ class _Content:
                 self.fill(place)
                 return b""
             self.error, self.ended = f"damaged or cut off: {error}", True
+            self.following = self._last_read
             return b""
 
     def _unpacked(self, stream: Any) -> bytes:
         size = _FIRST_PIECE if self.following == self.start else _PACKED_PIECE
+        if not self.end:
+            size = min(size, self._most_silent - (self.following - self.start))
         needed = stream.needs_input
         data = self._read(_CAREFUL_PIECE if self.following >= self._careful_from else size) if needed else b""
         piece: bytes = stream.decompress(data, _PIECE)
@@ -235,7 +244,7 @@ class _Content:
             self.following -= len(stream.unused_data)
         elif not piece and (needed and not data):
             raise EOFError("the file ends in it")
-        elif not piece and not self.end and self.following - self.start > _MOST_SILENT_BYTES:
+        elif not piece and not self.end and self.following - self.start >= self._most_silent:
             raise EOFError("nothing can be unpacked")
         return piece
 
@@ -245,6 +254,9 @@ class _Reader:
         self._file, self._most = file, most
         self._size = file.seek(0, 2) if size is None else size
         self._raw = _Content(file, 0, self._size)
+        self._large = (
+            f"is larger than {most} bytes (DEDUP_MAX_PAGE_BYTES bounds a page), or its Content-Length is wrong"
+        )
         self._in_vain = 0
         self._zstd_dict = self._dictionary()
         self.packing: str | None = None
@@ -279,7 +291,9 @@ class _Reader:
             return ""
         if _BEGINNING_OF_JSON.match(head):
             return None
-        found = [(plain.start(), "")] if (plain := _HEAD.search(head)) else []
+        # A dictionary holds records, as all that was packed with it.
+        plain = None if packed_by(head) else _HEAD.search(head)
+        found = [(plain.start(), "")] if plain else []
         looked_at = _Content(BytesIO(head), 0, len(head))
         for self.packing in _MEMBERS:
             member = self._next_member(looked_at, 0)
@@ -301,7 +315,7 @@ class _Reader:
 
     def _content(self, start: int) -> _Content:
         unpack = _Gunzip if self.packing == "gzip" else lambda: zstd.ZstdDecompressor(self._zstd_dict)
-        return _Content(self._file, start, self._size, unpack)
+        return _Content(self._file, start, self._size, unpack, _MOST_SILENT_BYTES[self.packing or ""])
 
     def _member(self, at: int) -> _Content | None:
         """Return the member that begins at a byte of the file."""
@@ -362,41 +376,34 @@ class _Reader:
             return _damage(content, at, f"no Content-Length: {said[:40]!r}"), at + 1
         end = start + int(said)
         is_kept = end - start <= self._most
-        large = (
-            f"is larger than {self._most} bytes (DEDUP_MAX_PAGE_BYTES bounds a page), or its Content-Length is wrong"
-        )
         is_there = is_kept or content.go(end)
         content.fill(end + _FOLLOWING_BYTES)
         is_there = is_there and end <= content.end
-        block = bytes(content.window[start - at : end - at]) if is_kept else b""
         behind = end - content.base
         rest = bytes(content.window[behind : behind + _FOLLOWING_BYTES])
         ends = is_there and _follows(rest, is_end=content.ended and content.error is None)
-        proof = _proof(kind, fields, block, self._most) if is_kept and is_there else None
-        if proof is None and not ends and rest.startswith(_END) and content.error is None and kind == ANSWER:
+        can_be_proven = ends or rest.startswith(_END) or not fields.keys().isdisjoint(_DIGESTS)
+        block = bytes(content.window[start - at : end - at]) if is_kept and is_there and can_be_proven else b""
+        proof = _proof(kind, fields, block, self._most) if block else None
+        if proof is None and not ends and rest.startswith(_END):
             answer = HttpAnswer.parse(block)
-            ends = answer is not None and answer.is_whole
-        if proof is False or not (proof or ends):
-            reason = content.error or _WRONG_END
-            if proof is False:
-                reason = "altered: its digest is another one"
-            elif not is_kept:
-                reason = large
-            cost = end - at if is_kept else content.read_bytes if content.is_packed else 0
+            proof = (answer is not None and answer.is_whole) or None
+        # What a member holds that has another checksum may have another URL, too, which no digest covers.
+        if proof is False or not (ends or (proof and content.error is None)):
+            reason = _ALTERED if ends else (content.error or _WRONG_END) if is_kept else self._large
+            cost = content.read_bytes if content.is_packed and not is_kept else len(block)
             return _damage(content, at, reason), self._behind(at + 1, min(end, content.end), cost)
         end += len(_END) if rest.startswith(_END) else len(rest) if _END.startswith(rest) else 0
         if kind != ANSWER:
             return None, end
         if not is_kept:
-            return _damage(content, at, large), end
+            return _damage(content, at, self._large), end
         damage = _damage(content, at, "")
         return WarcRecord(damage.at, damage.place, fields, block), end
 
 
 def _follows(rest: bytes, *, is_end: bool) -> bool:
-    if is_end and len(rest) <= len(_END):
-        return _END.startswith(rest)
-    return _FOLLOWING.match(rest) is not None and (is_end or len(rest) > len(_END))
+    return rest.startswith(_FOLLOWING) or (is_end and _END.startswith(rest))
 
 
 def _damage(content: _Content, at: int, reason: str) -> Damage:
@@ -415,11 +422,11 @@ def _fields(head: bytes) -> dict[str, str]:
 
 def _proof(kind: str, fields: Mapping[str, str], block: bytes, most: int) -> bool | None:
     """Say whether a record has the digest in its header; None where there is none that is known."""
-    known = _has_digest(fields.get("warc-block-digest", ""), [block])
+    known = _has_digest(fields.get(_DIGESTS[0], ""), [block])
     if known is not None or kind != ANSWER:
         return known
     answer = HttpAnswer.parse(block)
-    return _has_digest(fields.get("warc-payload-digest", ""), answer.payloads(most) if answer else [block])
+    return _has_digest(fields.get(_DIGESTS[1], ""), answer.payloads(most) if answer else [block])
 
 
 def _has_digest(said: str, candidates: Iterable[bytes]) -> bool | None:
