@@ -48,11 +48,10 @@ _MOST_DICTIONARY_BYTES: Final = 16_000_000
 
 _LOOK: Final = 1_000_000
 _PIECE: Final = 65_536
-_PACKED_PIECE: Final = 16_384
+# What is unpacked of the piece in which a member is damaged is lost.
+_PACKED_PIECE: Final = 4_096
 # Most members that are none are found out at once.
 _FIRST_PIECE: Final = 256
-# Of the piece in which a member is damaged, as much as possible.
-_CAREFUL_PIECE: Final = 64
 # So much is read before anything is unpacked: a header of gzip, which can have a name, or a block of zstd, of 128 KiB.
 _MOST_SILENT_BYTES: Final = {"gzip": 1_000, "zstd": 200_000}
 _IN_VAIN_BYTES: Final = 16_000_000
@@ -146,7 +145,6 @@ class _Content:
         self, file: BinaryIO, start: int, size: int, unpack: Callable[[], Any] | None = None, most_silent: int = 0
     ) -> None:
         self._file, self.start, self._size, self._unpack, self._most_silent = file, start, size, unpack, most_silent
-        self._careful_from = size
         self.base = 0
         self.error: str | None = None
         self._restart()
@@ -221,13 +219,6 @@ class _Content:
         try:
             return self._unpacked(self._stream)
         except DAMAGED as error:
-            if self.end and self._careful_from == self._size:
-                self._careful_from = max(self.start, self.following - _PACKED_PIECE)
-                place, base = self.end, self.base
-                self._restart()
-                self.go(base)
-                self.fill(place)
-                return b""
             self.error, self.ended = f"damaged or cut off: {error}", True
             self.following = self._last_read
             return b""
@@ -237,7 +228,7 @@ class _Content:
         if not self.end:
             size = min(size, self._most_silent - (self.following - self.start))
         needed = stream.needs_input
-        data = self._read(_CAREFUL_PIECE if self.following >= self._careful_from else size) if needed else b""
+        data = self._read(size) if needed else b""
         piece: bytes = stream.decompress(data, _PIECE)
         if stream.eof:
             self.ended = True
@@ -351,7 +342,7 @@ class _Reader:
             head = _HEAD.match(content.window, 0, _MOST_HEAD_BYTES)
             if head is None or _VERSION.search(head[0], len(_MAGIC)):
                 if not is_lost:
-                    yield _damage(content, at, content.error or "no record of a WARC file")
+                    yield Damage(*_place(content, at), content.error or "no record of a WARC file")
                     error_told = content.error is not None
                 is_lost = True
                 at = content.find(_VERSION, at + 1)
@@ -363,7 +354,7 @@ class _Reader:
                 yield found
             at = following
         if content.error is not None and not error_told:
-            yield _damage(content, at or content.end, content.error)
+            yield Damage(*_place(content, at or content.end), content.error)
 
     def _judged(
         self, content: _Content, at: int, fields: Mapping[str, str], start: int
@@ -371,9 +362,9 @@ class _Reader:
         """Return the record whose header ends at a byte, if it says anything, and where to go on."""
         kind, said = fields.get("warc-type", "").lower(), fields.get("content-length", "")
         if kind != ANSWER and kind not in _OTHERS:
-            return _damage(content, at, f"no record has the WARC-Type {kind[:40]!r}"), at + 1
+            return Damage(*_place(content, at), f"no record has the WARC-Type {kind[:40]!r}"), at + 1
         if not (said.isdecimal() and len(said) <= 18):
-            return _damage(content, at, f"no Content-Length: {said[:40]!r}"), at + 1
+            return Damage(*_place(content, at), f"no Content-Length: {said[:40]!r}"), at + 1
         end = start + int(said)
         is_kept = end - start <= self._most
         is_there = is_kept or content.go(end)
@@ -392,24 +383,23 @@ class _Reader:
         if proof is False or not (ends or (proof and content.error is None)):
             reason = _ALTERED if ends else (content.error or _WRONG_END) if is_kept else self._large
             cost = content.read_bytes if content.is_packed and not is_kept else len(block)
-            return _damage(content, at, reason), self._behind(at + 1, min(end, content.end), cost)
+            return Damage(*_place(content, at), reason), self._behind(at + 1, min(end, content.end), cost)
         end += len(_END) if rest.startswith(_END) else len(rest) if _END.startswith(rest) else 0
         if kind != ANSWER:
             return None, end
         if not is_kept:
-            return _damage(content, at, self._large), end
-        damage = _damage(content, at, "")
-        return WarcRecord(damage.at, damage.place, fields, block), end
+            return Damage(*_place(content, at), self._large), end
+        return WarcRecord(*_place(content, at), fields, block), end
 
 
 def _follows(rest: bytes, *, is_end: bool) -> bool:
     return rest.startswith(_FOLLOWING) or (is_end and _END.startswith(rest))
 
 
-def _damage(content: _Content, at: int, reason: str) -> Damage:
+def _place(content: _Content, at: int) -> tuple[int, str]:
     if not content.is_packed:
-        return Damage(at, f"byte {at}", reason)
-    return Damage(content.start, f"byte {content.start}" + (f", unpacked byte {at}" if at else ""), reason)
+        return at, f"byte {at}"
+    return content.start, f"byte {content.start}" + (f", unpacked byte {at}" if at else "")
 
 
 def _fields(head: bytes) -> dict[str, str]:
@@ -437,8 +427,7 @@ def _has_digest(said: str, candidates: Iterable[bytes]) -> bool | None:
     value = value.strip().rstrip("=")
     for one in candidates:
         digest = new(name, one, usedforsecurity=False).digest()
-        if value.upper() == b32encode(digest).decode().rstrip("=") or value.lower() == digest.hex():
-            return True
-        if value == b64encode(digest).decode().rstrip("="):
+        base32, base64 = (encode(digest).decode().rstrip("=") for encode in (b32encode, b64encode))
+        if value == base64 or value.upper() in (base32, digest.hex().upper()):
             return True
     return False
