@@ -182,9 +182,17 @@ class TestFolders:
     def test_a_manifest_says_what_url_each_file_has(self, tmp_path: Path, name: str, manifest: str) -> None:
         assert pages(read(a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two"))) == PAGES
 
-    def test_files_may_be_packed(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            pytest.param(gzip.compress(b"<p>" * 99)[:10] + b"\xff", id="gzip"),
+            pytest.param(gzip.compress(os.urandom(99))[:-9], id="gzip-cut-off"),
+            pytest.param(gzip.compress(b"<p>") + gzip.compress(os.urandom(99))[:-9], id="second-member-cut-off"),
+            pytest.param(zstd.compress(os.urandom(99))[:-9], id="zstd-cut-off"),
+        ],
+    )
+    def test_files_may_be_packed_and_are_whole_then(self, tmp_path: Path, damaged: bytes) -> None:
         manifest = "url,file\n1,a.html\n2,b.html\n3,c.html"
-        damaged = gzip.compress(b"<p>" * 99)[:10] + b"\xff"
         folder = a_folder(
             tmp_path, "manifest.csv", manifest, a=gzip.compress(b"<p>"), b=zstd.compress(b"<p>"), c=damaged
         )
