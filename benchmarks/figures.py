@@ -82,6 +82,34 @@ def _clean_large(results: Results) -> Lines:
     yield from table(head, [(f"{found['pages']:,}", f"{found['pages_a_second']:.0f}", share, peak, same)])
 
 
+def _warc_damage(results: Results) -> Lines:
+    figures = results["warc_damage"]["figures"]
+    head = (
+        "records, damaged",
+        "file",
+        "readings",
+        "good pages missing",
+        "altered pages",
+        "not told",
+        "told",
+        "unharmed",
+    )
+    rows = [
+        (f"{records:,}, {damages}", name, *(f"{one[key]:,}" for key in ("readings", *_OF_DAMAGES)))
+        for records, damages, found in (
+            (figures["records"], 1, figures["one"]),
+            (2 * figures["records"], 5, figures["five"]),
+        )
+        for name, one in found.items()
+    ]
+    yield from table(head, rows)
+    others = sum(one["other_url"] for found in ("one", "five") for one in figures[found].values())
+    yield from ("", f"In {others:,} more the damage was in the URL of a plain file, which no digest covers.")
+
+
+_OF_DAMAGES: Final = ("missing", "altered", "untold", "told", "unharmed")
+
+
 _LAYERS: Final = {
     "url and canonical": "`url` and `canonical`",
     "and boilerplate": "and `boilerplate`",
@@ -280,6 +308,7 @@ BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "sites": (("beside_peers",), _sites),
     "speed": (("clean_speed",), _speed),
     "clean_large": (("clean_large",), _clean_large),
+    "warc_damage": (("warc_damage",), _warc_damage),
     "overhead": (("crawl_overhead",), _overhead),
     "recrawl": (("recrawl_overhead",), _recrawl),
     "near_duplicates": (("near_duplicates",), _near_duplicates),

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, Literal
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pyarrow as pa
 from scrapy_dedup.batch.columns import place_of
 from scrapy_dedup.service.inputs_lines import record_of_line
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage, is_page, page_of
-from scrapy_dedup.service.inputs_warc import read_answer
+from scrapy_dedup.service.inputs_warc import read_answers
 from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.settings import Settings
 
@@ -99,42 +100,53 @@ def _lines(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
 
 
 def _answers(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
-    for first, raw in _joined(pieces, most_line_bytes(source.settings)):
+    for first, raw, size in _joined(pieces, most_line_bytes(source.settings)):
         file, name = source.files[path_of(first.file)]
-        found = read_answer(raw, first.where(name, "record"), source.settings)
-        if found is not None:
-            yield place_of(file, first.start, first.number), found
+        number, passed, last = first.number, 0, 0
+        for at, one in read_answers(raw, size, first.where(name, "record"), source.settings):
+            # What a wrong length had swallowed has the number of its own piece.
+            number, passed = number + raw.count(_BREAK, passed, at + len(_BEGINNING)), at
+            where = replace(first, number=number).where(name, "record")
+            found: Found = replace(one, where=where)  # type: ignore[type-var]
+            if number == last and not isinstance(found, BadRecord):
+                found = BadRecord(where, "another record, which nothing divides from the one before it")
+            last = number
+            yield place_of(file, first.start, number), found
 
 
-def _joined(pieces: Iterable[_Piece], most: int) -> Iterator[tuple[_Piece, bytes]]:
-    """Yield records of a WARC file; one in whose body a break stands is put together again.
+def _joined(pieces: Iterable[_Piece], most: int) -> Iterator[tuple[_Piece, bytes, int]]:
+    """Yield records of a WARC file with their sizes; one in whose body a break stands is put together again.
 
     Where it is cut off at the end of a task's part of the file, what there is comes, which is then told as cut off.
 
     Args:
         pieces: in their order.
-        most: so many bytes of a body are kept, and those of the piece that goes beyond; a reader refuses the record by
-            its length, before it comes to the end of them.
+        most: so many bytes of a body are kept, and those of the piece that goes beyond; of a record that is larger
+            no more is asked for.
     """
     first: _Piece | None = None
-    record, enough, missing = bytearray(), 0, 0
-    for piece in pieces:
-        if first is not None and missing > 0 and (piece.file, piece.start) == (first.file, first.start):
+    record, size, enough, missing = bytearray(), 0, 0, 0
+    for piece in chain(pieces, [None]):
+        is_same = first is not None and piece is not None and piece.file == first.file
+        if first is not None and piece is not None and missing > 0 and is_same and piece.start == first.start:
             # In place: any server can send a page with a break in every eleven bytes.
             if len(record) < enough:
                 record += _BREAK
                 record += piece.value
             missing -= len(_BREAK) + len(piece.value)
+            size += len(_BREAK) + len(piece.value)
             continue
-        if first is not None:
+        # Behind the last one of a file it stands.
+        if first is not None and size == len(record) and (is_same or not record.endswith(_END)):
             record += _END
-            yield first, bytes(record)
+            size += len(_END)
+        if first is not None:
+            yield first, bytes(record), size
+        if piece is None:
+            return
         is_whole = piece.value.startswith(_BEGINNING) and piece.start == 0 and piece.number == 1
         first, record = piece, bytearray(b"" if is_whole else _BEGINNING) + piece.value
-        enough, missing = len(record) + most, _missing(record)
-    if first is not None:
-        record += _END
-        yield first, bytes(record)
+        size, enough, missing = len(record), len(record) + most, _missing(record)
 
 
 def _missing(record: bytearray) -> int:

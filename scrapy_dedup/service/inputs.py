@@ -24,7 +24,7 @@ from scrapy_dedup.service.inputs_records import (
     is_page,
     page_of,
 )
-from scrapy_dedup.service.inputs_warc import MAGIC, read_warc
+from scrapy_dedup.service.inputs_warc import read_warc
 from scrapy_dedup.service.packed_files import (
     BYTE_ORDER_MARK,
     DAMAGED,
@@ -37,6 +37,7 @@ from scrapy_dedup.service.packed_files import (
     unpacked,
     unpacking,
 )
+from scrapy_dedup.service.warc_records import is_warc
 from scrapy_dedup.settings import Settings
 
 MANIFESTS: Final = ("manifest.json", "manifest.jsonl", "manifest.csv")
@@ -359,11 +360,12 @@ def _folders(path: Path, name: str) -> Iterator[Input]:
 
 def _file(path: Path, name: str) -> Input:
     with regular_file(path) as file:
+        if is_warc(file):
+            return Input(path, name, "warc", path.stat().st_size)
+        file.seek(0)
         start = b""
         with suppress(*DAMAGED):  # the reader tells
-            content = unpacking(file)
-            start = content.read(len(MAGIC))
-            start += content.read(_START_BYTES) if start != MAGIC else b""
+            start = unpacking(file).read(_START_BYTES)
     is_page = start.startswith(b"%PDF-") or start.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] == b"<"
     kind: Kind = "pages" if is_page or path.name.lower().endswith(_PAGES) else "lines"
-    return Input(path, name, "warc" if start.startswith(MAGIC) else kind, path.stat().st_size)
+    return Input(path, name, kind, path.stat().st_size)

@@ -4,7 +4,6 @@ import gzip
 import json
 import re
 import stat
-import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -16,9 +15,9 @@ from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 if sys.version_info >= (3, 14):
-    from compression import zstd
+    from compression import zstd as zstd  # noqa: PLC0414 (also for others, who need not know where it is)
 else:
-    from backports import zstd
+    from backports import zstd as zstd  # noqa: PLC0414
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import Settings
@@ -36,6 +35,8 @@ _BYTES_A_CHARACTER: Final = 6
 _OTHER_FIELDS_BYTES: Final = 4_000_000
 Buffer = TypeVar("Buffer", bytes, bytearray)
 _PIECE: Final = 65_536
+# What is read too much is copied again for each member, and a body may have one in every twenty bytes.
+_FIRST_PIECE: Final = 1_024
 MOST_BYTES: Final = 1_000_000_000
 MOST_LINES: Final = 2_000_000
 """A million domains with all that is known of them are 600 MB."""
@@ -188,28 +189,31 @@ def unpacked(body: bytes, encodings: str, most: int) -> bytes:
 
 
 def _gunzip(body: bytes, most: int) -> bytes:
-    # As Scrapy does it, which not every process that reads files has: of a body that was cut off, what there is.
-    found = bytearray()
-    with gzip.GzipFile(fileobj=BytesIO(body)) as file:
-        while True:
-            try:
-                piece = file.read1(_PIECE)
-            except (OSError, EOFError, zlib.error, struct.error):
-                if not found:
-                    raise
-                break
-            if not piece:
-                break
-            found += piece
-            _bounded(found, most)
-    return bytes(found)
+    found, at, size, stream = bytearray(), 0, _FIRST_PIECE, zlib.decompressobj(zlib.MAX_WBITS | 16)
+    while piece := body[at : at + size]:
+        found += stream.decompress(piece, most + 1 - len(found))
+        _bounded(found, most)
+        at, size = at + len(piece) - len(stream.unused_data), 2 * size
+        if stream.eof:
+            # Of what else stands behind a member, as some servers send it, browsers take no note either.
+            if not body.startswith(GZIP, at):
+                return bytes(found)
+            size, stream = _FIRST_PIECE, zlib.decompressobj(zlib.MAX_WBITS | 16)
+    raise EOFError("it is cut off")
 
 
 def _inflate(body: bytes, most: int) -> bytes:
+    def inflated(bits: int) -> bytes:
+        stream = zlib.decompressobj(bits)
+        found = _bounded(stream.decompress(body, most + 1), most)
+        if not stream.eof:
+            raise EOFError("it is cut off")
+        return found
+
     try:
-        return _bounded(zlib.decompressobj().decompress(body, most + 1), most)
+        return inflated(zlib.MAX_WBITS)
     except zlib.error:  # some servers leave the frame out
-        return _bounded(zlib.decompressobj(-zlib.MAX_WBITS).decompress(body, most + 1), most)
+        return inflated(-zlib.MAX_WBITS)
 
 
 def _unbrotli(body: bytes, most: int) -> bytes:
@@ -218,12 +222,15 @@ def _unbrotli(body: bytes, most: int) -> bytes:
     except ImportError as error:
         raise EncodingError("packed by br: pip install brotli") from error
     try:
-        found: bytes = brotli.Decompressor().process(body, output_buffer_limit=most + 1)
-        return _bounded(found, most)
+        stream = brotli.Decompressor()
+        found: bytes = _bounded(stream.process(body, output_buffer_limit=most + 1), most)
     except TypeError as error:
         raise EncodingError("packed by br: pip install 'brotli>=1.2', older ones know no bound") from error
     except brotli.error as error:
         raise ValueError(str(error)) from error
+    if not stream.is_finished():
+        raise EOFError("it is cut off")
+    return found
 
 
 def _unzstd(body: bytes, most: int) -> bytes:

@@ -94,6 +94,27 @@ class TestWarc:
         assert urls(found) == ["https://a.example/a", "https://a.example/b"]
         assert bodies([record for _, record in found]) == [body.decode(), "<p>tea"]
 
+    @pytest.mark.parametrize("surplus", [-9, -4, -1, 1, 4, 300, 970, 1_200])
+    def test_a_wrong_length_takes_no_other_record_with_it(self, tmp_path: Path, surplus: int) -> None:
+        records = [an_answer(f"https://a.example/{number}", b"<p>tea" * 60) for number in range(9)]
+        length = len(records[2].partition(b"\r\n\r\n")[2]) - 4
+        records[2] = records[2].replace(b"%d\r\n\r\nHTTP" % length, b"%d\r\n\r\nHTTP" % (length + surplus))
+
+        found = read("warc", *cut(b"".join(records)))
+
+        assert urls(found) == [f"https://a.example/{number}" for number in range(9) if number != 2]
+        assert bodies([one for _, one in found]) == bodies(read_by_clean(b"".join(records), tmp_path))
+        assert [place for place, _ in found] == [place_of(3, 0, number) for number in range(1, 10)]
+
+    def test_a_record_that_nothing_divides_from_the_one_before_it_is_told(self) -> None:
+        first = an_answer("https://a.example/a").replace(b"Content-Length: ", b"Content-Length: 9")
+        second = an_answer("https://a.example/b")[:-4]
+
+        found = read("warc", *cut(first[:-4] + second + second + b"\r\n\r\n"))
+
+        assert urls(found) == []
+        assert "divides" in bodies([one for _, one in found])[-1]
+
     def test_a_body_may_begin_and_end_with_a_break(self, tmp_path: Path) -> None:
         file = an_answer("https://a.example/a", BREAK * 3) + an_answer("https://a.example/b", b"\r\n\r\n")
 
@@ -126,7 +147,11 @@ class TestWarc:
 
         found = [record for _, record in read("warc", *cut(file))]
 
-        assert bodies(found) == bodies(read_by_clean(file, tmp_path)) == ["the file is cut off in this record"]
+        assert (
+            bodies(found)
+            == bodies(read_by_clean(file, tmp_path))
+            == ["the record is cut off, or its Content-Length is wrong"]
+        )
 
     def test_what_is_behind_the_bound_is_not_kept(self) -> None:
         """A damaged length may span all that follows in the file."""

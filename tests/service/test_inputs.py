@@ -182,9 +182,17 @@ class TestFolders:
     def test_a_manifest_says_what_url_each_file_has(self, tmp_path: Path, name: str, manifest: str) -> None:
         assert pages(read(a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two"))) == PAGES
 
-    def test_files_may_be_packed(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            pytest.param(gzip.compress(b"<p>" * 99)[:10] + b"\xff", id="gzip"),
+            pytest.param(gzip.compress(os.urandom(99))[:-9], id="gzip-cut-off"),
+            pytest.param(gzip.compress(b"<p>") + gzip.compress(os.urandom(99))[:-9], id="second-member-cut-off"),
+            pytest.param(zstd.compress(os.urandom(99))[:-9], id="zstd-cut-off"),
+        ],
+    )
+    def test_files_may_be_packed_and_are_whole_then(self, tmp_path: Path, damaged: bytes) -> None:
         manifest = "url,file\n1,a.html\n2,b.html\n3,c.html"
-        damaged = gzip.compress(b"<p>" * 99)[:10] + b"\xff"
         folder = a_folder(
             tmp_path, "manifest.csv", manifest, a=gzip.compress(b"<p>"), b=zstd.compress(b"<p>"), c=damaged
         )
@@ -269,8 +277,10 @@ class TestWarc:
             pytest.param(
                 an_answer(ONE, b"x", HTML, b"Content-Encoding: rot13"), "not known here", id="unknown-packing"
             ),
-            pytest.param(an_answer(ONE).replace(b"Content-Length: ", b"Content-Length: x"), "no answer", id="length"),
-            pytest.param(a_record(ONE, b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000), "damaged", id="headers"),
+            pytest.param(
+                an_answer(ONE).replace(b"Content-Length: ", b"Content-Length: x"), "no Content-Length", id="length"
+            ),
+            pytest.param(a_record(ONE, b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000), "no answer by HTTP", id="headers"),
         ],
     )
     def test_a_bad_record_is_told_and_the_next_one_read(self, record: bytes, reason: str) -> None:
@@ -299,7 +309,8 @@ class TestWarc:
 
         assert pages(found) == PAGES[:1]
         assert found[-1] == BadRecord(
-            f"standard input, byte {len(an_answer(ONE, '<p>één'.encode()))}", "the file is cut off in this record"
+            f"standard input, byte {len(an_answer(ONE, '<p>één'.encode()))}",
+            "the record is cut off, or its Content-Length is wrong",
         )
 
     def test_a_file_full_of_damages_is_given_up(self) -> None:
