@@ -5,11 +5,40 @@ Names, URLs and domains come from pages, spiders and people; they are made harml
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from scrapy_dedup.core.path_verdicts import VerdictChange
-from scrapy_dedup.report.dashboard_refine import RefineState
-from scrapy_dedup.report.values import Alarm, DomainFigures, Ledger, PictureBox, Rule
+from scrapy_dedup.core.patterns_config import ConfigTrial
+from scrapy_dedup.report.charts import Columns, Series, columns
+from scrapy_dedup.report.numbers import NO_BREAK, count, short, whole
+from scrapy_dedup.report.values import Alarm, DomainFigures, ExplainedPage, Ledger, PictureBox, Rule
+
+STATUSES: Final = {
+    "DISCOVERED": "discovered",
+    "PROCESSED_HIGH_QUALITY": "high quality",
+    "PROCESSED_LOW_QUALITY": "low quality",
+    "BLACKLISTED": "blacklisted",
+}
+"""What the registry calls a status, and what a reader does."""
+VERDICTS: Final = ("new", "changed", "unchanged", "removed")
+
+
+@dataclass(frozen=True, slots=True)
+class RefineState:
+    """A refine that was started from a page of the dashboard.
+
+    Attributes:
+        state: waiting, running, done, failed or cancelled.
+        total: None while nobody knows it.
+        outcome: what came of it, in a sentence; "" before its end.
+    """
+
+    job: str
+    state: str
+    done: int = 0
+    total: int | None = None
+    outcome: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +77,57 @@ class RunRow:
     def took(self) -> timedelta | None:
         """How long it took; None where it has not ended."""
         return self.ended_at - self.began_at if self.ended_at else None
+
+    @property
+    def state(self) -> str:
+        """Its status, or that it has gone silent."""
+        return "silent" if self.silent else self.status
+
+    @property
+    def why(self) -> str:
+        """Why it ended, where its status does not say so."""
+        return self.reason if self.reason and self.reason != self.status else ""
+
+    @property
+    def found(self) -> list[int]:
+        """How many pages it found of each verdict, in the order of VERDICTS."""
+        return [self.verdicts.get(one, 0) for one in VERDICTS]
+
+    @property
+    def told_found(self) -> str:
+        """What it found, in a line; "" for nothing."""
+        return ", ".join(f"{whole(number)}{NO_BREAK}{one}" for one, number in self._some_found)
+
+    @property
+    def _some_found(self) -> list[tuple[str, int]]:
+        return [(one, number) for one, number in zip(VERDICTS, self.found, strict=True) if number]
+
+    @property
+    def progress(self) -> list[tuple[str, str]]:
+        """How far it is, as large figures."""
+        shown = [("pages so far", whole(self.visits)), *((one, whole(number)) for one, number in self._some_found)]
+        if "scheduler/enqueued" in self.counts:
+            queued = self.counts["scheduler/enqueued"] - self.counts.get("scheduler/dequeued", 0)
+            shown.append(("requests waiting", whole(int(max(queued, 0)))))
+        if "item_scraped_count" in self.counts:
+            shown.append(("items", whole(int(self.counts["item_scraped_count"]))))
+        return [*shown, ("bytes received", short(self.bytes_received))]
+
+    @property
+    def figures(self) -> list[tuple[str, str]]:
+        """What it did, as large figures."""
+        shown = [(f"pages {one}", whole(number)) for one, number in zip(VERDICTS, self.found, strict=True)]
+        shown += [("callbacks run", whole(self.callbacks)), ("bytes received", short(self.bytes_received))]
+        if self.chars_in:
+            shown += [("characters in", short(self.chars_in)), ("characters kept", short(self.chars_out))]
+        return shown
+
+    @property
+    def said(self) -> str:
+        """How far it is, for who cannot see it."""
+        if self.silent:
+            return "The run has gone silent."
+        return f"{count(self.visits, 'page')} so far." if self.is_running else f"The run has ended: {self.status}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +205,25 @@ class FrontPage:
         """Whether nothing was ever crawled."""
         return not self.pages and not self.steps
 
+    @property
+    def labels(self) -> list[str]:
+        """When each of the runs began, in UTC."""
+        return [f"{step.began_at.astimezone(UTC):%Y-%m-%d %H:%M}" for step in self.steps]
+
+    @property
+    def pages_by_run(self) -> Columns:
+        """The pages of each of the runs by verdict, to be drawn."""
+        parts = zip(*(step.found for step in self.steps), strict=True)
+        series = [Series(name, name, numbers) for name, numbers in zip(VERDICTS, parts, strict=True)]
+        return columns(self.labels, series, unit="pages")
+
+    @property
+    def text_by_run(self) -> Columns:
+        """The text of each of the runs, to be drawn."""
+        kept = Series("kept", "kept", [step.chars_out for step in self.steps])
+        left = Series("left out", "removed", [max(step.chars_in - step.chars_out, 0) for step in self.steps])
+        return columns(self.labels, [kept, left], unit="characters")
+
 
 @dataclass(frozen=True, slots=True)
 class DomainRow:
@@ -176,6 +275,20 @@ class TableChoice:
     after: str = ""
     limit: int = 50
 
+    def query(self, **changed: str | bool) -> dict[str, str]:
+        """Return the query of a list, without what it needs not say; another order or filter begins at the top."""
+        asked: dict[str, str | bool] = {
+            "q": self.pattern,
+            "status": self.status,
+            "sort": self.sort,
+            "descending": self.descending,
+            **changed,
+        }
+        shown = {name: str(asked[name]) for name in ("q", "status", "after") if asked.get(name)}
+        if asked["sort"] != "name" or asked["descending"]:
+            shown |= {"sort": str(asked["sort"]), "order": "down" if asked["descending"] else "up"}
+        return shown
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -219,7 +332,6 @@ class TemplateRow:
 class TemplateList:
     """Templates of a project, or of one domain; there may be more than these."""
 
-    base: str
     rows: tuple[TemplateRow, ...]
     has_more: bool = False
     domain: str = ""
@@ -283,14 +395,12 @@ class TemplateView:
     """A layout's template as the dashboard shows it.
 
     Attributes:
-        base: path of the project's pages, such as /p/ID/.
         present: number of the version that cuts, or of the newest.
         shown: the version that is shown.
-        fields: (title, date or author; selector).
+        fields: where title, date and author stand.
         error: what is wrong with the selector that was typed; "" for nothing.
     """
 
-    base: str
     domain: str
     layout: str
     kind: str
@@ -300,11 +410,28 @@ class TemplateView:
     versions: tuple[VersionRow, ...]
     content: tuple[Rule, ...]
     left_out: tuple[Rule, ...]
-    fields: tuple[tuple[str, str], ...]
+    fields: tuple[Rule, ...]
     decided: tuple[Decided, ...]
     diff: TemplateDiffView | None = None
     error: str = ""
     typed: tuple[str, str] = ("keep", "")
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """The versions to choose from, with their states."""
+        words = {"probation": "on probation"}
+        return [
+            (str(each.version), f"version {each.version}, {words.get(each.state, each.state)}")
+            for each in self.versions
+        ]
+
+    @property
+    def compared(self) -> tuple[int, int]:
+        """The two versions that are compared, or would be: the shown one with the one before it."""
+        if self.diff:
+            return self.diff.before, self.diff.after
+        older = (each.version for each in self.versions if each.version < self.shown.version)
+        return next(older, self.versions[-1].version), self.shown.version
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,14 +560,12 @@ class DomainView:
     """One domain as the dashboard shows it.
 
     Attributes:
-        base: path of the project's pages, such as /p/ID/.
         runs: that met pages of it.
         blocks: those on most pages first; there are `all_blocks`.
         next_pages: cursor of the rest of its pages; "" at the end.
     """
 
     domain: str
-    base: str
     registered: Registered | None = None
     layouts: tuple[LayoutCard, ...] = ()
     all_layouts: int = 0
@@ -454,3 +579,124 @@ class DomainView:
     is_continued: bool = False
     config_entries: int = 0
     refine: RefineState | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeepView:
+    """Something that is to be kept on a domain, or not any more.
+
+    Attributes:
+        kind: block, page or rule.
+        text: as people name it: a fingerprint, a URL, or a rule.
+        sample: the block's text; "" where nobody knows it.
+        lost: stored pages that lost it.
+        tried, changed: stored pages that were cut both ways, and that differ.
+        was_there: nothing would change in the configuration.
+        back: path of where one came from.
+        page: key of the page that one came from; "" for none.
+    """
+
+    domain: str
+    kind: str
+    text: str
+    sample: str
+    lost: int
+    tried: int
+    changed: int
+    chars_less: int
+    example: str
+    was_there: bool
+    take_back: bool
+    back: str
+    page: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """One page as the dashboard shows it.
+
+    Attributes:
+        key: 32 hexadecimal digits.
+        diff: what changed the last time, as a unified diff; "" where nobody knows, or nothing did.
+        no_diff: why there is none.
+        has_original: the stored page can be shown.
+        kept: fingerprints, names of rules and "page", of what is kept from now on.
+        is_waiting: the page is to be cleaned again.
+    """
+
+    explained: ExplainedPage
+    domain: str
+    key: str
+    diff: str = ""
+    no_diff: str = ""
+    change: str = ""
+    has_original: bool = False
+    kept: frozenset[str] = frozenset()
+    is_waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLine:
+    """A block of the page: state is kept, removed (as today), goes or back; the rest is why."""
+
+    text: str
+    state: str
+    layer: str = ""
+    rule: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewEffect:
+    """What one pattern would do on the page."""
+
+    pattern: str
+    blocks: int
+    chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewView:
+    """One page, cut as it would be; `problem` stands in place of all the rest where there is something to say."""
+
+    url: str = ""
+    lines: tuple[PreviewLine, ...] = ()
+    goes: int = 0
+    comes_back: int = 0
+    effects: tuple[PreviewEffect, ...] = ()
+    held: tuple[tuple[str, str], ...] = ()
+    after: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigView:
+    """The form.
+
+    Attributes:
+        version: that is changed by it, 0 for none yet.
+        fields: what stands in each.
+        errors: what is wrong with some.
+        locked: keys whose entries a form cannot hold.
+        pages: (URL, title) of stored pages to look at.
+        page: URL of the one that is looked at.
+        conflict: that somebody else changed it meanwhile; "" where nobody did.
+    """
+
+    domain: str
+    version: int
+    fields: Mapping[str, str]
+    updated_at: str = ""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+    pages: tuple[tuple[str, str], ...] = ()
+    page: str = ""
+    preview: PreviewView | None = None
+    trial: ConfigTrial | None = None
+    conflict: str = ""
+
+    @property
+    def has_rare(self) -> bool:
+        """Whether a field that few need says something."""
+        rare = ("pdf_boilerplate_patterns", "keep_blocks", "keep_pages")
+        return any(self.fields.get(key) or key in self.errors or key in self.locked for key in rare)

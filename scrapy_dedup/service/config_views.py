@@ -9,7 +9,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns import HeldBack
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, entries_of
 from scrapy_dedup.core.repeats import Removal
-from scrapy_dedup.report.dashboard_config import (
+from scrapy_dedup.report.dashboard_values import (
     ConfigView,
     PreviewEffect,
     PreviewLine,
@@ -229,7 +229,7 @@ def typed_form(sent: Mapping[str, str], stored: StoredSiteConfig | None, domain:
     return Typed(config, version, fields, errors, sent.get("page", "").strip()[:4_000])
 
 
-def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, base: str) -> ConfigView:
+def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) -> ConfigView:
     """Return the form with stored pages to choose from; of the first of them is looked at where none was chosen.
 
     Raises:
@@ -240,7 +240,6 @@ def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, ba
     listed = list_pages(store, project, PageChoice(domain=domain, limit=PAGES)).pages
     pages = tuple((page.url, page.title or page.url) for page in listed if page.status == "completed")
     return ConfigView(
-        base=base,
         domain=domain,
         version=typed.version,
         fields=typed.fields,

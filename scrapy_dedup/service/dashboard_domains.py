@@ -8,8 +8,7 @@ from typing import Final, Literal
 from scrapy_dedup.core.domain_names import domain_name, is_pattern
 from scrapy_dedup.core.domain_states import is_blacklisted
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_domains import STATUSES
-from scrapy_dedup.report.dashboard_values import DomainRow, DomainTable, Step, TableChoice
+from scrapy_dedup.report.dashboard_values import STATUSES, DomainRow, DomainTable, Step, TableChoice
 from scrapy_dedup.service.domains import DomainChoice, DomainService, DomainStatus, StoredDomain
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domain_lists import SORTS

@@ -7,7 +7,6 @@ from typing import Final
 
 from scrapy_dedup.core.domain_states import is_blacklisted, present_status
 from scrapy_dedup.core.patterns_config import KEYS, SiteConfig
-from scrapy_dedup.report.dashboard_refine import RefineState
 from scrapy_dedup.report.dashboard_values import (
     AlarmLine,
     BlockLine,
@@ -16,6 +15,7 @@ from scrapy_dedup.report.dashboard_values import (
     LayoutCard,
     LayoutPictureFacts,
     PageLine,
+    RefineState,
     Registered,
 )
 from scrapy_dedup.report.values import boxes_from
@@ -49,7 +49,7 @@ class Part:
 
 
 def domain_view(
-    known: tuple[Store, ProjectStore], domain: str, settings: Settings, at: datetime, base: str, part: Part
+    known: tuple[Store, ProjectStore], domain: str, settings: Settings, at: datetime, part: Part
 ) -> DomainView | None:
     """Return what is shown of a domain; None where nothing is known of it.
 
@@ -70,7 +70,6 @@ def domain_view(
         return None
     return DomainView(
         domain=domain,
-        base=base,
         registered=_registered(found, at) if found else None,
         layouts=cards,
         all_layouts=all_layouts,

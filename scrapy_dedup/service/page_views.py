@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from scrapy_dedup.report.dashboard_page import PageView
+from scrapy_dedup.report.dashboard_values import PageView
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ExplainedPage
 from scrapy_dedup.service.changes import NOT_KEPT, last_diff
@@ -18,9 +18,7 @@ from scrapy_dedup.store.writer import ProjectStore
 PAGE = "page"
 
 
-def page_view(
-    known: tuple[Store, ProjectStore], found: Explanation, settings: Settings, at: datetime, base: str
-) -> PageView:
+def page_view(known: tuple[Store, ProjectStore], found: Explanation, settings: Settings, at: datetime) -> PageView:
     """Return what is shown of an explained page.
 
     Raises:
@@ -36,7 +34,6 @@ def page_view(
         kept |= {PAGE}
     return PageView(
         explained=_with_facts(page_of(found, at), found, state),
-        base=base,
         domain=found.keys.domain,
         key=key.hex(),
         diff=diff,

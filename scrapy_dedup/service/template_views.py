@@ -29,7 +29,7 @@ from scrapy_dedup.store.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 
-def template_list(project: ProjectStore, domain: str, base: str, most: int) -> TemplateList:
+def template_list(project: ProjectStore, domain: str, most: int) -> TemplateList:
     """Return so many templates of a project; of a domain, if one is named.
 
     Raises:
@@ -42,7 +42,7 @@ def template_list(project: ProjectStore, domain: str, base: str, most: int) -> T
     except UnknownLayoutError:
         found = []
     rows = tuple(_row(figures, versions) for figures, versions in found[:most])
-    return TemplateList(base, rows, has_more=len(names) > most or len(found) > most, domain=domain)
+    return TemplateList(rows, has_more=len(names) > most or len(found) > most, domain=domain)
 
 
 def _row(figures: TemplateFigures, versions: int) -> TemplateRow:
@@ -72,7 +72,7 @@ def template_versions(project: ProjectStore, domain: str, layout: str) -> list[S
 
 
 def template_view(
-    versions: Sequence[StoredTemplate], base: str, version: int | None = None, against: int | None = None
+    versions: Sequence[StoredTemplate], version: int | None = None, against: int | None = None
 ) -> TemplateView:
     """Return one version of a template, the present one by default, compared with another if one is named.
 
@@ -83,7 +83,6 @@ def template_view(
     stored = shown.stored
     other = present_of(versions, against) if against is not None else None
     return TemplateView(
-        base=base,
         domain=stored.domain,
         layout=name_of(stored.layout),
         kind=stored.kind,
@@ -93,7 +92,7 @@ def template_view(
         versions=tuple(map(_version, versions)),
         content=_rules(shown.content),
         left_out=_rules(shown.exclude),
-        fields=tuple((name, selector) for name, found in shown.fields.items() for selector in found),
+        fields=tuple(Rule(selector, name) for name, found in shown.fields.items() for selector in found),
         decided=tuple(_decided(one) for one in stored.overrides),
         diff=_difference(diff(other, stored)) if other is not None else None,
     )

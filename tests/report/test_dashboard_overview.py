@@ -1,9 +1,7 @@
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.report.dashboard_overview import HEIGHT, MOST_COLUMNS, Series, columns_chart
+from scrapy_dedup.report.charts import HEIGHT, MOST_COLUMNS, Series, columns
 
 COUNTS = st.lists(st.tuples(st.integers(0, 10**12), st.integers(0, 10**12)), max_size=80)
 
@@ -16,20 +14,16 @@ def test_columns_stay_in_their_drawing(counts: list[tuple[int, int]]) -> None:
         Series("removed", "removed", [gone for _, gone in counts]),
     )
 
-    html = columns_chart(labels, series, unit="pages")
+    found = columns(labels, series, unit="pages").columns
 
-    found = re.findall(r'x="([0-9.]+)%" y="(-?[0-9.]+)" width="([0-9.]+)%" height="([0-9.]+)"', html)
-    for x, y, width, height in ((float(one) for one in each) for each in found):
-        assert 0 <= x <= x + width <= 100.01
-        assert y >= 0
-        assert y + height <= HEIGHT + 12.1
-    assert html.count("<g>") == min(len(counts), MOST_COLUMNS)
+    for column in found:
+        assert 0 <= column.x <= column.x + column.width <= 100.01
+        assert all(part.y >= 0 and part.y + part.height <= HEIGHT + 12.1 for part in column.parts)
+    assert len(found) == min(len(counts), MOST_COLUMNS)
 
 
 def test_every_column_says_its_figures() -> None:
-    html = columns_chart(
-        ["2026-03-01"], [Series("new", "new", [1200]), Series("removed", "removed", [3])], unit="pages"
-    )
+    drawn = columns(["2026-03-01"], [Series("new", "new", [1200]), Series("removed", "removed", [3])], unit="pages")
 
-    assert "<title>2026-03-01: 1,200 new, 3 removed</title>" in html
-    assert 'aria-label="pages a run, 1 runs: 1,203"' in html
+    assert drawn.columns[0].said == "2026-03-01: 1,200 new, 3 removed"
+    assert drawn.label == "pages a run, 1 runs: 1,203"

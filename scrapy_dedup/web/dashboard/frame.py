@@ -4,14 +4,14 @@ import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 from urllib.parse import parse_qs, quote, urlencode
 
 from fastapi import Depends, Request
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from scrapy_dedup.report.dashboard_frame import Flash, Here, Nav, render_page
-from scrapy_dedup.report.markup import Html
+from scrapy_dedup.report.drawing import draw
+from scrapy_dedup.report.nav import Flash, Nav
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.server import server_of
 
@@ -82,23 +82,27 @@ async def read_fields(request: Request) -> Fields:
 Form = Annotated[Fields, Depends(read_fields)]
 
 
-def nav_of(request: Request, project: ProjectStore, here: Here) -> Nav:
-    """Return where a reader is, and where he can go."""
-    projects = tuple((str(project_id), name) for project_id, name in server_of(request).store.project_names().items())
-    return Nav(str(project.id), project.name, projects, here)
-
-
-def show(request: Request, project: ProjectStore, here: Here, title: str, content: Html) -> HTMLResponse:
+def show_page(
+    request: Request, project: ProjectStore, template: str, *, status: int = 200, **values: Any
+) -> HTMLResponse:
     """Return a whole page of a project with what is to be said of the last write."""
     flash = _memory(request).flashes.find(request.query_params.get(TOLD))
-    html = render_page(title, content, nav=nav_of(request, project, here), csrf_token=csrf_token(request), flash=flash)
-    # A title may hold half a character; it is shown as a question mark rather than not at all.
-    return HTMLResponse(html.encode("utf-8", "replace"))
+    return fragment(request, project, template, status=status, flash=flash, **values)
 
 
-def fragment(content: Html) -> HTMLResponse:
+def fragment(
+    request: Request, project: ProjectStore, template: str, *, status: int = 200, **values: Any
+) -> HTMLResponse:
     """Return a piece of a page, for the script that puts it in its place."""
-    return HTMLResponse(content.encode("utf-8", "replace"))
+    html = draw(template, nav=nav_of(request, project), csrf_token=csrf_token(request), **values)
+    # A title may hold half a character; it is shown as a question mark rather than not at all.
+    return HTMLResponse(html.encode("utf-8", "replace"), status)
+
+
+def nav_of(request: Request, project: ProjectStore) -> Nav:
+    """Return where a reader can go."""
+    projects = tuple((str(project_id), name) for project_id, name in server_of(request).store.project_names().items())
+    return Nav(str(project.id), project.name, projects)
 
 
 def csrf_token(request: Request) -> str:

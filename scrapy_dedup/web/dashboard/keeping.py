@@ -7,14 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.dashboard_frame import Action, Flash
-from scrapy_dedup.report.dashboard_keep import KeepView, keep_content
-from scrapy_dedup.report.dashboard_refine import refine_state
+from scrapy_dedup.report.dashboard_values import KeepView
+from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.kept import Kept, Kind, find_kept
 from scrapy_dedup.service.undoing import find, foresee, undo
 from scrapy_dedup.service.verb_jobs import run_verb
-from scrapy_dedup.web.dashboard.frame import Form, back_to, fragment, path_of, show
+from scrapy_dedup.web.dashboard.frame import Form
 from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened, refine_state_of
 from scrapy_dedup.web.problems import ProblemError
 
@@ -32,7 +31,6 @@ def look_at_keeping(here: Here) -> Response:
     found = foresee(here.known, kept, here.settings, take_back=take_back, most=_PAGES_TRIED)
     trial, page = found.trial, here.asked("page", 32)
     view = KeepView(
-        base=here.base,
         domain=kept.domain,
         kind=str(kept.kind),
         text=kept.text,
@@ -47,7 +45,7 @@ def look_at_keeping(here: Here) -> Response:
         back=here.way_back(kept.domain, page),
         page=page,
     )
-    return show(here.request, here.project, "domains", "Keep?", keep_content(view, here.csrf_token))
+    return here.show("keep.html", view=view)
 
 
 @router.post("/keep")
@@ -59,13 +57,13 @@ def keep(here: Here, fields: Form) -> Response:
     done = undo(*here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
     path, query = _split(here.way_back(kept.domain, page))
     if done.was_there or done.changed is None:
-        return back_to(here.request, path, Flash("Nothing was to be changed."), **query)
+        return here.back_to(path, Flash("Nothing was to be changed."), **query)
     word = "is not kept any more" if take_back else "is kept from now on"
     waiting = count(done.changed.stale, "page")
     text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
     other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
-    undo_it = Action("Undo", path_of(here.project, "keep"), other)
-    return back_to(here.request, path, Flash(text, undo=undo_it), **query)
+    undo_it = Action("Undo", here.path("keep"), other)
+    return here.back_to(path, Flash(text, undo=undo_it), **query)
 
 
 @router.post("/refine")
@@ -78,7 +76,7 @@ def refine(here: Here, fields: Form) -> Response:
     words = ["refine", f"--domain={domain}", *server.arguments, "-s", f"DEDUP_PROJECT={here.project.name}"]
     job = server.jobs.start(REFINE, here.project.name, lambda progress: run_verb(words, server.folder, progress))
     path, query = _split(here.way_back(domain, page))
-    return back_to(here.request, path, None, **query | {REFINE: str(job.id)})
+    return here.back_to(path, None, **query | {REFINE: str(job.id)})
 
 
 @router.get("/refine/{job_id}")
@@ -87,7 +85,7 @@ def refine_progress(here: Here, job_id: UUID) -> Response:
     job = here.server.jobs.get(job_id)
     if job is None or job.project != here.project.name or job.kind != REFINE:
         raise ProblemError(404, "this project has no such job")
-    return fragment(refine_state(refine_state_of(job), here.base))
+    return here.fragment("refine.html", refine=refine_state_of(job))
 
 
 def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> Kept:

@@ -2,19 +2,22 @@
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Request
+from starlette.responses import Response
 
 from scrapy_dedup.core.domain_names import domain_name
-from scrapy_dedup.report.dashboard_refine import RefineState
+from scrapy_dedup.report.dashboard_values import RefineState
+from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import csrf_token, path_of
+from scrapy_dedup.web.dashboard.frame import back_to, fragment, path_of, show_page
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import Server, server_of
 
@@ -41,14 +44,25 @@ class Opened:
         return self.server.settings
 
     @property
-    def base(self) -> str:
-        """The path of the project's pages."""
-        return path_of(self.project)
+    def domains(self) -> DomainService:
+        """The project's registry."""
+        return DomainService(self.server.store, self.project, self.settings)
 
-    @property
-    def csrf_token(self) -> str:
-        """What forms of this session send."""
-        return csrf_token(self.request)
+    def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Return a whole page of the project with what is to be said of the last write."""
+        return show_page(self.request, self.project, template, status=status, **values)
+
+    def fragment(self, template: str, **values: Any) -> Response:
+        """Return a piece of a page, for the script that puts it in its place."""
+        return fragment(self.request, self.project, template, **values)
+
+    def back_to(self, path: str, flash: Flash | None = None, **query: str) -> Response:
+        """Return the way to the page that shows what came of a write, and what is said there."""
+        return back_to(self.request, path, flash, **query)
+
+    def path(self, *steps: str) -> str:
+        """Return the path of a page of the project."""
+        return path_of(self.project, *steps)
 
     def asked(self, name: str, longest: int = 4_000) -> str:
         """Return a word of the query, "" where it is not there."""
@@ -57,8 +71,8 @@ class Opened:
     def way_back(self, domain: str, page: str) -> str:
         """Return the path of the page that one came from, by its key, or else of the domain."""
         if _KEY.fullmatch(page):
-            return f"{self.base}page?key={page}"
-        return path_of(self.project, "domains", domain)
+            return f"{self.path('page')}?key={page}"
+        return self.path("domains", domain)
 
     def refine(self) -> RefineState | None:
         """Return the refine that the query names; None where it names none of this project."""
