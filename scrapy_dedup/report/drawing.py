@@ -14,9 +14,11 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from scrapy_dedup.core.domain_states import is_blacklisted, present_status
 from scrapy_dedup.report import blocks, charts, diffs, layout_picture, ledger, numbers
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible
+from scrapy_dedup.report.values import boxes_from
 
 
 def draw(template: str, **values: Any) -> str:
@@ -96,6 +98,9 @@ _FUNCTIONS: Final = (
     ledger.figures_of,
     ledger.tokens_line,
     numbers.percent,
+    is_blacklisted,
+    present_status,
+    boxes_from,
 )
 
 

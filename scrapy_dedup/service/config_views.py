@@ -7,14 +7,8 @@ from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns import HeldBack
-from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, entries_of
+from scrapy_dedup.core.patterns_config import KEYS, ConfigTrial, SiteConfig, entries_of
 from scrapy_dedup.core.repeats import Removal
-from scrapy_dedup.report.dashboard_values import (
-    ConfigView,
-    PreviewEffect,
-    PreviewLine,
-    PreviewView,
-)
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.page_lists import PageChoice, list_pages
@@ -60,6 +54,12 @@ class PreviewBlock:
     def comes_back(self) -> bool:
         """Whether it would stay, and is left out."""
         return self.was is not None and self.would is None
+
+    @property
+    def why(self) -> tuple[str, str, str] | None:
+        """Layer, name and path of the rule by which it would be left out, or is; None where it stays."""
+        removal = self.would or self.was
+        return (removal.rule.layer, removal.rule.name, removal.rule.path) if removal else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +229,40 @@ def typed_form(sent: Mapping[str, str], stored: StoredSiteConfig | None, domain:
     return Typed(config, version, fields, errors, sent.get("page", "").strip()[:4_000])
 
 
+@dataclass(frozen=True, slots=True)
+class ConfigView:
+    """The form.
+
+    Attributes:
+        version: that is changed by it, 0 for none yet.
+        fields: what stands in each.
+        errors: what is wrong with some.
+        locked: keys whose entries a form cannot hold.
+        pages: (URL, title) of stored pages to look at.
+        page: URL of the one that is looked at.
+        preview: what it would do to that page, or why that cannot be told; None where nobody asked.
+        conflict: that somebody else changed it meanwhile; "" where nobody did.
+    """
+
+    domain: str
+    version: int
+    fields: Mapping[str, str]
+    updated_at: str = ""
+    errors: Mapping[str, str] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+    pages: tuple[tuple[str, str], ...] = ()
+    page: str = ""
+    preview: Preview | str | None = None
+    trial: ConfigTrial | None = None
+    conflict: str = ""
+
+    @property
+    def has_rare(self) -> bool:
+        """Whether a field that few need says something."""
+        rare = ("pdf_boilerplate_patterns", "keep_blocks", "keep_pages")
+        return any(self.fields.get(key) or key in self.errors or key in self.locked for key in rare)
+
+
 def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) -> ConfigView:
     """Return the form with stored pages to choose from; of the first of them is looked at where none was chosen.
 
@@ -251,41 +285,19 @@ def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) ->
     )
 
 
-def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, settings: Settings) -> PreviewView:
-    """Return what a form would do to the stored page that it names.
+def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, settings: Settings) -> Preview | str:
+    """Return what a form would do to the stored page that it names; or, in words, why that cannot be told.
 
     Raises:
         StoreError: the store failed.
     """
     if not typed.page:
-        return PreviewView(problem="Name a stored page of this domain to look at.")
+        return "Name a stored page of this domain to look at."
     try:
         keys = keys_of(typed.page, settings, known[1])
         if keys.domain != domain:
-            return PreviewView(problem=f"That is a page of {keys.domain}, not of {domain}.")
+            return f"That is a page of {keys.domain}, not of {domain}."
         found = preview(known, domain, typed.config, keys.page_key, settings)
     except DedupError as error:
-        return PreviewView(problem=str(error))
-    if found is None:
-        return PreviewView(problem="The original of that page is not kept, or cannot be parsed.")
-    return _drawn(found)
-
-
-def _drawn(found: Preview) -> PreviewView:
-    return PreviewView(
-        url=found.url,
-        lines=tuple(map(_line, found.blocks)),
-        goes=found.goes,
-        comes_back=found.comes_back,
-        effects=tuple(PreviewEffect(one.pattern, one.blocks, one.chars) for one in found.effects),
-        held=tuple((one.pattern, str(one.reason)) for one in found.held),
-        after=found.after,
-    )
-
-
-def _line(block: PreviewBlock) -> PreviewLine:
-    why: Removal | None = block.would or block.was
-    if why is None:
-        return PreviewLine(block.text, "kept")
-    state = "goes" if block.goes else "back" if block.comes_back else "removed"
-    return PreviewLine(block.text, state, why.rule.layer, why.rule.name, why.rule.path)
+        return str(error)
+    return found or "The original of that page is not kept, or cannot be parsed."

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from scrapy_dedup.core.patterns_config import KEYS
-from scrapy_dedup.report.dashboard_values import ConfigView, PageView
 from scrapy_dedup.report.values import ExplainedBlock
+from scrapy_dedup.service.config_views import ConfigView
+from scrapy_dedup.service.page_views import PageView
 from tests.report.builders import an_explained_page
 from tests.report.dashboard import drawn
 

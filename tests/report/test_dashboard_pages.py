@@ -9,34 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.path_verdicts import VerdictChange
-from scrapy_dedup.report.dashboard_values import (
-    ConfigView,
-    Decided,
-    DomainRow,
-    DomainTable,
-    FoundChange,
-    FrontPage,
-    KeepView,
-    PageView,
-    PreviewEffect,
-    PreviewLine,
-    PreviewView,
-    RunPage,
-    RunRow,
-    Step,
-    TableChoice,
-    TemplateDiffView,
-    TemplateTrial,
-    TrialEffect,
-)
+from scrapy_dedup.core.patterns import HeldBack
+from scrapy_dedup.core.patterns_config import ConfigTrial
+from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.nav import Action, Flash, Nav
 from scrapy_dedup.report.numbers import lasting
-from scrapy_dedup.report.values import Rule
+from scrapy_dedup.service.changes import PageChange
+from scrapy_dedup.service.config_views import ConfigView, Preview, PreviewBlock
+from scrapy_dedup.service.dashboard import RunPage
 from scrapy_dedup.service.jobs import Job, JobState
+from scrapy_dedup.service.kept import Kept, Kind
+from scrapy_dedup.service.page_views import PageView
+from scrapy_dedup.service.site_config import Effect
+from scrapy_dedup.service.template_trial import Effect as PageEffect
+from scrapy_dedup.service.template_trial import TemplateTrial
+from scrapy_dedup.service.template_upkeep import Line, ShownTemplate, TemplateDiff
+from scrapy_dedup.service.undoing import Undone
+from scrapy_dedup.store.domain_lists import DomainCounts, DomainList
+from scrapy_dedup.store.stored_visits import StoredVisit
 from tests.report.builders import a_diff, a_domain, an_alarm
 from tests.report.dashboard import checked, drawn
 from tests.report.hostile import ALL, HOSTILE, a_hostile_ledger, a_hostile_page, without_values
-from tests.report.test_dashboard_domain import a_hostile_view
+from tests.report.test_dashboard_domain import a_hostile_view, a_registered
 from tests.report.test_dashboard_templates import a_version, a_view
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -53,67 +48,78 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     """Return templates of all pages and pieces, with hostile text in every field that can hold text."""
     ledger = a_hostile_ledger()
     run = a_run(status="running", silent=timedelta(hours=1), verdicts={ALL: 1, "new": 2}, counts={ALL: 1.5, "x": 2})
-    changes = (FoundChange(ALL, "00", ALL, ALL, NOON), FoundChange(None, ALL, None, ALL, NOON))
-    row = DomainRow(ALL, ALL, 1, 9, 3, 0.5, 0.5, 1, NOON, ALL, ALL, ALL, NOON)
-    long = DomainRow("d" * LONG, "s" * LONG, 1, 9, 3, 0.5, blacklist_reason="r" * LONG)
-    table = DomainTable((row, long), 2, ALL, {ALL: 1, "DISCOVERED": 2}, 2, 1)
+    visit = StoredVisit(b"\0" * 16, NOON, "get", "new", ALL, change_class=ALL)  # type: ignore[arg-type]
+    changes = (PageChange(visit, ALL, ALL), PageChange(visit, None, None))
+    row = a_registered("BLACKLISTED", domain_name=ALL, joined_to=ALL, twin=ALL, blacklist_reason=ALL, errors=1)
+    long = replace(row, domain_name="d" * LONG, joined_to="j" * LONG, blacklist_reason="r" * LONG)
+    table = DomainList((row, long), ALL, 2)
+    counts = DomainCounts({ALL: 1, "DISCOVERED": 2}, 2, 1)
+    choice = TableChoice(ALL, ALL, ALL, descending=True, after=ALL)
     job = Job(UUID(int=1), ALL, ALL, NOON, JobState.RUNNING, 3, 10, error="e" * LONG)
+    failed = replace(job, state=JobState.FAILED)
     front = FrontPage(
         NOON, 1, 1, 1, 9, 3, (a_domain(ALL),), ledger, (run,), alarms=(an_alarm(ALL, domain=ALL),) * 99
     )  # fmt: skip
     sent = {"names": ALL, "reason": ALL * 100, "until": ALL}
     change: dict[str, object] = {"verb": "blacklist", "steps": [Step(ALL, ALL)] * 2_000, "sent": sent, "wrong": ALL}
-    diff = TemplateDiffView(1, 2, ((ALL, "s" * LONG),) * 500, ((ALL, ALL),) * 500, (VerdictChange(ALL, ALL, ALL, ALL),))
+    decided = {"action": ALL, "selector": ALL, "at": ALL, "by": ALL}
+    stored = a_version(domain=ALL, state=ALL, reason=ALL, kind=ALL, url_pattern="u" * LONG, overrides=(decided,))
+    diff = TemplateDiff(
+        stored,
+        stored,
+        {ALL: ("s" * LONG,) * 500},
+        {ALL: (ALL,) * 500},
+        (VerdictChange(ALL, ALL, ALL, ALL),) * 500,
+        ((ALL, ALL),) * 500,
+        (),
+    )
+    lines = (Line("s" * LONG, "e" * LONG), Line(ALL, ALL)) * 500
     template = a_view(
-        domain=ALL,
         layout=ALL,
-        kind=ALL,
-        url_pattern="u" * LONG,
-        shown=a_version(state=ALL, reason=ALL),
-        versions=(a_version(state=ALL, source=ALL, reason="r" * LONG),) * 20,
-        content=(Rule("s" * LONG, "e" * LONG),) * 1_000,
-        left_out=(Rule(ALL, ALL),) * 1_000,
-        fields=(Rule(ALL, ALL),),
-        decided=(Decided(ALL, ALL, ALL, ALL),),
+        shown=ShownTemplate(stored, (), lines, lines, {ALL: (ALL,)}),
+        versions=(a_version(state=ALL, reason="r" * LONG, source=ALL),) * 20,
         diff=diff,
         error=ALL,
         typed=("keep", f'">{HOSTILE}'),
     )
-    trial = TemplateTrial(20, (TrialEffect(ALL, (ALL,) * 50, ("t" * LONG,)),) * 50)
-    keep = KeepView(ALL, ALL, ALL * 100, "s" * LONG, 1, 2, 1, -5, ALL, was_there=False, take_back=False, back="/")
+    trial = TemplateTrial(20, (PageEffect(ALL, (ALL,) * 50, ("t" * LONG,)),) * 50)
+    undone = Undone(Kept(Kind.RULE, ALL, ALL, ALL * 100), 1, None, ConfigTrial(2, 1, -5, ALL))
+    keep = {"kept": undone.kept, "found": undone, "sample": "s" * LONG, "take_back": False, "back": "/", "page": ALL}
     page = PageView(a_hostile_page(), ALL, "0" * 32, diff=a_diff("-" + ALL, "+" + "e" * LONG), kept=frozenset({ALL}))
-    lines = (
-        PreviewLine(ALL + "p" * LONG, "goes", ALL, ALL, ALL),
-        PreviewLine(ALL, "back", ALL),
-        PreviewLine(ALL, "kept"),
+    removal = Removal(1, Rule(ALL, ALL, path=ALL, layer=ALL))
+    blocks = (
+        PreviewBlock(ALL + "p" * LONG, ALL, 1, None, removal),
+        PreviewBlock(ALL, ALL, 1, removal, None),
+        PreviewBlock(ALL, ALL, 1, removal, removal),
+        PreviewBlock(ALL, ALL, 1, None, None),
     )
-    preview = PreviewView(
-        ALL, lines * 1_000, 1, 1, (PreviewEffect(ALL, 1, 1),) * 5_000, ((ALL, ALL),) * 5_000, "a" * LONG
-    )
+    held = (HeldBack(ALL, ALL),) * 5_000  # type: ignore[arg-type]
+    preview = Preview(ALL, blocks * 1_000, (Effect(1, ALL, 1, 1, ALL),) * 5_000, held, "", "a" * LONG)
     typed = {"keep_rules": f"</textarea>{HOSTILE}"}
     config = ConfigView(ALL, 1, typed, errors={"keep_rules": ALL * 100}, preview=preview, conflict=ALL)
     return {
         "overview": ("overview.html", {"front": front}),
         "quick overview": ("overview.html", {"front": replace(front, is_quick=True)}),
         "empty overview": ("overview.html", {"front": FrontPage(NOON, 0, 0, 0, 0, 0)}),
-        "domains": ("domains.html", {"table": table, "choice": TableChoice(ALL, ALL, ALL, descending=True, after=ALL)}),
+        "domains": ("domains.html", {"table": table, "counts": counts, "choice": choice, "at": NOON}),
         "change": ("change.html", change),
         "runs": ("runs.html", {"runs": (run, a_run()), "jobs": (job,), "older": [(ALL, "/")]}),
         "run": ("run.html", {"page": RunPage(run, ledger, "new", changes)}),
         "live run": ("run_live.html", {"run": run}),
         "ended run": ("run_live.html", {"run": a_run()}),
-        "domain": ("domain.html", {"view": a_hostile_view()}),
+        "domain": ("domain.html", {"view": a_hostile_view(), "refine": failed}),
         "template": ("template.html", {"view": template}),
         "decision": (
             "confirm.html",
             {"view": template, "trial": trial, "version": "", "action": "keep", "selector": ALL},
         ),
-        "keep": ("keep.html", {"view": keep}),
+        "keep": ("keep.html", keep),
         "page": ("page.html", {"view": replace(page, has_original=True), "refine": None}),
         "page without a diff": ("page.html", {"view": replace(page, diff="", no_diff=ALL), "refine": None}),
         "unknown page": ("unknown_page.html", {"url": ALL, "why": ALL}),
         "config": ("config.html", {"view": config}),
         "preview": ("preview.html", {"preview": preview}),
+        "no preview": ("preview.html", {"preview": ALL}),
     }
 
 
@@ -131,10 +137,12 @@ def test_hostile_text_is_text_and_bounded(name: str) -> None:
 
 @given(st.text(), st.text(), st.text())
 def test_any_text_leaves_the_page_whole(name: str, reason: str, pattern: str) -> None:
-    row = DomainRow(name, "BLACKLISTED", 1, 2, 1, 0.5, blacklist_reason=reason)
-    table = DomainTable((row,), 1, None, {"BLACKLISTED": 1})
+    row = a_registered("BLACKLISTED", domain_name=name, blacklist_reason=reason)
+    counts = DomainCounts({"BLACKLISTED": 1}, 0, 0)
 
-    checked(drawn("domains.html", table=table, choice=TableChoice(pattern)))
+    checked(
+        drawn("domains.html", table=DomainList((row,), None, 1), counts=counts, choice=TableChoice(pattern), at=NOON)
+    )
 
 
 @pytest.mark.parametrize(

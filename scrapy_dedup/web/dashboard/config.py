@@ -7,10 +7,9 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.dashboard_values import ConfigView, PreviewView
 from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.service.config_views import Typed, config_view, preview_view, stored_form, typed_form
+from scrapy_dedup.service.config_views import ConfigView, Typed, config_view, preview_view, stored_form, typed_form
 from scrapy_dedup.service.site_config import ConfigChangedError, put_next_config, read_stored, try_config
 from scrapy_dedup.web.dashboard.frame import Fields, Form
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
@@ -52,7 +51,7 @@ def look(here: Here, domain: DomainInPath, fields: Form) -> Response:
     typed = _typed(here, domain, fields)
     if typed.errors:
         key, error = next(iter(typed.errors.items()))
-        return here.fragment("preview.html", preview=PreviewView(problem=f"{key}: {error}"))
+        return here.fragment("preview.html", preview=f"{key}: {error}")
     return here.fragment("preview.html", preview=preview_view(here.known, domain, typed, here.settings))
 
 

@@ -11,7 +11,7 @@ from scrapy_dedup.report.documents import layout_svg
 from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.values import LayoutPicture, boxes_from
 from scrapy_dedup.service.dashboard_domains import DomainFormError, read_until
-from scrapy_dedup.service.domain_views import Part, domain_view
+from scrapy_dedup.service.domain_views import domain_view
 from scrapy_dedup.service.layout_figures import REST_NAME
 from scrapy_dedup.service.page_lists import PageCursorError
 from scrapy_dedup.store.layout_records import from_digits
@@ -30,15 +30,13 @@ _PICTURE_POLICY: Final = "sandbox; default-src 'none'; img-src data:; style-src 
 @router.get("/domains/{domain}")
 def one_domain(here: Here, domain: DomainInPath) -> Response:
     """Return the page about a domain; `after` says which part of its pages."""
-    part = Part(here.asked("after", 300), here.refine())
-    at = datetime.now(UTC)
     try:
-        view = domain_view(here.known, domain, here.settings, at, part)
+        view = domain_view(here.known, domain, here.settings, datetime.now(UTC), here.asked("after", 300))
     except PageCursorError:
         return here.back_to(here.path("domains", domain), Flash("That part of the list is gone.", "wrong"))
     if view is None:
         raise ProblemError(404, f"this project knows nothing of the domain {domain}")
-    return here.show("domain.html", view=view)
+    return here.show("domain.html", view=view, refine=here.refine())
 
 
 @router.post("/domains/{domain}/blacklist")

@@ -45,10 +45,10 @@ def domain_list(here: Here) -> Response:
         limit=_AT_ONCE,
     )
     try:
-        table = domain_table(here.domains, choice, datetime.now(UTC))
+        table = domain_table(here.domains, choice)
     except CursorError:
         return here.back_to(here.path("domains"), Flash("That part of the list is gone.", "wrong"))
-    return here.show("domains.html", table=table, choice=choice)
+    return here.show("domains.html", table=table, counts=here.domains.counts(), choice=choice, at=datetime.now(UTC))
 
 
 @router.post("/change")

@@ -7,14 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.dashboard_values import KeepView
 from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.kept import Kept, Kind, find_kept
 from scrapy_dedup.service.undoing import find, foresee, undo
 from scrapy_dedup.service.verb_jobs import run_verb
 from scrapy_dedup.web.dashboard.frame import Form
-from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened, refine_state_of
+from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(prefix="/p/{project_id}")
@@ -29,23 +28,9 @@ def look_at_keeping(here: Here) -> Response:
     take_back = bool(here.asked("take_back", 1))
     kept = _named(here, here.asked("what", _LONGEST_WHAT), here.asked("domain"), take_back=take_back)
     found = foresee(here.known, kept, here.settings, take_back=take_back, most=_PAGES_TRIED)
-    trial, page = found.trial, here.asked("page", 32)
-    view = KeepView(
-        domain=kept.domain,
-        kind=str(kept.kind),
-        text=kept.text,
-        sample=_sample(here, kept),
-        lost=found.pages,
-        tried=trial.pages if trial else 0,
-        changed=trial.changed if trial else 0,
-        chars_less=trial.chars_less if trial else 0,
-        example=(trial.example if trial else None) or "",
-        was_there=found.was_there,
-        take_back=take_back,
-        back=here.way_back(kept.domain, page),
-        page=page,
-    )
-    return here.show("keep.html", view=view)
+    page, sample = here.asked("page", 32), _sample(here, kept)
+    back = here.way_back(kept.domain, page)
+    return here.show("keep.html", kept=kept, found=found, sample=sample, take_back=take_back, back=back, page=page)
 
 
 @router.post("/keep")
@@ -85,7 +70,7 @@ def refine_progress(here: Here, job_id: UUID) -> Response:
     job = here.server.jobs.get(job_id)
     if job is None or job.project != here.project.name or job.kind != REFINE:
         raise ProblemError(404, "this project has no such job")
-    return here.fragment("refine.html", refine=refine_state_of(job))
+    return here.fragment("refine.html", refine=job)
 
 
 def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> Kept:

@@ -9,9 +9,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from scrapy_dedup.core.domain_names import domain_name
-from scrapy_dedup.report.dashboard_values import RefineState
 from scrapy_dedup.report.nav import Flash
-from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
@@ -74,12 +72,9 @@ class Opened:
             return f"{self.path('page')}?key={page}"
         return self.path("domains", domain)
 
-    def refine(self) -> RefineState | None:
+    def refine(self) -> Job | None:
         """Return the refine that the query names; None where it names none of this project."""
-        job = self._job(self.asked(REFINE, 40))
-        return refine_state_of(job) if job else None
-
-    def _job(self, text: str) -> Job | None:
+        text = self.asked(REFINE, 40)
         try:
             job = self.server.jobs.get(UUID(text)) if text else None
         except ValueError:
@@ -105,22 +100,3 @@ def named_domain(request: Request, domain: str) -> str:
 
 
 DomainInPath = Annotated[str, Depends(named_domain)]
-
-
-def refine_state_of(job: Job) -> RefineState:
-    """Return how far a refine is, with its outcome in a sentence."""
-    return RefineState(str(job.id), str(job.state), job.done, job.total, job.error or _outcome(job))
-
-
-def _outcome(job: Job) -> str:
-    if job.result is None:
-        return ""
-    domains = job.result.get("domains") or []
-    pages = sum(int(one.get("pages") or 0) for one in domains)
-    changed = sum(int(one.get("changed") or 0) for one in domains)
-    emitted = job.result.get("emitted") or {}
-    told = f"The text of {whole(changed)} of {count(pages, 'page')} is another now"
-    if emitted:
-        told += f"; {count(int(emitted.get('items') or 0), 'item')} went out"
-        told += f", {whole(int(emitted['failed']))} failed" if emitted.get("failed") else ""
-    return told + "."

@@ -11,7 +11,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.service.template_trial import try_template
 from scrapy_dedup.service.template_upkeep import Action, add_decided, decided, former_of, present_of, roll_back
-from scrapy_dedup.service.template_views import template_list, template_versions, template_view, trial_view
+from scrapy_dedup.service.template_views import template_list, template_versions, template_view
 from scrapy_dedup.web.dashboard.frame import Form
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here
 from scrapy_dedup.web.problems import ProblemError
@@ -43,7 +43,7 @@ def look_at_rollback(here: Here, domain: DomainInPath, layout: str) -> Response:
     versions = template_versions(here.project, domain, layout)
     present = present_of(versions)
     chosen = former_of(versions, _number(here.asked("version", 10)))
-    trial = trial_view(try_template(*here.known, present, chosen, here.settings))
+    trial = try_template(*here.known, present, chosen, here.settings)
     view = template_view(versions)
     return here.show("confirm.html", view=view, trial=trial, version=str(chosen.version))
 
@@ -79,7 +79,7 @@ def override(here: Here, domain: DomainInPath, layout: str, fields: Form) -> Res
     if fields.one("confirmed"):
         version = add_decided(here.project, after, at)
         return here.back_to(path, Flash(f"Version {version} has the decision. Refine cleans stored pages."))
-    trial = trial_view(try_template(*here.known, present, after, here.settings))
+    trial = try_template(*here.known, present, after, here.settings)
     sent: dict[str, Any] = {"action": action, "selector": selector, "version": ""}
     return here.show("confirm.html", view=template_view(versions), trial=trial, **sent)
 
