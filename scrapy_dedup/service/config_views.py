@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
@@ -234,24 +234,18 @@ class ConfigView:
     """The form.
 
     Attributes:
-        version: that is changed by it, 0 for none yet.
-        fields: what stands in each.
-        errors: what is wrong with some.
+        typed: what stands in it, with what is wrong with that.
         locked: keys whose entries a form cannot hold.
         pages: (URL, title) of stored pages to look at.
-        page: URL of the one that is looked at.
         preview: what it would do to that page, or why that cannot be told; None where nobody asked.
         conflict: that somebody else changed it meanwhile; "" where nobody did.
     """
 
     domain: str
-    version: int
-    fields: Mapping[str, str]
+    typed: Typed
     updated_at: str = ""
-    errors: Mapping[str, str] = field(default_factory=dict)
     locked: frozenset[str] = frozenset()
     pages: tuple[tuple[str, str], ...] = ()
-    page: str = ""
     preview: Preview | str | None = None
     trial: ConfigTrial | None = None
     conflict: str = ""
@@ -260,7 +254,7 @@ class ConfigView:
     def has_rare(self) -> bool:
         """Whether a field that few need says something."""
         rare = ("pdf_boilerplate_patterns", "keep_blocks", "keep_pages")
-        return any(self.fields.get(key) or key in self.errors or key in self.locked for key in rare)
+        return any(self.typed.fields.get(key) or key in self.typed.errors or key in self.locked for key in rare)
 
 
 def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) -> ConfigView:
@@ -275,13 +269,10 @@ def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) ->
     pages = tuple((page.url, page.title or page.url) for page in listed if page.status == "completed")
     return ConfigView(
         domain=domain,
-        version=typed.version,
-        fields=typed.fields,
+        typed=replace(typed, page=typed.page or (pages[0][0] if pages else "")),
         updated_at=f"{stored.updated_at:%Y-%m-%d %H:%M} UTC" if stored else "",
-        errors=typed.errors,
         locked=locked_keys(stored_form(stored).config),
         pages=pages,
-        page=typed.page or (pages[0][0] if pages else ""),
     )
 
 

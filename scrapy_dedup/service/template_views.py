@@ -56,6 +56,13 @@ class TemplateView:
         return self.shown.stored.domain
 
     @property
+    def options(self) -> list[tuple[str, str]]:
+        """The versions to choose from, with their states."""
+        words = {"probation": "on probation"}
+        states = ((each.version, words.get(each.state, each.state)) for each in self.versions)
+        return [(str(version), f"version {version}, {state}") for version, state in states]
+
+    @property
     def compared(self) -> tuple[int, int]:
         """The two versions that are compared, or would be: the shown one with the one before it."""
         if self.diff:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from scrapy_dedup.core.patterns_config import KEYS
+from scrapy_dedup.core.patterns_config import KEYS, SiteConfig
 from scrapy_dedup.report.values import ExplainedBlock
-from scrapy_dedup.service.config_views import ConfigView
+from scrapy_dedup.service.config_views import ConfigView, Typed
 from scrapy_dedup.service.page_views import PageView
 from tests.report.builders import an_explained_page
 from tests.report.dashboard import drawn
@@ -39,9 +39,13 @@ def test_block_and_rule_can_be_kept_and_what_is_kept_taken_back_and_a_part_by_it
     assert ("what=aaaaaaaaaaaaaaaa" in part, "what=x%2B" in part) == (False, True)
 
 
+def a_form(fields: dict[str, str]) -> ConfigView:
+    return ConfigView("shop.example", Typed(SiteConfig(), 1, fields))
+
+
 def test_form_has_a_field_for_every_key_and_opens_those_that_say_something() -> None:
-    closed = drawn("config.html", view=ConfigView("shop.example", 1, {"keep_rules": "nav"}))
-    opened = drawn("config.html", view=ConfigView("shop.example", 1, {"keep_pages": "0" * 32}))
+    closed = drawn("config.html", view=a_form({"keep_rules": "nav"}))
+    opened = drawn("config.html", view=a_form({"keep_pages": "0" * 32}))
 
     assert all(f'<textarea id="{key}" name="{key}"' in closed for key in KEYS)
     assert ('class="folded rare" open' in closed, 'class="folded rare" open' in opened) == (False, True)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.path_verdicts import VerdictChange
 from scrapy_dedup.core.patterns import HeldBack
-from scrapy_dedup.core.patterns_config import ConfigTrial
+from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.nav import Action, Flash, Nav
 from scrapy_dedup.report.numbers import lasting
 from scrapy_dedup.service.changes import PageChange
-from scrapy_dedup.service.config_views import ConfigView, Preview, PreviewBlock
+from scrapy_dedup.service.config_views import ConfigView, Preview, PreviewBlock, Typed
 from scrapy_dedup.service.dashboard import RunPage
 from scrapy_dedup.service.jobs import Job, JobState
 from scrapy_dedup.service.kept import Kept, Kind
@@ -95,8 +95,8 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     )
     held = (HeldBack(ALL, ALL),) * 5_000  # type: ignore[arg-type]
     preview = Preview(ALL, blocks * 1_000, (Effect(1, ALL, 1, 1, ALL),) * 5_000, held, "", "a" * LONG)
-    typed = {"keep_rules": f"</textarea>{HOSTILE}"}
-    config = ConfigView(ALL, 1, typed, errors={"keep_rules": ALL * 100}, preview=preview, conflict=ALL)
+    typed = Typed(SiteConfig(), 1, {"keep_rules": f"</textarea>{HOSTILE}"}, {"keep_rules": ALL * 100}, ALL)
+    config = ConfigView(ALL, typed, ALL, pages=((ALL, ALL),), preview=preview, conflict=ALL)
     return {
         "overview": ("overview.html", {"front": front}),
         "quick overview": ("overview.html", {"front": replace(front, is_quick=True)}),

@@ -74,6 +74,6 @@ def _typed(here: Opened, domain: str, fields: Fields) -> Typed:
 
 def _with_preview(here: Opened, domain: str, typed: Typed) -> ConfigView:
     view = config_view(here.known, domain, typed)
-    if typed.errors or not view.page:
+    if typed.errors or not view.typed.page:
         return view
-    return replace(view, preview=preview_view(here.known, domain, replace(typed, page=view.page), here.settings))
+    return replace(view, preview=preview_view(here.known, domain, view.typed, here.settings))
