@@ -8,6 +8,13 @@ LONGEST_STEP: Final = 300
 """Characters of a name in a path; names of hosts have 253 at most."""
 
 
+def path_in(project_id: str, *steps: str, **query: str) -> str:
+    """Return the path of a page of a project; steps may be any text, what has no text is left out of the query."""
+    quoted = "/".join(quote(step[:LONGEST_STEP], safe="", errors="replace") for step in steps)
+    asked = urlencode({name: text for name, text in query.items() if text}, errors="replace")
+    return f"/p/{project_id}/{quoted}{f'?{asked}' if asked else ''}"
+
+
 @dataclass(frozen=True, slots=True)
 class Nav:
     """Where a reader is, and where he can go.
@@ -23,10 +30,8 @@ class Nav:
     projects: tuple[tuple[str, str], ...]
 
     def path(self, *steps: str, **query: str) -> str:
-        """Return the path of a page of the project; what has no text is left out of the query."""
-        quoted = "/".join(quote(step[:LONGEST_STEP], safe="", errors="replace") for step in steps)
-        asked = urlencode({name: text for name, text in query.items() if text}, errors="replace")
-        return f"/p/{self.project_id}/{quoted}{f'?{asked}' if asked else ''}"
+        """Return the path of a page of the project."""
+        return path_in(self.project_id, *steps, **query)
 
     def domain(self, domain: str, *steps: str) -> str:
         """Return the path of the page about a domain, or of one below it."""

@@ -46,7 +46,7 @@ def test_html_is_written_in_templates_and_said_to_be_harmless_in_one_module() ->
 def test_template_escapes_everything_and_holds_neither_script_nor_style(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
 
-    assert not re.search(r"\|\s*safe\b|autoescape|Markup|__html__", text)
+    assert not re.search(r"\|\s*(safe|tojson|urlize|xmlattr)\b|autoescape|Markup|__html__", text)
     assert not re.search(r"<[^>{]*\s(on[a-z]+|style)\s*=|<script>|javascript:", text)
     assert not re.search(
         r"\s[a-z-]+=\{\{|=\"\{\{[^}]*\|\s*(foreign|page_link)", text

@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
+from scrapy_dedup.report.nav import path_in
 from scrapy_dedup.web.dashboard import config, domain, domains, keeping, overview, page, runs, style, templates
-from scrapy_dedup.web.dashboard.frame import path_of
 from scrapy_dedup.web.server import server_of
 
 router = APIRouter(include_in_schema=False)
@@ -15,4 +15,4 @@ for part in (style, overview, domains, runs, config, domain, keeping, page, temp
 @router.get("/")
 def first_page(request: Request) -> Response:
     """Return the way to the project that is shown where none is asked for."""
-    return RedirectResponse(path_of(server_of(request).default_project()), 303)
+    return RedirectResponse(path_in(str(server_of(request).default_project().id)), 303)

@@ -1,19 +1,16 @@
-"""What all of the dashboard's routes share: the page around a content, forms, and what is said after a write."""
+"""What the dashboard's routes read and remember: fields of forms, what is said after a write, what can be undone."""
 
 import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Generic, TypeVar
-from urllib.parse import parse_qs, quote, urlencode
+from typing import Annotated, Final, Generic, TypeVar
+from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 
-from scrapy_dedup.report.drawing import draw
-from scrapy_dedup.report.nav import Flash, Nav
-from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.server import server_of
+from scrapy_dedup.report.nav import Flash
 
 Value = TypeVar("Value")
 TOLD: Final = "told"
@@ -82,44 +79,16 @@ async def read_fields(request: Request) -> Fields:
 Form = Annotated[Fields, Depends(read_fields)]
 
 
-def show_page(
-    request: Request, project: ProjectStore, template: str, *, status: int = 200, **values: Any
-) -> HTMLResponse:
-    """Return a whole page of a project with what is to be said of the last write."""
-    flash = _memory(request).flashes.find(request.query_params.get(TOLD))
-    return fragment(request, project, template, status=status, flash=flash, **values)
+def told_of(request: Request) -> Flash | None:
+    """Return what is to be said of the last write."""
+    return _memory(request).flashes.find(request.query_params.get(TOLD))
 
 
-def fragment(
-    request: Request, project: ProjectStore, template: str, *, status: int = 200, **values: Any
-) -> HTMLResponse:
-    """Return a piece of a page, for the script that puts it in its place."""
-    html = draw(template, nav=nav_of(request, project), csrf_token=csrf_token(request), **values)
-    # A title may hold half a character; it is shown as a question mark rather than not at all.
-    return HTMLResponse(html.encode("utf-8", "replace"), status)
-
-
-def nav_of(request: Request, project: ProjectStore) -> Nav:
-    """Return where a reader can go."""
-    projects = tuple((str(project_id), name) for project_id, name in server_of(request).store.project_names().items())
-    return Nav(str(project.id), project.name, projects)
-
-
-def csrf_token(request: Request) -> str:
-    """Return the token that forms of this session send; see web/security.py."""
-    return str(getattr(request.state, "csrf_token", ""))
-
-
-def back_to(request: Request, path: str, flash: Flash | None = None, **query: str) -> RedirectResponse:
+def back_to(request: Request, path: str, flash: Flash | None = None) -> RedirectResponse:
     """Return the way to the page that shows what came of a write, and what is said there."""
     if flash is not None:
-        query[TOLD] = _memory(request).flashes.keep(flash)
-    return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, _SEE_OTHER)
-
-
-def path_of(project: ProjectStore, *steps: str) -> str:
-    """Return the path of a page of a project; each step may be any text."""
-    return f"/p/{project.id}/" + "/".join(quote(step, safe="", errors="replace") for step in steps)
+        path += f"{'&' if '?' in path else '?'}{TOLD}={_memory(request).flashes.keep(flash)}"
+    return RedirectResponse(path, _SEE_OTHER)
 
 
 def undos(request: Request) -> Kept[object]:

@@ -40,15 +40,15 @@ def keep(here: Here, fields: Form) -> Response:
     domain, page = fields.one("domain"), fields.one("page")
     kept = _named(here, fields.one("what")[:_LONGEST_WHAT], domain, take_back=take_back)
     done = undo(*here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
-    path, query = _split(here.way_back(kept.domain, page))
+    path = here.way_back(kept.domain, page)
     if done.was_there or done.changed is None:
-        return here.back_to(path, Flash("Nothing was to be changed."), **query)
+        return here.back_to(path, Flash("Nothing was to be changed."))
     word = "is not kept any more" if take_back else "is kept from now on"
     waiting = count(done.changed.stale, "page")
     text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
     other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
     undo_it = Action("Undo", here.path("keep"), other)
-    return here.back_to(path, Flash(text, undo=undo_it), **query)
+    return here.back_to(path, Flash(text, undo=undo_it))
 
 
 @router.post("/refine")
@@ -60,8 +60,7 @@ def refine(here: Here, fields: Form) -> Response:
     server = here.server
     words = ["refine", f"--domain={domain}", *server.arguments, "-s", f"DEDUP_PROJECT={here.project.name}"]
     job = server.jobs.start(REFINE, here.project.name, lambda progress: run_verb(words, server.folder, progress))
-    path, query = _split(here.way_back(domain, page))
-    return here.back_to(path, None, **query | {REFINE: str(job.id)})
+    return here.back_to(here.way_back(domain, page, **{REFINE: str(job.id)}))
 
 
 @router.get("/refine/{job_id}")
@@ -87,9 +86,3 @@ def _sample(here: Opened, kept: Kept) -> str:
         if known.evidence and kept.entry in known.evidence:
             return known.evidence[kept.entry].sample
     return ""
-
-
-def _split(path: str) -> tuple[str, dict[str, str]]:
-    """Return a path of ours and its query, which has no value that is quoted."""
-    path, _, query = path.partition("?")
-    return path, dict(pair.split("=", 1) for pair in query.split("&") if pair)

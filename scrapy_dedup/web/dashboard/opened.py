@@ -6,16 +6,17 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from scrapy_dedup.core.domain_names import domain_name
-from scrapy_dedup.report.nav import Flash
+from scrapy_dedup.report.drawing import draw
+from scrapy_dedup.report.nav import Flash, Nav, path_in
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import back_to, fragment, path_of, show_page
+from scrapy_dedup.web.dashboard.frame import back_to, told_of
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import Server, server_of
 
@@ -48,29 +49,34 @@ class Opened:
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a whole page of the project with what is to be said of the last write."""
-        return show_page(self.request, self.project, template, status=status, **values)
+        return self.fragment(template, status=status, flash=told_of(self.request), **values)
 
-    def fragment(self, template: str, **values: Any) -> Response:
+    def fragment(self, template: str, *, status: int = 200, **values: Any) -> Response:
         """Return a piece of a page, for the script that puts it in its place."""
-        return fragment(self.request, self.project, template, **values)
+        projects = tuple((str(project_id), name) for project_id, name in self.server.store.project_names().items())
+        nav = Nav(str(self.project.id), self.project.name, projects)
+        # Forms of this session send the token; see web/security.py.
+        html = draw(template, nav=nav, csrf_token=str(getattr(self.request.state, "csrf_token", "")), **values)
+        # A title may hold half a character; it is shown as a question mark rather than not at all.
+        return HTMLResponse(html.encode("utf-8", "replace"), status)
 
-    def back_to(self, path: str, flash: Flash | None = None, **query: str) -> Response:
+    def back_to(self, path: str, flash: Flash | None = None) -> Response:
         """Return the way to the page that shows what came of a write, and what is said there."""
-        return back_to(self.request, path, flash, **query)
+        return back_to(self.request, path, flash)
 
-    def path(self, *steps: str) -> str:
-        """Return the path of a page of the project."""
-        return path_of(self.project, *steps)
+    def path(self, *steps: str, **query: str) -> str:
+        """Return the path of a page of the project; steps may be any text."""
+        return path_in(str(self.project.id), *steps, **query)
 
     def asked(self, name: str, longest: int = 4_000) -> str:
         """Return a word of the query, "" where it is not there."""
         return self.request.query_params.get(name, "")[:longest].strip()
 
-    def way_back(self, domain: str, page: str) -> str:
+    def way_back(self, domain: str, page: str, **query: str) -> str:
         """Return the path of the page that one came from, by its key, or else of the domain."""
         if _KEY.fullmatch(page):
-            return f"{self.path('page')}?key={page}"
-        return self.path("domains", domain)
+            return self.path("page", key=page, **query)
+        return self.path("domains", domain, **query)
 
     def refine(self) -> Job | None:
         """Return the refine that the query names; None where it names none of this project."""
