@@ -617,7 +617,6 @@ class ExplainedChunk:
         holder: URL of the page that gives it; "" for none.
     """
 
-    position: int
     id: str
     state: str
     kind: str

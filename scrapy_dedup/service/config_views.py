@@ -39,11 +39,8 @@ class PreviewBlock:
     """
 
     text: str
-    path: str
-    fingerprint: int
     was: Removal | None
     would: Removal | None
-    is_part: bool = False
 
     @property
     def goes(self) -> bool:
@@ -70,14 +67,13 @@ class Preview:
         blocks: in the order of the page, then the parts.
         effects: what each pattern would do here.
         held: patterns that would not be carried out here, and why.
-        before, after: the texts that go out.
+        after: the text that would go out.
     """
 
     url: str
     blocks: tuple[PreviewBlock, ...]
     effects: tuple[Effect, ...]
     held: tuple[HeldBack, ...]
-    before: str
     after: str
 
     @property
@@ -167,7 +163,6 @@ def preview(
         blocks=tuple(_blocks(reading, before, after)),
         effects=tuple(effects_of(after, after_patterns)),
         held=after.held,
-        before=before.content,
         after=after.content,
     )
 
@@ -177,14 +172,14 @@ def _blocks(reading: Reading, before: Cleaned, after: Cleaned) -> Iterator[Previ
     texts = {(block.fingerprint, block.path) for block in reading.blocks()}
     for fingerprint, path, text in reading.blocks():
         place = (fingerprint, path)
-        yield PreviewBlock(text, path, fingerprint, was.get(place), would.get(place))
+        yield PreviewBlock(text, was.get(place), would.get(place))
     parts = {
         (one.removal.fingerprint, one.path): one.text
         for one in (*before.removed, *after.removed)
         if (one.removal.fingerprint, one.path) not in texts
     }
     for place, text in parts.items():
-        yield PreviewBlock(text, place[1], place[0], was.get(place), would.get(place), is_part=True)
+        yield PreviewBlock(text, was.get(place), would.get(place))
 
 
 def _removals(cleaned: Cleaned) -> dict[tuple[int, str], Removal]:

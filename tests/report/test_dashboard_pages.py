@@ -88,13 +88,13 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     page = PageView(a_hostile_page(), ALL, "0" * 32, diff=a_diff("-" + ALL, "+" + "e" * LONG), kept=frozenset({ALL}))
     removal = Removal(1, Rule(ALL, ALL, path=ALL, layer=ALL))
     blocks = (
-        PreviewBlock(ALL + "p" * LONG, ALL, 1, None, removal),
-        PreviewBlock(ALL, ALL, 1, removal, None),
-        PreviewBlock(ALL, ALL, 1, removal, removal),
-        PreviewBlock(ALL, ALL, 1, None, None),
+        PreviewBlock(ALL + "p" * LONG, None, removal),
+        PreviewBlock(ALL, removal, None),
+        PreviewBlock(ALL, removal, removal),
+        PreviewBlock(ALL, None, None),
     )
     held = (HeldBack(ALL, ALL),) * 5_000  # type: ignore[arg-type]
-    preview = Preview(ALL, blocks * 1_000, (Effect(1, ALL, 1, 1, ALL),) * 5_000, held, "", "a" * LONG)
+    preview = Preview(ALL, blocks * 1_000, (Effect(1, ALL, 1, 1, ALL),) * 5_000, held, "a" * LONG)
     typed = Typed(SiteConfig(), 1, {"keep_rules": f"</textarea>{HOSTILE}"}, {"keep_rules": ALL * 100}, ALL)
     config = ConfigView(ALL, typed, ALL, pages=((ALL, ALL),), preview=preview, conflict=ALL)
     return {
