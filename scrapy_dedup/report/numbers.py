@@ -57,3 +57,8 @@ def lasting(took: timedelta) -> str:
     else:
         parts = [f"{seconds} s"]
     return " ".join(parts).replace(" ", NO_BREAK)
+
+
+def number(figure: float) -> str:
+    """Return a whole number as one, and another with three places."""
+    return whole(int(figure)) if float(figure).is_integer() else f"{figure:,.3f}"

@@ -203,6 +203,11 @@ class LedgerTable:
         """Those checks that did not hold."""
         return tuple(one for one in self.checks if not one.is_right)
 
+    @property
+    def savings(self) -> tuple[LedgerRow, ...]:
+        """The layers that saved characters."""
+        return tuple(row for row in self.rows if row.chars)
+
 
 @dataclass(frozen=True, slots=True)
 class AliasGroup:
@@ -440,6 +445,11 @@ class TemplateFigures:
     fields: Mapping[str, str] = field(default_factory=dict)
     teacher: TeacherFigures | None = None
 
+    @property
+    def field_rules(self) -> tuple[Rule, ...]:
+        """Where title, date and author stand, as rules whose evidence is the name."""
+        return tuple(Rule(selector, name) for name, selector in self.fields.items() if selector)
+
 
 @dataclass(frozen=True, slots=True)
 class LayoutFigures:
@@ -551,6 +561,19 @@ class Report:
     shadowed: tuple[ShadowedLayer, ...] = ()
     ledger: Ledger | None = None
 
+    @property
+    def what_was_removed(self) -> str:
+        """What the text was that was removed, in words."""
+        layers = {layer for each in self.domains for layer, chars in each.removed_by_layer.items() if chars}
+        return "boilerplate" if layers <= {"boilerplate", "patterns"} else "boilerplate or said before"
+
+    @property
+    def worst_first(self) -> list[DomainFigures]:
+        """The domains, those first of whose text the largest share was removed."""
+        return sorted(
+            self.domains, key=lambda each: (each.chars_out / each.chars_in if each.chars_in else 1, each.domain)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ExplainedBlock:
@@ -594,7 +617,6 @@ class ExplainedChunk:
         holder: URL of the page that gives it; "" for none.
     """
 
-    position: int
     id: str
     state: str
     kind: str

@@ -2,19 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns import HeldBack
-from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, entries_of
+from scrapy_dedup.core.patterns_config import KEYS, ConfigTrial, SiteConfig, entries_of
 from scrapy_dedup.core.repeats import Removal
-from scrapy_dedup.report.dashboard_config import (
-    ConfigView,
-    PreviewEffect,
-    PreviewLine,
-    PreviewView,
-)
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.explain import keys_of
 from scrapy_dedup.service.page_lists import PageChoice, list_pages
@@ -45,11 +39,8 @@ class PreviewBlock:
     """
 
     text: str
-    path: str
-    fingerprint: int
     was: Removal | None
     would: Removal | None
-    is_part: bool = False
 
     @property
     def goes(self) -> bool:
@@ -61,6 +52,12 @@ class PreviewBlock:
         """Whether it would stay, and is left out."""
         return self.was is not None and self.would is None
 
+    @property
+    def why(self) -> tuple[str, str, str] | None:
+        """Layer, name and path of the rule by which it would be left out, or is; None where it stays."""
+        removal = self.would or self.was
+        return (removal.rule.layer, removal.rule.name, removal.rule.path) if removal else None
+
 
 @dataclass(frozen=True, slots=True)
 class Preview:
@@ -70,14 +67,13 @@ class Preview:
         blocks: in the order of the page, then the parts.
         effects: what each pattern would do here.
         held: patterns that would not be carried out here, and why.
-        before, after: the texts that go out.
+        after: the text that would go out.
     """
 
     url: str
     blocks: tuple[PreviewBlock, ...]
     effects: tuple[Effect, ...]
     held: tuple[HeldBack, ...]
-    before: str
     after: str
 
     @property
@@ -167,7 +163,6 @@ def preview(
         blocks=tuple(_blocks(reading, before, after)),
         effects=tuple(effects_of(after, after_patterns)),
         held=after.held,
-        before=before.content,
         after=after.content,
     )
 
@@ -177,14 +172,14 @@ def _blocks(reading: Reading, before: Cleaned, after: Cleaned) -> Iterator[Previ
     texts = {(block.fingerprint, block.path) for block in reading.blocks()}
     for fingerprint, path, text in reading.blocks():
         place = (fingerprint, path)
-        yield PreviewBlock(text, path, fingerprint, was.get(place), would.get(place))
+        yield PreviewBlock(text, was.get(place), would.get(place))
     parts = {
         (one.removal.fingerprint, one.path): one.text
         for one in (*before.removed, *after.removed)
         if (one.removal.fingerprint, one.path) not in texts
     }
     for place, text in parts.items():
-        yield PreviewBlock(text, place[1], place[0], was.get(place), would.get(place), is_part=True)
+        yield PreviewBlock(text, was.get(place), would.get(place))
 
 
 def _removals(cleaned: Cleaned) -> dict[tuple[int, str], Removal]:
@@ -229,7 +224,35 @@ def typed_form(sent: Mapping[str, str], stored: StoredSiteConfig | None, domain:
     return Typed(config, version, fields, errors, sent.get("page", "").strip()[:4_000])
 
 
-def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, base: str) -> ConfigView:
+@dataclass(frozen=True, slots=True)
+class ConfigView:
+    """The form.
+
+    Attributes:
+        typed: what stands in it, with what is wrong with that.
+        locked: keys whose entries a form cannot hold.
+        pages: (URL, title) of stored pages to look at.
+        preview: what it would do to that page, or why that cannot be told; None where nobody asked.
+        conflict: that somebody else changed it meanwhile; "" where nobody did.
+    """
+
+    domain: str
+    typed: Typed
+    updated_at: str = ""
+    locked: frozenset[str] = frozenset()
+    pages: tuple[tuple[str, str], ...] = ()
+    preview: Preview | str | None = None
+    trial: ConfigTrial | None = None
+    conflict: str = ""
+
+    @property
+    def has_rare(self) -> bool:
+        """Whether a field that few need says something."""
+        rare = ("pdf_boilerplate_patterns", "keep_blocks", "keep_pages")
+        return any(self.typed.fields.get(key) or key in self.typed.errors or key in self.locked for key in rare)
+
+
+def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed) -> ConfigView:
     """Return the form with stored pages to choose from; of the first of them is looked at where none was chosen.
 
     Raises:
@@ -240,53 +263,27 @@ def config_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, ba
     listed = list_pages(store, project, PageChoice(domain=domain, limit=PAGES)).pages
     pages = tuple((page.url, page.title or page.url) for page in listed if page.status == "completed")
     return ConfigView(
-        base=base,
         domain=domain,
-        version=typed.version,
-        fields=typed.fields,
+        typed=replace(typed, page=typed.page or (pages[0][0] if pages else "")),
         updated_at=f"{stored.updated_at:%Y-%m-%d %H:%M} UTC" if stored else "",
-        errors=typed.errors,
         locked=locked_keys(stored_form(stored).config),
         pages=pages,
-        page=typed.page or (pages[0][0] if pages else ""),
     )
 
 
-def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, settings: Settings) -> PreviewView:
-    """Return what a form would do to the stored page that it names.
+def preview_view(known: tuple[Store, ProjectStore], domain: str, typed: Typed, settings: Settings) -> Preview | str:
+    """Return what a form would do to the stored page that it names; or, in words, why that cannot be told.
 
     Raises:
         StoreError: the store failed.
     """
     if not typed.page:
-        return PreviewView(problem="Name a stored page of this domain to look at.")
+        return "Name a stored page of this domain to look at."
     try:
         keys = keys_of(typed.page, settings, known[1])
         if keys.domain != domain:
-            return PreviewView(problem=f"That is a page of {keys.domain}, not of {domain}.")
+            return f"That is a page of {keys.domain}, not of {domain}."
         found = preview(known, domain, typed.config, keys.page_key, settings)
     except DedupError as error:
-        return PreviewView(problem=str(error))
-    if found is None:
-        return PreviewView(problem="The original of that page is not kept, or cannot be parsed.")
-    return _drawn(found)
-
-
-def _drawn(found: Preview) -> PreviewView:
-    return PreviewView(
-        url=found.url,
-        lines=tuple(map(_line, found.blocks)),
-        goes=found.goes,
-        comes_back=found.comes_back,
-        effects=tuple(PreviewEffect(one.pattern, one.blocks, one.chars) for one in found.effects),
-        held=tuple((one.pattern, str(one.reason)) for one in found.held),
-        after=found.after,
-    )
-
-
-def _line(block: PreviewBlock) -> PreviewLine:
-    why: Removal | None = block.would or block.was
-    if why is None:
-        return PreviewLine(block.text, "kept")
-    state = "goes" if block.goes else "back" if block.comes_back else "removed"
-    return PreviewLine(block.text, state, why.rule.layer, why.rule.name, why.rule.path)
+        return str(error)
+    return found or "The original of that page is not kept, or cannot be parsed."

@@ -1,14 +1,15 @@
 """What the dashboard's first page and its pages of runs say, from the reads that `stats`, `report` and `runs` use."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Final
 from uuid import UUID
 
-from scrapy_dedup.report.dashboard_values import FoundChange, FrontPage, RunPage, RunRow
+from scrapy_dedup.report.dashboard_values import FrontPage, RunRow
 from scrapy_dedup.report.values import DomainFigures, Ledger
-from scrapy_dedup.service.changes import VERDICTS, Choice, Since, iterate_changes
+from scrapy_dedup.service.changes import VERDICTS, Choice, PageChange, Since, iterate_changes
 from scrapy_dedup.service.layout_overview import open_alarms
 from scrapy_dedup.service.ledger import counts_of_run, make_ledger
 from scrapy_dedup.service.overview import MUCH, overview
@@ -23,6 +24,21 @@ TREND_RUNS: Final = 24
 WORST_DOMAINS: Final = 8
 CHANGES_SHOWN: Final = 100
 _RUNS_SUMMED: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One run with what its layers did and what it found.
+
+    Attributes:
+        verdict: the one whose changes are listed.
+        changes: the first of them.
+    """
+
+    run: RunRow
+    ledger: Ledger | None
+    verdict: str
+    changes: Sequence[PageChange] = ()
 
 
 def front_page(store: Store, project: ProjectStore, settings: Settings, at: datetime) -> FrontPage:
@@ -146,18 +162,12 @@ def _ledger(store: Store, project: ProjectStore, settings: Settings, found: RunF
     return make_ledger(store, project, settings, [found.run], found.run, lists=False)
 
 
-def _changes(project: ProjectStore, settings: Settings, found: RunFigures, verdict: str) -> Sequence[FoundChange]:
+def _changes(project: ProjectStore, settings: Settings, found: RunFigures, verdict: str) -> Sequence[PageChange]:
     """Return the first changes of one verdict that a run found; later runs' are not looked through."""
     run, last = found.run, found.run.finished_at
     wanted = min(found.verdicts.get(verdict, 0), CHANGES_SHOWN)
     if not wanted:
         return ()
     changes = iterate_changes(project, Since(run.started_at, run.id), Choice(verdict=verdict), settings)
-    own: list[FoundChange] = []
-    for change in takewhile(lambda each: last is None or each.visit.at <= last, changes):
-        visit = change.visit
-        if visit.run_id == run.id:
-            own.append(FoundChange(change.url, visit.page_key.hex(), visit.change_class, visit.reason, visit.at))
-            if len(own) == wanted:
-                break
-    return own
+    during = takewhile(lambda each: last is None or each.visit.at <= last, changes)
+    return list(islice((each for each in during if each.visit.run_id == run.id), wanted))

@@ -8,11 +8,10 @@ from typing import Final, Literal
 from scrapy_dedup.core.domain_names import domain_name, is_pattern
 from scrapy_dedup.core.domain_states import is_blacklisted
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_domains import STATUSES
-from scrapy_dedup.report.dashboard_values import DomainRow, DomainTable, Step, TableChoice
+from scrapy_dedup.report.dashboard_values import STATUSES, Step, TableChoice
 from scrapy_dedup.service.domains import DomainChoice, DomainService, DomainStatus, StoredDomain
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.domain_lists import SORTS
+from scrapy_dedup.store.domain_lists import SORTS, DomainList
 
 Verb = Literal["blacklist", "unblacklist", "register"]
 
@@ -41,14 +40,14 @@ class Plan:
     before: tuple[StoredDomain, ...]
 
 
-def domain_table(service: DomainService, choice: TableChoice, at: datetime) -> DomainTable:
+def domain_table(service: DomainService, choice: TableChoice) -> DomainList:
     """Return the part of the registry that was asked for; what cannot be asked for is left out of the question.
 
     Raises:
         CursorError: `after` is no cursor of this list.
         StoreError: the store failed.
     """
-    found = service.list_domains(
+    return service.list_domains(
         DomainChoice(
             pattern=choice.pattern or None,
             status=DomainStatus(choice.status) if choice.status in STATUSES else None,
@@ -57,30 +56,6 @@ def domain_table(service: DomainService, choice: TableChoice, at: datetime) -> D
             limit=choice.limit,
             after=choice.after or None,
         )
-    )
-    counts = service.counts()
-    rows = tuple(domain_row(each, at) for each in found.domains)
-    return DomainTable(rows, found.total, found.next, dict(counts.statuses), counts.twins, counts.joined)
-
-
-def domain_row(stored: StoredDomain, at: datetime) -> DomainRow:
-    """Return a domain as a row, as of an instant: a blacklist that is over is told as over."""
-    holds = is_blacklisted(stored, at)
-    over = stored.status == DomainStatus.BLACKLISTED and not holds
-    return DomainRow(
-        name=stored.domain_name,
-        status=(stored.status_before or DomainStatus.DISCOVERED) if over else stored.status,
-        pages=stored.pages,
-        chars_in=stored.chars_in,
-        chars_out=stored.chars_out,
-        boilerplate_share=stored.boilerplate_share,
-        best_confidence=stored.best_confidence_score,
-        errors=stored.errors,
-        last_crawled_at=stored.last_crawled_at,
-        joined_to=stored.joined_to,
-        twin=stored.twin,
-        blacklist_reason=stored.blacklist_reason if holds else None,
-        blacklist_expires_at=stored.blacklist_expires_at if holds else None,
     )
 
 

@@ -68,6 +68,11 @@ class Job:
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits or runs."""
+        return self.state not in ENDED
+
 
 @dataclass(slots=True)
 class _Entry:
@@ -102,7 +107,7 @@ class Jobs:
             TooManyJobsError: too many wait already.
         """
         with self._lock:
-            open_jobs = sum(entry.job.state not in ENDED for entry in self._entries.values())
+            open_jobs = sum(entry.job.is_open for entry in self._entries.values())
             if open_jobs >= self._most_waiting:
                 raise TooManyJobsError(f"{open_jobs} jobs wait already: try again when some have ended")
             entry = _Entry(Job(uuid4(), kind, project, self._clock()))
@@ -167,6 +172,6 @@ class Jobs:
             entry.job = replace(entry.job, **changed)
 
     def _forget_old(self) -> None:
-        ended = [job_id for job_id, entry in self._entries.items() if entry.job.state in ENDED]
+        ended = [job_id for job_id, entry in self._entries.items() if not entry.job.is_open]
         for job_id in ended[: max(len(self._entries) - self._kept, 0)]:
             del self._entries[job_id]

@@ -1,10 +1,9 @@
 """One page as the dashboard shows it: an explanation with what changed, and what is kept from now on."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scrapy_dedup.report.dashboard_page import PageView
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.report.values import ExplainedPage
 from scrapy_dedup.service.changes import NOT_KEPT, last_diff
@@ -18,9 +17,31 @@ from scrapy_dedup.store.writer import ProjectStore
 PAGE = "page"
 
 
-def page_view(
-    known: tuple[Store, ProjectStore], found: Explanation, settings: Settings, at: datetime, base: str
-) -> PageView:
+@dataclass(frozen=True, slots=True)
+class PageView:
+    """One page as the dashboard shows it.
+
+    Attributes:
+        key: 32 hexadecimal digits.
+        diff: what changed the last time, as a unified diff; "" where nobody knows, or nothing did.
+        no_diff: why there is none.
+        has_original: the stored page can be shown.
+        kept: fingerprints, names of rules and "page", of what is kept from now on.
+        is_waiting: the page is to be cleaned again.
+    """
+
+    explained: ExplainedPage
+    domain: str
+    key: str
+    diff: str = ""
+    no_diff: str = ""
+    change: str = ""
+    has_original: bool = False
+    kept: frozenset[str] = frozenset()
+    is_waiting: bool = False
+
+
+def page_view(known: tuple[Store, ProjectStore], found: Explanation, settings: Settings, at: datetime) -> PageView:
     """Return what is shown of an explained page.
 
     Raises:
@@ -36,7 +57,6 @@ def page_view(
         kept |= {PAGE}
     return PageView(
         explained=_with_facts(page_of(found, at), found, state),
-        base=base,
         domain=found.keys.domain,
         key=key.hex(),
         diff=diff,

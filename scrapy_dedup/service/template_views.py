@@ -1,22 +1,11 @@
 """Templates as the dashboard shows them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from scrapy_dedup.report.dashboard_values import (
-    Decided,
-    TemplateDiffView,
-    TemplateList,
-    TemplateRow,
-    TemplateTrial,
-    TemplateView,
-    TrialEffect,
-    VersionRow,
-)
-from scrapy_dedup.report.values import Rule
-from scrapy_dedup.service import template_trial
 from scrapy_dedup.service.layout_figures import UnknownLayoutError, name_of
 from scrapy_dedup.service.template_upkeep import (
-    Line,
+    ShownTemplate,
     TemplateDiff,
     diff,
     layout_of,
@@ -29,7 +18,61 @@ from scrapy_dedup.store.stored import StoredTemplate, TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 
-def template_list(project: ProjectStore, domain: str, base: str, most: int) -> TemplateList:
+@dataclass(frozen=True, slots=True)
+class TemplateList:
+    """Templates of a project, or of one domain; there may be more than these.
+
+    Attributes:
+        rows: (layout as people name it, its present version, number of versions that are kept).
+    """
+
+    rows: tuple[tuple[str, TemplateFigures, int], ...]
+    has_more: bool = False
+    domain: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateView:
+    """A layout's template as the dashboard shows it.
+
+    Attributes:
+        layout: as people name it: 16 hexadecimal digits, or `rest`.
+        shown: the version that is shown.
+        versions: that are kept, newest first.
+        error: what is wrong with the selector that was typed; "" for nothing.
+        typed: (action, selector).
+    """
+
+    layout: str
+    shown: ShownTemplate
+    versions: Sequence[StoredTemplate]
+    diff: TemplateDiff | None = None
+    error: str = ""
+    typed: tuple[str, str] = ("keep", "")
+
+    @property
+    def domain(self) -> str:
+        """The domain that has the layout."""
+        return self.shown.stored.domain
+
+    @property
+    def options(self) -> list[tuple[str, str]]:
+        """The versions to choose from, with their states."""
+        words = {"probation": "on probation"}
+        states = ((each.version, words.get(each.state, each.state)) for each in self.versions)
+        return [(str(version), f"version {version}, {state}") for version, state in states]
+
+    @property
+    def compared(self) -> tuple[int, int]:
+        """The two versions that are compared, or would be: the shown one with the one before it."""
+        if self.diff:
+            return self.diff.before.version, self.diff.after.version
+        present = self.shown.stored.version
+        older = (each.version for each in self.versions if each.version < present)
+        return next(older, self.versions[-1].version), present
+
+
+def template_list(project: ProjectStore, domain: str, most: int) -> TemplateList:
     """Return so many templates of a project; of a domain, if one is named.
 
     Raises:
@@ -41,24 +84,8 @@ def template_list(project: ProjectStore, domain: str, base: str, most: int) -> T
         found = list_templates(project, names[:most])
     except UnknownLayoutError:
         found = []
-    rows = tuple(_row(figures, versions) for figures, versions in found[:most])
-    return TemplateList(base, rows, has_more=len(names) > most or len(found) > most, domain=domain)
-
-
-def _row(figures: TemplateFigures, versions: int) -> TemplateRow:
-    return TemplateRow(
-        domain=figures.domain,
-        layout=name_of(figures.layout),
-        kind=figures.kind,
-        state=figures.state,
-        version=figures.version,
-        versions=versions,
-        confidence=figures.confidence,
-        pages=figures.pages,
-        url_pattern=figures.url_pattern or "",
-        overrides=len(figures.overrides),
-        state_at=figures.state_at,
-    )
+    rows = tuple((name_of(figures.layout), figures, versions) for figures, versions in found[:most])
+    return TemplateList(rows, has_more=len(names) > most or len(found) > most, domain=domain)
 
 
 def template_versions(project: ProjectStore, domain: str, layout: str) -> list[StoredTemplate]:
@@ -72,7 +99,7 @@ def template_versions(project: ProjectStore, domain: str, layout: str) -> list[S
 
 
 def template_view(
-    versions: Sequence[StoredTemplate], base: str, version: int | None = None, against: int | None = None
+    versions: Sequence[StoredTemplate], version: int | None = None, against: int | None = None
 ) -> TemplateView:
     """Return one version of a template, the present one by default, compared with another if one is named.
 
@@ -80,56 +107,6 @@ def template_view(
         TemplateChoiceError: there is no such version.
     """
     shown = show_version(versions, version)
-    stored = shown.stored
     other = present_of(versions, against) if against is not None else None
-    return TemplateView(
-        base=base,
-        domain=stored.domain,
-        layout=name_of(stored.layout),
-        kind=stored.kind,
-        url_pattern=stored.url_pattern or "",
-        present=present_of(versions).version,
-        shown=_version(stored),
-        versions=tuple(map(_version, versions)),
-        content=_rules(shown.content),
-        left_out=_rules(shown.exclude),
-        fields=tuple((name, selector) for name, found in shown.fields.items() for selector in found),
-        decided=tuple(_decided(one) for one in stored.overrides),
-        diff=_difference(diff(other, stored)) if other is not None else None,
-    )
-
-
-def _version(stored: StoredTemplate) -> VersionRow:
-    return VersionRow(
-        version=stored.version,
-        state=stored.state,
-        source=stored.source,
-        reason=stored.reason or "",
-        confidence=stored.confidence,
-        pages=stored.pages,
-        overrides=len(stored.overrides),
-        created_at=stored.created_at,
-        state_at=stored.state_at,
-    )
-
-
-def _rules(lines: Sequence[Line]) -> tuple[Rule, ...]:
-    return tuple(Rule(line.selector, line.evidence) for line in lines)
-
-
-def _decided(one: object) -> Decided:
-    given = one if isinstance(one, dict) else {}
-    return Decided(*(str(given.get(name) or "") for name in ("action", "selector", "at", "by")))
-
-
-def _difference(found: TemplateDiff) -> TemplateDiffView:
-    came = [(name, one) for name, some in found.added.items() for one in some]
-    left = [(name, one) for name, some in found.removed.items() for one in some]
-    came += [(f"decided: {action}", selector) for action, selector in found.decided]
-    left += [(f"decided: {action}", selector) for action, selector in found.undecided]
-    return TemplateDiffView(found.before.version, found.after.version, tuple(came), tuple(left), found.verdicts)
-
-
-def trial_view(found: template_trial.TemplateTrial) -> TemplateTrial:
-    """Return what another template would change, as it is shown."""
-    return TemplateTrial(found.pages, tuple(TrialEffect(one.url, one.gone, one.back) for one in found.effects))
+    difference = diff(other, shown.stored) if other is not None else None
+    return TemplateView(name_of(shown.stored.layout), shown, versions, difference)

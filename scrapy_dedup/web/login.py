@@ -4,13 +4,12 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from typing import Final
 from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scrapy_dedup.web.problems import plain_page
+from scrapy_dedup.report.drawing import draw
 
 PATH: Final = "/login"
 LOGOUT_PATH: Final = "/logout"
@@ -67,20 +66,8 @@ class Sessions:
 def page(path: str, query: str, *, wrong: bool = False, status: int = 401) -> Response:
     """Return the page that asks for the token and leads on to a path of this server."""
     wanted = own_path(f"{quote(path, _IN_A_PATH, errors='replace')}{'?' if query else ''}{query}")
-    told = '<p role="alert">This is not the token.</p>' if wrong else ""
-    return HTMLResponse(
-        plain_page(
-            "Token",
-            f"<h1>scrapy-dedup</h1>{told}<p>Open the address that <code>scrapy dedup serve</code> printed, or enter "
-            f'the token that is part of it.</p><form method="post" action="{PATH}">'
-            f'<input type="hidden" name="next" value="{escape(wanted)}">'
-            '<p><label for="token">Token</label> '
-            '<input id="token" name="token" type="password" autocomplete="current-password" required></p>'
-            '<p><button type="submit">Open</button></p></form>',
-        ),
-        status,
-        {"Cache-Control": "no-store"},
-    )
+    html = draw("login.html", path=PATH, wanted=wanted, wrong=wrong)
+    return HTMLResponse(html, status, {"Cache-Control": "no-store"})
 
 
 def form_of(body: bytes) -> tuple[str, str]:

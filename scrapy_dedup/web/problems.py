@@ -15,7 +15,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.marking import SelectorError
 from scrapy_dedup.core.patterns import PatternError
 from scrapy_dedup.core.patterns_config import SiteConfigError
-from scrapy_dedup.report.markup import isolated
+from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.service.analysis import NoPagesError
 from scrapy_dedup.service.changes import SinceError
 from scrapy_dedup.service.domains import DomainNameError, UnknownDomainError
@@ -92,21 +92,8 @@ def problem_response(problem: Problem) -> Response:
 
 def problem_page(problem: Problem) -> HTMLResponse:
     """Return a problem as a page for people."""
-    detail = isolated(problem.detail, _DETAIL_CHARS)
-    text = f'<h1>{problem.status} {problem.title}</h1><p>{detail}</p><p><a href="/">To the overview</a></p>'
-    return HTMLResponse(
-        plain_page(problem.title, text), problem.status, {"Cache-Control": "no-store", **problem.headers}
-    )
-
-
-def plain_page(title: str, content: str) -> str:
-    """Return a page without navigation, for those who may see nothing else."""
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{title} - scrapy-dedup</title><link rel="stylesheet" href="/static/dashboard.css"></head>'
-        f'<body><main class="alone">{content}</main></body></html>\n'
-    )
+    html = draw("problem.html", problem=problem)
+    return HTMLResponse(html, problem.status, {"Cache-Control": "no-store", **problem.headers})
 
 
 def refused(path: str, problem: Problem) -> Response:

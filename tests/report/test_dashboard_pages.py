@@ -1,76 +1,42 @@
-"""The dashboard's drawing functions: what they say, and that nothing foreign gets out of its place."""
+"""The dashboard's pages: what they say, and that nothing foreign gets out of its place."""
 
-import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from html.parser import HTMLParser
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.report.dashboard_domains import change_content, domains_content, query_of
-from scrapy_dedup.report.dashboard_frame import Action, Flash, Nav, render_page
-from scrapy_dedup.report.dashboard_overview import overview_content
-from scrapy_dedup.report.dashboard_runs import changes_panel, run_content, runs_content
-from scrapy_dedup.report.dashboard_values import (
-    DomainRow,
-    DomainTable,
-    FoundChange,
-    FrontPage,
-    JobRow,
-    RunPage,
-    RunRow,
-    Step,
-    TableChoice,
-)
-from scrapy_dedup.report.markup import Html, joined
+from scrapy_dedup.core.path_verdicts import VerdictChange
+from scrapy_dedup.core.patterns import HeldBack
+from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig
+from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
+from scrapy_dedup.report.nav import Action, Flash, Nav
 from scrapy_dedup.report.numbers import lasting
-from tests.report.builders import a_domain, an_alarm
-from tests.report.hostile import ALL, a_hostile_ledger
+from scrapy_dedup.service.changes import PageChange
+from scrapy_dedup.service.config_views import ConfigView, Preview, PreviewBlock, Typed
+from scrapy_dedup.service.dashboard import RunPage
+from scrapy_dedup.service.jobs import Job, JobState
+from scrapy_dedup.service.kept import Kept, Kind
+from scrapy_dedup.service.page_views import PageView
+from scrapy_dedup.service.site_config import Effect
+from scrapy_dedup.service.template_trial import Effect as PageEffect
+from scrapy_dedup.service.template_trial import TemplateTrial
+from scrapy_dedup.service.template_upkeep import Line, ShownTemplate, TemplateDiff
+from scrapy_dedup.service.undoing import Undone
+from scrapy_dedup.store.domain_lists import DomainCounts, DomainList
+from scrapy_dedup.store.stored_visits import StoredVisit
+from tests.report.builders import a_diff, a_domain, an_alarm
+from tests.report.dashboard import checked, drawn
+from tests.report.hostile import ALL, HOSTILE, a_hostile_ledger, a_hostile_page, without_values
+from tests.report.test_dashboard_domain import a_hostile_view, a_registered
+from tests.report.test_dashboard_templates import a_version, a_view
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-NAV = Nav("0c3d", ALL, (("0c3d", ALL), ("other", ALL * 1000)), "runs")
-VOID = {"meta", "link", "input", "br", "img"}
-HANDLED = {"script": ("src", "defer")}
-
-
-class Checked(HTMLParser):
-    """Fails where a tag is not closed, or where an element is none of ours."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.seen: list[tuple[str, dict[str, str | None]]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert not [name for name, _ in attrs if name.startswith("on") or name == "style"], tag
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.seen.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def checked(html: str) -> Checked:
-    """Return a document's elements; scripts come from the server alone, links lead to it or to the web."""
-    found = Checked()
-    found.feed(html)
-    assert found.open == []
-    for tag, attributes in found.seen:
-        assert tag != "script" or (attributes.get("src") or "").startswith("/static/")
-        assert tag not in ("iframe", "img", "object", "embed", "style", "base")
-        target = attributes.get("href") or attributes.get("action") or ""
-        assert target.startswith(("/", "#", "?", "http://", "https://", "data:,")) or not target
-    return found
-
-
-def page(content: Html, flash: Flash | None = None) -> str:
-    return render_page(ALL, content, nav=NAV, csrf_token='t"oken', flash=flash)
+NAV = Nav("0c3d", ALL, (("0c3d", ALL), ("other", ALL * 1000)))
+LONG = 10_000_000
 
 
 def a_run(**changes: object) -> RunRow:
@@ -78,75 +44,128 @@ def a_run(**changes: object) -> RunRow:
     return RunRow(**values)  # type: ignore[arg-type]
 
 
-def hostile_pages() -> dict[str, Html]:
-    """Return every page of the first part with hostile text in every field that can hold text."""
+def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
+    """Return templates of all pages and pieces, with hostile text in every field that can hold text."""
     ledger = a_hostile_ledger()
     run = a_run(status="running", silent=timedelta(hours=1), verdicts={ALL: 1, "new": 2}, counts={ALL: 1.5, "x": 2})
-    changes = (FoundChange(ALL, "00", ALL, ALL, NOON), FoundChange(None, ALL, None, ALL, NOON))
-    of_run = RunPage(run, ledger, "new", changes)
-    row = DomainRow(ALL, ALL, 1, 9, 3, 0.5, 0.5, 1, NOON, ALL, ALL, ALL, NOON)
-    long = DomainRow("d" * 10_000_000, "s" * 10_000_000, 1, 9, 3, 0.5, blacklist_reason="r" * 10_000_000)
-    table = DomainTable((row, long), 2, ALL, {ALL: 1, "DISCOVERED": 2}, 2, 1)
+    visit = StoredVisit(b"\0" * 16, NOON, "get", "new", ALL, change_class=ALL)  # type: ignore[arg-type]
+    changes = (PageChange(visit, ALL, ALL), PageChange(visit, None, None))
+    row = a_registered("BLACKLISTED", domain_name=ALL, joined_to=ALL, twin=ALL, blacklist_reason=ALL, errors=1)
+    long = replace(row, domain_name="d" * LONG, joined_to="j" * LONG, blacklist_reason="r" * LONG)
+    table = DomainList((row, long), ALL, 2)
+    counts = DomainCounts({ALL: 1, "DISCOVERED": 2}, 2, 1)
     choice = TableChoice(ALL, ALL, ALL, descending=True, after=ALL)
-    job = JobRow("1", ALL, "running", NOON, None, 3, 10, "e" * 10_000_000)
+    job = Job(UUID(int=1), ALL, ALL, NOON, JobState.RUNNING, 3, 10, error="e" * LONG)
+    failed = replace(job, state=JobState.FAILED)
     front = FrontPage(
-        NOON,
-        1,
-        1,
-        1,
-        9,
-        3,
-        worst=(a_domain(ALL),),
-        ledger=ledger,
-        steps=(run,),
-        alarms=(an_alarm(ALL, domain=ALL),) * 99,
-    )
+        NOON, 1, 1, 1, 9, 3, (a_domain(ALL),), ledger, (run,), alarms=(an_alarm(ALL, domain=ALL),) * 99
+    )  # fmt: skip
     sent = {"names": ALL, "reason": ALL * 100, "until": ALL}
+    change: dict[str, object] = {"verb": "blacklist", "steps": [Step(ALL, ALL)] * 2_000, "sent": sent, "wrong": ALL}
+    decided = {"action": ALL, "selector": ALL, "at": ALL, "by": ALL}
+    stored = a_version(domain=ALL, state=ALL, reason=ALL, kind=ALL, url_pattern="u" * LONG, overrides=(decided,))
+    diff = TemplateDiff(
+        stored,
+        stored,
+        {ALL: ("s" * LONG,) * 500},
+        {ALL: (ALL,) * 500},
+        (VerdictChange(ALL, ALL, ALL, ALL),) * 500,
+        ((ALL, ALL),) * 500,
+        (),
+    )
+    lines = (Line("s" * LONG, "e" * LONG), Line(ALL, ALL)) * 500
+    template = a_view(
+        layout=ALL,
+        shown=ShownTemplate(stored, (), lines, lines, {ALL: (ALL,)}),
+        versions=(a_version(state=ALL, reason="r" * LONG, source=ALL),) * 20,
+        diff=diff,
+        error=ALL,
+        typed=("keep", f'">{HOSTILE}'),
+    )
+    trial = TemplateTrial(20, (PageEffect(ALL, (ALL,) * 50, ("t" * LONG,)),) * 50)
+    undone = Undone(Kept(Kind.RULE, ALL, ALL, ALL * 100), 1, None, ConfigTrial(2, 1, -5, ALL))
+    keep = {"kept": undone.kept, "found": undone, "sample": "s" * LONG, "take_back": False, "back": "/", "page": ALL}
+    page = PageView(a_hostile_page(), ALL, "0" * 32, diff=a_diff("-" + ALL, "+" + "e" * LONG), kept=frozenset({ALL}))
+    removal = Removal(1, Rule(ALL, ALL, path=ALL, layer=ALL))
+    blocks = (
+        PreviewBlock(ALL + "p" * LONG, None, removal),
+        PreviewBlock(ALL, removal, None),
+        PreviewBlock(ALL, removal, removal),
+        PreviewBlock(ALL, None, None),
+    )
+    held = (HeldBack(ALL, ALL),) * 5_000  # type: ignore[arg-type]
+    preview = Preview(ALL, blocks * 1_000, (Effect(1, ALL, 1, 1, ALL),) * 5_000, held, "a" * LONG)
+    typed = Typed(SiteConfig(), 1, {"keep_rules": f"</textarea>{HOSTILE}"}, {"keep_rules": ALL * 100}, ALL)
+    config = ConfigView(ALL, typed, ALL, pages=((ALL, ALL),), preview=preview, conflict=ALL)
     return {
-        "overview": overview_content(front, NAV),
-        "quick overview": overview_content(replace(front, is_quick=True), NAV),
-        "empty": overview_content(FrontPage(NOON, 0, 0, 0, 0, 0), NAV),
-        "domains": domains_content(table, choice, NAV, csrf_token=ALL),
-        "change": change_content("blacklist", [Step(ALL, ALL)] * 2_000, sent, NAV, csrf_token=ALL, wrong=ALL),
-        "runs": runs_content((run, a_run()), (job,), NAV, csrf_token=ALL, more=Html("")),
-        "run": joined([run_content(of_run, NAV), changes_panel(of_run, NAV)]),
+        "overview": ("overview.html", {"front": front}),
+        "quick overview": ("overview.html", {"front": replace(front, is_quick=True)}),
+        "empty overview": ("overview.html", {"front": FrontPage(NOON, 0, 0, 0, 0, 0)}),
+        "domains": ("domains.html", {"table": table, "counts": counts, "choice": choice, "at": NOON}),
+        "change": ("change.html", change),
+        "runs": ("runs.html", {"runs": (run, a_run()), "jobs": (job,), "older": [(ALL, "/")]}),
+        "run": ("run.html", {"page": RunPage(run, ledger, "new", changes)}),
+        "live run": ("run_live.html", {"run": run}),
+        "ended run": ("run_live.html", {"run": a_run()}),
+        "domain": ("domain.html", {"view": a_hostile_view(), "refine": failed}),
+        "template": ("template.html", {"view": template}),
+        "decision": (
+            "confirm.html",
+            {"view": template, "trial": trial, "version": "", "action": "keep", "selector": ALL},
+        ),
+        "keep": ("keep.html", keep),
+        "page": ("page.html", {"view": replace(page, has_original=True), "refine": None}),
+        "page without a diff": ("page.html", {"view": replace(page, diff="", no_diff=ALL), "refine": None}),
+        "unknown page": ("unknown_page.html", {"url": ALL, "why": ALL}),
+        "config": ("config.html", {"view": config}),
+        "preview": ("preview.html", {"preview": preview}),
+        "no preview": ("preview.html", {"preview": ALL}),
     }
 
 
 @pytest.mark.parametrize("name", hostile_pages())
 def test_hostile_text_is_text_and_bounded(name: str) -> None:
-    flash = Flash(ALL * 1000, "wrong", Action(ALL, "/undo", (("field", ALL),)))
+    template, values = hostile_pages()[name]
 
-    html = page(hostile_pages()[name], flash)
+    html = drawn(template, nav=NAV, flash=Flash(ALL * 1000, "wrong", Action(ALL, "/undo", (("field", ALL),))), **values)
 
     checked(html)
-    assert len(html) < 1_000_000
-    assert "\u202e" not in re.sub(r'value="[^"]*"', "", html)
+    assert HOSTILE not in html
+    assert "\u202e" not in without_values(html)
+    assert len(html) < (12_000_000 if template == "page.html" else 2_500_000)
 
 
 @given(st.text(), st.text(), st.text())
 def test_any_text_leaves_the_page_whole(name: str, reason: str, pattern: str) -> None:
-    row = DomainRow(name, "BLACKLISTED", 1, 2, 1, 0.5, blacklist_reason=reason)
-    table = DomainTable((row,), 1, None, {"BLACKLISTED": 1})
+    row = a_registered("BLACKLISTED", domain_name=name, blacklist_reason=reason)
+    counts = DomainCounts({"BLACKLISTED": 1}, 0, 0)
 
-    checked(page(domains_content(table, TableChoice(pattern), NAV, csrf_token="x")))
+    checked(
+        drawn("domains.html", table=DomainList((row,), None, 1), counts=counts, choice=TableChoice(pattern), at=NOON)
+    )
 
 
 @pytest.mark.parametrize(
-    ("choice", "changed", "query"),
+    ("choice", "changed", "path"),
     [
-        pytest.param(TableChoice(), {}, "", id="nothing-chosen"),
-        pytest.param(TableChoice("a b", "BLACKLISTED"), {}, "q=a+b&status=BLACKLISTED", id="filter"),
+        pytest.param(TableChoice(), {}, "/p/0c3d/domains", id="nothing-chosen"),
+        pytest.param(TableChoice("a b", "BLACKLISTED"), {}, "/p/0c3d/domains?q=a+b&status=BLACKLISTED", id="filter"),
         pytest.param(
-            TableChoice(after="x"), {"sort": "pages"}, "sort=pages&order=up", id="other-order-begins-at-the-top"
+            TableChoice(after="x"),
+            {"sort": "pages"},
+            "/p/0c3d/domains?sort=pages&order=up",
+            id="other-order-begins-at-the-top",
         ),
         pytest.param(
-            TableChoice(sort="pages", descending=True), {"after": "x"}, "after=x&sort=pages&order=down", id="on"
+            TableChoice(sort="pages", descending=True),
+            {"after": "x"},
+            "/p/0c3d/domains?after=x&sort=pages&order=down",
+            id="on",
         ),
     ],
 )
-def test_query_says_what_is_chosen(choice: TableChoice, changed: dict[str, str], query: str) -> None:
-    assert query_of(choice, **changed) == query
+def test_path_says_what_is_chosen(choice: TableChoice, changed: dict[str, str], path: str) -> None:
+    assert NAV.path("domains", **choice.query(**changed)) == path
 
 
 @pytest.mark.parametrize(
@@ -164,7 +183,8 @@ def test_time_in_its_two_largest_units(took: timedelta, told: str) -> None:
 
 
 def test_place_that_is_open_is_marked() -> None:
-    found = checked(page(Html("<h1>x</h1>")))
+    found = checked(drawn("unknown_page.html", nav=NAV, url="x", why="y"))
+    runs = checked(drawn("runs.html", nav=NAV, runs=(), jobs=(), older=[]))
 
-    current = [attributes["href"] for tag, attributes in found.seen if tag == "a" and "aria-current" in attributes]
-    assert current == ["/p/0c3d/runs"]
+    current = [[one["href"] for _, one in page.seen if "aria-current" in one] for page in (found, runs)]
+    assert current == [[], ["/p/0c3d/runs"]]

@@ -1,89 +1,49 @@
 """Templates on the dashboard, as HTML."""
 
 from dataclasses import replace
+from typing import Any
 
-from scrapy_dedup.core.path_verdicts import VerdictChange
-from scrapy_dedup.report.dashboard_templates import MOST_ROWS, confirm_content, list_content, template_content
-from scrapy_dedup.report.dashboard_values import (
-    Decided,
-    TemplateDiffView,
-    TemplateList,
-    TemplateRow,
-    TemplateTrial,
-    TemplateView,
-    TrialEffect,
-    VersionRow,
-)
-from scrapy_dedup.report.markup import Html
-from scrapy_dedup.report.values import Rule
+from scrapy_dedup.service.template_trial import Effect, TemplateTrial
+from scrapy_dedup.service.template_upkeep import Line, ShownTemplate
+from scrapy_dedup.service.template_views import TemplateList, TemplateView
+from scrapy_dedup.store.stored import StoredTemplate
 from tests.report.builders import NOON
-from tests.report.hostile import ALL, HOSTILE, without_values
-
-BASE = "/p/1/"
-
-
-def a_version(version: int = 2, state: str = "live", **other: object) -> VersionRow:
-    return replace(VersionRow(version, state, "static", "", 0.9, 20, 0, NOON, NOON), **other)  # type: ignore[arg-type]
+from tests.report.dashboard import drawn
+from tests.report.hostile import ALL
+from tests.report.test_dashboard_domain import FIGURES, LAYOUT
 
 
-def a_view(**other: object) -> TemplateView:
-    view = TemplateView(
-        BASE,
-        "shop.example",
-        "05b8c1d2e3f40718",
-        "article",
-        "/notes/[^/]+",
-        2,
-        a_version(),
-        (a_version(), a_version(1, "retired")),
-        (Rule("main", "0.9 of a page's own text"),),
-        (Rule("nav", "navigation by its name"),),
-        (("title", "h1"),),
-        (Decided("drop", "aside", "2026-03-01T12:00:00", "Ann"),),
-    )
-    return replace(view, **other)  # type: ignore[arg-type]
+def a_version(version: int = 2, **other: Any) -> StoredTemplate:
+    decided = {"action": "drop", "selector": "aside", "at": "2026-03-01T12:00:00", "by": "Ann"}
+    values: dict[str, Any] = {"domain": "shop.example", "layout": 7, "structure": 7, "body": {}, "created_at": NOON}
+    values |= {"state": "live", "kind": "article", "confidence": 0.9, "pages": 20, "overrides": (decided,)}
+    return StoredTemplate(**(values | {"version": version, "state_at": NOON, "fingerprint": LAYOUT} | other))
 
 
-def test_hostile_template_is_escaped_and_bounded() -> None:
-    long = "s" * 10_000_000
-    diff = TemplateDiffView(
-        1, 2, ((ALL, long),) * 500, ((ALL, ALL),) * 500, (VerdictChange(ALL, ALL, ALL, long),) * 500
-    )
-    view = a_view(
-        domain=ALL,
-        layout=ALL,
-        kind=ALL,
-        url_pattern=long,
-        shown=a_version(state=ALL, reason=ALL),
-        versions=(a_version(state=ALL, source=ALL, reason=long),) * 20,
-        content=(Rule(long, long),) * 1_000,
-        left_out=(Rule(ALL, ALL),) * 1_000,
-        fields=((ALL, ALL),),
-        decided=(Decided(ALL, ALL, ALL, ALL),),
-        diff=diff,
-        error=ALL,
-        typed=("keep", f'">{HOSTILE}'),
-    )
-
-    html = template_content(view, "token")
-
-    assert HOSTILE not in html
-    assert "<script" not in html
-    assert "\u202e" not in without_values(html)
-    assert len(html) < 2_500_000
+def a_view(stored: StoredTemplate | None = None, **other: Any) -> TemplateView:
+    shown = ShownTemplate(stored or a_version(), (), (Line("main", "0.9"),), (Line("nav", "nav"),), {"title": ("h1",)})
+    return replace(TemplateView(LAYOUT, shown, (a_version(), a_version(1, state="retired"))), **other)
 
 
-def test_versions_but_the_live_one_can_be_gone_back_to() -> None:
-    html = template_content(a_view(), "token")
+def test_versions_but_the_live_one_can_be_gone_back_to_and_two_are_compared() -> None:
+    html = drawn("template.html", view=a_view())
 
     assert "rollback?version=1" in html
     assert "rollback?version=2" not in html
+    assert html.count("selected>version 1, retired") == html.count("selected>version 2, live") == 1
+
+
+def test_decisions_of_people_are_told_and_what_is_none_is_passed_over() -> None:
+    html = drawn("template.html", view=a_view(a_version(overrides=("none", *a_version().overrides, {}))))
+
+    assert "2026-03-01 12:00 by Ann" in html
+    assert html.count("> the decision about ") == 2
 
 
 def test_trial_says_how_many_pages_would_change() -> None:
-    trial = TemplateTrial(20, (TrialEffect("http://shop.example/", ("gone",), ("back",)),))
+    trial = TemplateTrial(20, (Effect("http://shop.example/", ("gone",), ("back",)),))
 
-    html = confirm_content(a_view(), trial, Html("Go back?"), Html(""))
+    html = drawn("confirm.html", view=a_view(), trial=trial, version="1")
 
     assert "Of 20 stored pages of this layout <em>1</em> would change." in html
     assert '<span class="unseen">would go: </span><bdi>gone</bdi>' in html
@@ -91,11 +51,10 @@ def test_trial_says_how_many_pages_would_change() -> None:
 
 
 def test_list_is_bounded_and_says_what_is_left() -> None:
-    row = TemplateRow(ALL, ALL, ALL, "live", 1, 1, 0.9, 20, ALL, 0, NOON)
+    row = (ALL, replace(FIGURES, domain=ALL, kind=ALL, url_pattern=ALL), 3)
 
-    html = list_content(TemplateList(BASE, (row,) * 500, has_more=True, domain=ALL[:300]))
+    html = drawn("templates.html", view=TemplateList((row,) * 500, has_more=True, domain=ALL[:300]))
 
-    assert HOSTILE not in html
-    assert html.count("<tr>") == MOST_ROWS + 1
+    assert html.count("<tr>") == 201
     assert "and more: name a domain" in html
-    assert "No templates" in list_content(TemplateList(BASE, (), domain="x.example"))
+    assert "No templates" in drawn("templates.html", view=TemplateList((), domain="x.example"))

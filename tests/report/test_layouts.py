@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.report.charts import trend
-from scrapy_dedup.report.page import render_report
+from scrapy_dedup.report.charts import heights
+from scrapy_dedup.report.documents import render_report
 from scrapy_dedup.report.values import Report, Rule
 from tests.report.builders import (
     a_full_report,
@@ -98,24 +98,25 @@ def test_what_would_go_is_marked_as_still_there() -> None:
     assert listed == ["https://shop.example/tea?print=1would be dropped: canonical link"]
 
 
+def test_trend_draws_a_column_for_each_of_the_last_runs_if_there_are_several() -> None:
+    columns = [
+        len(read(a_report(layouts=(a_site(a_layout(pages_by_run=(1,) * number)),))).css(".trend .kept"))
+        for number in (0, 1, 2, 30)
+    ]
+
+    assert columns == [0, 0, 2, 12]
+
+
 @pytest.mark.parametrize(
-    ("numbers", "heights"),
+    ("numbers", "found"),
     [
-        pytest.param((), [], id="no-run"),
-        pytest.param((7,), [], id="one-run-is-no-trend"),
-        pytest.param((10, 0, 20), ["10.0", "0.0", "20.0"], id="share-of-the-most"),
-        pytest.param((1, 10_000), ["2.0", "20.0"], id="few-are-not-none"),
-        pytest.param((0, 0), ["0.0", "0.0"], id="nothing"),
-        pytest.param(tuple(range(1, 30)), [], id="the-last-twelve"),
+        pytest.param((10, 0, 20), [10, 0, 20], id="share-of-the-most"),
+        pytest.param((1, 10_000), [2, 20], id="few-are-not-none"),
+        pytest.param((0, 0), [0, 0], id="nothing"),
     ],
 )
-def test_trend_draws_a_column_a_run(numbers: tuple[int, ...], heights: list[str]) -> None:
-    columns = LexborHTMLParser(trend(numbers)).css("rect.kept")
-
-    if len(numbers) > 12:
-        assert len(columns) == 12
-    else:
-        assert [column.attributes["height"] for column in columns] == heights
+def test_columns_of_a_trend_are_as_high_as_their_numbers(numbers: tuple[int, ...], found: list[int]) -> None:
+    assert heights(numbers) == found
 
 
 @settings(deadline=None)  # the first example pays for the imports

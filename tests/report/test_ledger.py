@@ -3,8 +3,8 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from scrapy_dedup.report.documents import render_report
 from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
-from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import Check, Ledger, LedgerRow
 from tests.report.builders import a_ledger, a_report, a_row, a_table
 from tests.report.hostile import HOSTILE, a_hostile_ledger

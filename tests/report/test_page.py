@@ -1,11 +1,13 @@
 """The document that `render_report` makes, read back with a parser."""
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from scrapy_dedup.report.page import render_report
+from scrapy_dedup.report.documents import render_report
 from scrapy_dedup.report.values import Recrawl, Report
 from tests.report.builders import (
     a_changed_page,
@@ -28,7 +30,7 @@ def read(report: Report) -> LexborHTMLParser:
 
 
 def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
-    return [node.text(separator="", strip=False).strip() for node in tree.css(selector)]
+    return [re.sub("[ \n]+", " ", node.text(separator="", strip=False)).strip() for node in tree.css(selector)]
 
 
 def first(tree: LexborHTMLParser, selector: str) -> LexborNode:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from scrapy_dedup.report.explained import render_explanation
-from scrapy_dedup.report.page import render_report
+from scrapy_dedup.report.documents import render_explanation, render_report
 from tests.browser import Scheme, opened, shared_chromium
 from tests.report.builders import (
     a_full_report,

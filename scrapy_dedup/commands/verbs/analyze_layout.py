@@ -35,7 +35,7 @@ from scrapy_dedup.core.blocks import Unparsed, parse_page
 from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.plugin.teaching_run import Web, run_errand
-from scrapy_dedup.report.layout_page import LayoutPage, drawing, render_layout_page
+from scrapy_dedup.report.documents import LayoutPage, layout_drawing, render_layout_page
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import LayoutPicture, Rule
@@ -151,7 +151,7 @@ def _written(folder: Path, found: AnalyzedPage, looked: _Looked, browser: Browse
     """Write the picture and the page; return where they are, and where the JSON goes."""
     width, height = _PNG_SIZE.unpack_from(looked.png, 16)
     picture = LayoutPicture(found.shown.url, looked.png, width, height, found.boxes)
-    drawn = browser.draw(drawing(picture), *size_of(picture)).result()
+    drawn = browser.draw(layout_drawing(picture), *size_of(picture)).result()
     if isinstance(drawn, NotShown):
         raise CommandError(f"the picture cannot be drawn: {drawn.detail} ({drawn.reason})")
     files = {kind: folder / f"layout.{kind}" for kind in ("png", "html", "json")}

@@ -13,7 +13,7 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.report import write_html
-from scrapy_dedup.report.explained import render_explanation
+from scrapy_dedup.report.documents import render_explanation
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.explain import Explanation, RemovedBlock, chunks_of, explain, facts_of, keys_of, page_of
 

@@ -14,8 +14,8 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
+from scrapy_dedup.report.documents import render_report
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.report.page import render_report
 from scrapy_dedup.report.values import Report
 from scrapy_dedup.service.overview import make_report
 from scrapy_dedup.store.stored import StoredRun

@@ -7,12 +7,11 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.dashboard_config import ConfigView, PreviewView, config_content, preview_fragment
-from scrapy_dedup.report.dashboard_frame import Flash
+from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.service.config_views import Typed, config_view, preview_view, stored_form, typed_form
+from scrapy_dedup.service.config_views import ConfigView, Typed, config_view, preview_view, stored_form, typed_form
 from scrapy_dedup.service.site_config import ConfigChangedError, put_next_config, read_stored, try_config
-from scrapy_dedup.web.dashboard.frame import Fields, Form, back_to, fragment, path_of, show
+from scrapy_dedup.web.dashboard.frame import Fields, Form
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 
 router = APIRouter(prefix="/p/{project_id}/domains")
@@ -27,7 +26,7 @@ def configuration(here: Here, domain: DomainInPath) -> Response:
     """Return the form with what is stored; `page` is the stored page that it looks at."""
     typed = stored_form(read_stored(*here.known, domain), here.asked("page"))
     view = _with_preview(here, domain, typed)
-    return _shown(here, view)
+    return here.show("config.html", view=view)
 
 
 @router.post("/{domain}/config")
@@ -36,14 +35,14 @@ def change_configuration(here: Here, domain: DomainInPath, fields: Form) -> Resp
     typed = _typed(here, domain, fields)
     action = fields.one("action")
     if typed.errors:
-        return _shown(here, _with_preview(here, domain, typed), status=422)
+        return here.show("config.html", status=422, view=_with_preview(here, domain, typed))
     if action == "save":
         return _save(here, domain, typed)
     view = _with_preview(here, domain, typed)
     if action == "try":
         found = try_config(here.known, domain, typed.config, here.settings, most=_PAGES_TRIED, seconds=_TRIAL_SECONDS)
         view = replace(view, trial=found)
-    return _shown(here, view)
+    return here.show("config.html", view=view)
 
 
 @router.post("/{domain}/config/preview")
@@ -52,8 +51,8 @@ def look(here: Here, domain: DomainInPath, fields: Form) -> Response:
     typed = _typed(here, domain, fields)
     if typed.errors:
         key, error = next(iter(typed.errors.items()))
-        return fragment(preview_fragment(PreviewView(problem=f"{key}: {error}")))
-    return fragment(preview_fragment(preview_view(here.known, domain, typed, here.settings)))
+        return here.fragment("preview.html", preview=f"{key}: {error}")
+    return here.fragment("preview.html", preview=preview_view(here.known, domain, typed, here.settings))
 
 
 def _save(here: Opened, domain: str, typed: Typed) -> Response:
@@ -62,10 +61,10 @@ def _save(here: Opened, domain: str, typed: Typed) -> Response:
         done = put_next_config(here.known, domain, typed.config, here.settings, at, typed.version)
     except ConfigChangedError as error:
         view = replace(_with_preview(here, domain, typed), conflict=f"Nothing was saved: {error}.")
-        return _shown(here, view, status=409)
+        return here.show("config.html", status=409, view=view)
     state = f"Version {done.version} is saved" if done.version else "Nothing is decided any more"
     told = Flash(f"{state}; {count(done.stale, 'page')} to be cleaned again: refine, or crawl.")
-    return back_to(here.request, path_of(here.project, "domains", domain, "config"), told)
+    return here.back_to(here.path("domains", domain, "config"), told)
 
 
 def _typed(here: Opened, domain: str, fields: Fields) -> Typed:
@@ -74,14 +73,7 @@ def _typed(here: Opened, domain: str, fields: Fields) -> Typed:
 
 
 def _with_preview(here: Opened, domain: str, typed: Typed) -> ConfigView:
-    view = config_view(here.known, domain, typed, here.base)
-    if typed.errors or not view.page:
+    view = config_view(here.known, domain, typed)
+    if typed.errors or not view.typed.page:
         return view
-    return replace(view, preview=preview_view(here.known, domain, replace(typed, page=view.page), here.settings))
-
-
-def _shown(here: Opened, view: ConfigView, *, status: int = 200) -> Response:
-    content = config_content(view, here.csrf_token)
-    response = show(here.request, here.project, "domains", f"Configuration of {view.domain}", content)
-    response.status_code = status
-    return response
+    return replace(view, preview=preview_view(here.known, domain, view.typed, here.settings))

@@ -7,19 +7,17 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_domain import domain_content
-from scrapy_dedup.report.dashboard_frame import Action, Flash
-from scrapy_dedup.report.layout_picture import layout_svg
+from scrapy_dedup.report.documents import layout_svg
+from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.values import LayoutPicture, boxes_from
 from scrapy_dedup.service.dashboard_domains import DomainFormError, read_until
-from scrapy_dedup.service.domain_views import Part, domain_view
-from scrapy_dedup.service.domains import DomainService
+from scrapy_dedup.service.domain_views import domain_view
 from scrapy_dedup.service.layout_figures import REST_NAME
 from scrapy_dedup.service.page_lists import PageCursorError
 from scrapy_dedup.store.layout_records import from_digits
 from scrapy_dedup.store.models import REST
-from scrapy_dedup.web.dashboard.frame import Form, back_to, path_of, show
-from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
+from scrapy_dedup.web.dashboard.frame import Form
+from scrapy_dedup.web.dashboard.opened import DomainInPath, Here
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(prefix="/p/{project_id}")
@@ -32,42 +30,38 @@ _PICTURE_POLICY: Final = "sandbox; default-src 'none'; img-src data:; style-src 
 @router.get("/domains/{domain}")
 def one_domain(here: Here, domain: DomainInPath) -> Response:
     """Return the page about a domain; `after` says which part of its pages."""
-    part = Part(here.asked("after", 300), here.refine())
-    at = datetime.now(UTC)
     try:
-        view = domain_view(here.known, domain, here.settings, at, here.base, part)
+        view = domain_view(here.known, domain, here.settings, datetime.now(UTC), here.asked("after", 300))
     except PageCursorError:
-        told = Flash("That part of the list is gone.", "wrong")
-        return back_to(here.request, path_of(here.project, "domains", domain), told)
+        return here.back_to(here.path("domains", domain), Flash("That part of the list is gone.", "wrong"))
     if view is None:
         raise ProblemError(404, f"this project knows nothing of the domain {domain}")
-    content = domain_content(view, here.csrf_token)
-    return show(here.request, here.project, "domains", domain, content)
+    return here.show("domain.html", view=view, refine=here.refine())
 
 
 @router.post("/domains/{domain}/blacklist")
 def blacklist(here: Here, domain: DomainInPath, fields: Form) -> Response:
     """Let crawls request nothing of a domain any more."""
-    path, at = path_of(here.project, "domains", domain), datetime.now(UTC)
+    path, at = here.path("domains", domain), datetime.now(UTC)
     try:
         until = read_until(fields.one("expires"), at)
         reason = fields.one("reason")[:_LONGEST_REASON]
-        _service(here).blacklist_domain(domain, at, by=BY, reason=reason or None, expires_at=until)
+        here.domains.blacklist_domain(domain, at, by=BY, reason=reason or None, expires_at=until)
     except DomainFormError as error:
-        return back_to(here.request, path, Flash(str(error), "wrong"))
+        return here.back_to(path, Flash(str(error), "wrong"))
     undo = Action("Undo", f"{path}/unblacklist")
-    return back_to(here.request, path, Flash(f"{domain} is blacklisted.", undo=undo))
+    return here.back_to(path, Flash(f"{domain} is blacklisted.", undo=undo))
 
 
 @router.post("/domains/{domain}/unblacklist")
 def unblacklist(here: Here, domain: DomainInPath) -> Response:
     """Let crawls request a domain again."""
-    path = path_of(here.project, "domains", domain)
+    path = here.path("domains", domain)
     try:
-        _service(here).unblacklist_domain(domain, datetime.now(UTC))
+        here.domains.unblacklist_domain(domain, datetime.now(UTC))
     except DedupError as error:
-        return back_to(here.request, path, Flash(str(error), "wrong"))
-    return back_to(here.request, path, Flash(f"{domain} is off the blacklist."))
+        return here.back_to(path, Flash(str(error), "wrong"))
+    return here.back_to(path, Flash(f"{domain} is off the blacklist."))
 
 
 @router.get("/layouts/{domain}/{layout}/picture.svg")
@@ -89,7 +83,3 @@ def _layout(text: str) -> int:
         return from_digits(text)
     except ValueError as error:
         raise ProblemError(404, "there is no such layout") from error
-
-
-def _service(here: Opened) -> DomainService:
-    return DomainService(here.server.store, here.project, here.settings)

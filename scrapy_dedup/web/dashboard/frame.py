@@ -1,19 +1,16 @@
-"""What all of the dashboard's routes share: the page around a content, forms, and what is said after a write."""
+"""What the dashboard's routes read and remember: fields of forms, what is said after a write, what can be undone."""
 
 import secrets
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Annotated, Final, Generic, TypeVar
-from urllib.parse import parse_qs, quote, urlencode
+from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
-from starlette.responses import HTMLResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 
-from scrapy_dedup.report.dashboard_frame import Flash, Here, Nav, render_page
-from scrapy_dedup.report.markup import Html
-from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.server import server_of
+from scrapy_dedup.report.nav import Flash
 
 Value = TypeVar("Value")
 TOLD: Final = "told"
@@ -82,40 +79,16 @@ async def read_fields(request: Request) -> Fields:
 Form = Annotated[Fields, Depends(read_fields)]
 
 
-def nav_of(request: Request, project: ProjectStore, here: Here) -> Nav:
-    """Return where a reader is, and where he can go."""
-    projects = tuple((str(project_id), name) for project_id, name in server_of(request).store.project_names().items())
-    return Nav(str(project.id), project.name, projects, here)
+def told_of(request: Request) -> Flash | None:
+    """Return what is to be said of the last write."""
+    return _memory(request).flashes.find(request.query_params.get(TOLD))
 
 
-def show(request: Request, project: ProjectStore, here: Here, title: str, content: Html) -> HTMLResponse:
-    """Return a whole page of a project with what is to be said of the last write."""
-    flash = _memory(request).flashes.find(request.query_params.get(TOLD))
-    html = render_page(title, content, nav=nav_of(request, project, here), csrf_token=csrf_token(request), flash=flash)
-    # A title may hold half a character; it is shown as a question mark rather than not at all.
-    return HTMLResponse(html.encode("utf-8", "replace"))
-
-
-def fragment(content: Html) -> HTMLResponse:
-    """Return a piece of a page, for the script that puts it in its place."""
-    return HTMLResponse(content.encode("utf-8", "replace"))
-
-
-def csrf_token(request: Request) -> str:
-    """Return the token that forms of this session send; see web/security.py."""
-    return str(getattr(request.state, "csrf_token", ""))
-
-
-def back_to(request: Request, path: str, flash: Flash | None = None, **query: str) -> RedirectResponse:
+def back_to(request: Request, path: str, flash: Flash | None = None) -> RedirectResponse:
     """Return the way to the page that shows what came of a write, and what is said there."""
     if flash is not None:
-        query[TOLD] = _memory(request).flashes.keep(flash)
-    return RedirectResponse(f"{path}?{urlencode(query)}" if query else path, _SEE_OTHER)
-
-
-def path_of(project: ProjectStore, *steps: str) -> str:
-    """Return the path of a page of a project; each step may be any text."""
-    return f"/p/{project.id}/" + "/".join(quote(step, safe="", errors="replace") for step in steps)
+        path += f"{'&' if '?' in path else '?'}{TOLD}={_memory(request).flashes.keep(flash)}"
+    return RedirectResponse(path, _SEE_OTHER)
 
 
 def undos(request: Request) -> Kept[object]:

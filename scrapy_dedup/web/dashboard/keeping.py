@@ -7,15 +7,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.dashboard_frame import Action, Flash
-from scrapy_dedup.report.dashboard_keep import KeepView, keep_content
-from scrapy_dedup.report.dashboard_refine import refine_state
+from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.kept import Kept, Kind, find_kept
 from scrapy_dedup.service.undoing import find, foresee, undo
 from scrapy_dedup.service.verb_jobs import run_verb
-from scrapy_dedup.web.dashboard.frame import Form, back_to, fragment, path_of, show
-from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened, refine_state_of
+from scrapy_dedup.web.dashboard.frame import Form
+from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(prefix="/p/{project_id}")
@@ -30,24 +28,9 @@ def look_at_keeping(here: Here) -> Response:
     take_back = bool(here.asked("take_back", 1))
     kept = _named(here, here.asked("what", _LONGEST_WHAT), here.asked("domain"), take_back=take_back)
     found = foresee(here.known, kept, here.settings, take_back=take_back, most=_PAGES_TRIED)
-    trial, page = found.trial, here.asked("page", 32)
-    view = KeepView(
-        base=here.base,
-        domain=kept.domain,
-        kind=str(kept.kind),
-        text=kept.text,
-        sample=_sample(here, kept),
-        lost=found.pages,
-        tried=trial.pages if trial else 0,
-        changed=trial.changed if trial else 0,
-        chars_less=trial.chars_less if trial else 0,
-        example=(trial.example if trial else None) or "",
-        was_there=found.was_there,
-        take_back=take_back,
-        back=here.way_back(kept.domain, page),
-        page=page,
-    )
-    return show(here.request, here.project, "domains", "Keep?", keep_content(view, here.csrf_token))
+    page, sample = here.asked("page", 32), _sample(here, kept)
+    back = here.way_back(kept.domain, page)
+    return here.show("keep.html", kept=kept, found=found, sample=sample, take_back=take_back, back=back, page=page)
 
 
 @router.post("/keep")
@@ -57,15 +40,15 @@ def keep(here: Here, fields: Form) -> Response:
     domain, page = fields.one("domain"), fields.one("page")
     kept = _named(here, fields.one("what")[:_LONGEST_WHAT], domain, take_back=take_back)
     done = undo(*here.known, kept, here.settings, datetime.now(UTC), take_back=take_back)
-    path, query = _split(here.way_back(kept.domain, page))
+    path = here.way_back(kept.domain, page)
     if done.was_there or done.changed is None:
-        return back_to(here.request, path, Flash("Nothing was to be changed."), **query)
+        return here.back_to(path, Flash("Nothing was to be changed."))
     word = "is not kept any more" if take_back else "is kept from now on"
     waiting = count(done.changed.stale, "page")
     text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
     other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
-    undo_it = Action("Undo", path_of(here.project, "keep"), other)
-    return back_to(here.request, path, Flash(text, undo=undo_it), **query)
+    undo_it = Action("Undo", here.path("keep"), other)
+    return here.back_to(path, Flash(text, undo=undo_it))
 
 
 @router.post("/refine")
@@ -77,8 +60,7 @@ def refine(here: Here, fields: Form) -> Response:
     server = here.server
     words = ["refine", f"--domain={domain}", *server.arguments, "-s", f"DEDUP_PROJECT={here.project.name}"]
     job = server.jobs.start(REFINE, here.project.name, lambda progress: run_verb(words, server.folder, progress))
-    path, query = _split(here.way_back(domain, page))
-    return back_to(here.request, path, None, **query | {REFINE: str(job.id)})
+    return here.back_to(here.way_back(domain, page, **{REFINE: str(job.id)}))
 
 
 @router.get("/refine/{job_id}")
@@ -87,7 +69,7 @@ def refine_progress(here: Here, job_id: UUID) -> Response:
     job = here.server.jobs.get(job_id)
     if job is None or job.project != here.project.name or job.kind != REFINE:
         raise ProblemError(404, "this project has no such job")
-    return fragment(refine_state(refine_state_of(job), here.base))
+    return here.fragment("refine.html", refine=job)
 
 
 def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> Kept:
@@ -104,9 +86,3 @@ def _sample(here: Opened, kept: Kept) -> str:
         if known.evidence and kept.entry in known.evidence:
             return known.evidence[kept.entry].sample
     return ""
-
-
-def _split(path: str) -> tuple[str, dict[str, str]]:
-    """Return a path of ours and its query, which has no value that is quoted."""
-    path, _, query = path.partition("?")
-    return path, dict(pair.split("=", 1) for pair in query.split("&") if pair)

@@ -2,19 +2,21 @@
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import Depends, Request
+from starlette.responses import HTMLResponse, Response
 
 from scrapy_dedup.core.domain_names import domain_name
-from scrapy_dedup.report.dashboard_refine import RefineState
-from scrapy_dedup.report.numbers import count, whole
+from scrapy_dedup.report.drawing import draw
+from scrapy_dedup.report.nav import Flash, Nav, path_in
+from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.service.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import csrf_token, path_of
+from scrapy_dedup.web.dashboard.frame import back_to, told_of
 from scrapy_dedup.web.problems import ProblemError
 from scrapy_dedup.web.server import Server, server_of
 
@@ -41,31 +43,44 @@ class Opened:
         return self.server.settings
 
     @property
-    def base(self) -> str:
-        """The path of the project's pages."""
-        return path_of(self.project)
+    def domains(self) -> DomainService:
+        """The project's registry."""
+        return DomainService(self.server.store, self.project, self.settings)
 
-    @property
-    def csrf_token(self) -> str:
-        """What forms of this session send."""
-        return csrf_token(self.request)
+    def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Return a whole page of the project with what is to be said of the last write."""
+        return self.fragment(template, status=status, flash=told_of(self.request), **values)
+
+    def fragment(self, template: str, *, status: int = 200, **values: Any) -> Response:
+        """Return a piece of a page, for the script that puts it in its place."""
+        projects = tuple((str(project_id), name) for project_id, name in self.server.store.project_names().items())
+        nav = Nav(str(self.project.id), self.project.name, projects)
+        # Forms of this session send the token; see web/security.py.
+        html = draw(template, nav=nav, csrf_token=str(getattr(self.request.state, "csrf_token", "")), **values)
+        # A title may hold half a character; it is shown as a question mark rather than not at all.
+        return HTMLResponse(html.encode("utf-8", "replace"), status)
+
+    def back_to(self, path: str, flash: Flash | None = None) -> Response:
+        """Return the way to the page that shows what came of a write, and what is said there."""
+        return back_to(self.request, path, flash)
+
+    def path(self, *steps: str, **query: str) -> str:
+        """Return the path of a page of the project; steps may be any text."""
+        return path_in(str(self.project.id), *steps, **query)
 
     def asked(self, name: str, longest: int = 4_000) -> str:
         """Return a word of the query, "" where it is not there."""
         return self.request.query_params.get(name, "")[:longest].strip()
 
-    def way_back(self, domain: str, page: str) -> str:
+    def way_back(self, domain: str, page: str, **query: str) -> str:
         """Return the path of the page that one came from, by its key, or else of the domain."""
         if _KEY.fullmatch(page):
-            return f"{self.base}page?key={page}"
-        return path_of(self.project, "domains", domain)
+            return self.path("page", key=page, **query)
+        return self.path("domains", domain, **query)
 
-    def refine(self) -> RefineState | None:
+    def refine(self) -> Job | None:
         """Return the refine that the query names; None where it names none of this project."""
-        job = self._job(self.asked(REFINE, 40))
-        return refine_state_of(job) if job else None
-
-    def _job(self, text: str) -> Job | None:
+        text = self.asked(REFINE, 40)
         try:
             job = self.server.jobs.get(UUID(text)) if text else None
         except ValueError:
@@ -91,22 +106,3 @@ def named_domain(request: Request, domain: str) -> str:
 
 
 DomainInPath = Annotated[str, Depends(named_domain)]
-
-
-def refine_state_of(job: Job) -> RefineState:
-    """Return how far a refine is, with its outcome in a sentence."""
-    return RefineState(str(job.id), str(job.state), job.done, job.total, job.error or _outcome(job))
-
-
-def _outcome(job: Job) -> str:
-    if job.result is None:
-        return ""
-    domains = job.result.get("domains") or []
-    pages = sum(int(one.get("pages") or 0) for one in domains)
-    changed = sum(int(one.get("changed") or 0) for one in domains)
-    emitted = job.result.get("emitted") or {}
-    told = f"The text of {whole(changed)} of {count(pages, 'page')} is another now"
-    if emitted:
-        told += f"; {count(int(emitted.get('items') or 0), 'item')} went out"
-        told += f", {whole(int(emitted['failed']))} failed" if emitted.get("failed") else ""
-    return told + "."

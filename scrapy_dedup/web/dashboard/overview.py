@@ -12,12 +12,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.report.dashboard_overview import overview_content, sums_content
 from scrapy_dedup.report.dashboard_values import FrontPage
 from scrapy_dedup.service.dashboard import front_page, quick_front_page
-from scrapy_dedup.store.writer import ProjectStore
-from scrapy_dedup.web.dashboard.frame import fragment, nav_of, path_of, show
-from scrapy_dedup.web.server import Server, server_of
+from scrapy_dedup.web.dashboard.opened import Here, Opened
 
 Key = TypeVar("Key")
 Answer = TypeVar("Answer")
@@ -28,7 +25,7 @@ _KEPT_TIMES: Final = 20
 _QUICK_SECONDS: Final = 0.1
 
 
-router = APIRouter()
+router = APIRouter(prefix="/p/{project_id}")
 
 # So long a reader waits for the sums; beyond it he gets older ones, or others that are quicker to have.
 _WAIT_SECONDS: Final = 2.0
@@ -98,41 +95,30 @@ class Slow(Generic[Key, Answer]):
             made.set()
 
 
-@router.get("/")
-def first_page(request: Request) -> Response:
-    """Return the way to the project that is shown where none is asked for."""
-    return RedirectResponse(path_of(server_of(request).default_project()), 303)
-
-
-@router.get("/p/{project_id}")
-def without_slash(request: Request, project_id: str) -> Response:
+@router.get("")
+def without_slash(here: Here) -> Response:
     """Return the way to a project's first page."""
-    return RedirectResponse(path_of(server_of(request).project_of(project_id)), 303)
+    return RedirectResponse(here.path(), 303)
 
 
-@router.get("/p/{project_id}/")
-def overview(request: Request, project_id: str) -> Response:
+@router.get("/")
+def overview(here: Here) -> Response:
     """Return a project's first page."""
-    server = server_of(request)
-    project = server.project_of(project_id)
-    page = _front(request, server, project)
-    return show(request, project, "overview", "Overview", overview_content(page, nav_of(request, project, "overview")))
+    return here.show("overview.html", front=_front(here))
 
 
-@router.get("/p/{project_id}/sums")
-def sums(request: Request, project_id: str) -> Response:
+@router.get("/sums")
+def sums(here: Here) -> Response:
     """Return the figures of a project's first page, as a piece of it."""
-    server = server_of(request)
-    project = server.project_of(project_id)
-    return fragment(sums_content(_front(request, server, project), nav_of(request, project, "overview")))
+    return here.fragment("sums.html", front=_front(here))
 
 
-def _front(request: Request, server: Server, project: ProjectStore) -> FrontPage:
-    at = datetime.now(UTC)
-    page = _fronts(request).page(
-        project.id, lambda: front_page(server.store, project, server.settings, at), wait_seconds=_WAIT_SECONDS
+def _front(here: Opened) -> FrontPage:
+    at, project = datetime.now(UTC), here.project
+    page = _fronts(here.request).page(
+        project.id, lambda: front_page(*here.known, here.settings, at), wait_seconds=_WAIT_SECONDS
     )
-    return page if page is not None else quick_front_page(server.store, project, at)
+    return page if page is not None else quick_front_page(*here.known, at)
 
 
 def _fronts(request: Request) -> Slow[UUID, FrontPage]:

@@ -6,13 +6,9 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.dashboard_page import page_content, unknown_page
-from scrapy_dedup.report.dashboard_refine import refine_state
-from scrapy_dedup.report.markup import Html, joined
 from scrapy_dedup.service.explain import UrlError, explain
 from scrapy_dedup.service.page_views import page_view
 from scrapy_dedup.store.records import HTML_FIELDS
-from scrapy_dedup.web.dashboard.frame import show
 from scrapy_dedup.web.dashboard.opened import Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 
@@ -32,13 +28,11 @@ def one_page(here: Here) -> Response:
     try:
         found = explain(here.server.store, here.project.name, url, here.settings)
     except UrlError as error:
-        return _unknown(here, url, str(error), 422)
+        return here.show("unknown_page.html", status=422, url=url, why=str(error))
     if not found.is_known:
-        return _unknown(here, url, "This address was never met", 404)
-    view = page_view(here.known, found, here.settings, datetime.now(UTC), here.base)
-    parts = [refine_state(here.refine(), here.base), page_content(view, here.csrf_token)]
-    title = view.explained.title or view.explained.url
-    return show(here.request, here.project, "pages", title[:200], joined(part for part in parts if part))
+        return here.show("unknown_page.html", status=404, url=url, why="This address was never met")
+    view = page_view(here.known, found, here.settings, datetime.now(UTC))
+    return here.show("page.html", view=view, refine=here.refine())
 
 
 @router.get("/page/raw")
@@ -51,12 +45,6 @@ def stored_page(here: Here) -> Response:
     kind = "text/html" if source.field in HTML_FIELDS else "text/plain"
     headers = {"Content-Security-Policy": RAW_POLICY, "Content-Type": f"{kind}; charset=utf-8"}
     return Response(source.content.encode("utf-8", "replace"), headers=headers)
-
-
-def _unknown(here: Opened, url: str, why: str, status: int) -> Response:
-    response = show(here.request, here.project, "pages", "No such page", Html(unknown_page(url, why)))
-    response.status_code = status
-    return response
 
 
 def _address(here: Opened, key: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.document import CSS
+from scrapy_dedup.report.drawing import css
 
 router = APIRouter()
 _FILE: Final = Path(__file__).parents[1] / "static" / "dashboard.css"
@@ -21,4 +21,4 @@ def style_sheet() -> Response:
 
 @cache
 def _style() -> str:
-    return CSS + _FILE.read_text(encoding="utf-8")
+    return css() + _FILE.read_text(encoding="utf-8")

@@ -1,0 +1,129 @@
+"""Templates as HTML: nothing that a page says can act, hide or reorder what a reader sees.
+
+Whatever a template shows is escaped, and what nobody sees of it is written as ⟨U+202E⟩. Here alone text is said to be
+HTML already (a test looks), so that no template and no view can let a page's text through.
+"""
+
+import base64
+import hashlib
+from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from scrapy_dedup.core.domain_states import is_blacklisted, present_status
+from scrapy_dedup.report import blocks, charts, diffs, layout_picture, ledger, numbers
+from scrapy_dedup.report.dashboard_values import STATUSES
+from scrapy_dedup.report.markup import is_web, told, visible
+from scrapy_dedup.report.values import boxes_from
+
+
+def draw(template: str, **values: Any) -> str:
+    """Return what a template of `templates/` says of values; StrictUndefined: a value that is not there is an error."""
+    return _environment().get_template(template).render(values)
+
+
+@cache
+def css() -> str:
+    """Return the style of all files: light and dark, phone to wide screen; the dashboard has it, too."""
+    return files("scrapy_dedup.report").joinpath("report.css").read_text(encoding="utf-8")
+
+
+def foreign(text: str, limit: int = 300) -> Markup:
+    """Return foreign text as an element of its own, whose direction cannot leak into its surroundings."""
+    return Markup(f"<bdi>{escape(visible(str(text), limit))}</bdi>")  # noqa: S704 (escaped)
+
+
+def page_link(url: str, limit: int = 200) -> Markup:
+    """Return a link to a page that does not tell the page where the reader came from.
+
+    Only http and https URLs become links; whatever else a page calls its URL
+    (javascript:, data:, a broken, disguised or endless one) is shown as text.
+    """
+    if not is_web(str(url)):
+        return foreign(url, limit)
+    link = f'<a href="{escape(str(url))}" rel="noopener noreferrer">{foreign(url, limit)}</a>'
+    return Markup(link)  # noqa: S704 (escaped)
+
+
+def typed(text: str) -> Markup:
+    """Return the value of a field, which comes back as it was: also what nobody sees of it."""
+    return escape(str(text))
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Return foreign text for an attribute or a title, where no element can stand."""
+    return visible(" ".join(str(text)[: 4 * limit].split()), limit)
+
+
+def utc(at: datetime) -> datetime:
+    """Return an instant in UTC."""
+    return at.astimezone(UTC)
+
+
+def _shown(value: Any) -> Any:
+    """Return what stands in the place of `{{ value }}`, before it is escaped."""
+    return told(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+_FILTERS: Final = (
+    foreign,
+    page_link,
+    typed,
+    one_line,
+    utc,
+    numbers.whole,
+    numbers.short,
+    numbers.count,
+    numbers.lasting,
+    numbers.number,
+    layout_picture.xml,
+)
+_FUNCTIONS: Final = (
+    blocks.fitting,
+    blocks.neighbours,
+    diffs.fitting_hunks,
+    diffs.hunks,
+    diffs.marked,
+    charts.bars,
+    charts.heights,
+    charts.width,
+    layout_picture.boxes_told,
+    layout_picture.drawing_of,
+    layout_picture.size_of,
+    ledger.amounts_of,
+    ledger.figures_of,
+    ledger.tokens_line,
+    numbers.percent,
+    is_blacklisted,
+    present_status,
+    boxes_from,
+)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("scrapy_dedup.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters |= {one.__name__: one for one in _FILTERS}
+    environment.globals |= {one.__name__: one for one in _FUNCTIONS}
+    digest = base64.b64encode(hashlib.sha256(css().encode()).digest()).decode()
+    environment.globals |= {
+        "NONE": ledger.NONE,
+        "STATUSES": STATUSES,
+        "CHANGES": diffs.CHANGES,
+        "LEDGER_COLUMNS": ledger.COLUMNS,
+        "css": Markup(css()),  # noqa: S704 (a file of this package)
+        "css_digest": digest,
+    }
+    return environment
