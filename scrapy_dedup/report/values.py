@@ -617,6 +617,7 @@ class ExplainedChunk:
         holder: URL of the page that gives it; "" for none.
     """
 
+    position: int
     id: str
     state: str
     kind: str

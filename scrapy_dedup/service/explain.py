@@ -401,6 +401,7 @@ def chunks_of(found: Explanation) -> tuple[ExplainedChunk, ...]:
     """Return the chunks, each with the URL of the page that gives it in its place."""
     return tuple(
         ExplainedChunk(
+            position=one.position,
             id=one.chunk_id,
             state=one.state,
             kind=one.kind,

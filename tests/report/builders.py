@@ -205,8 +205,9 @@ def an_explained_page(**other: Any) -> ExplainedPage:
         "lost": (a_removed_block("", fingerprint="0123456789abcdef"),),
         "cleaned": "# Green tea\n\nSteep for minutes.",
         "chunks": (
-            ExplainedChunk("d126a56629f783ae", "added", "prose", 344, "# Green tea", language="en"),
+            ExplainedChunk(0, "d126a56629f783ae", "added", "prose", 344, "# Green tea", language="en"),
             ExplainedChunk(
+                1,
                 "872fb3121b874dd0",
                 "removed",
                 "prose",
@@ -218,7 +219,7 @@ def an_explained_page(**other: Any) -> ExplainedPage:
                 "https://shop.example/oolong",
             ),
             ExplainedChunk(
-                "b3c9237fac70dc72", "removed", "prose", 322, "Guten Tag", "de", "language", "de is not wanted"
+                2, "b3c9237fac70dc72", "removed", "prose", 322, "Guten Tag", "de", "language", "de is not wanted"
             ),
         ),
     }

@@ -68,7 +68,7 @@ def a_hostile_ledger() -> Ledger:
 def a_hostile_page() -> ExplainedPage:
     """Hostile text in every field of an explanation that can hold text."""
     block = ExplainedBlock(ALL, ALL, ALL, ALL, ALL, ALL)
-    chunk = ExplainedChunk(ALL, ALL, ALL, 10**9, ALL, ALL, ALL, ALL, "javascript:window.hacked=1")
+    chunk = ExplainedChunk(0, ALL, ALL, ALL, 10**9, ALL, ALL, ALL, ALL, "javascript:window.hacked=1")
     return an_explained_page(
         project=ALL,
         url="javascript:window.hacked=1",
@@ -83,7 +83,7 @@ def a_hostile_page() -> ExplainedPage:
         blocks=(block, ExplainedBlock(ALL), ExplainedBlock("b" * 10_000_000), *[block] * 3_000),
         lost=(block,),
         cleaned="</pre><script>window.hacked=1</script>" + ALL + "c" * 10_000_000,
-        chunks=(chunk, ExplainedChunk(ALL, ALL, ALL, 1, ALL), *[chunk] * 2_000),
+        chunks=(chunk, ExplainedChunk(1, ALL, ALL, ALL, 1, ALL), *[chunk] * 2_000),
     )
 
 
