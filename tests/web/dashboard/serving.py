@@ -145,6 +145,11 @@ def seen(
         watched = Seen(page, dashboard.origin)
         page.goto(f"{dashboard.origin}/login?token={TOKEN}&next={quote(path, safe='')}", wait_until="load")
 
+        def note_failure(request: Request) -> None:
+            # What a page asks for as it is left is no failure.
+            if request.failure != "net::ERR_ABORTED":
+                watched.failed.append(f"{request.failure}: {request.url}")
+
         def note_request(request: Request) -> None:
             watched.asked.append(request.url)
 
@@ -154,7 +159,7 @@ def seen(
 
         page.on("request", note_request)
         page.on("response", note_response)
-        page.on("requestfailed", lambda request: watched.failed.append(f"failed {request.url}"))
+        page.on("requestfailed", note_failure)
         page.on("console", lambda message: watched.complaints.append(message.text))
         page.on("pageerror", lambda error: watched.complaints.append(str(error)))
         page.goto(dashboard.origin + path, wait_until="load")
