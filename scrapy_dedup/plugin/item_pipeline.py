@@ -161,6 +161,9 @@ class DedupPipeline:
             draft = brought.draft
         if draft.held is None:
             await self._judge(brought, fields)
+        elif draft.evidence is not None:
+            # Cut for the first of its page's items.
+            runtime.crawl.evidence.note(draft, fields, settings)
         else:
             runtime.crawl.evidence.recall(draft, fields)
         if self._emit(item, adapter, brought) and settings.emit_chunks:

@@ -19,7 +19,7 @@ from tests.end_to_end.spiders.pages import Pages, noted
 
 
 class SeveralItems(Pages):
-    """Gives five items of each page."""
+    """Gives five items of each page, four with a number."""
 
     name = "several-items"
 
@@ -27,7 +27,7 @@ class SeveralItems(Pages):
         for output in super().parse(response, **kwargs):
             if isinstance(output, dict):
                 for n in range(4):
-                    yield noted({**output, "id": f"{response.url} {n}"})
+                    yield noted({**output, "id": f"{response.url} {n}", "number": n})
             yield output
 
 
