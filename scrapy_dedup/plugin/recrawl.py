@@ -335,13 +335,18 @@ class Recrawl:
         Raises:
             StoreError: the store failed.
         """
-        key, runtime = alias.document_key, self._runtime
-        assert key is not None
-        state = runtime.crawl.store.page_states([key]).get(key)
-        if key in runtime.departed or state is None or state.gone_at is not None or state.http_status in GONE:
-            return True
-        was_changed = state.last_changed_at is not None and state.last_changed_at > alias.last_seen_at
-        return was_changed or runtime.met.get(key) is Kind.CHANGED or state.document_key not in (None, key)
+        runtime, state, passed = self._runtime, alias, {alias.page_key}
+        # One that was left out itself stands for what it was left out for.
+        while (key := state.document_key) is not None and key not in passed:
+            passed.add(key)
+            found = runtime.crawl.store.page_states([key]).get(key)
+            if found is None or found.gone_at is not None or found.http_status in GONE or key in runtime.departed:
+                return True
+            was_changed = found.last_changed_at is not None and found.last_changed_at > alias.last_seen_at
+            if was_changed or found.alias_kind == "redirect" or runtime.met.get(key) is Kind.CHANGED:
+                return True
+            state = found
+        return False
 
     async def _judge(
         self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site
