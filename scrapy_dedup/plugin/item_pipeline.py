@@ -303,6 +303,9 @@ class DedupPipeline:
         crawl, keeper = self._runtime.crawl, duplicate.document_key
         if not crawl.evidence.has(keeper):
             await self._read_keeper(keeper)
+            if draft.went_out:
+                # Another of its page's items did, while the store was asked.
+                return False
         if crawl.evidence.proves(draft, fields, keeper, learner):
             return True
         if duplicate.layer == NEAR_DUPLICATE and crawl.evidence.proves_near(draft, fields, keeper):
