@@ -298,14 +298,12 @@ class DedupPipeline:
         self, draft: Draft, fields: bytes | None, duplicate: Duplicate, learner: Learner | None
     ) -> bool:
         """Say whether nothing is lost with an item: one with its fields, of a page with its text, went out."""
-        if draft.went_out:
-            return False
         crawl, keeper = self._runtime.crawl, duplicate.document_key
-        if not crawl.evidence.has(keeper):
+        if not draft.went_out and not crawl.evidence.has(keeper):
             await self._read_keeper(keeper)
-            if draft.went_out:
-                # Another of its page's items did, while the store was asked.
-                return False
+        if draft.went_out:
+            # Perhaps while the store was asked.
+            return False
         if crawl.evidence.proves(draft, fields, keeper, learner):
             return True
         if duplicate.layer == NEAR_DUPLICATE and crawl.evidence.proves_near(draft, fields, keeper):
