@@ -97,6 +97,9 @@ def _marked(found: re.Match[str]) -> str:
     source = found[0]
     if source[0] == "<":
         return source
+    if source == "\\":
+        # Some versions of the converter escape it themselves.
+        return _BACKSLASH * 2
     return source[:-1] + _BACKSLASH + source[-1] if source[0] == "]" else _BACKSLASH + source
 
 
