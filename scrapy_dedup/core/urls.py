@@ -24,19 +24,16 @@ KEY_VERSION: Final = 1
 DomainScope = Literal["host", "registrable"]
 
 
-# courlan knows the families ("utm_", "fbclid", ...) and also searches for words, which it finds by their start
-# anywhere in a name: "gallery" is taken for "ga", "glossary" for "gl", TYPO3's "tx_news[uid]" for "uid", "cid"
-# (category), "keyword", "session" or "ad_id" for themselves. Right for finding new pages, wrong for telling pages
-# apart: what it recognised by nothing better stays. tests/data/urls/parameters.json shows what this decides.
-_WEAK_EVIDENCE: Final = frozenset(
-    [
-        *("aff", "affi", "affiliate", "campaign", "cid", "clid", "eid", "ga", "gl", "keyword", "kwd", "medium"),
-        *("ref", "referer", "referrer", "session", "source", "uid"),
-        *("ad_", "ads_", "partnerid", "pk_"),  # classified ads, lists of partners, primary keys
-    ]
+# Names that begin so say who came from where, and nothing about the page: families of campaign parameters and of click
+# ids, from the query stripping lists of Firefox and Brave and the manuals of Google, Matomo, Mailchimp, MailerLite,
+# Marketo, Olytics, Vero and Yandex. Words such as "ref", "source", "cid" or "session" tell pages apart on other sites
+# and stay. tests/data/urls/parameters.json shows what this decides.
+_FAMILIES: Final = (
+    *("utm_", "mtm_", "itm_", "ga_", "gs_", "mc_", "mkt_", "ml_", "oly_", "vero_"),
+    *("dclid", "fbclid", "gclid", "twclid", "yclid", "ysclid", "msclkid", "gbraid", "wbraid", "igshid", "clickid"),
+    *("xtor",),
 )
-# Names that this takes away, or that courlan does not have, from the query stripping lists of Firefox and Brave and
-# the manuals of Google, HubSpot and Matomo: each the mark of one product.
+# Single marks of products, from the same lists.
 _PRODUCTS: Final = frozenset(
     [
         *("_ga", "_gl", "gad_campaignid", "gad_source", "gclsrc", "srsltid"),
@@ -340,15 +337,5 @@ def _is_address(host: str) -> bool:
 
 def is_tracker(name: str) -> bool:
     """Whether a query parameter of this (decoded) name says nothing about the page; case does not matter."""
-    return _is_tracker(name[:_NAME_CHARS].lower())
-
-
-@lru_cache(maxsize=1_024)
-def _is_tracker(name: str) -> bool:
-    if name in _PRODUCTS or name in _SESSIONS:
-        return True
-    # Takes longer to import than most of Scrapy, for names that most links do not have.
-    from courlan.clean import TRACKERS_RE  # noqa: PLC0415
-
-    evidence = TRACKERS_RE.search(name)
-    return evidence is not None and evidence[0].lstrip("_") not in _WEAK_EVIDENCE
+    name = name[:_NAME_CHARS].lower()
+    return name in _PRODUCTS or name in _SESSIONS or name.startswith(_FAMILIES)
