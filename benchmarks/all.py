@@ -23,7 +23,7 @@ from typing import Final
 from benchmarks.tables import DOCS, RESULTS, write_docs
 
 _PEERS: Final = {
-    "fallback": "fallback",
+    "fallback": "left/1",
     "trafilatura": "trafilatura",
     "Resiliparse": "resiliparse",
     "readability-lxml": "readability",
@@ -53,10 +53,11 @@ class Task:
     needs: str | None = None
 
 
+_MARKED: Final = "{folder}/corpus {folder}/more {folder}/train"
 _BESIDE_PEERS: Final = (
-    "scrapy dedup clean -s DEDUP_OUTPUT=text {folder}/corpus -O {work}/clean.jsonl --left-out {work}/left.jsonl",
+    f"benchmarks.quality {_MARKED} --pages 1000 --texts {{work}}/left",
     "benchmarks.peers {folder}/corpus --pages 0 --lines {work}",
-    "benchmarks.beside_peers {folder}/corpus scrapy_dedup={work}/clean.jsonl --left-out {work}/left.jsonl "
+    "benchmarks.beside_peers {folder}/corpus scrapy_dedup={work}/left/60.jsonl "
     + " ".join(f"{name}={{work}}/{file}.jsonl" for name, file in _PEERS.items()),
 )
 _SPARK: Final = "benchmarks.spark --folder {folder}/corpus --folder {folder}/large"
@@ -94,9 +95,8 @@ TASKS: Final = (
     Task("beside_peers", _BESIDE_PEERS, 180, needs="corpus"),
     Task("clean_speed", ("benchmarks.clean_speed {folder}/corpus --rounds 3",), 60, needs="corpus"),
     Task("layouts", ("benchmarks.layouts {folder}/corpus",), 60, needs="corpus"),
-    Task("template_quality_60", ("benchmarks.template_quality {folder}/corpus",), 60, needs="corpus"),
-    Task("template_quality_5", ("benchmarks.template_quality {folder}/corpus --learn 5",), 60, needs="corpus"),
-    Task("template_quality_stream", ("benchmarks.template_quality {folder}/corpus --stream",), 60, needs="corpus"),
+    Task("quality", (f"benchmarks.quality {_MARKED}",), 60, needs="train"),
+    Task("html_method", ("benchmarks.html_method {folder}/corpus",), 30, needs="corpus"),
     Task("clean_large", ("benchmarks.clean_large {folder}/large",), 60, needs="large"),
     Task("single_pages", ("benchmarks.single_pages {folder}/single",), 60, needs="single"),
     Task(

@@ -25,10 +25,10 @@ def sites(corpus: Path) -> Iterator[tuple[dict[str, Any], Path]]:
 def pages(manifest: dict[str, Any], folder: Path) -> Iterator[tuple[str, str]]:
     """Return (url, html) of each page of a site, in the manifest's order."""
     for page in manifest["pages"]:
-        yield page["url"], _decode((folder / page["file"]).read_bytes())
+        yield page["url"], decode((folder / page["file"]).read_bytes())
 
 
-def _decode(body: bytes) -> str:
+def decode(body: bytes) -> str:
     body = body.removeprefix(b"\xef\xbb\xbf")
     try:
         return body.decode()

@@ -13,6 +13,24 @@ Results = Mapping[str, dict[str, Any]]
 Lines = Iterator[str]
 
 
+_KNOWN: Final = {
+    "60": "60 pages",
+    "5": "5 pages",
+    "5 and the page": "5 pages and the page at hand",
+    "1": "the page by itself",
+}
+
+
+def _quality(results: Results) -> Lines:
+    means = results["quality"]["figures"]["means"]
+    head = (
+        "known of a site", "F1, mean of sites", "of kinds", "shops", "forums", "the rest", "worst tenth", "precision",
+        "recall", "content lost", "noise left",
+    )  # fmt: skip
+    names = ("sites", "kinds", "shop", "forum", "rest", "worst tenth", "precision", "recall", "loss", "noise")
+    yield from table(head, [(words, *(f"{means[way][name]:.3f}" for name in names)) for way, words in _KNOWN.items()])
+
+
 _PEERS: Final = {"scrapy_dedup": "**scrapy-dedup**", "fallback": "scrapy-dedup, page by page"}
 
 
@@ -23,9 +41,8 @@ def _peers(results: Results) -> Lines:
         (_PEERS.get(name, name), *(bold(f"{found[column]:.3f}", name == "scrapy_dedup") for column in columns))
         for name, found in sorted(methods.items(), key=lambda one: (one[0] not in _PEERS, -one[1]["f1"]))
     ]
-    target = ("*target*", *(f"*{number}*" for number in ("0.983", "0.994", "0.988", "0.008", "0.012", "0.950")))
     head = ("method", "precision", "recall", "F1", "content lost", "noise left", "worst site F1")
-    yield from table(head, [*rows, target])
+    yield from table(head, rows)
 
 
 def _sites(results: Results) -> Lines:
@@ -304,6 +321,7 @@ def _batches(figures: Mapping[str, Any]) -> Lines:
 
 
 BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
+    "quality": (("quality",), _quality),
     "peers": (("beside_peers",), _peers),
     "sites": (("beside_peers",), _sites),
     "speed": (("clean_speed",), _speed),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
-from benchmarks.corpus import _decode as decode
+from benchmarks.corpus import decode
 from benchmarks.single_pages import is_right
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.metadata import Facts, metadata_of, values_of

@@ -19,8 +19,7 @@ from typing import Any
 from datasketch import MinHash, MinHashLSH
 from selectolax.lexbor import LexborHTMLParser
 
-from benchmarks.corpus import _decode as decode
-from benchmarks.corpus import sites
+from benchmarks.corpus import decode, sites
 from scrapy_dedup.core.neardup import promising, resemblance, shingles, sketch_of
 from scrapy_dedup.service.page_cleaning import clean_page
 from scrapy_dedup.service.site_learning import learn_site

@@ -16,17 +16,9 @@ from typing import Any
 from benchmarks import results
 from benchmarks.corpus import pages, sites
 from benchmarks.words import Score, mean, score, truth, words
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.fallback import fall_back
-from scrapy_dedup.core.render import render
 
 Peer = Callable[[str], str]
 """From HTML to the text of the main content."""
-
-
-def ours(html: str) -> str:
-    page = parse_page(html)
-    return render(page, fall_back(html, page).keep, "text") if isinstance(page, Page) else ""
 
 
 def _trafilatura() -> Peer:
@@ -66,8 +58,8 @@ _PEERS: dict[str, tuple[str, Callable[[], Peer]]] = {
 
 
 def peers(names: list[str] | None = None) -> dict[str, Peer]:
-    """Return the peers that are installed, by name; ourselves, page by page, as "fallback"."""
-    found: dict[str, Peer] = {"fallback": ours}
+    """Return the peers that are installed, by name."""
+    found: dict[str, Peer] = {}
     for name, (package, make) in _PEERS.items():
         try:
             version(package)

@@ -1,89 +1,193 @@
-"""How much of the true main content is kept, and how much noise is left, on real sites?
+"""How well does a model cut a site that it was not trained on? One site, or a fold of them, is left out at a time.
 
-Learns from all pages of a site, then cuts them: HTML method, text output, store in memory, no Scrapy.
+Folds are by registrable domain. Of each left-out site a template is learned from sixty or five evenly spaced pages and
+cuts all of them; from five and the page at hand, or a page by itself, it cuts 25 of them. Cross-page layers are off.
 """
 
 import argparse
 import json
-from dataclasses import asdict
-from datetime import UTC, datetime
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
 from pathlib import Path
-from typing import Any, TextIO
+from statistics import fmean, median
+from typing import Final
+
+import numpy as np
 
 from benchmarks import results
-from benchmarks.corpus import pages, sites
-from benchmarks.words import Score, mean, score, truth, words
-from scrapy_dedup.core.blocks import Page, parse_page
+from benchmarks.marked_sites import MarkedPage, MarkedSite, Rows, read_folders, spread
+from benchmarks.train import fit, folds, rows_of_sites, to_json
+from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import SourceRecord
-from scrapy_dedup.store.repositories import SourceRepository
-from scrapy_dedup.store.store import Store
+from scrapy_dedup.core.templates import Template, cut, template_of, thin_pages
+from scrapy_dedup.core.verdict_model import VerdictModel
+
+# Known pages, and whether the page at hand is one of them.
+WAYS: Final = {"60": (60, False), "5": (5, False), "5 and the page": (5, True), "1": (0, True)}
+# Of a site, where each page has a template of its own.
+_JUDGED: Final = 25
+_LOSS: Final = 0.9
+_NOISE: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFigures:
+    """Means of a site's pages."""
+
+    site: str
+    kind: str
+    way: str
+    precision: float
+    recall: float
+    f1: float
+    loss: float
+    """Share of pages with a recall below 0.9."""
+    noise: float
+    """Share of pages with a precision below 0.8."""
+
+
+def kind_of(site: MarkedSite) -> str:
+    """Return the kind of a site as its manifest has it: shop, forum or rest."""
+    return site.kind if site.kind in ("shop", "forum") else "rest"
+
+
+@dataclass(slots=True)
+class Bench:
+    """How sites are judged."""
+
+    caution: float = 0.5
+    most: int = _JUDGED
+    """Pages of a site, where each has a template of its own."""
+    texts: Path | None = None
+    """A folder for WAY.jsonl, with what is left of each page that is judged."""
+
+    def write(self, way: str, page: MarkedPage, template: Template) -> None:
+        """Write what is left of a page."""
+        if self.texts is not None:
+            keep = [why is None for why in cut(page.page, template).removed]
+            line = {"url": page.url, "cleaned_content": render(page.page, keep, "text")}
+            with (self.texts / f"{way.replace(' ', '-')}.jsonl").open("a") as lines:
+                lines.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def judged(site: MarkedSite, model: VerdictModel, bench: Bench) -> Iterator[SiteFigures]:
+    """Yield the figures of one site for each number of known pages."""
+    caution = bench.caution
+    scored = [page for page in site.pages if page.scored]
+    for way, (known, with_page) in WAYS.items():
+        learned = spread(site.pages, known) if known else []
+        template = None if with_page else _template(learned, model, caution)
+        if template and 2 * thin_pages(template, [one.observation for one in learned]) > len(learned):
+            # As in a crawl: such pages are judged one by one.
+            template, learned = None, []
+        scores = []
+        for page in spread(scored, bench.most) if with_page else scored:
+            of_page = template or _template([*(one for one in learned if one is not page), page], model, caution)
+            scores.append(_score(page, of_page))
+            bench.write(way, page, of_page)
+        precision, recall, f1 = (fmean(column) for column in zip(*scores, strict=True))
+        loss, noise = fmean(one[1] < _LOSS for one in scores), fmean(one[0] < _NOISE for one in scores)
+        yield SiteFigures(site.name, kind_of(site), way, precision, recall, f1, loss, noise)
+
+
+def _template(pages: Sequence[MarkedPage], model: VerdictModel, caution: float) -> Template:
+    return template_of(learn([page.observation for page in pages], model, caution))
+
+
+def _score(page: MarkedPage, template: Template) -> tuple[float, float, float]:
+    return page.score(np.array([why is None for why in cut(page.page, template).removed], dtype=bool))
+
+
+def leave_out(
+    sites: Sequence[MarkedSite], rows: Mapping[str, Sequence[Rows]], count: int, seed: int, bench: Bench
+) -> Iterator[SiteFigures]:
+    """Yield the figures of all sites, each judged by a model that was trained without its fold."""
+    fold = folds(rows, count)
+    for left_out in range(count):
+        fitted = fit({domain: of_site for domain, of_site in rows.items() if fold[domain] != left_out}, seed)
+        model = VerdictModel.from_json(json.loads(json.dumps(to_json(fitted, 1.0, 0.0, {}))))
+        for site in sites:
+            # A doubtful one was in no training.
+            if fold.get(site.domain, 0) == left_out:
+                yield from judged(site, model, bench)
+
+
+def summary(found: Sequence[SiteFigures]) -> dict[str, float]:
+    """Return the means of one way over sites, kinds and the worst tenth."""
+    of_kind: dict[str, list[float]] = defaultdict(list)
+    for one in found:
+        of_kind[one.kind].append(one.f1)
+    worst = sorted(one.f1 for one in found)[: ceil(len(found) / 10)]
+    means = {kind: fmean(values) for kind, values in sorted(of_kind.items())}
+    return {
+        "sites": fmean(one.f1 for one in found),
+        "kinds": fmean(means.values()),
+        **means,
+        "worst tenth": fmean(worst),
+        "precision": fmean(one.precision for one in found),
+        "recall": fmean(one.recall for one in found),
+        "loss": fmean(one.loss for one in found),
+        "noise": fmean(one.noise for one in found),
+    }
+
+
+def paired(
+    found: Sequence[SiteFigures], others: Mapping[tuple[str, str], float], way: str
+) -> tuple[float, float, float]:
+    """Return the mean difference of the sites that both have, with an interval of 95 % (bootstrap over sites)."""
+    differences = np.array(
+        [one.f1 - others[one.site, way] for one in found if one.way == way and (one.site, way) in others]
+    )
+    chance = np.random.default_rng(1)
+    means = chance.choice(differences, (10_000, len(differences))).mean(axis=1)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(differences.mean()), float(low), float(high)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("corpus", type=Path, help="folder of sites, each with manifest.json")
-    parser.add_argument("--lines", type=Path, help="write {url, cleaned_content} a page as JSON lines")
+    parser.add_argument("folders", type=Path, nargs="+", help="folders of sites, each with manifest.json")
+    parser.add_argument("--folds", type=int, default=11, help="sites left out together, by domain")
+    parser.add_argument("--leave-one-site-out", action="store_true", help="as many folds as there are sites")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--caution", type=float, default=0.5)
+    parser.add_argument("--pages", type=int, default=_JUDGED, help="of a site, where each has its own template")
+    parser.add_argument("--texts", type=Path, help="folder for what is left of each page, a file each way")
+    parser.add_argument("--by-site", action="store_true", help="print each site, too")
+    parser.add_argument("--lines", type=Path, help="write the figures of each site as JSON lines")
+    parser.add_argument("--paired", type=Path, help="compare with such lines of another run, site by site")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    lines = args.lines.open("w") if args.lines else None
-    print(f"{'site':28}{'precision':>10}{'recall':>10}{'F1':>10}{'removed':>10}")
-    judged, figures = [], {}
-    for manifest, folder in sites(args.corpus):
-        found, removed = judge(manifest, folder, lines)
-        doubtful = manifest.get("gold_quality", "checked") != "checked"
-        judged += [] if doubtful else [found]
-        figures[manifest["name"]] = asdict(found) | {"removed": removed}
-        note = "  (doubtful, not in the mean)" if doubtful else ""
-        print(f"{_row(manifest['name'], found)}{removed:10.3f}{note}")
-    print(_row(f"mean of {len(judged)} sites", mean(judged)))
-    results.write(args.json, figures)
-
-
-def _row(name: str, found: Score) -> str:
-    return f"{name:28}{found.precision:10.3f}{found.recall:10.3f}{found.f1:10.3f}"
-
-
-def judge(manifest: dict[str, Any], folder: Path, lines: TextIO | None) -> tuple[Score, float]:
-    """Return a site's mean score, and the share of its visible characters that was removed."""
-    cleaned = clean(manifest, folder)
-    scores, before, after = [], 0, 0
-    for url, html in pages(manifest, folder):
-        text = cleaned.get(url) or ""
-        if lines is not None:
-            lines.write(json.dumps({"url": url, "cleaned_content": text}) + "\n")
-        page = parse_page(html)
-        before += len(render(page, [True] * len(page.blocks), "text")) if isinstance(page, Page) else len(text)
-        after += len(text)
-        if (known := truth(html, manifest["gold"])) is not None:
-            scores.append(score(words(text), known.true, known.lenient))
-    return mean(scores), 1 - after / max(1, before)
-
-
-def clean(manifest: dict[str, Any], folder: Path) -> dict[str, str | None]:
-    """Return the cleaned text of each of a site's pages, by URL."""
-    at = datetime.now(UTC)
-    settings = Settings(output="text")
-    with Store.open("sqlite://") as store:
-        project = store.project("quality")
-        project.write(
-            SourceRecord(page_key(url), url, _domain(manifest, url), "html", html, at)
-            for url, html in pages(manifest, folder)
-        )
-        with store.session() as session:
-            DomainDedupService(session, settings).analyze_project(project.id)
-            sources = SourceRepository(session)
-            domains = [domain for domain, _ in sources.get_domains_for_project(project.id)]
-            found = (source for domain in domains for source in sources.iterate(project.id, domain))
-            return {source.url: source.cleaned_content for source in found}
-
-
-def _domain(manifest: dict[str, Any], url: str) -> str:
-    """One site is one domain, also where its pages have several hosts."""
-    return manifest.get("domain") or extract_domain(url) or ""
+    sites = read_folders(args.folders)
+    doubtful = {site.name for site in sites if site.doubtful}
+    rows = rows_of_sites(sites)
+    count, bench = len(rows) if args.leave_one_site_out else args.folds, Bench(args.caution, args.pages, args.texts)
+    if args.texts:
+        args.texts.mkdir(parents=True)
+    runs = [list(leave_out(sites, rows, count, seed, bench)) for seed in range(1, args.seeds + 1)]
+    found = runs[0]
+    if args.lines:
+        args.lines.write_text("".join(json.dumps(asdict(one)) + "\n" for one in found))
+    if args.by_site:
+        for site in sites:
+            own = {one.way: one for one in found if one.site == site.name}
+            print(f"{site.name:28}" + "".join(f"{own[way].f1:8.3f}" for way in WAYS) + f"  {kind_of(site)}")
+    told = {}
+    for way in WAYS:
+        figures = [summary([one for one in run if one.way == way and one.site not in doubtful]) for run in runs]
+        told[way] = {name: median(each[name] for each in figures) for name in figures[0]}
+        spread_of = max(each["kinds"] for each in figures) - min(each["kinds"] for each in figures)
+        print(f"{way:>15}  " + "  ".join(f"{name} {value:.3f}" for name, value in told[way].items()), end="")
+        print(f"  (kinds of {args.seeds} seeds differ by {spread_of:.3f})" if args.seeds > 1 else "")
+    if args.paired:
+        lines = [json.loads(line) for line in args.paired.open()]
+        others = {(one["site"], one["way"]): one["f1"] for one in lines}
+        for way in WAYS:
+            mean, low, high = paired(found, others, way)
+            print(f"{way:>15}  {mean:+.4f} than {args.paired.name} ({low:+.4f} to {high:+.4f}, 95 %, over sites)")
+    results.write(args.json, {"means": told, "sites": [asdict(one) for one in found]})
 
 
 if __name__ == "__main__":

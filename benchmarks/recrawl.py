@@ -17,7 +17,7 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import results
-from benchmarks.corpus import _decode as decode
+from benchmarks.corpus import decode
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.passages import Repeats, main_text, page_keys, repeats_of, same_blocks
 from scrapy_dedup.core.repeats import PageCounts

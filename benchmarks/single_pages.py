@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
-from benchmarks.corpus import _decode as decode
+from benchmarks.corpus import decode
 from benchmarks.peers import text_of
 from benchmarks.words import Score, mean, score, words
 from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.fallback import fall_back
 from scrapy_dedup.core.metadata import metadata_of
 from scrapy_dedup.core.metadata_titles import folded
 from scrapy_dedup.core.render import render
+from scrapy_dedup.core.templates import cut
+from scrapy_dedup.service.site_cleaning import page_template
 
 _FIELDS = {"title": "title", "date": "publish_date", "author": "author"}
 
@@ -42,7 +43,7 @@ def ours(html: str, url: str) -> Answer:
     if not isinstance(page, Page):
         return Answer("")
     known = metadata_of(page, url)
-    text = render(page, fall_back(html, page, url).keep, "text")
+    text = render(page, [why is None for why in cut(page, page_template(page, 0.5)).removed], "text")
     return Answer(text, known.title, known.date, known.author)
 
 

@@ -121,17 +121,14 @@ def judge(manifest: dict[str, Any], folder: Path, browser: Browser, args: argpar
 
 
 def to_show(read: list[_Read], known: SiteKnowledge, sample: SiteSample, most: int) -> list[_Read]:
-    """Return the pages to show: some of each of the largest layouts, none on which templates are tried.
-
-    Of a site of few pages all may be shown: what is seen of a page is not in the template that is tried on it.
-    """
+    """Return the pages to show: some of each of the largest layouts."""
     if len(sample) < Settings().min_pages:
         return read[:most]
     layouts: dict[int, list[_Read]] = {}
     for one in read:
         layouts.setdefault(known.layout_of(skeleton_of(one.page)), []).append(one)
     largest = sorted(layouts.values(), key=lambda found: (-len(found), found[0].key))[:_MOST_LAYOUTS]
-    chosen = [one for found in largest for one in [each for each in found if not sample.is_tried(each.key)][:most]]
+    chosen = [one for found in largest for one in found[:most]]
     return chosen[:_MOST_PAGES]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 _SINGLE = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD = re.compile(rf"[{_SINGLE}]|[^\W{_SINGLE}]+")
+WORD = re.compile(rf"[{_SINGLE}]|[^\W{_SINGLE}]+")
 _UNSEEN = frozenset(
     "script style noscript template svg iframe object select button textarea head title datalist canvas audio video "
     "embed".split()
@@ -22,7 +22,7 @@ _INLINE = frozenset(
     "span strike strong sub sup time tt u var wbr img math picture source output".split()
 )
 # Pages with fewer true words say nothing about a method.
-FEWEST_WORDS = 20
+FEWESTWORDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Score:
 
 def words(text: str) -> Counter[str]:
     """Return how often each word occurs."""
-    return Counter(_WORD.findall(text.lower()))
+    return Counter(WORD.findall(text.lower()))
 
 
 def mean(scores: list[Score]) -> Score:
@@ -74,6 +74,17 @@ class Truth:
     lenient: Counter[str]
 
 
+def regions(tree: LexborHTMLParser, gold: dict[str, Any]) -> list[tuple[LexborNode, str]]:
+    """Return the text nodes of a body that a reader sees, each with its region: main, neutral, excluded or empty."""
+    selectors = gold["main"] if isinstance(gold["main"], list) else [gold["main"]]
+    main = next((found for selector in selectors if (found := _ids(tree, [selector]))), set())
+    if tree.body is None:
+        return []
+    reader = _Reader(main, _ids(tree, gold.get("exclude")), _ids(tree, gold.get("neutral")))
+    reader.read(tree.body)
+    return reader.nodes
+
+
 def truth(html: str, gold: dict[str, Any]) -> Truth | None:
     """Return what a manifest's selectors name on a page; None where they name next to nothing."""
     tree = LexborHTMLParser(html)
@@ -84,7 +95,7 @@ def truth(html: str, gold: dict[str, Any]) -> Truth | None:
     reader = _Reader(main, _ids(tree, gold.get("exclude")), _ids(tree, gold.get("neutral")))
     reader.read(tree.body)
     true = words("".join(reader.true))
-    return Truth(true, words("".join(reader.lenient))) if true.total() >= FEWEST_WORDS else None
+    return Truth(true, words("".join(reader.lenient))) if true.total() >= FEWESTWORDS else None
 
 
 def _ids(tree: LexborHTMLParser, selectors: list[str] | None) -> set[int]:
@@ -98,6 +109,7 @@ class _Reader:
         self.regions = (main, excluded, neutral)
         self.true: list[str] = []
         self.lenient: list[str] = []
+        self.nodes: list[tuple[LexborNode, str]] = []
 
     def read(self, body: LexborNode) -> None:
         frames = [(body, self._region(body, ""), "")]
@@ -112,6 +124,7 @@ class _Reader:
             tag = node.tag or ""
             if tag == "-text":
                 self._text(node.text_content or "", region)
+                self.nodes.append((node, region))
             elif tag == "br":
                 self._both("\n")
             elif tag and tag[0] not in "-_!" and tag not in _UNSEEN:

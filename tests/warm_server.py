@@ -38,7 +38,6 @@ PRELOADED = (
     "scrapy_dedup.plugin.stall_monitor",
     "scrapy_dedup.commands.call",
     # What most calls import when they come to it.
-    "trafilatura",
     "rich.progress",
     "tests.end_to_end.recorders",
 )

@@ -14,8 +14,7 @@ from typing import Final
 
 from pyspark.daemon import manager
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.fallback import fall_back
+from scrapy_dedup.service.model_file import verdict_model
 
 _NEEDED: Final = (
     "pyspark.worker",
@@ -24,8 +23,6 @@ _NEEDED: Final = (
 )
 # Arrow's Python loads it at its first array, if it is there: 70 MB would be 113, and nothing here uses it.
 _NOT_NEEDED: Final = "pandas"
-# Too short for an article, so that the extractor loads all that it has.
-_PAGE: Final = "<html><body><h1>One</h1><p>Two words.</p></body></html>"
 
 
 class _Without(MetaPathFinder):
@@ -45,9 +42,7 @@ def load() -> None:
     sys.meta_path.insert(0, _Without())
     for name in _NEEDED:
         import_module(name)
-    page = parse_page(_PAGE)
-    if isinstance(page, Page):
-        fall_back(_PAGE, page)
+    verdict_model()
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """HTML to blocks: one parse, one pass, and everything that all layers need of a page."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
@@ -38,6 +38,11 @@ class Walk:
 
     def __repr__(self) -> str:
         return f"Walk{self.skeleton!r}"
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Where each boundary led, in order, with what stands between."""
+        return self._steps
 
     @property
     def skeleton(self) -> list[int | Tag]:
@@ -112,6 +117,8 @@ class Page:
     blocks: list[Block] = field(default_factory=list)
     walk: Walk = field(default_factory=Walk)
     """The way through its elements, from which skeleton and places are told."""
+    controls: Mapping[str, int] = field(default_factory=dict)
+    """How many fields and buttons stand on each DOM path, in the element itself."""
     body_classes: str = ""
     """The raw `class` of body."""
     title: str | None = None
@@ -205,7 +212,7 @@ def _gather(source: str, page: Page, limits: ParseLimits) -> bool:
         return False
     gatherer = Gatherer()
     gatherer.over(source)
-    page.blocks, page.walk = gatherer.blocks, Walk(gatherer.walk)
+    page.blocks, page.walk, page.controls = gatherer.blocks, Walk(gatherer.walk), gatherer.controls
     return True
 
 
@@ -236,7 +243,7 @@ def _draw_without_scripts(source: str, page: Page, limits: ParseLimits) -> None:
         _gather(_NOSCRIPT.sub(drawn, source, count=_MOST_NOSCRIPTS), whole, limits)
         and whole.chars > _MORE_WITHOUT_SCRIPTS * page.chars
     ):
-        page.blocks, page.walk = whole.blocks, whole.walk
+        page.blocks, page.walk, page.controls = whole.blocks, whole.walk, whole.controls
         page.links += tuple(links)
         page.declared = replace(page.declared, times=tuple(times), marks=tuple(marks))
 

@@ -1,49 +1,46 @@
-"""How people and tools call the parts of a page that are not its content: tags, classes and ids.
+"""How people and tools call the parts of a page: evidence for a model that weighs it, never a verdict.
 
 Words of no site and no generator in particular: those of HTML itself, ARIA, and of the class names that appear in the
-markup of many independent designs. A name alone decides only where it can mean nothing else.
+markup of many independent designs.
 """
 
 import re
 from typing import Final
 
-from scrapy_dedup.core.path_names import parts_of
-
 # Elements that HTML made for what surrounds the content.
 NAVIGATION_TAGS: Final = frozenset(["nav", "footer", "aside"])
 
-
-def _words(*words: str) -> re.Pattern[str]:
-    """Whole words of a name: `main-menu` and `menu_left` hold "menu", `menuetto` does not."""
-    return re.compile(rf"(?:^|[.#_-])(?:{'|'.join(words)})(?:$|[._-])", re.IGNORECASE)
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-# Ways through a site, and text for screen readers only.
-_NAVIGATION: Final = _words(
-    r"nav\w*", "menu", "breadcrumbs?", "crumbs?", "pagination", "pager", "sidebar", "footer", "visually-hidden",
-    "screen-reader-text", "sr-only",
-)  # fmt: skip
-# What surrounds content or belongs to it: dropped only with evidence of repetition or links.
-_SURROUNDINGS: Final = _words(
-    "foot", "copyright", "related", "share", "sharing", "social", "sharedaddy", "respond", "cookie", "newsletter",
-    "subscribe", "widget-area", r"widget_\w+", "toc", "skip", "search", "login", "similar", r"recommend\w*",
-    r"advert\w*", "promo", "banner", "masthead", "prevnext", "comments?", "tags?", "editsection", "headerlink",
-    "printfooter", "catlinks",
-)  # fmt: skip
-# What readers wrote below a page. `deprecation-comment` is none: the word stands at the beginning.
-_COMMENTS: Final = re.compile(r"[.#](?:dsq-)?comments?(?:$|[.#_-])|disqus", re.IGNORECASE)
+def _words(beginnings: str, anywhere: str) -> re.Pattern[str]:
+    """Words that a word of a name begins with, and longer ones that may stand anywhere in it."""
+    either = "|".join(beginnings.split()), "|".join(anywhere.split())
+    return re.compile(rf"(?:^|[#._-])(?:{either[0]})|{either[1]}")
 
 
-def is_navigation(step: str) -> bool:
-    """Whether a path's step says by class or id that it leads elsewhere."""
-    return any(_NAVIGATION.search(name) for name in parts_of(step)[1:])
+_AROUND: Final = _words(
+    "nav menu crumb foot toc pager pagin paging share sharing social cookie consent skip search login signin signup "
+    "register account similar advert ads? promo banner masthead prev next tags? meta modal popup overlay cart basket "
+    "wishlist compare filter facet sort sorting toolbar actions? edit print catlinks lang locale dropdown upsell also "
+    "sr-only visually widget newsletter subscri follow feed rss ratings? votes? counter stats? byline author avatar "
+    "profile signature user permalink anchor source-?link jump reply quote-?link rules bread top-?bar utility",
+    "sidebar navigation footer breadcrumb copyright pagination related recommend comment disqus respond newsletter "
+    "screen-?reader headerlink editsection navbar",
+)
+_CONTENT: Final = _words(
+    "content main article entry post body text desc title topic message story single summary details? price product "
+    "recipe ingredient chapter section doc docs lead intro teaser heading headline name spec attribute feature faq "
+    "event abstract paragraph prose markdown rich",
+    "content article",
+)
 
 
-def is_surroundings(step: str) -> bool:
-    """Whether a path's step says by class or id that it may be no content."""
-    return any(_SURROUNDINGS.search(name) for name in parts_of(step)[1:])
+def is_around(name: str) -> bool:
+    """Whether a class or id is one by which people call what surrounds content."""
+    return bool(_AROUND.search(_CAMEL.sub("-", name).lower()))
 
 
-def is_comments(step: str) -> bool:
-    """Whether a path's step says by class or id that it holds what readers wrote."""
-    return any(_COMMENTS.search(name) for name in parts_of(step)[1:])
+def is_content(name: str) -> bool:
+    """Whether a class or id is one by which people call content."""
+    return bool(_CONTENT.search(_CAMEL.sub("-", name).lower()))

@@ -1,6 +1,7 @@
 """The blocks of one body, gathered from serialised HTML in one pass."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import dropwhile, groupby
@@ -117,6 +118,7 @@ def inline_token(source: str) -> Token:
     return known_tag(source) if len(source) < LONG_TAG else read_tag(source)
 
 
+_CONTROLS = frozenset(("select", "textarea", "button"))
 # Looked up once: the loop below runs for every inline tag of a page.
 _MARK, _MARK_END, _BREAK, _IMAGE = int(Role.MARK), int(Role.MARK_END), int(Role.BREAK), int(Role.IMAGE)
 
@@ -207,6 +209,8 @@ class Gatherer:
         # Other inline elements that are open.
         self.others = 0
         self.repeated_chars = 0
+        self.controls: Counter[str] = Counter()
+        """Fields and buttons, by the path on which they stand."""
 
     def over(self, source: str) -> None:
         """Take in the whole body."""
@@ -225,6 +229,8 @@ class Gatherer:
                 continue
             if held or (text and not text.isspace()):
                 self._take(here, text)
+            if place is here and tag[:5] == "input":
+                self.controls[here.path] += 1
             walk.append(place)
             here = place
             text = behind
@@ -243,6 +249,8 @@ class Gatherer:
             self.walk.append(here)
             return behind
         # A control's label is no text to read, except where a heading is one, as accordions have it.
+        if token.tag.name in _CONTROLS:
+            self.controls[here.path] += 1
         if token.role is not Role.UNSEEN or (token.tag.name == "button" and here.in_heading):
             return behind
         return _after_element(token.tag.name, pairs)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from scrapy_dedup.core.path_names import names_in
+from scrapy_dedup.core.path_names import Folding
 
 
 class PathLooks(NamedTuple):
@@ -18,21 +18,15 @@ class PathLooks(NamedTuple):
 
 NO_LOOKS: Final = PathLooks(0, 0, 0)
 
-
-# Of fewer pages repetition says little.
-FEW_PAGES: Final = 6
 APART: Final = 0.35
 """What looks less like content stands apart from it."""
 
 
-def names_of_surroundings(looks: Sequence[Mapping[str, PathLooks]]) -> frozenset[str]:
-    """Return the ids and classes of what stands apart from the content, and never around any.
-
-    Of a few pages, each is the only one of its kind; its name is the design's all the same.
-    """
-    apart: set[str] = set()
-    around: set[str] = set()
+def looks_by_path(looks: Sequence[Mapping[str, PathLooks]], folding: Folding) -> dict[str, PathLooks]:
+    """Return how the text of each element itself looks, by folded path, summed over pages."""
+    found: dict[str, PathLooks] = {}
     for of_page in looks:
         for path, there in of_page.items():
-            (apart if there.main < APART * there.seen or not there.seen else around).add(path)
-    return names_in(apart) - names_in(around)
+            folded = folding.path(path)
+            found[folded] = PathLooks(*map(int.__add__, found.get(folded, NO_LOOKS), there))
+    return found

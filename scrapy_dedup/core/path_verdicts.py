@@ -1,208 +1,16 @@
-"""One verdict per DOM path, from what the pages of a site show on it.
+"""One verdict per DOM path: a threshold on how likely the model says that what stands there is content."""
 
-Why paths, and not blocks: what surrounds the content varies from page to page (previous and next, breadcrumbs, related
-posts), what is content repeats ("Parameters", prices, inherited methods). Where it stands tells them apart.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
 from typing import Final
 
-from scrapy_dedup.core.boilerplate_names import NAVIGATION_TAGS, is_comments, is_navigation, is_surroundings
 from scrapy_dedup.core.observations import Observation
-from scrapy_dedup.core.path_looks import APART, FEW_PAGES, PathLooks
-from scrapy_dedup.core.path_statistics import HEADINGS, PathNode, RepeatShares, SiteStatistics, survey_paths
+from scrapy_dedup.core.path_features import PathNode, Survey, main_column, rows, survey
+from scrapy_dedup.core.path_looks import PathLooks, looks_by_path
+from scrapy_dedup.core.verdict_model import DropReason, Judged, VerdictModel, kind_of, words_of
 
-__all__ = ["DEFAULT_POLICY", "DropReason", "LearnPolicy", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]
-
-
-class DropReason(StrEnum):
-    """Why what stands on a path is not the content."""
-
-    REPEATS = "repeats"
-    """Its text is that of other pages."""
-    LINKS = "links"
-    """Most of its text leads elsewhere."""
-    NAVIGATION = "navigation"
-    """An element or a name made for ways through a site."""
-    NAMED = "named"
-    """Named as what surrounds content, and it repeats or links."""
-    COMMENTS = "comments"
-    OUTSIDE = "outside"
-    """Beside the element that holds nearly all unique text."""
-    LOOKS = "looks"
-    """It stands where and as what surrounds content does, in a browser."""
-    UNSEEN = "unseen"
-    """No person sees it, and no click opens it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LearnPolicy:
-    """Thresholds; docs/methods.md tells how each was chosen. All are shares, 0 to 1."""
-
-    shares: RepeatShares = field(default_factory=RepeatShares)
-    fewest_pages: int = 3
-    """Nothing is dropped with fewer, and no path for what it shows on fewer."""
-    container: float = 0.9
-    """Share of its parent's unique text that makes an element the way to the content."""
-    container_pages: float = 0.05
-    """Of all pages, for an element to be such a way."""
-    repeated: float = 0.5
-    """Of a path's text, outside the container."""
-    constant: float = 0.8
-    """The same within it, where much of the content repeats."""
-    links: float = 0.55
-    links_inside: float = 0.9
-    links_at_edge: float = 0.5
-    """Within the container, before or behind all its text."""
-    minor: float = 0.15
-    """Of a page's unique text: what covers more is not dropped for links or its name."""
-    protected: float = 0.4
-    """Of a page's unique text: what covers more is never dropped."""
-    link_pages: float = 0.15
-    """Of all pages: rarer paths are not dropped for links."""
-    evidence: float = 0.25
-    """Of a path's text: repeated or links, where its name is held against it."""
-    teaser: float = 0.02
-    """Of a page's unique text: beside the container, less is no content."""
-    apart: float = APART
-    """How far a path's text looks like content: with less, it is dropped where it repeats, or is on few pages."""
-    far_apart: float = 0.15
-    """The same where nothing but links speaks against it."""
-    unseen: float = 0.9
-    """Of a path's text: what no person sees is dropped."""
-    few: int = FEW_PAGES
-    """Of so few pages repetition says little, and looks are enough."""
-    often: float = 0.5
-    """Of all pages: blocks that are on so many are remembered, and dropped for themselves if they are long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """What the rules know besides the path that they judge."""
-
-    pages: int
-    with_title: frozenset[PathNode]
-    policy: LearnPolicy
-
-
-def reason_to_drop(node: PathNode, site: Site, *, beside: bool, inside: bool) -> DropReason | None:
-    """Return why a path is dropped whose parent is kept."""
-    if node.is_own_text and node.parent is not None and len(node.parent.children) == 1:
-        return None
-    if node.unseen >= site.policy.unseen:
-        return DropReason.UNSEEN
-    if beside and _is_outside(node, site):
-        return DropReason.OUTSIDE
-    if node.coverage >= site.policy.protected or not node.sums.chars:
-        return None
-    for rule in _INSIDE if inside else _OUTSIDE:
-        reason = rule(node, site)
-        if reason is not None:
-            return reason
-    return None
-
-
-def _is_outside(node: PathNode, site: Site) -> bool:
-    if node.tag in NAVIGATION_TAGS:
-        return True
-    policy = site.policy
-    if node in site.with_title:
-        return False
-    return (
-        node.tag == "form"
-        or node.coverage < policy.teaser
-        or node.repeated >= policy.repeated
-        or node.links >= policy.repeated
-    )
-
-
-def _by_name(node: PathNode, site: Site) -> DropReason | None:
-    """Where names can mean nothing else, and little text is at stake."""
-    if node.coverage < site.policy.minor and is_navigation(node.step):
-        return DropReason.NAVIGATION
-    return None
-
-
-def _by_tag(node: PathNode, _site: Site) -> DropReason | None:
-    return DropReason.NAVIGATION if node.tag in NAVIGATION_TAGS else None
-
-
-def _comments(node: PathNode, _site: Site) -> DropReason | None:
-    return DropReason.COMMENTS if is_comments(node.step) else None
-
-
-def _named(node: PathNode, site: Site) -> DropReason | None:
-    evidence = max(node.links, node.repeated)
-    is_named = is_surroundings(node.step) or is_navigation(node.step)
-    return DropReason.NAMED if is_named and evidence >= site.policy.evidence else None
-
-
-def _repeats(node: PathNode, site: Site) -> DropReason | None:
-    """Outside the container."""
-    policy = site.policy
-    if node.pages >= policy.fewest_pages and node.repeated >= policy.repeated:
-        return DropReason.REPEATS
-    return None
-
-
-def _apart(node: PathNode, site: Site) -> DropReason | None:
-    """Where and as what surrounds content stands: outside what holds it, in another column, or over the page."""
-    policy = site.policy
-    looks = node.looks
-    if looks is None or looks >= policy.apart or node in site.with_title or node.tag in _CONTENT_TAGS:
-        return None
-    if node.pages < policy.few:
-        # Steps without a name are of many kinds, and few pages have shown few of them.
-        is_apart = node.step != node.tag or node.tag in NAVIGATION_TAGS
-    else:
-        is_apart = node.repeated >= policy.evidence or (node.links >= policy.evidence and looks < policy.far_apart)
-    return DropReason.LOOKS if is_apart else None
-
-
-def _constant(node: PathNode, site: Site) -> DropReason | None:
-    """Within the container: what most pages share. Headings, terms and heads of rows belong to what follows."""
-    policy = site.policy
-    if node.pages >= policy.fewest_pages and node.constant >= policy.constant and node.tag not in _HEADS:
-        return DropReason.REPEATS
-    return None
-
-
-def _links(node: PathNode, site: Site) -> DropReason | None:
-    return DropReason.LINKS if _is_link_region(node, site, site.policy.links) else None
-
-
-def _links_inside(node: PathNode, site: Site) -> DropReason | None:
-    """Lists of links, and rows of links before or behind all text: breadcrumbs, previous and next, tags."""
-    policy = site.policy
-    at_edge = node.on_edge >= _AT_EDGE * node.pages and node.sums.blocks <= _ROW * node.pages
-    share = policy.links_at_edge if at_edge else policy.links_inside
-    return DropReason.LINKS if _is_link_region(node, site, share) else None
-
-
-def _is_link_region(node: PathNode, site: Site, share: float) -> bool:
-    policy = site.policy
-    return (
-        node.links >= share
-        and node.tag not in _CONTENT_TAGS
-        and not node.is_heading
-        and (node.is_list or node.is_echo)
-        and node.coverage < policy.minor
-        and node.pages >= max(policy.fewest_pages, policy.link_pages * site.pages)
-    )
-
-
-_AT_EDGE: Final = 0.8
-# Blocks of a row of links, mean of its pages.
-_ROW: Final = 4
-_HEADS: Final = HEADINGS | frozenset("dt th td tr".split())
-# Single links in text and tables are content, lists of nothing but links are not.
-_CONTENT_TAGS: Final = HEADINGS | frozenset("td tr tbody table li dt dd p pre".split())
-
-_Rule = Callable[[PathNode, Site], DropReason | None]
-_INSIDE: tuple[_Rule, ...] = (_by_name, _apart, _constant, _links_inside, _by_tag, _named, _comments)
-_OUTSIDE: tuple[_Rule, ...] = (_by_name, _apart, _repeats, _links, _by_tag, _named, _comments)
+__all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "judge_page", "learn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,171 +28,153 @@ class PathVerdict:
     """Whether what stands on a path is content, with the evidence."""
 
     keep: bool
-    reason: DropReason | None
-    """None where it is kept."""
+    probability: float
+    """That it is content, 0.0 to 1.0; where an element has no text of its own, that of what stands in it."""
     pages: int
-    """Learning pages that have the path."""
+    """That have the path, of those that it was judged by."""
     of_pages: int
-    repeated: float
-    """Share of its text that other pages have: most of them, within the container; some, outside."""
-    links: float
-    """Share of its text in links."""
-    coverage: float
-    """Its share of a page's unique text."""
-    inside: bool
-    """Within the main column."""
+    reasons: tuple[tuple[str, float], ...] = ()
+    """The figures that spoke most for it, strongest first; of an element without text of its own, those of the path
+    with most text in it."""
+
+    @property
+    def reason(self) -> DropReason | None:
+        """Of which kind the first figure is; None where it is kept."""
+        return None if self.keep else kind_of(self.reasons[0][0] if self.reasons else "")
 
     @property
     def evidence(self) -> str:
-        """The reason in words."""
-        match self.reason:
-            case DropReason.REPEATS:
-                why = f"{self.repeated:.2f} of its text repeats"
-            case DropReason.LINKS:
-                why = f"{self.links:.2f} of its text are links"
-            case DropReason.NAVIGATION | DropReason.COMMENTS:
-                why = f"is {self.reason} by its name"
-            case DropReason.NAMED:
-                why = f"has such a name; {self.repeated:.2f} of its text repeats, {self.links:.2f} are links"
-            case DropReason.LOOKS:
-                why = "a browser shows it apart from the content"
-            case DropReason.UNSEEN:
-                why = "no person sees its text"
-            case DropReason.OUTSIDE:
-                why = f"beside the main column; {self.coverage:.2f} of a page's own text"
-            case _:
-                why = f"{self.coverage:.2f} of a page's own text"
-        return f"{why}, on {self.pages} of {self.of_pages} pages"
+        """The reasons in words."""
+        told = "; ".join(words_of(name, value) for name, value in self.reasons)
+        pages = f", on {self.pages} of {self.of_pages} pages" if self.of_pages > 1 else ""
+        return f"{told} (content by {self.probability:.0%}){pages}".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
 class SiteVerdicts:
-    """What was learned from the pages of one site, or of one layout."""
+    """What was learned from some pages of one site, or from a single one."""
 
     pages: int
     paths: Mapping[str, PathVerdict]
-    """By folded path (`path_names.Folding`), each after the one above it. A last step of OWN_TEXT is the text that
-    stands in an element itself, beside its children."""
+    """By folded path (`path_names.Folding`), each after the one above it."""
     repeated: Mapping[int, int]
     """Fingerprints of blocks that many pages share, and how many."""
+    surrounding: Mapping[int, int]
+    """32 bits of texts that are left out of many pages, and of how many."""
     containers: tuple[str, ...]
-    """The paths of all main columns, those of most pages first."""
+    """Paths of the main column."""
 
 
-DEFAULT_POLICY: Final = LearnPolicy()
+# Of all pages: what so many have is remembered for itself.
+_OFTEN: Final = 0.5
+_FEWEST_OFTEN: Final = 3
+_CLIP: Final = 4.0
+# Looks are of what a browser showed: no person sees so much of a path's text.
+_UNSEEN: Final = 0.9
+# In log odds, of what looks nothing like content, or all like it.
+_LOOKS: Final = 2.0
+_LOOKS_EVEN: Final = 0.35
 
 
 def learn(
     observations: Sequence[Observation],
+    model: VerdictModel,
+    caution: float = 0.5,
     looks: Sequence[Mapping[str, PathLooks]] = (),
 ) -> SiteVerdicts:
-    """Return a verdict for each path of some pages of one site; their order does not matter.
+    """Return a verdict for each path of some pages of one site.
 
     Args:
-        observations: one a page; 60 spread over the site are as good as all, fewer than `LearnPolicy.fewest_pages` drop
-            nothing.
-        looks: how the text on each path looks, for those of the pages that a browser showed. With it something is
-            dropped from any number of pages.
+        observations: one a page; 60 spread over the site are as good as all, and one is a page by itself.
+        model: that judges the paths.
+        caution: a path is kept where it is content by more than 1 - *caution*; 0.0 to 1.0.
+        looks: how the text on each path looks, for those of the pages that a browser showed.
     """
-    policy = DEFAULT_POLICY
-    statistics = survey_paths(observations, policy.shares, looks)
-    ways = _ways(statistics, policy)
+    found = survey(observations)
+    judged = model.judge(rows(found))
+    if looks:
+        judged = _with_looks(judged, looks_by_path(looks, found.folding))
+    paths = _verdicts(found, judged, min(max(caution, 0.0), 1.0))
     return SiteVerdicts(
-        pages=statistics.pages,
-        paths=_judge(statistics, ways, policy),
-        repeated=_repeated_blocks(statistics, policy),
-        containers=_containers(ways),
+        pages=found.pages,
+        paths=paths,
+        repeated=_often(found.blocks, found.pages),
+        surrounding=_surrounding(observations, found, paths),
+        containers=(main_column(found).path,),
     )
 
 
-def _ways(statistics: SiteStatistics, policy: LearnPolicy) -> dict[PathNode, int]:
-    """Return the elements that lead from body to the main columns, each with the pages on which it leads further.
-
-    An element leads on where it holds nearly all unique text of its parent, on the pages that have it: so each layout
-    of a site has a main column of its own. An element of text is none, it is content itself.
-    """
-    fewest = max(policy.fewest_pages, policy.container_pages * statistics.pages)
-    ways: dict[PathNode, int] = {statistics.nodes[0]: 0}
-    for node in statistics.nodes[1:]:
-        parent = node.parent
-        if (
-            parent is not None
-            and parent in ways
-            and not node.is_own_text
-            and node.tag not in _TEXT_TAGS
-            and node.pages >= fewest
-            and node.runs <= _ONE_PIECE * node.pages
-            and node.coverage >= policy.container * parent.coverage
-        ):
-            ways[node] = 0
-            ways[parent] |= node.on_pages
-    return ways
+def judge_page(observation: Observation, model: VerdictModel, caution: float = 0.5) -> SiteVerdicts:
+    """Return the verdicts on the paths of a page by itself."""
+    return learn([observation], model, caution)
 
 
-# A main column is one piece; what begins anew is a section, and what stands between sections are their headings.
-_ONE_PIECE: Final = 1.5
-_TEXT_TAGS: Final = frozenset("p ul ol li tr tbody pre dl dd".split())
+def _with_looks(judged: Mapping[PathNode, Judged], looks: Mapping[str, PathLooks]) -> dict[PathNode, Judged]:
+    """Let what a browser showed speak, too."""
+    found = {}
+    for node, one in judged.items():
+        there = looks.get(node.path)
+        found[node] = one if there is None else _looking(one, there)
+    return found
 
 
-def _containers(ways: Mapping[PathNode, int]) -> tuple[str, ...]:
-    """Return the ends of all ways; of a page's several elements the deepest is its main column."""
-    ends = [(node, (node.on_pages & ~further).bit_count()) for node, further in ways.items()]
-    ranked = sorted(ends, key=lambda end: (-end[1], -end[0].depth, end[0].path))
-    return tuple(node.path for node, pages in ranked if pages) or (ranked[0][0].path,)
+def _looking(one: Judged, there: PathLooks) -> Judged:
+    if there.unseen >= _UNSEEN * (there.seen + there.unseen) > 0:
+        return Judged(min(one.odds, -_CLIP), (("unseen", 1.0), *one.reasons[:2]))
+    if not there.seen:
+        return one
+    share = there.main / there.seen
+    odds = one.odds + _LOOKS * (share - _LOOKS_EVEN) / (1 - _LOOKS_EVEN if share > _LOOKS_EVEN else _LOOKS_EVEN)
+    speaks = (("looks", round(share, 3)),) if (odds - one.odds) * odds > 0 else ()
+    return Judged(odds, (*speaks, *one.reasons)[:3])
 
 
-def _repeated_blocks(statistics: SiteStatistics, policy: LearnPolicy) -> dict[int, int]:
-    needed = max(policy.fewest_pages, policy.often * statistics.pages)
-    return {block: pages for block, pages in sorted(statistics.blocks.items()) if pages >= needed}
+def _verdicts(found: Survey, judged: Mapping[PathNode, Judged], caution: float) -> dict[str, PathVerdict]:
+    """Return the verdicts; an element without text of its own follows what stands in it, by its share of a page."""
+    votes = dict.fromkeys(found.nodes, 0.0)
+    weights = dict.fromkeys(found.nodes, 0.0)
+    spokesman: dict[PathNode, tuple[float, Judged]] = {}
+    for node in reversed(found.nodes):
+        one = judged.get(node)
+        if one is not None:
+            weight = node.own_share**0.5
+            votes[node] += weight * min(max(one.odds, -_CLIP), _CLIP)
+            weights[node] += weight
+            spokesman[node] = max(spokesman.get(node, (0.0, one)), (weight, one), key=lambda each: each[0])
+        if node.parent is not None:
+            if node in spokesman:
+                above = spokesman.get(node.parent, spokesman[node])
+                spokesman[node.parent] = max(above, spokesman[node], key=lambda each: each[0])
+            votes[node.parent] += votes[node]
+            weights[node.parent] += weights[node]
+    verdicts = {}
+    for node in found.nodes:
+        one = judged.get(node)
+        if one is not None:
+            probability, reasons = one.probability, one.reasons
+        else:
+            probability = 1 / (1 + exp(-votes[node] / (weights[node] or 1.0)))
+            reasons = spokesman[node][1].reasons if node in spokesman else ()
+        keep = probability >= 1 - caution
+        verdicts[node.path] = PathVerdict(keep, round(probability, 3), node.pages, found.pages, reasons)
+    return verdicts
 
 
-def _judge(statistics: SiteStatistics, ways: Mapping[PathNode, int], policy: LearnPolicy) -> dict[str, PathVerdict]:
-    """Return the verdicts from above: what stands in something dropped is dropped with it."""
-    judged: dict[PathNode, PathVerdict] = {}
-    site = Site(statistics.pages, _with_own_headings(statistics), policy)
-    is_seen = statistics.nodes[0].looks is not None
-    for node in statistics.nodes:
-        parent = node.parent
-        above = judged[parent] if parent is not None else None
-        further = ways.get(parent) if parent is not None and node not in ways else None
-        beside = further is not None and _is_beside(node, further)
-        inside = not beside and (further is not None or (above is not None and above.inside))
-        reason = above.reason if above is not None else None
-        if reason is None and node not in ways and (is_seen or statistics.pages >= policy.fewest_pages):
-            reason = reason_to_drop(node, site, beside=beside, inside=inside)
-        judged[node] = _verdict(node, reason, statistics.pages, inside=inside)
-    return {node.path: verdict for node, verdict in judged.items()}
+def _often(counts: Mapping[int, int], pages: int) -> dict[int, int]:
+    needed = max(_FEWEST_OFTEN, _OFTEN * pages)
+    return {block: count for block, count in sorted(counts.items()) if count >= needed}
 
 
-def _is_beside(node: PathNode, pages_of_ways: int) -> bool:
-    """Whether most pages that have it have a main column beside it."""
-    return 2 * (node.on_pages & pages_of_ways).bit_count() >= node.pages
-
-
-def _with_own_headings(statistics: SiteStatistics) -> frozenset[PathNode]:
-    """Return the nodes that hold a heading of the first two levels which differs from page to page: a page's title."""
-    found: set[PathNode] = set()
-    for node in statistics.nodes:
-        if node.tag in _TITLES and not node.is_own_text and node.repeated < _TITLE_REPEATS:
-            above: PathNode | None = node
-            while above is not None and above not in found:
-                found.add(above)
-                above = above.parent
-    return frozenset(found)
-
-
-_TITLES: Final = frozenset(["h1", "h2"])
-_TITLE_REPEATS: Final = 0.5
-
-
-def _verdict(node: PathNode, reason: DropReason | None, pages: int, *, inside: bool) -> PathVerdict:
-    return PathVerdict(
-        keep=reason is None,
-        reason=reason,
-        pages=node.pages,
-        of_pages=pages,
-        repeated=node.constant if inside else node.repeated,
-        links=node.links,
-        coverage=node.coverage,
-        inside=inside,
-    )
+def _surrounding(
+    observations: Sequence[Observation], found: Survey, paths: Mapping[str, PathVerdict]
+) -> dict[int, int]:
+    """Return the texts that many pages have, and that are left out of all of them."""
+    left: dict[int, int] = {}
+    kept: set[int] = set()
+    for seen in observations:
+        keeps = [paths[found.folding.path(path)].keep for path in seen.paths]
+        here = {text for at, text in zip(seen.at, seen.texts, strict=True) if not keeps[at]}
+        kept.update(text for at, text in zip(seen.at, seen.texts, strict=True) if keeps[at])
+        for text in here:
+            left[text] = left.get(text, 0) + 1
+    return {text: count for text, count in _often(left, found.pages).items() if text not in kept}

@@ -5,23 +5,24 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from scrapy_dedup.core.blocks import Block
-from scrapy_dedup.core.boilerplate_names import NAVIGATION_TAGS, is_comments, is_navigation, is_surroundings
 from scrapy_dedup.core.observations import MOST_STEPS
-from scrapy_dedup.core.path_names import Folding, names_in, parts_of, tag_of
-from scrapy_dedup.core.path_statistics import OWN_TEXT, ROOT
+from scrapy_dedup.core.path_features import ROOT
+from scrapy_dedup.core.path_names import Folding, names_in
 from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict
 
 # A site has some hundred paths; pages of nonsense have any number.
 _MOST_KNOWN: Final = 10_000
+# Steps below body: what stands beside all that is known of a page is in no part of it.
+_INSIDE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a block was left out. Blocks that one rule drops have one and the same object."""
+    """Why a block was left out. Blocks that one verdict drops have one and the same object."""
 
     reason: DropReason
     path: str
-    """Of the element that was dropped with all in it; OWN_TEXT ends it where only the element's own text was."""
+    """Of the element whose verdict it is."""
     evidence: str
     is_sitewide: bool = True
     """Whether at least half of the learning pages have it."""
@@ -35,9 +36,9 @@ class Standing(NamedTuple):
 
     why: Why | None
     inside: bool
-    """Within the main column."""
+    """Within what is kept."""
     known: bool
-    """All of it stood on learning pages, or stands in something dropped."""
+    """All of it stood on learning pages, or stands in something that is left out with all in it."""
 
 
 class PathLookup:
@@ -47,11 +48,13 @@ class PathLookup:
         self.verdicts = verdicts
         self.pages = pages
         self.folding = Folding(names_in(verdicts))
+        self._divided = frozenset(path.rpartition(">")[0] for path in verdicts)
+        """Of what stands in them something is judged by itself."""
         self.known: dict[str, Standing] = {}
         self.whys: dict[tuple[str, int], Why] = {}
 
     def standing(self, path: str) -> Standing:
-        """Return what is known of a block's path."""
+        """Return what is known of a block's path: an unknown one is as what it stands in."""
         known = self.known.get(path)
         if known is None:
             if len(self.known) >= _MOST_KNOWN:
@@ -59,8 +62,14 @@ class PathLookup:
             known = self.known[path] = self._find(path.split(">", MOST_STEPS)[:MOST_STEPS])
         return known
 
+    def probability(self, path: str) -> float:
+        """Return how likely what stands on a path is content, 0.0 to 1.0."""
+        reached, _ = self._reach(path.split(">", MOST_STEPS)[:MOST_STEPS])
+        verdict = self.verdicts.get(reached)
+        return verdict.probability if verdict is not None else 0.5
+
     def why_repeated(self, block: Block, on_pages: int) -> Why:
-        """Return why a long block is dropped that stands on a path which is kept."""
+        """Return why a long text is left out that stands on a path which is kept."""
         return self._why(
             (block.path, on_pages),
             lambda: Why(
@@ -72,53 +81,47 @@ class PathLookup:
             ),
         )
 
-    def why_behind(self, path: str, on_pages: int) -> Why:
-        """Return why a list of links is dropped that stands behind all text."""
+    def why_surrounding(self, block: Block, on_pages: int) -> Why:
+        """Return why a text is left out that surrounds the content elsewhere on the site."""
         return self._why(
-            (path, -1),
+            (block.path, -2 - on_pages),
             lambda: Why(
-                DropReason.LINKS,
-                path,
-                f"links behind all text, as on {on_pages} of {self.pages} pages",
+                DropReason.REPEATS,
+                block.path,
+                f"the same text was left out of {on_pages} of {self.pages} pages, where it stood then",
                 on_pages=on_pages,
                 of_pages=self.pages,
             ),
         )
 
-    def _find(self, steps: list[str]) -> Standing:
-        """Walk down the steps as far as they are known, then look at names alone."""
-        reached, inside = ROOT, False
+    def _reach(self, steps: list[str]) -> tuple[str, int]:
+        """Return the deepest path that is known on the way down, and how many steps below body it is."""
+        reached = ROOT
         for number, step in enumerate(steps[1:], 1):
             below = f"{reached}>{self.folding.step(step)}"
-            verdict = self.verdicts.get(below)
-            if verdict is None:
-                return Standing(self._by_names(steps, number), inside, known=False)
-            if not verdict.keep:
-                return Standing(self._dropped(below, verdict), verdict.inside, known=True)
-            reached, inside = below, verdict.inside
-        path = f"{reached}>{OWN_TEXT}"
-        own = self.verdicts.get(path)
-        if own is None:
-            return Standing(None, inside, known=True)
-        return Standing(None if own.keep else self._dropped(path, own), own.inside, known=True)
+            if below not in self.verdicts:
+                return reached, number - 1
+            reached = below
+        return reached, len(steps) - 1
 
-    def _dropped(self, path: str, verdict: PathVerdict) -> Why:
-        assert verdict.reason is not None
-        reason, sitewide = verdict.reason, 2 * verdict.pages >= verdict.of_pages
+    def _find(self, steps: list[str]) -> Standing:
+        reached, depth = self._reach(steps)
+        verdict = self.verdicts.get(reached)
+        is_known = depth == len(steps) - 1 or (depth > 0 and reached not in self._divided)
+        if verdict is None:
+            return Standing(None, inside=False, known=is_known)
+        if verdict.keep:
+            return Standing(None, depth >= _INSIDE, depth == len(steps) - 1)
+        return Standing(self._dropped(reached, verdict, is_known=is_known), inside=False, known=is_known or depth > 0)
+
+    def _dropped(self, path: str, verdict: PathVerdict, *, is_known: bool) -> Why:
+        reason = verdict.reason or DropReason.OUTSIDE
+        new = "" if is_known else "new to the template, and as what it stands in: "
+        sitewide = is_known and 2 * verdict.pages >= verdict.of_pages
         return self._why(
-            (path, 0), lambda: Why(reason, path, verdict.evidence, sitewide, verdict.pages, verdict.of_pages)
+            (path, -is_known),
+            lambda: Why(reason, path, new + verdict.evidence, sitewide, verdict.pages, verdict.of_pages),
         )
-
-    def _by_names(self, steps: list[str], known_steps: int) -> Why | None:
-        for number in range(known_steps, len(steps)):
-            reason = _reason_in_name(steps[number])
-            if reason is not None:
-                return self._named(">".join(steps[: number + 1]), reason)
-        return None
-
-    def _named(self, path: str, reason: DropReason) -> Why:
-        # Not sitewide: no learning page had it.
-        return self._why((path, 0), lambda: Why(reason, path, "new to the template, and named so", is_sitewide=False))
 
     def _why(self, key: tuple[str, int], make: Callable[[], Why]) -> Why:
         known = self.whys.get(key)
@@ -127,17 +130,3 @@ class PathLookup:
                 self.whys.clear()
             known = self.whys[key] = make()
         return known
-
-
-def _reason_in_name(step: str) -> DropReason | None:
-    """Return why an element is left out that no learning page had.
-
-    Its id is passed over: sections have theirs from what they are about.
-    """
-    tag, *names = parts_of(step)
-    classes = tag + "".join(name for name in names if name[0] == ".")
-    if tag_of(step) in NAVIGATION_TAGS or is_navigation(classes):
-        return DropReason.NAVIGATION
-    if is_comments(classes):
-        return DropReason.COMMENTS
-    return DropReason.NAMED if is_surroundings(classes) else None

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scrapy_dedup.core.path_names import parts_of
-from scrapy_dedup.core.path_statistics import OWN_TEXT
 from scrapy_dedup.core.path_verdicts import PathVerdict
 
 
@@ -28,21 +27,19 @@ def selectors_of(containers: Sequence[str], verdicts: Mapping[str, PathVerdict])
 
     Args:
         containers: paths of the main columns.
-        verdicts: by folded path; nothing below what is dropped.
+        verdicts: by folded path.
     """
     ways = {path for container in containers for path in _with_above(container)}
-    dropped = [path for path, verdict in verdicts.items() if not verdict.keep]
-    beside = [
-        path
-        for path, verdict in verdicts.items()
-        if verdict.keep and not verdict.inside and path not in ways and path.rpartition(">")[0] in ways
-    ]
+    keeping = {above for path, verdict in verdicts.items() if verdict.keep for above in _with_above(path)}
+    whole = [path for path in verdicts if path not in keeping]
+    beside = [path for path in verdicts if path in keeping and path not in ways and path.rpartition(">")[0] in ways]
+    inside = tuple(f"{container}>" for container in containers)
     return Selectors(
         content=tuple(map(selector, containers)),
-        beside=tuple(selector(path) for path in beside if not path.endswith(f">{OWN_TEXT}")),
-        exclude=tuple(selector(path) for path in dropped if not path.endswith(f">{OWN_TEXT}")),
+        beside=tuple(selector(path) for path in beside if not path.startswith(inside)),
+        exclude=tuple(selector(path) for path in whole if path.rpartition(">")[0] in keeping),
         without_own_text=tuple(
-            selector(path.removesuffix(f">{OWN_TEXT}")) for path in dropped if path.endswith(f">{OWN_TEXT}")
+            selector(path) for path, verdict in verdicts.items() if path in keeping and not verdict.keep
         ),
     )
 

@@ -1,20 +1,15 @@
-"""What is kept of a site's verdicts, and how a page is cut by it.
+"""What is kept of a site's verdicts, and how a page is cut by it."""
 
-Its path says nothing against it, and no verdict on paths can: it is told by its place, behind all that is kept.
-"""
-
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+from zlib import crc32
 
-from scrapy_dedup.core.blocks import Block, Page
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
 from scrapy_dedup.core.observations import Observation
-from scrapy_dedup.core.path_looks import PathLooks
-from scrapy_dedup.core.path_statistics import OWN_TEXT
-from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict, SiteVerdicts, learn
+from scrapy_dedup.core.path_verdicts import PathVerdict, SiteVerdicts
 from scrapy_dedup.core.template_paths import PathLookup, Why
 from scrapy_dedup.core.template_selectors import Selectors, selectors_of
 
@@ -25,26 +20,19 @@ __all__ = [
     "Template",
     "TemplateError",
     "Why",
+    "certainty_of",
     "cut",
     "part_of",
     "selectors",
     "template_of",
+    "thin_pages",
 ]
 
 # Stored in each template: what another version learned is learned anew.
-VERSION: Final = 1
-# Of paths, those that most pages have; of blocks, those on most pages: a stored template stays below 100 KB.
+VERSION: Final = 2
+# Of paths, those that most pages have; of texts, those on most pages: a stored template stays below 200 KB.
 _MOST_PATHS: Final = 800
 _MOST_REPEATED: Final = 500
-
-
-# One link behind a text may be its last word.
-_FEWEST: Final = 2
-# Of what is kept of a page: a page that is made of links has them as its content.
-_MINOR: Final = 0.25
-# Of the pages that have the path.
-_OFTEN: Final = 0.3
-_FEWEST_PAGES: Final = 3
 
 
 class TemplateError(DedupError):
@@ -58,13 +46,13 @@ class Template:
     pages: int
     """From so many it was learned."""
     containers: tuple[str, ...]
-    """The paths of the main columns, that of most pages first."""
+    """The paths of the main column."""
     verdicts: Mapping[str, PathVerdict]
-    """By folded path, each after the one above it; of what stands in something dropped there is none."""
+    """By folded path, each after the one above it; of what stands in something left out as a whole there is none."""
     repeated: Mapping[int, int]
     """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
-    tails: Mapping[str, int] = field(default_factory=dict)
-    """Folded paths of lists of links that often stand behind the text, and on how many pages they do."""
+    surrounding: Mapping[int, int] = field(default_factory=dict)
+    """32 bits of texts that were left out of at least half of the pages, and of how many."""
     version: int = VERSION
     lookup: PathLookup = field(init=False, repr=False, compare=False)
 
@@ -80,7 +68,7 @@ class Template:
             "columns": list(_COLUMNS),
             "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
-            "tails": dict(self.tails),
+            "surrounding": {to_hex(text): pages for text, pages in self.surrounding.items()},
         }
 
     @classmethod
@@ -100,80 +88,75 @@ class Template:
                 raise ValueError(f"learned from {pages} pages")  # noqa: TRY301 (as all that is wrong with it)
             verdicts = _outline(stored["paths"], pages)
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
+            surrounding = {from_hex(text): int(count) for text, count in stored["surrounding"].items()}
             containers = tuple(map(str, stored["containers"]))
-            tails = {str(path): int(count) for path, count in stored.get("tails", {}).items()}
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated, tails)
+        return cls(pages, containers, verdicts, repeated, surrounding)
 
 
-_COLUMNS: Final = ("depth", "step", "verdict", "inside", "pages", "repeated", "links", "coverage")
-_KEEP: Final = "keep"
+_COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
+_KEEP, _DROP = "keep", "drop"
 
 
 def _row(path: str, verdict: PathVerdict) -> list[Any]:
     steps = path.split(">")
+    reasons = [[name, value] for name, value in verdict.reasons]
     return [
-        len(steps) - 1,
-        steps[-1],
-        verdict.reason or _KEEP,
-        verdict.inside,
-        verdict.pages,
-        verdict.repeated,
-        verdict.links,
-        verdict.coverage,
-    ]
+        len(steps) - 1, steps[-1], _KEEP if verdict.keep else _DROP, verdict.probability, verdict.pages, reasons
+    ]  # fmt: skip
 
 
 def _outline(rows: Collection[Collection[Any]], of_pages: int) -> dict[str, PathVerdict]:
     above: list[str] = []
     verdicts: dict[str, PathVerdict] = {}
-    for depth, step, verdict, inside, pages, repeated, links, coverage in rows:
+    for depth, step, verdict, probability, pages, reasons in rows:
         if not 0 <= depth <= len(above):
             raise ValueError(f"row {step!r} has depth {depth} below depth {len(above) - 1}")
+        if verdict not in (_KEEP, _DROP):
+            raise ValueError(f"row {step!r} has verdict {verdict!r}")
         above[depth:] = [str(step)]
-        reason = None if verdict == _KEEP else DropReason(verdict)
-        verdicts[">".join(above)] = PathVerdict(
-            reason is None, reason, int(pages), of_pages, float(repeated), float(links), float(coverage), bool(inside)
-        )
+        told = tuple((str(name), float(value)) for name, value in reasons)
+        verdicts[">".join(above)] = PathVerdict(verdict == _KEEP, float(probability), int(pages), of_pages, told)
     return verdicts
 
 
 def template_of(learned: SiteVerdicts) -> Template:
     """Return what is kept of verdicts to cut pages."""
-    wanted = [path for path in learned.paths if _decides(path, learned.paths)]
+    gone = _left_out_whole(learned.paths)
+    wanted = [path for path in learned.paths if path.rpartition(">")[0] not in gone]
     wanted = sorted(wanted, key=lambda path: (-learned.paths[path].pages, path))[:_MOST_PATHS]
-    verdicts = {path: _rounded(learned.paths[path]) for path in _from_above(wanted)}
-    often = sorted(learned.repeated.items(), key=lambda item: (-item[1], item[0]))[:_MOST_REPEATED]
-    return Template(learned.pages, learned.containers, verdicts, dict(sorted(often)))
+    return Template(
+        learned.pages,
+        learned.containers,
+        {path: learned.paths[path] for path in _from_above(wanted)},
+        _most(learned.repeated),
+        _most(learned.surrounding),
+    )
 
 
-def _decides(path: str, verdicts: Mapping[str, PathVerdict]) -> bool:
-    """Whether a path's verdict says more than that of the path above it."""
-    above, _, step = path.rpartition(">")
-    if not above:
-        return True
-    is_as_above = verdicts[path].keep and verdicts[path].inside == verdicts[above].inside
-    return verdicts[above].keep and not (step == OWN_TEXT and is_as_above)
+def _left_out_whole(verdicts: Mapping[str, PathVerdict]) -> set[str]:
+    """Return the paths that are left out with all that stands in them."""
+    keeping: set[str] = set()
+    for path, verdict in verdicts.items():
+        above = path if verdict.keep else ""
+        while above and above not in keeping:
+            keeping.add(above)
+            above = above.rpartition(">")[0]
+    return set(verdicts) - keeping
+
+
+def _most(counts: Mapping[int, int]) -> dict[int, int]:
+    return dict(sorted(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_REPEATED]))
 
 
 def _from_above(paths: Collection[str]) -> list[str]:
     """Return paths as an outline lists them: each element's paths together, after it."""
     return sorted(paths, key=lambda path: path.split(">"))
-
-
-def _rounded(verdict: PathVerdict) -> PathVerdict:
-    """Three digits say all, and read well where a template is shown."""
-    return replace(
-        verdict,
-        repeated=round(verdict.repeated, 3),
-        links=round(verdict.links, 3),
-        coverage=round(verdict.coverage, 3),
-    )
 
 
 def part_of(template: Template, paths: Collection[str]) -> Template:
@@ -199,6 +182,39 @@ def selectors(template: Template) -> Selectors:
     return selectors_of(template.containers, template.verdicts)
 
 
+def certainty_of(template: Template, observations: Sequence[Observation]) -> float:
+    """Return how likely a template's verdicts are right, 0.5 to 1.0: mean of the text of some pages."""
+    right = total = 0.0
+    for seen in observations:
+        of_paths = [template.lookup.probability(path) for path in seen.paths]
+        for at, chars in zip(seen.at, seen.chars, strict=True):
+            right += chars * max(of_paths[at], 1 - of_paths[at])
+            total += chars
+    return round(right / total, 3) if total else 0.5
+
+
+def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
+    """Return of how many pages hardly anything of the main column is left: what they share is their content."""
+    lookup, column = template.lookup, template.containers[0]
+    inside = f"{column}>"
+    thin = 0
+    for seen in observations:
+        folded = [lookup.folding.path(path) for path in seen.paths]
+        within = [path == column or path.startswith(inside) for path in folded]
+        keeps = [lookup.standing(path).why is None for path in seen.paths]
+        total = kept = 0
+        for at, chars in zip(seen.at, seen.chars, strict=True):
+            if within[at]:
+                total += chars
+                kept += chars * keeps[at]
+        thin += kept < _THIN * total
+    return thin
+
+
+# Of the text in the main column. Of 44 sites one has as little on most of its pages: they are near copies.
+_THIN: Final = 0.3
+
+
 @dataclass(frozen=True, slots=True)
 class Cut:
     """What is left out of one page."""
@@ -206,169 +222,58 @@ class Cut:
     removed: list[Why | None]
     """One value a block, None where it stays."""
     fit: float
-    """Share of the page's text that stands on paths the template knows, or anywhere in its main column, 0 to 1."""
-    mild: bool
-    """The page guard put back what the verdicts would drop."""
+    """Share of the page's text that stands on paths the template knows, or in what it keeps, 0 to 1."""
+    moved: float
+    """Of the texts that surround the content on the site and are on this page, the share that stands where the template
+    does not know it; 0.0 where they are few."""
 
 
 def cut(page: Page, template: Template) -> Cut:
     """Return for each block of a page why it is left out, or None where it stays."""
     lookup = template.lookup
-    find, known, repeated = lookup.standing, lookup.known, template.repeated
+    find, known, surrounding = lookup.standing, lookup.known, template.surrounding
+    repeated, often = template.repeated, _OFTEN * template.pages
     removed: list[Why | None] = []
-    total = unknown = 0
-    inside = [0] * 4
+    total = unknown = moved = met = kept = 0
+    shared: list[int] = []
     for block in page.blocks:
         path, text = block.path, block.text
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
-        if why is None and chars >= _LONG_BLOCK and (pages := repeated.get(block.fingerprint, 0)):
-            why = _why_repeated(block, pages, template, inside=is_inside)
+        if surrounding and (pages := surrounding.get(text_number(text), 0)):
+            met += 1
+            if not is_known or why is None:
+                moved += 1
+                # A word of a menu may be one of a text: on a path that is known it takes a sentence.
+                if why is None and (not is_known or chars >= _SENTENCE):
+                    why = lookup.why_surrounding(block, pages)
+        if why is None:
+            kept += chars
+            if chars >= _SENTENCE and repeated.get(block.fingerprint, 0) >= often:
+                shared.append(len(removed))
         removed.append(why)
         total += chars
         if not (is_known or is_inside):
             unknown += chars
-        if is_inside:
-            inside[_kind(why)] += chars
+    own = kept - sum(len(page.blocks[place].text) for place in shared)
+    # Pages that differ in a name share nearly all of their text: there it is their content.
+    if own >= _NEAR_COPY * (kept - own):
+        for place in shared:
+            block = page.blocks[place]
+            removed[place] = lookup.why_repeated(block, repeated[block.fingerprint])
     fit = 1 - unknown / total if total else 1.0
-    back = _put_back(inside)
-    if not back:
-        return Cut(_without_tail(page, removed, template), fit, mild=False)
-    mild = [
-        None if why is not None and _kind(why) in back and find(block.path).inside else why
-        for block, why in zip(page.blocks, removed, strict=True)
-    ]
-    return Cut(mild, fit, mild=True)
+    return Cut(removed, fit, moved / met if met >= _ENOUGH_MET else 0.0)
 
 
-def _without_tail(page: Page, removed: list[Why | None], template: Template) -> list[Why | None]:
-    """Leave out links behind the text too, where the site's pages have them there."""
-    if not template.tails:
-        return removed
-    fold = template.lookup.folding.path
-    found = tail_of(
-        [
-            Row(fold(block.path), len(block.text), block.link_chars, why is None)
-            for block, why in zip(page.blocks, removed, strict=True)
-        ]
-    )
-    if found is not None and (pages := template.tails.get(found.path)):
-        why = template.lookup.why_behind(found.path, pages)
-        for place in found.places:
-            removed[place] = why
-    return removed
-
-
-# Only a text as long as a sentence is dropped for itself; shorter ones go or stay with their path.
-_LONG_BLOCK: Final = 50
-# Of learning pages that have it. Within the main column more must agree: there content repeats.
-_OFTEN_OUTSIDE: Final = 0.5
-_OFTEN_INSIDE: Final = 0.6
-
-
-def _why_repeated(block: Block, pages: int, template: Template, *, inside: bool) -> Why | None:
-    needed = (_OFTEN_INSIDE if inside else _OFTEN_OUTSIDE) * template.pages
-    return template.lookup.why_repeated(block, pages) if pages >= needed else None
-
-
-# Kinds of text in the main column.
-_KEPT, _LISTED, _REPEATED, _OTHER = range(4)
-
-
-def _kind(why: Why | None) -> int:
-    if why is None:
-        return _KEPT
-    if why.reason is DropReason.REPEATS:
-        return _REPEATED
-    return _LISTED if why.reason in _MAY_BE_INDEX and not why.is_sitewide else _OTHER
-
-
-_MAY_BE_INDEX: Final = frozenset([DropReason.LINKS, DropReason.NAMED])
+# Only a text as long as a sentence goes for itself, whatever is said of its path.
+_SENTENCE: Final = 50
+# Of the pages that a template was learned from.
+_OFTEN: Final = 0.6
 _NEAR_COPY: Final = 0.3
+# Of fewer texts none says that a site was designed anew.
+_ENOUGH_MET: Final = 3
 
 
-def _put_back(inside: list[int]) -> frozenset[int]:
-    """Return which kinds of what was dropped within the main column are its content after all.
-
-    An index page is made of links: where less text is left than stands in lists of links that not the whole site has,
-    they are its content. Pages that differ in a name repeat each other in nearly all of their text: where less than a
-    third of what repeats is left, it is their content.
-
-    Args:
-        inside: characters of the main column by kind.
-    """
-    found = set()
-    if inside[_KEPT] < inside[_LISTED]:
-        found.add(_LISTED)
-    if inside[_KEPT] < _NEAR_COPY * inside[_REPEATED]:
-        found.add(_REPEATED)
-    return frozenset(found)
-
-
-class Row(NamedTuple):
-    """One block, as far as it is looked at here."""
-
-    path: str
-    """Folded."""
-    chars: int
-    link_chars: int
-    keep: bool
-
-
-class Tail(NamedTuple):
-    """The last kept blocks of a page, where they are links alone, of one path."""
-
-    path: str
-    places: tuple[int, ...]
-
-
-def tail_of(rows: Sequence[Row]) -> Tail | None:
-    """Return the links behind a page's text; None where the page ends otherwise, or is made of links."""
-    places: list[int] = []
-    path = ""
-    for place in range(len(rows) - 1, -1, -1):
-        row = rows[place]
-        if not row.keep:
-            continue
-        if row.link_chars < row.chars or (places and row.path != path):
-            break
-        path = row.path
-        places.append(place)
-    kept = sum(row.chars for row in rows if row.keep)
-    if len(places) < _FEWEST or sum(rows[place].chars for place in places) > _MINOR * kept:
-        return None
-    return Tail(path, tuple(places))
-
-
-def learn_tails(observations: Sequence[Observation], lookup: PathLookup) -> Mapping[str, int]:
-    """Return the paths of lists that often stand behind the text, and on how many pages they do.
-
-    Args:
-        observations: one a page.
-        lookup: of a template that was learned from them.
-    """
-    behind: Counter[str] = Counter()
-    have: Counter[str] = Counter()
-    for seen in observations:
-        folded = [lookup.folding.path(path) for path in seen.paths]
-        keeps = [lookup.standing(path).why is None for path in seen.paths]
-        rows = [
-            Row(folded[at], chars, links, keeps[at])
-            for at, chars, links in zip(seen.at, seen.chars, seen.link_chars, strict=True)
-        ]
-        have.update({row.path for row in rows if row.keep})
-        found = tail_of(rows)
-        if found is not None:
-            behind[found.path] += 1
-    return {path: pages for path, pages in sorted(behind.items()) if pages >= max(_FEWEST_PAGES, _OFTEN * have[path])}
-
-
-def learn_template(observations: Sequence[Observation], looks: Sequence[Mapping[str, PathLooks]] = ()) -> Template:
-    """Return the template of some pages of one site; their order does not matter.
-
-    Args:
-        observations: one a page.
-        looks: how the text on each path looks, for those of the pages that a browser showed.
-    """
-    template = template_of(learn(observations, looks=looks))
-    return replace(template, tails=learn_tails(observations, template.lookup))
+def text_number(text: str) -> int:
+    """Return the 32 bits of a text by which observations know it, wherever it stands."""
+    return crc32(text.lower().encode("utf-8", "surrogatepass"))

@@ -1,18 +1,17 @@
-"""How far independent witnesses agree on what a layout's content is: what was seen, what repeats, an extractor."""
+"""What a browser saw of pages: what looks like their content, what nobody sees, and what scripts made."""
 
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, Final, Self
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.numbering import Numbered
-from scrapy_dedup.core.observations import MOST_BLOCKS, MOST_STEPS, upper_part
-from scrapy_dedup.core.path_looks import APART, NO_LOOKS, PathLooks
-from scrapy_dedup.core.path_names import Folding
+from scrapy_dedup.core.observations import MOST_BLOCKS, upper_part
+from scrapy_dedup.core.path_looks import PathLooks
 from scrapy_dedup.core.sight import Box, Flag, Sight, TextRun
 from scrapy_dedup.core.vision_blocks import blocks_around, looks_of
 
@@ -124,6 +123,16 @@ class SeenPage:
     """Share of the seen text that scripts made."""
     unseen: tuple[Unseen, ...] = ()
 
+    @property
+    def is_odd(self) -> bool:
+        """Whether so much of the text is not to be seen that it is the browser that is odd."""
+        unseen = sum(there.unseen for there in self.paths.values())
+        return unseen > _MOST_UNSEEN * sum(there.seen + there.unseen for there in self.paths.values())
+
+
+# Of a page's text.
+_MOST_UNSEEN: Final = 0.2
+
 
 def see(page: Page, numbered: Numbered, sight: Sight) -> SeenPage:
     """Return what a page looked like, by DOM path; of one whose style sheets did not come, only what scripts made."""
@@ -206,67 +215,3 @@ def vision_of(pages: Sequence[SeenPage], voices: Mapping[str, float]) -> Vision:
         unseen=min(_SHOWN, sum(len(page.unseen) for page in pages)),
         voices={name: round(share, 3) for name, share in voices.items()},
     )
-
-
-class Sighted:
-    """What the looks of some pages alone say of the blocks of another."""
-
-    def __init__(self, pages: Sequence[Mapping[str, PathLooks]], folding: Folding) -> None:
-        self._folding = folding
-        self._looks: dict[str, PathLooks] = {}
-        for page in pages:
-            for path, there in page.items():
-                for part in _parts(folding.path(path)):
-                    known = self._looks.get(part, NO_LOOKS)
-                    self._looks[part] = PathLooks(*map(int.__add__, known, there))
-
-    def keeps(self, page: Page) -> list[bool | None]:
-        """Return for each block whether it looks like content; None where nothing above it but body was seen."""
-        known: dict[str, bool | None] = {}
-        return [
-            known[block.path] if block.path in known else known.setdefault(block.path, self._keep(block.path))
-            for block in page.blocks
-        ]
-
-    def _keep(self, path: str) -> bool | None:
-        for part in reversed(_parts(self._folding.path(path))[1:]):
-            there = self._looks.get(part)
-            if there is not None:
-                return there.main >= APART * there.seen > 0
-        return None
-
-
-def _parts(path: str) -> list[str]:
-    steps = path.split(">", MOST_STEPS)[:MOST_STEPS]
-    return [">".join(steps[:depth]) for depth in range(1, len(steps) + 1)]
-
-
-def agreements(page: Page, kept: Mapping[str, Sequence[bool | None]]) -> dict[str, tuple[int, int]]:
-    """Return for each two witnesses the characters that both keep, and those that either does.
-
-    Args:
-        page: that they cut.
-        kept: by witness, one value a block; None says nothing.
-    """
-    names = sorted(kept)
-    found = {}
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            both = either = 0
-            for block, mine, theirs in zip(page.blocks, kept[one], kept[other], strict=True):
-                if mine is not None and theirs is not None:
-                    both += len(block.text) * (mine and theirs)
-                    either += len(block.text) * (mine or theirs)
-            found[f"{one}, {other}"] = both, either
-    return found
-
-
-def confidence_of(voices: Mapping[str, float], presence: float, coverage: float) -> float:
-    """Return how far a template taught by a browser is to be trusted: a rank, no probability.
-
-    Args:
-        voices: agreement of each two witnesses.
-        presence: share of the text of pages that the template knows.
-        coverage: share of it of which a browser has shown the like.
-    """
-    return round(median(voices.values()) * presence * coverage, 3) if voices else 0.0

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.boilerplate_names import NAVIGATION_TAGS, is_navigation
+from scrapy_dedup.core.boilerplate_names import NAVIGATION_TAGS, is_around
 from scrapy_dedup.core.numbering import NO_ELEMENT, Numbered
 from scrapy_dedup.core.observations import MOST_STEPS
-from scrapy_dedup.core.path_names import tag_of
-from scrapy_dedup.core.path_statistics import HEADINGS
+from scrapy_dedup.core.path_features import HEADINGS
+from scrapy_dedup.core.path_names import parts_of, tag_of
 from scrapy_dedup.core.sight import Flag, Sight, TextRun
 
 # How much of a text counts that stands so; docs/methods.md tells what each is worth.
@@ -137,7 +137,7 @@ def _named_part(path: str) -> str:
     """Return the path of the innermost element of navigation on a path; empty where there is none."""
     steps = path.split(">", MOST_STEPS)[:MOST_STEPS]
     for depth in range(len(steps), 0, -1):
-        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or is_navigation(steps[depth - 1]):
+        if tag_of(steps[depth - 1]) in NAVIGATION_TAGS or _is_named(steps[depth - 1]):
             return ">".join(steps[:depth])
     return ""
 
@@ -206,3 +206,7 @@ def _below(numbered: Numbered, container: int) -> set[int]:
         if above in below:
             below.add(number)
     return below
+
+
+def _is_named(step: str) -> bool:
+    return any(map(is_around, parts_of(step)[1:]))

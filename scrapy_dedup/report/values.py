@@ -412,7 +412,7 @@ class TeacherFigures:
         pages: that it showed.
         js_share: of the text that a reader sees, made by scripts, 0.0 to 1.0.
         needs_rendering: next to nothing of its pages is there without scripts.
-        agreement: between what the browser, repetition and the extractor take for content, 0.0 to 1.0; None: unknown.
+        agreement: between what the browser and the model take for content, 0.0 to 1.0; None: unknown.
     """
 
     pages: int

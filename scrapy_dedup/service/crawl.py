@@ -237,7 +237,7 @@ class Crawl:
     def bare(self, draft: Draft, settings: Settings) -> Draft:
         """Cut a page that gave no item; it is not counted, and nothing is learned from it."""
         if draft.page is not None:
-            # Nobody reads it: it is not worth an extractor's time.
+            # Nobody reads it: it is not worth the time of judging it.
             settings = replace(settings, fallback="whole")
             draft.cleaned = self._cut(draft, self.learners.get((draft.domain, draft.method)), settings)
         return draft

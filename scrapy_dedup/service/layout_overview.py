@@ -13,7 +13,7 @@ from scrapy_dedup.core.vision import Vision
 from scrapy_dedup.report import values
 from scrapy_dedup.report.values import LayoutPicture, boxes_from
 from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, UnknownLayoutError, domain_layouts, name_of
-from scrapy_dedup.service.template_upkeep import FIELDS, evidence_of, name_of_path, template_in, texts_of
+from scrapy_dedup.service.template_upkeep import FIELDS, evidence_of, template_in, texts_of
 from scrapy_dedup.store.figures import FigureRepository
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.reads import Reads
@@ -149,8 +149,7 @@ def _template(
             values.Rule(selector(path), evidence_of(known.verdicts.get(path))) for path in known.containers[:RULES]
         ),
         left_out=tuple(
-            values.Rule(name_of_path(path), known.verdicts[path].evidence, texts.get(path, ""))
-            for path in dropped[:RULES]
+            values.Rule(selector(path), known.verdicts[path].evidence, texts.get(path, "")) for path in dropped[:RULES]
         ),
         rules=len(dropped),
         fields={name: ", ".join(found) for name in FIELDS if (found := texts_of(live.selectors, name))},

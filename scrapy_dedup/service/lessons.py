@@ -89,7 +89,7 @@ def plan_course(
     for layout, own in _by_layout(sample, kept, settings):
         before = known.templates.get(layout) if known is not None else None
         why = _why(known, layout, own, settings, is_drifting=layout in drifting) or ("asked for" if shows_all else "")
-        shown = _chosen(own, sample, min(settings.teacher_layout_pages, left)) if why else ()
+        shown = _chosen(own, min(settings.teacher_layout_pages, left)) if why else ()
         left -= len(shown)
         lessons.append(Lesson(layout, len(own), why, shown, before))
     course.lessons = tuple(lessons)
@@ -123,9 +123,9 @@ def _why(
     return reason_to_show(known, LayoutSeen(layout, len(pages), is_drifting, is_empty), settings) or ""
 
 
-def _chosen(pages: Sequence[PageToShow], sample: SiteSample, most: int) -> tuple[PageToShow, ...]:
-    """Return pages to show: those first on which no template is tried, for what is seen of these teaches nothing."""
-    return tuple(sorted(pages, key=lambda each: (sample.is_tried(each.page_key), each.page_key))[: max(0, most)])
+def _chosen(pages: Sequence[PageToShow], most: int) -> tuple[PageToShow, ...]:
+    """Return pages to show, by no order that a site knows."""
+    return tuple(sorted(pages, key=lambda each: each.page_key)[: max(0, most)])
 
 
 def learn_course(course: Course, settings: Settings) -> SiteKnowledge:

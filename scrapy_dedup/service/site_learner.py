@@ -99,10 +99,6 @@ class SiteLearner:
         """Whether the last alarm was of a layout, and the new design is still learned."""
         return self._former is not None and self.alarms[-1].layout == layout
 
-    def is_tried(self, page_key: bytes) -> bool:
-        """Whether templates are tried on a page: nothing is to be learned from how it looks."""
-        return self._sample.is_tried(page_key)
-
     def teach(self, sight: PageSight, at: datetime) -> bool:
         """Take in what a browser showed of a page; return whether there are new templates by it.
 
@@ -124,7 +120,7 @@ class SiteLearner:
         is_young = fewest_pages(self._settings, shown=True) <= len(self._sample) < self._settings.min_pages
         if not is_young or (self.knowledge is not None and self.knowledge.templates):
             return []
-        return [(page, html) for page, html in self._sample.sources() if not self.is_tried(page.page_key)]
+        return list(self._sample.sources())
 
     def end_teaching(self) -> None:
         """No browser looks at pages any more: what was kept for it can go."""

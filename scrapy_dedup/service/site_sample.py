@@ -12,10 +12,8 @@ from scrapy_dedup.core.locators import Evidence
 from scrapy_dedup.core.metadata import evidence_of
 from scrapy_dedup.core.observations import Observation, observe
 
-# A template is tried on these, without having learned from them, beside the fallback; their HTML is kept until then.
-HELD_BACK: Final = 4
-# What is learned from four of five pages is nearly what all five teach.
-_HELD_BACK_ONE_IN: Final = 5
+# Of so many pages the HTML is kept, for a browser to show them.
+KEPT_WHOLE: Final = 4
 _TITLE_CHARS: Final = 200
 
 
@@ -50,7 +48,7 @@ class SiteSample:
         self._largest: list[bytes] = []
         """Page keys with all bits turned, so that the heap's first is the largest key."""
         self._sources: dict[bytes, bytes] = {}
-        """Of the HELD_BACK smallest keys: packed HTML."""
+        """Of the KEPT_WHOLE smallest keys: packed HTML."""
 
     def __len__(self) -> int:
         return len(self._pages)
@@ -71,32 +69,19 @@ class SiteSample:
             del self._pages[gone]
             self._sources.pop(gone, None)
         self._pages[key] = page
-        if len(self._sources) < HELD_BACK or key < max(self._sources):
+        if len(self._sources) < KEPT_WHOLE or key < max(self._sources):
             self._sources[key] = zlib.compress(html.encode("utf-8", "surrogatepass"), 1)
-            for last in nlargest(len(self._sources) - HELD_BACK, self._sources):
+            for last in nlargest(len(self._sources) - KEPT_WHOLE, self._sources):
                 del self._sources[last]
 
     def sources(self) -> Iterator[tuple[LearnedPage, str]]:
-        """Iterate over the pages whose HTML is kept, the first HELD_BACK by their keys."""
-        return self.held_back(HELD_BACK)
+        """Iterate over the pages whose HTML is kept, by their keys."""
+        for key in sorted(self._sources):
+            yield self._pages[key], zlib.decompress(self._sources[key]).decode("utf-8", "surrogatepass")
 
     def pages(self) -> list[LearnedPage]:
         """Return the pages, by their keys."""
         return [self._pages[key] for key in sorted(self._pages)]
-
-    @property
-    def tried(self) -> int:
-        """On so many pages a template of all the others is tried."""
-        return min(HELD_BACK, max(1, len(self) // _HELD_BACK_ONE_IN))
-
-    def is_tried(self, page_key: bytes) -> bool:
-        """Whether a page is one of those on which a template is tried."""
-        return page_key in sorted(self._sources)[: self.tried]
-
-    def held_back(self, most: int) -> Iterator[tuple[LearnedPage, str]]:
-        """Iterate over the first pages, with their HTML; at most HELD_BACK."""
-        for key in sorted(self._sources)[:most]:
-            yield self._pages[key], zlib.decompress(self._sources[key]).decode("utf-8", "surrogatepass")
 
 
 def _turned(key: bytes) -> bytes:

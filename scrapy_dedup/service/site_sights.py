@@ -34,14 +34,10 @@ def seen_page(page_key: bytes, url: str, page: Page, numbered: Numbered, sight: 
 
 
 class SiteSights:
-    """The shown pages of one site, each once, by their keys."""
+    """The shown pages of one site, each once, by their keys; without those that a browser showed oddly."""
 
     def __init__(self, sights: Sequence[PageSight]) -> None:
-        self.all = [one for _, one in sorted({one.page_key: one for one in sights}.items())]
-
-    def without(self, keys: frozenset[bytes]) -> "SiteSights":
-        """Return the sights of other pages: what is tried on a page is not learned from how it looks."""
-        return SiteSights([one for one in self.all if one.page_key not in keys])
+        self.all = [one for _, one in sorted({one.page_key: one for one in sights}.items()) if not one.seen.is_odd]
 
     def of(self, index: LayoutIndex, layout: int) -> "SiteSights":
         """Return the sights of one layout."""

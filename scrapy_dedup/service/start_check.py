@@ -7,6 +7,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.language import careful, check_language
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.chunking import measure_of
+from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.site_patterns import check_config, patterns_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
@@ -21,6 +22,8 @@ def check_settings(settings: Settings) -> None:
     Raises:
         DedupError: one cannot be used; the message names it.
     """
+    if settings.boilerplate_enabled and settings.boilerplate_method in ("auto", "template"):
+        verdict_model()
     if settings.patterns_enabled:
         patterns_of(settings)
     measure_of(settings.chunk_tokenizer)

@@ -110,11 +110,8 @@ class PagesToShow:
         return len(self._waiting)
 
     def meet(self, learner: SiteLearner, page: PageToShow) -> bool:
-        """Take in a page that was cut, if its layout is to be looked at; return whether that is so.
-
-        A page on which templates are tried is none to learn from.
-        """
-        if not self._has_room(page) or learner.is_tried(page.page_key):
+        """Take in a page that was cut, if its layout is to be looked at; return whether that is so."""
+        if not self._has_room(page):
             return False
         met = LayoutSeen(
             page.layout,

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.marking import check_selector
-from scrapy_dedup.core.path_statistics import OWN_TEXT
 from scrapy_dedup.core.path_verdicts import PathVerdict, VerdictChange
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template
@@ -138,11 +137,7 @@ def show_version(versions: Sequence[StoredTemplate], version: int | None = None)
         content, exclude = ([Line(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude"))
     else:
         content = [Line(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers]
-        exclude = [Line(name_of_path(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
-        exclude += [
-            Line(f"{name_of_path(path)}, behind all text", template.lookup.why_behind(path, pages).evidence)
-            for path, pages in template.tails.items()
-        ]
+        exclude = [Line(selector(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
     return ShownTemplate(
         stored,
         tuple((each.version, each.state) for each in versions),
@@ -158,12 +153,6 @@ def template_in(stored: StoredTemplate) -> Template | None:
         return Template.from_json(stored.body["template"])
     except (DedupError, LookupError, TypeError, ValueError, AttributeError):
         return None
-
-
-def name_of_path(path: str) -> str:
-    """Return what a template says of a path as a person reads it: CSS, or the text beside an element's children."""
-    own = path.endswith(f">{OWN_TEXT}")
-    return f"text in {selector(path.removesuffix(f'>{OWN_TEXT}'))} itself" if own else selector(path)
 
 
 def evidence_of(verdict: PathVerdict | None) -> str:

@@ -224,11 +224,14 @@ class Settings:
         " (DOM path, text) or by parts between blank lines; `auto`: template where there is HTML, else text.",
         allowed="auto, template, html or text",
     )
-    fallback: Literal["extractor", "whole"] = setting(
-        "extractor",
-        choice("extractor", "whole"),
-        "Pages of layouts that are not known yet, method `template`: cut by a page-at-a-time extractor, or left whole.",
-        allowed="extractor or whole",
+    fallback: Literal["model", "whole"] = setting(
+        "model",
+        choice("model", "whole"),
+        "Pages of layouts that are not known yet, method `template`: each judged by itself, or left whole.",
+        allowed="model or whole",
+    )
+    cut_caution: float = setting(
+        0.5, number(0.0, 1.0), "Text stays where it is content by at least 1 - this.", allowed="0.0 to 1.0"
     )
     learn_after: int = setting(
         5,

@@ -6,6 +6,7 @@ from random import Random
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
 from scrapy_dedup.core.path_verdicts import SiteVerdicts, learn
+from scrapy_dedup.service.model_file import verdict_model
 from tests.core.builders import parsed
 
 _LETTERS = "abcdefghijklmnop"
@@ -33,4 +34,4 @@ def site(make: Callable[[int], str] = article, pages: int = 10) -> list[Page]:
 
 
 def learned(pages: Iterable[Page]) -> SiteVerdicts:
-    return learn([observe(page) for page in pages])
+    return learn([observe(page) for page in pages], verdict_model())

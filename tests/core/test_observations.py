@@ -16,7 +16,8 @@ def seen(html: str) -> Observation:
 def test_each_block_is_seen_with_its_path_size_and_links() -> None:
     found = seen("<main><p>Some text</p><p>and <a href=x>links</a></p></main><footer>End</footer>")
 
-    assert found.paths == ("body>main>p", "body>footer")
+    assert found.paths == ("body>main>p", "body>footer", "body", "body>main")
+    assert list(found.elements) == [2, 1, 1, 1]
     assert list(found.at) == [0, 0, 1]
     assert list(found.chars) == [9, 9, 3]
     assert list(found.link_chars) == [0, 5, 0]
@@ -46,7 +47,7 @@ def test_long_text_counts_as_what_two_bytes_hold_and_keeps_its_share_of_links() 
 
 
 def test_what_stands_deep_counts_for_what_it_stands_in() -> None:
-    assert seen("<div>" * 100 + "deep").paths == (">".join(["body"] + ["div"] * (MOST_STEPS - 1)),)
+    assert seen("<div>" * 100 + "deep").paths[0] == ">".join(["body"] + ["div"] * (MOST_STEPS - 1))
 
 
 @given(anything)

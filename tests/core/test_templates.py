@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.path_verdicts import DropReason
-from scrapy_dedup.core.template_selectors import Selectors, selector
+from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template, TemplateError, Why, cut, part_of, selectors, template_of
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
@@ -33,20 +33,35 @@ def test_page_is_cut_to_its_content_and_each_removal_tells_why() -> None:
     assert kept(page, TEMPLATE) == [words(3, (99, "title")), words(60, 99), words(50, -99)]
     home, about = found.removed[:2]
     assert home is about
-    assert home == Why(
-        DropReason.OUTSIDE, "body>nav", "beside the main column; 0.00 of a page's own text, on 10 of 10 pages"
+    assert home is not None
+    assert (home.path, home.on_pages, home.of_pages, home.is_sitewide) == ("body>nav", 10, 10, True)
+    assert "(content by " in home.evidence
+    assert home.evidence.endswith("on 10 of 10 pages")
+    assert (found.fit, found.moved) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("within", "kept_too"), [("<section><p>{}</p></section>", True), ("<h2>{}</h2>", True)], ids=["section", "heading"]
+)
+def test_what_is_new_is_as_what_it_stands_in(within: str, *, kept_too: bool) -> None:
+    page = parsed(article(99, within=within.replace("{}", "Something new")))
+
+    assert ("Something new" in kept(page, TEMPLATE)) is kept_too
+    assert "New link" not in kept(
+        parsed(article(99).replace("</ul></nav>", "<li><b>New link</b></ul></nav>")), TEMPLATE
     )
-    assert (found.fit, found.mild) == (1.0, False)
 
 
-@table("core/what_is_new_is_judged_by_its_name")
-def test_what_is_new_is_judged_by_its_name(html: str, reason: str | None) -> None:
-    page = parsed(article(99, within=html.replace("{}", "Something new")))
-    at = [block.text for block in page.blocks].index("Something new")
+def test_surroundings_that_stand_elsewhere_are_left_out_and_told() -> None:
+    anew = article(99).replace("<nav><ul>", "<div class=fresh><section>").replace("</ul></nav>", "</section></div>")
+    page = parsed(anew.replace("<li>", "<p>").replace("<header>", "<div class=top>").replace("</header>", "</div>"))
 
-    why = cut(page, TEMPLATE).removed[at]
+    found = cut(page, TEMPLATE)
 
-    assert (why.reason if why else None) == reason
+    texts = kept(page, TEMPLATE)
+    assert not {"Home", "About us", "The site of all things"} & set(texts)
+    assert words(60, 99) in texts
+    assert found.moved >= 0.5
 
 
 def test_long_text_of_most_pages_is_dropped_wherever_it_stands() -> None:
@@ -68,29 +83,11 @@ def test_long_text_of_some_pages_stays_within_the_main_column() -> None:
     assert notice in kept(pages[0], template_of(learned(pages)))
 
 
-def test_links_are_the_content_of_an_index_page() -> None:
-    def make(number: int) -> str:
-        links = "".join(f"<li><a href=/{item}>{words(4, (number, item))}</a></li>" for item in range(4))
-        text = f"<p>{words(90, number)}</p>"
-        return article(number, text=f"<ul class=list>{links}</ul>{text}" if number % 3 == 0 else text)
-
-    links = "".join(f"<li><a href=/i>{words(6, item)}</a></li>" for item in range(20))
-    index = parsed(article(99, text=f"<ul class=list>{links}</ul>"))
-    template = template_of(learned(site(make, 18)))
-
-    found = cut(index, template)
-
-    assert template.verdicts[f"{MAIN}>ul.list"].reason is DropReason.LINKS
-    assert found.mild
-    assert words(6, 3) in kept(index, template)
-
-
 def test_near_copies_keep_the_text_that_they_share() -> None:
     shared = "".join(f"<div class=step><p>{words(30, step)}</p></div>" for step in range(6))
     pages = site(lambda number: article(number, text=f"<p>{words(25, number)}</p>{shared}"))
     template = template_of(learned(pages))
 
-    assert cut(pages[0], template).mild
     assert words(30, 2) in kept(pages[0], template)
     assert "Home" not in kept(pages[0], template)
 
@@ -109,26 +106,16 @@ def test_part_of_a_template_has_what_stands_on_its_paths_and_below_and_no_other_
     part = part_of(TEMPLATE, [f"{MAIN}>p", "body>nav>ul>li"])
 
     assert list(part.verdicts) == ["body", "body>div#wrap", MAIN, f"{MAIN}>p", "body>nav"]
-    assert part.containers == part_of(TEMPLATE, ["body>nav"]).containers == (MAIN,)
+    assert part.containers == part_of(TEMPLATE, ["body>nav"]).containers == TEMPLATE.containers
     assert f"{MAIN}>p" in part_of(TEMPLATE, ["body>div#wrap"]).verdicts
 
 
 def test_selectors_are_the_outermost_elements() -> None:
-    pages = site(lambda number: article(number, before="Skip to the content of this page"))
+    found = selectors(TEMPLATE)
 
-    assert selectors(template_of(learned(pages))) == Selectors(
-        content=("div#wrap > div.main",),
-        beside=(),
-        exclude=("div#wrap > div.side", "body > footer", "body > header", "body > nav"),
-        without_own_text=("div#wrap > div.main",),
-    )
-
-
-def test_selectors_name_what_is_kept_beside_the_content() -> None:
-    def make(number: int) -> str:
-        return f"<div><h1>{words(2, ('t', number))}</h1></div><div class=text><p>{words(90, number)}</p></div>"
-
-    assert selectors(template_of(learned(site(make)))).beside == ("body > div",)
+    assert found.content == tuple(map(selector, TEMPLATE.containers))
+    assert found.exclude == ("div#wrap > div.side", "body > footer", "body > header", "body > nav")
+    assert found.without_own_text == ()
 
 
 @table("pages/selectors")

@@ -6,18 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.core.path_looks import PathLooks
-from scrapy_dedup.core.path_names import Folding
 from scrapy_dedup.core.sight import Box, Flag, SeenElement, Sight, TextRun
 from scrapy_dedup.core.vision import (
     SeenPage,
-    Sighted,
     UnseenReason,
     Vision,
-    agreements,
-    confidence_of,
     see,
     unseen_text,
     vision_of,
@@ -27,39 +22,6 @@ from tests.core.builders import parsed
 from tests.core.sights import Recorded, recorded
 from tests.growth import assert_in_proportion
 from tests.tables import table
-
-PARSED = parsed("<div class=a><p>aaaa</p><p>bb</p></div><div class=b><p>cccc</p></div><div class=c>dd</div>")
-PAGE: Page = PARSED
-LOOKS = {"body>div.a>p": PathLooks(10, 9, 0), "body>div.b>p": PathLooks(10, 1, 0), "body>div.c": PathLooks(0, 0, 5)}
-
-ARTICLE = recorded("article")
-
-
-def test_looks_of_some_pages_say_what_to_keep_of_another() -> None:
-    assert Sighted([LOOKS], Folding([".a", ".b", ".c"])).keeps(PAGE) == [True, True, False, False]
-
-
-def test_of_what_no_browser_showed_nothing_is_said() -> None:
-    sighted = Sighted([{"body>div.a>p": PathLooks(10, 9, 0)}], Folding([".a", ".b", ".c"]))
-
-    assert sighted.keeps(PAGE) == [True, True, None, None]
-
-
-def test_witnesses_agree_in_characters() -> None:
-    kept: dict[str, list[bool | None]] = {
-        "one": [True, True, False, None],
-        "two": [True, False, False, True],
-        "three": [False, True, True, True],
-    }
-
-    assert agreements(PAGE, kept) == {"one, three": (2, 10), "one, two": (4, 6), "three, two": (2, 12)}
-
-
-@table("core/confidence_is_agreement_on_what_is_known_and_was_seen")
-def test_confidence_is_agreement_on_what_is_known_and_was_seen(
-    voices: dict[str, float], presence: float, coverage: float, expected: float
-) -> None:
-    assert confidence_of(voices, presence, coverage) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +48,9 @@ def test_what_a_browser_showed_is_read_as_it_was_stored() -> None:
 
     assert Vision.from_json(json.loads(json.dumps(vision.to_json()))) == vision
     assert Vision.from_json(None) is None
+
+
+ARTICLE = recorded("article")
 
 
 def looks(words: str, page: Recorded = ARTICLE) -> float | None:

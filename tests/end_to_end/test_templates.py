@@ -161,7 +161,7 @@ class TestDecisions:
         self, learned: tuple[Project, dict[str, str]], server: WebServer
     ) -> None:
         project, before = learned
-        self.templates(project, server, "override", "--drop", "p.byline", "--keep", "aside.bar")
+        self.templates(project, server, "override", "--drop", "p.lead", "--keep", "aside.bar")
 
         after = crawl(project, server)
 

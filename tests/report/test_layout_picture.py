@@ -177,7 +177,7 @@ class TestInTheReport:
         told = " ".join(tree.css(".layout .meta")[-1].text().split())
         assert told == (
             "A browser showed 2 pages, 3.1 % of the text is made by scripts, "
-            "agreement of browser, repetition and extractor 0.93, its pages need a browser"
+            "agreement of browser and model 0.93, its pages need a browser"
         )
 
     def test_one_for_which_there_is_no_room_is_named(self) -> None:

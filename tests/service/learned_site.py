@@ -30,7 +30,7 @@ def post(name: str) -> str:
     return _page(
         name,
         f'<main class="post"><article><h1>Post {name}</h1><div class="text">{body}</div>'
-        f'<p class="byline">Seen by {len(name)} readers of {name}</p></article></main>'
+        f'<p class="lead">Seen by {len(name)} readers of {name}</p></article></main>'
         f'<aside class="bar"><p>{ADVERT}</p></aside>',
     )
 

@@ -149,7 +149,10 @@ def test_fields_that_the_page_does_not_show_have_none() -> None:
     assert not {BoxKind.TITLE, BoxKind.DATE, BoxKind.AUTHOR} & set(kinds(boxes))
 
 
-FIXED = '<html><body><main><p>{}</p></main><div id="bar"><p>We use cookies here and there.</p></div></body></html>'
+FIXED = (
+    '<html><body><main><p>{}</p></main><div id="cookie-bar" class="cookie-consent"><button>OK</button>'
+    "<p>We use <a href=/c>cookies</a>.</p></div></body></html>"
+)
 
 
 def number_of(html: str, text: str) -> int:

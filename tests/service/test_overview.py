@@ -90,7 +90,7 @@ class TestReport:
 
     @pytest.mark.parametrize(
         ("fill", "evidence"),
-        [(put_html, "1.00 of its text repeats, on 5 of 5 pages"), (put_text, "on 5 of 5 pages")],
+        [(put_html, "on 100% of the other pages"), (put_text, "on 5 of 5 pages")],
         ids=["html", "text"],
     )
     def test_samples_show_what_was_removed_and_why(
@@ -102,10 +102,11 @@ class TestReport:
 
         sample = report_of(store, project).samples[0]
 
-        assert [(block.text, block.kept, block.evidence) for block in sample.blocks] == [
-            (BANNER, False, evidence),
-            (sample.blocks[1].text, True, ""),
+        assert [(block.text, block.kept) for block in sample.blocks] == [
+            (BANNER, False),
+            (sample.blocks[1].text, True),
         ]
+        assert evidence in sample.blocks[0].evidence
         assert sample.cleaned.strip() == sample.blocks[1].text
 
     def test_samples_are_the_pages_that_lost_most_the_middle_and_least(self, store: Store, project: ProjectStore):

@@ -1,5 +1,6 @@
 import pytest
 
+from benchmarks.words import score, words
 from scrapy_dedup.service.page_cleaning import clean_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_site
@@ -29,8 +30,11 @@ class TestLayouts:
 
         assert patterns == {"article": r"^/a/\d+/?$", "listing": r"^/list/\d+/?$", "page": None}
 
-    def test_it_is_live_because_of_pages_that_it_did_not_learn_from(self, known: SiteKnowledge) -> None:
-        assert all("held-back page" in one.reason for one in known.templates.values())
+    def test_it_says_from_how_many_pages_it_was_learned_and_how_sure_it_is(self, known: SiteKnowledge) -> None:
+        assert {one.reason for one in known.templates.values()} == {
+            "learned from 20 pages", "learned from 8 pages", "learned from 28 pages"
+        }  # fmt: skip
+        assert all(0.8 < one.confidence <= 1.0 for one in known.templates.values())
 
     def test_order_of_pages_does_not_matter(self, known: SiteKnowledge) -> None:
         assert learn_site(DOMAIN, reversed(pages(20, 8)), TEXT).to_json() == known.to_json()
@@ -62,3 +66,30 @@ class TestKnowledge:
 
         assert found.how == "template"
         assert found.cleaned.content.split("\n\n")[1:] == own_text(99)
+
+
+class TestUntrustedPages:
+    """What users of a site can write is evidence, too."""
+
+    @pytest.mark.parametrize("wears", ["menu", "content"])
+    def test_ten_of_sixty_pages_change_nothing_for_the_others(self, wears: str) -> None:
+        """They repeat the sentences of a page, as its menu or its content is called, and more often than it does."""
+        honest = pages(50)
+        victim = own_text(7)
+        name = {"menu": '<nav class="menu sidebar footer">', "content": '<article class="post content main">'}[wears]
+        hostile = [
+            (url_of("a", 1_000 + number), article(1_000 + number).replace("<body", "<body data-x", 1).replace(
+                '<div class="page">', f'<div class="page">{name}{"".join(f"<p>{one}</p>" for one in victim * 3)}'
+            ))
+            for number in range(10)
+        ]  # fmt: skip
+        clean = learn_site(DOMAIN, honest, TEXT)
+        mixed = learn_site(DOMAIN, honest + hostile, TEXT)
+
+        scores = []
+        for url, html in honest:
+            expected, found = (words(clean_page(html, url, known, TEXT).cleaned.content) for known in (clean, mixed))
+            scores.append(score(found, expected, expected).f1)
+
+        assert min(scores) >= 0.98
+        assert all(one in clean_page(article(7), url_of("a", 7), mixed, TEXT).cleaned.content for one in victim)

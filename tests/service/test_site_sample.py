@@ -1,7 +1,7 @@
 from random import Random
 
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.site_sample import HELD_BACK, SiteSample, learned_page
+from scrapy_dedup.service.site_sample import KEPT_WHOLE, SiteSample, learned_page
 from tests.service.site_pages import page_of, pages
 
 
@@ -29,12 +29,12 @@ class TestChoice:
         assert len(a_sample(pages(3) * 2)) == 3
 
 
-class TestHeldBack:
+class TestKeptWhole:
     def test_html_of_the_first_few_is_kept(self) -> None:
         found = dict(pages(30))
         sample = a_sample(list(found.items()))
 
-        held = list(sample.held_back(HELD_BACK))
+        held = list(sample.sources())
 
-        assert [page.page_key for page, _ in held] == [page.page_key for page in sample.pages()[:HELD_BACK]]
+        assert [page.page_key for page, _ in held] == [page.page_key for page in sample.pages()[:KEPT_WHOLE]]
         assert [html for _, html in held] == [found[page.url] for page, _ in held]

@@ -78,15 +78,6 @@ def test_a_layout_has_so_many_pages_and_no_more(taught: Watched) -> None:
     assert not waiting.is_over
 
 
-def test_pages_on_which_templates_are_tried_are_not_shown(taught: Watched) -> None:
-    waiting = PagesToShow(replace(NEW, teacher_layout_pages=3))
-    learner = taught.learner
-    tried = [number for number in range(20) if learner.is_tried(page_key(url_of("a", number)))]
-
-    assert len(tried) == 4
-    assert not any(waiting.meet(learner, a_page(number, layout_of(learner))) for number in tried)
-
-
 def test_the_budget_of_a_crawl_ends_all(taught: Watched) -> None:
     waiting = PagesToShow(replace(NEW, teacher_pages=1))
 

@@ -44,7 +44,7 @@ from scrapy_dedup.service.known_site import KnownSite
 from scrapy_dedup.service.page_analysis import AnalyzedPage, FoundField, ShownPage, analyze_page
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.teaching import NEARLY_EMPTY
-from scrapy_dedup.service.template_upkeep import evidence_of, name_of_path
+from scrapy_dedup.service.template_upkeep import evidence_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.finding import Missing, find_browser
@@ -178,7 +178,7 @@ def _page(found: AnalyzedPage, picture: LayoutPicture) -> LayoutPage:
         figures=_figures(found),
         fields=[(field.name, field.value or "", _where(field)) for field in found.fields],
         content=[Rule(selector(path), evidence_of(verdicts.get(path))) for path in containers],
-        left_out=[Rule(name_of_path(path), verdicts[path].evidence) for path in dropped],
+        left_out=[Rule(selector(path), verdicts[path].evidence) for path in dropped],
     )
 
 

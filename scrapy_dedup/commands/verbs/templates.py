@@ -1,7 +1,8 @@
 """`scrapy dedup templates ACTION`: how the pages of each layout are cut, and what a person decides about it.
 
 LAYOUT is `rest` (the pages of no known layout) or the first digits of a signature, as `scrapy dedup layouts` and
-`templates list` show them. A template is on probation (not good enough yet), live (pages are cut by it) or retired.
+`templates list` show them. A template is on probation (it would leave next to nothing), live (pages are cut by it) or
+retired.
 
 JSON: as in `scrapy_dedup.answers.templates`. import: `file`, `dry_run`, `added`, `unchanged`, `domains`. export writes
 JSON by itself; with --json and a FILE: `file`, `templates` (how many).

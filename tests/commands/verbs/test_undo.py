@@ -158,9 +158,9 @@ def test_what_cannot_be_told_is_said(run: Run, words: list[str], code: int, told
 
 def test_what_two_domains_keep_needs_the_domain_to_be_taken_back(run: Run) -> None:
     for domain in (DOMAIN, OTHER):
-        assert run("template: repeats", "--domain", domain).code == 0
+        assert run("template: outside", "--domain", domain).code == 0
 
-    told = run("template: repeats", "--remove")
+    told = run("template: outside", "--remove")
 
     assert (told.code, told.out) == (1, "")
     assert f"is kept on several domains: name one by --domain, of {OTHER}, {DOMAIN}" in told.err

@@ -1,0 +1,216 @@
+"""Train the model that says of each DOM path whether what stands there is content.
+
+Reads folders of real sites with their true content marked, draws pages of each site by sixty, twenty, five, two and
+one, and fits boosted trees to the paths of what was drawn; no text of a page is kept. Two trainings from one commit
+and the same folders give the same bytes. Needs the extra `bench`.
+"""
+
+import argparse
+import json
+import subprocess
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import lightgbm
+import numpy as np
+
+from benchmarks.marked_sites import DRAWN, Floats, MarkedSite, Rows, drawn, read_folders
+from scrapy_dedup.core.path_features import FEATURES
+from scrapy_dedup.core.verdict_model import VERSION, VerdictModel, figures_hash
+
+NAMES: Final = [name for name, _ in FEATURES]
+OF_NAMES: Final = frozenset("around content arounds contents around_at content_at".split())
+# Words of names that so many sites have.
+_SITES_A_WORD: Final = 8
+# So often names are left out, so that they are not relied on where a site's say nothing.
+_NAMELESS: Final = {60: 0.3, 20: 0.3, 5: 0.2, 2: 0.0, 1: 0.0}
+_SINGLE: Final = 1.5
+_ROUNDS: Final = 200
+_SETTINGS: Final[dict[str, Any]] = {
+    "objective": "cross_entropy", "learning_rate": 0.1, "num_leaves": 6, "max_depth": 3, "min_data_in_leaf": 40,
+    "feature_fraction": 0.15, "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 20.0, "max_bin": 63,
+    "verbose": -1, "num_threads": 2, "deterministic": True, "force_row_wise": True,
+}  # fmt: skip
+# Out of the calibration what is certain already.
+_CLIP: Final = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A trained model as the library has it."""
+
+    booster: lightgbm.Booster
+    words: Sequence[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of its columns, as `VerdictModel` has them."""
+        return [*NAMES, *(f"named:{word}" for word in self.words), *(f"in:{word}" for word in self.words)]
+
+    def odds(self, rows: Rows) -> Floats:
+        """Return the log odds of each path of some rows."""
+        return np.asarray(self.booster.predict(table(rows, self.words), raw_score=True, num_threads=1))
+
+
+def table(rows: Rows, words: Sequence[str]) -> Floats:
+    """Return what a model reads of some rows: figures, then words of names, own and above."""
+    place = {word: column for column, word in enumerate(words)}
+    named = np.zeros((len(rows.nodes), 2 * len(words)), dtype=np.float32)
+    for row, node in enumerate(rows.nodes):
+        named[row, [place[word] for word in node.tokens if word in place]] = 1
+        named[row, [len(words) + place[word] for word in node.above if word in place]] = 1
+    return np.hstack([rows.features, named])
+
+
+def words_of(sites: Mapping[str, Sequence[Rows]]) -> list[str]:
+    """Return the words that the names of enough sites have."""
+    counts: Counter[str] = Counter()
+    for of_site in sites.values():
+        counts.update({word for rows in of_site for node in rows.nodes for word in node.above})
+    return sorted(word for word, count in counts.items() if count >= _SITES_A_WORD)
+
+
+def fit(sites: Mapping[str, Sequence[Rows]], seed: int = 1) -> Fitted:
+    """Train on the rows of some sites, each of which counts alike."""
+    words = words_of(sites)
+    chance = np.random.default_rng(seed)
+    columns = [place for place, name in enumerate(NAMES) if name in OF_NAMES]
+    tables, targets, weights = [], [], []
+    for of_site in sites.values():
+        for rows in of_site:
+            known = ~np.isnan(rows.main)
+            if not known.any():
+                continue
+            values = table(rows, words)[known]
+            if chance.random() < _NAMELESS.get(rows.drawn, 0.0):
+                values[:, columns] = np.nan
+                values[:, len(NAMES) :] = np.nan
+            tables.append(values)
+            targets.append(rows.main[known])
+            weight = np.sqrt(rows.weights[known]) + 0.02
+            times = (_SINGLE if rows.drawn == 1 else 1.0) / DRAWN[rows.drawn]
+            weights.append(weight / weight.sum() * times)
+    weight = np.concatenate(weights)
+    data = lightgbm.Dataset(np.vstack(tables), np.concatenate(targets), weight=weight * len(weight) / weight.sum())
+    seeds = dict.fromkeys(("seed", "bagging_seed", "feature_fraction_seed", "data_random_seed"), seed)
+    return Fitted(lightgbm.train(_SETTINGS | seeds, data, _ROUNDS), words)
+
+
+def folds(domains: Collection[str], count: int) -> dict[str, int]:
+    """Return the fold of each registrable domain."""
+    return {domain: number % count for number, domain in enumerate(sorted(domains))}
+
+
+def calibrated(sites: Mapping[str, Sequence[Rows]], count: int = 11, seed: int = 1) -> tuple[float, float]:
+    """Return (scale, shift) that make odds true of sites that were left out of the training."""
+    fold = folds(sites, count)
+    odds, true, weights = [], [], []
+    for left_out in range(count):
+        fitted = fit({name: rows for name, rows in sites.items() if fold[name] != left_out}, seed)
+        for name in sites:
+            if fold[name] == left_out:
+                for rows in sites[name]:
+                    known = ~np.isnan(rows.main)
+                    odds.append(np.clip(fitted.odds(rows)[known], -_CLIP, _CLIP))
+                    true.append(rows.main[known])
+                    weights.append(rows.weights[known] / len(sites[name]))
+    return _logistic(np.concatenate(odds), np.concatenate(true), np.concatenate(weights))
+
+
+def _logistic(odds: Floats, true: Floats, weights: Floats) -> tuple[float, float]:
+    """Fit scale and shift by Newton's method."""
+    table_of = np.stack([odds, np.ones_like(odds)], axis=1)
+    found = np.array([1.0, 0.0])
+    for _ in range(50):
+        likely = 1 / (1 + np.exp(-table_of @ found))
+        slope = table_of.T @ (weights * (true - likely))
+        bend = (table_of * (weights * likely * (1 - likely))[:, None]).T @ table_of + 1e-6 * np.eye(2)
+        found = found + np.linalg.solve(bend, slope)
+    return float(found[0]), float(found[1])
+
+
+def to_json(fitted: Fitted, scale: float, shift: float, made: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a trained model as it is written; only the columns that its trees ask for are in it."""
+    dumped = fitted.booster.dump_model()["tree_info"]
+    used = sorted({column for tree in dumped for column in _columns(tree["tree_structure"])})
+    place = {column: number for number, column in enumerate(used)}
+    return {
+        "version": VERSION,
+        "figures": figures_hash(),
+        "made": dict(made),
+        "scale": round(scale, 4),
+        "shift": round(shift, 4),
+        "columns": [fitted.columns[column] for column in used],
+        "trees": [_tree(tree["tree_structure"], place) for tree in dumped],
+    }
+
+
+def _columns(node: Mapping[str, Any]) -> set[int]:
+    if "split_feature" not in node:
+        return set()
+    return {node["split_feature"]} | _columns(node["left_child"]) | _columns(node["right_child"])
+
+
+def _tree(node: Mapping[str, Any], place: Mapping[int, int]) -> Any:
+    if "split_feature" not in node:
+        return round(node["leaf_value"], 5)
+    threshold = node["threshold"]
+    missing_left = node["default_left"] if node["missing_type"] == "NaN" else threshold >= 0
+    return [
+        place[node["split_feature"]],
+        float(f"{threshold:.7g}"),
+        int(missing_left),
+        _tree(node["left_child"], place),
+        _tree(node["right_child"], place),
+        round(node["internal_value"], 5),
+    ]
+
+
+def written(model: Mapping[str, Any]) -> str:
+    """Return the text of a model's file: a line a tree."""
+    head = {name: value for name, value in model.items() if name not in ("trees", "columns")}
+    lines = [json.dumps(head, ensure_ascii=False)[:-1] + ","]
+    lines.append('"columns": ' + json.dumps(model["columns"], ensure_ascii=False) + ",")
+    trees = ",\n".join(json.dumps(tree, separators=(",", ":")) for tree in model["trees"])
+    return "\n".join([*lines, f'"trees": [\n{trees}\n]}}\n'])
+
+
+def rows_of_sites(sites: Sequence[MarkedSite], seed: int = 0) -> dict[str, list[Rows]]:
+    """Return the drawn rows of each domain that is not doubtful."""
+    found: dict[str, list[Rows]] = {}
+    for site in sites:
+        if not site.doubtful:
+            # Two folders of one host are one site, lest it be left out and trained on at once.
+            found.setdefault(site.domain, []).extend(drawn(site, seed))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folders", type=Path, nargs="+", help="folders of sites, each with manifest.json")
+    parser.add_argument("--to", type=Path, default=Path("scrapy_dedup/service/verdict_model.json"))
+    args = parser.parse_args()
+    sites = read_folders(args.folders)
+    rows = rows_of_sites(sites)
+    print(f"{len(rows)} sites, {sum(len(one.nodes) for of_site in rows.values() for one in of_site)} paths")
+    scale, shift = calibrated(rows)
+    print(f"calibrated by leaving sites out: scale {scale:.3f}, shift {shift:+.3f}")
+    made = {
+        "date": subprocess.run(
+            ["git", "log", "-1", "--format=%cs"], capture_output=True, text=True, check=True
+        ).stdout.strip(),
+        "sites": sorted(site.name for site in sites if not site.doubtful),
+        "pages": sum(len(site.pages) for site in sites if not site.doubtful),
+        "trees": _ROUNDS,
+    }
+    text = written(to_json(fit(rows), scale, shift, made))
+    VerdictModel.from_json(json.loads(text))
+    args.to.write_text(text)
+    print(f"{args.to}: {len(text):,} bytes")
+
+
+if __name__ == "__main__":
+    main()

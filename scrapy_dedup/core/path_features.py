@@ -1,0 +1,594 @@
+"""What the pages of a site, of a layout or one page alone show about each DOM path, as figures that a model can weigh.
+
+Why paths, and not blocks: what surrounds the content varies from page to page (previous and next, breadcrumbs, related
+posts), what is content repeats ("Parameters", prices, inherited methods). Where it stands tells them apart.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+from math import nan, sqrt
+from typing import Final, NamedTuple
+
+from scrapy_dedup.core.boilerplate_names import is_around, is_content
+from scrapy_dedup.core.observations import Observation
+from scrapy_dedup.core.path_names import Folding, design_names, parts_of
+
+ROOT: Final = "body"
+# Of pages: a class or id on fewer says what a page is about, not where in the design it stands.
+_DESIGN: Final = 0.05
+# Of so few pages none is told from the others by how often its names occur.
+_FEW: Final = 3
+# Text on so large a share of pages is not a page's own; on two pages at least.
+_REPEATS: Final = 0.3
+_LONG: Final = 80
+# Blocks before and behind a block whose links are looked at.
+_NEIGHBOURS: Final = 3
+_MOST_SINCE: Final = 60
+# In hundredths of words: less in common with the title is chance.
+_TITLE: Final = 25
+HEADINGS: Final = frozenset("h1 h2 h3 h4 h5 h6".split())
+# The way to the content goes on where one element holds so much of its parent's own text.
+_WAY: Final = 0.6
+_TEXT_TAGS: Final = frozenset("p li tr td tbody pre".split())
+# Ids of these are what single pages call their sections.
+_CALLED: Final = frozenset("h1 h2 h3 h4 h5 h6 dt dd dl p li tr td a span section pre".split())
+TAGS: Final = tuple(
+    "nav header footer aside main article section form table ul ol li p pre dl dt dd blockquote tr td th "
+    "h1 h2 h3 h4 h5 h6 div label center fieldset figure details address".split()
+)
+_NO_LETTERS: Final = re.compile(r"[^a-z]+")
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_TOKEN_CHARS: Final = range(3, 17)
+_KEPT_CHARS: Final = 9
+
+
+@dataclass(slots=True)
+class Sums:
+    """Of the text on a path, over all pages; with all that stands in it, or of the element itself alone."""
+
+    blocks: int = 0
+    chars: int = 0
+    links: int = 0
+    within: int = 0
+    away: int = 0
+    punctuation: int = 0
+    digits: int = 0
+    capitals: int = 0
+    long: int = 0
+    shared: int = 0
+    """Characters that another page has, too."""
+    often: float = 0.0
+    """Characters times the share of the other pages that have them."""
+
+    def add(self, other: "Sums") -> None:
+        """Take in what stands below."""
+        self.blocks += other.blocks
+        self.chars += other.chars
+        self.links += other.links
+        self.within += other.within
+        self.away += other.away
+        self.punctuation += other.punctuation
+        self.digits += other.digits
+        self.capitals += other.capitals
+        self.long += other.long
+        self.shared += other.shared
+        self.often += other.often
+
+
+@dataclass(slots=True, eq=False)
+class PathNode:
+    """One DOM path, summed over the pages that have it."""
+
+    path: str
+    step: str
+    tag: str
+    parent: "PathNode | None"
+    depth: int
+    names: tuple[str, ...]
+    hints: set[str] = field(default_factory=set)
+    """Its role and property, with "@" and "%" before them."""
+    tokens: frozenset[str] = frozenset()
+    """Words in its classes and id."""
+    above: frozenset[str] = frozenset()
+    """The same of it and of all that it stands in."""
+    tags_above: tuple[int, ...] = ()
+    called: tuple[float, float, int, int, float, float] = (0.0, 0.0, 0, 0, nan, nan)
+    """Whether it is called as what surrounds content, and as content; how many are of it and of those that it stands
+    in; and how many steps above it the nearest is."""
+    in_heading: bool = False
+    in_h1: bool = False
+    children: "list[PathNode]" = field(default_factory=list)
+    own: Sums = field(default_factory=Sums)
+    whole: Sums = field(default_factory=Sums)
+    elements: int = 0
+    controls: int = 0
+    """Fields and buttons in all its elements."""
+    hidden: int = 0
+    """Its elements, or those that it stands in, that are not shown, on so many pages."""
+    pages: int = 0
+    """That have it, with or without text."""
+    text_pages: int = 0
+    """That have text in the element itself."""
+    parts: Counter[str] = field(default_factory=Counter)
+    """Elements in it, by tag, itself with them."""
+    texts: set[int] = field(default_factory=set)
+    largest: int = 0
+    squares: int = 0
+    own_share: float = 0.0
+    share: float = 0.0
+    """Its share of a page's text, summed over pages; then of its own text, and where it begins and ends."""
+    cover: float = 0.0
+    start: float = 0.0
+    start_squares: float = 0.0
+    end: float = 0.0
+    position: float = 0.0
+    from_h1: float = 0.0
+    from_h1_blocks: int = 0
+    from_title: float = 0.0
+    from_title_blocks: int = 0
+    since: int = 0
+    title: int = 0
+    most_title: int = 0
+    links_before: float = 0.0
+    links_behind: float = 0.0
+    chars_before: float = 0.0
+    chars_behind: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """All paths of some pages."""
+
+    pages: int
+    nodes: tuple[PathNode, ...]
+    """Each after its parent; the first is body."""
+    folding: Folding
+    blocks: Counter[int]
+    """Fingerprint to the number of pages that have the block."""
+
+
+def survey(observations: Sequence[Observation]) -> Survey:
+    """Return what some pages show about their paths; the order of pages does not matter."""
+    folding = Folding(_design_names(observations))
+    tree = _Tree(observations)
+    for seen in observations:
+        tree.add(seen, [folding.path(path) for path in seen.paths])
+    return Survey(len(observations), tree.finished(), folding, tree.blocks)
+
+
+def _design_names(observations: Sequence[Observation]) -> frozenset[str]:
+    if len(observations) >= _FEW:
+        return design_names((seen.paths for seen in observations), _DESIGN)
+    found: set[str] = set()
+    for step in {step for seen in observations for path in seen.paths for step in path.split(">")}:
+        tag, *names = parts_of(step)
+        found.update(name for name in names if name[0] == "." or tag not in _CALLED)
+    return frozenset(found)
+
+
+class _Tree:
+    def __init__(self, observations: Sequence[Observation]) -> None:
+        self.pages = len(observations)
+        self.others = max(1, self.pages - 1)
+        self.on: Counter[int] = Counter()
+        self.blocks: Counter[int] = Counter()
+        for seen in observations:
+            self.on.update(set(seen.texts))
+            self.blocks.update(set(seen.fingerprints))
+        self.needed = max(2, _REPEATS * self.pages)
+        self.root = PathNode(ROOT, ROOT, ROOT, None, 0, ())
+        self.root.tags_above = (0,) * len(TAGS)
+        self.nodes = {ROOT: self.root}
+
+    def node(self, path: str) -> PathNode:
+        known = self.nodes.get(path)
+        if known is not None:
+            return known
+        above, _, step = path.rpartition(">")
+        parent = self.node(above or ROOT)
+        known_step = _known_step(step)
+        tag = known_step.tag
+        node = PathNode(path, step, tag, parent, parent.depth + 1, known_step.names)
+        node.tokens = known_step.tokens
+        node.tags_above = parent.tags_above
+        if tag in _TAG_PLACES:
+            counts = list(parent.tags_above)
+            counts[_TAG_PLACES[tag]] += 1
+            node.tags_above = tuple(counts)
+        node.called = _called(known_step, parent.called)
+        node.in_heading = parent.in_heading or tag in HEADINGS
+        node.in_h1 = parent.in_h1 or tag == "h1"
+        self.nodes[path] = node
+        parent.children.append(node)
+        return node
+
+    def add(self, seen: Observation, paths: Sequence[str]) -> None:
+        """Add one page: its blocks to the paths on which they stand, and what it shows of those above."""
+        nodes = [self.node(path) for path in paths]
+        for node, count, controls, hints in zip(nodes, seen.elements, seen.controls, seen.hints, strict=True):
+            node.elements += count
+            node.parts[node.tag] += count
+            node.controls += controls
+            if hints:
+                self._hint(node, hints)
+        total = sum(seen.chars) or 1
+        of_blocks = [nodes[at] for at in seen.at]
+        here, own_total = self._texts(seen, of_blocks)
+        _places(seen, of_blocks, total)
+        for node, (chars, _, _, _) in here.items():
+            node.text_pages += 1
+            node.own_share += chars / total
+            node.squares += chars * chars
+            node.largest = max(node.largest, chars)
+        self._enclose(here, nodes, total, own_total or 1)
+
+    def _texts(self, seen: Observation, of_blocks: Sequence[PathNode]) -> tuple[dict[PathNode, list[int]], int]:
+        """Add up texts; return for each path of the page [characters, its own, begin, end], and all own characters."""
+        on, others, needed = self.on, self.others, self.needed
+        here: dict[PathNode, list[int]] = {}
+        before = own_total = 0
+        for node, text, chars, links, within, away, marks, digits, capital, title in zip(
+            of_blocks, seen.texts, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation, seen.digits,
+            seen.capital, seen.title, strict=True,
+        ):  # fmt: skip
+            sums = node.own
+            pages_with = on[text]
+            sums.blocks += 1
+            sums.chars += chars
+            if links:
+                sums.links += links
+                sums.within += within
+                sums.away += away
+            sums.punctuation += marks
+            sums.digits += digits
+            sums.capitals += capital
+            sums.long += chars >= _LONG
+            if pages_with > 1:
+                sums.shared += chars
+                sums.often += chars * (pages_with - 1) / others
+            unique = chars - links if pages_with < needed else 0
+            own_total += unique
+            node.texts.add(text)
+            if title:
+                node.title += title
+                node.most_title = max(title, node.most_title)
+            on_page = here.get(node)
+            if on_page is None:
+                here[node] = [chars, unique, before, before + chars]
+            else:
+                on_page[0] += chars
+                on_page[1] += unique
+                on_page[3] = before + chars
+            before += chars
+        return here, own_total
+
+    def _hint(self, node: PathNode, hints: str) -> None:
+        for hint in hints.split():
+            if hint == "!":
+                node.hidden += 1
+            else:
+                node.hints.add(hint)
+
+    def _enclose(self, here: dict[PathNode, list[int]], nodes: Sequence[PathNode], total: int, own_total: int) -> None:
+        """Add to each path of a page what stands in it."""
+        levels: dict[int, dict[PathNode, None]] = {}
+        for node in nodes:
+            levels.setdefault(node.depth, {})[node] = None
+        for depth in range(max(levels, default=-1), -1, -1):
+            for node in levels.get(depth, ()):
+                node.pages += 1
+                parent = node.parent
+                if parent is not None:
+                    levels.setdefault(depth - 1, {})[parent] = None
+                on_page = here.get(node)
+                if on_page is None:
+                    continue
+                chars, unique, begin, end = on_page
+                node.share += chars / total
+                node.cover += unique / own_total
+                node.start += begin / total
+                node.start_squares += (begin / total) ** 2
+                node.end += end / total
+                if parent is not None:
+                    outer = here.get(parent)
+                    if outer is None:
+                        here[parent] = [chars, unique, begin, end]
+                    else:
+                        outer[0] += chars
+                        outer[1] += unique
+                        outer[2] = min(outer[2], begin)
+                        outer[3] = max(outer[3], end)
+
+    def finished(self) -> tuple[PathNode, ...]:
+        nodes = sorted(self.nodes.values(), key=lambda node: (node.depth, node.path))
+        for node in nodes:
+            if node.hints:
+                node.tokens |= node.hints
+            if node.parent is not None:
+                node.above = node.parent.above | node.tokens
+                node.hidden = max(node.hidden, node.parent.hidden)
+        for node in reversed(nodes):
+            node.whole.add(node.own)
+            if node.parent is not None:
+                node.parent.controls += node.controls
+            if node.parent is not None:
+                node.parent.whole.add(node.whole)
+                node.parent.parts.update(node.parts)
+        return tuple(nodes)
+
+
+def _places(seen: Observation, of_blocks: Sequence[PathNode], total: int) -> None:
+    """Add up where the blocks of a page stand, and what stands before and behind them."""
+    before = [0, *accumulate(seen.chars)]
+    links = [0, *accumulate(seen.link_chars)]
+    count = len(of_blocks)
+    h1 = next((before[place] for place, node in enumerate(of_blocks) if node.in_h1), -1)
+    best = max(seen.title, default=0)
+    title_at = before[seen.title.index(best)] if best > _TITLE else -1
+    since = _MOST_SINCE
+    for number, node in enumerate(of_blocks):
+        offset, behind = before[number], before[number + 1]
+        since = 0 if node.in_heading else min(_MOST_SINCE, since + 1)
+        node.since += since
+        node.position += offset / total
+        if h1 >= 0:
+            node.from_h1 += (offset - h1) / total
+            node.from_h1_blocks += 1
+        if title_at >= 0:
+            node.from_title += (offset - title_at) / total
+            node.from_title_blocks += 1
+        first, last = max(0, number - _NEIGHBOURS), min(count, number + 1 + _NEIGHBOURS)
+        text_before, text_behind = offset - before[first], before[last] - behind
+        node.chars_before += text_before
+        node.chars_behind += text_behind
+        node.links_before += (links[number] - links[first]) / (text_before or 1)
+        node.links_behind += (links[last] - links[number + 1]) / (text_behind or 1)
+
+
+_TAG_PLACES: Final = {tag: place for place, tag in enumerate(TAGS)}
+
+
+class _KnownStep(NamedTuple):
+    tag: str
+    names: tuple[str, ...]
+    tokens: frozenset[str]
+    around: bool
+    content: bool
+
+
+@lru_cache(maxsize=8_192)
+def _known_step(step: str) -> _KnownStep:
+    tag, *names = parts_of(step)
+    tokens = frozenset(token for name in names for token in tokens_of(name))
+    return _KnownStep(tag, tuple(names), tokens, any(map(is_around, names)), any(map(is_content, names)))
+
+
+def _called(
+    step: _KnownStep, above: tuple[float, float, int, int, float, float]
+) -> tuple[float, float, int, int, float, float]:
+    _, _, arounds, contents, around_at, content_at = above
+    return (
+        float(step.around),
+        float(step.content),
+        arounds + step.around,
+        contents + step.content,
+        0.0 if step.around else around_at + 1,
+        0.0 if step.content else content_at + 1,
+    )
+
+
+def tokens_of(name: str) -> set[str]:
+    """Return the words of a class or id, cut to their first letters; short ones and long ones say nothing."""
+    words = _NO_LETTERS.split(_CAMEL.sub("-", name[1:]).lower())
+    return {word[:_KEPT_CHARS] for word in words if len(word) in _TOKEN_CHARS}
+
+
+# What a feature is called, and whether more of it speaks for content (1), against it (-1), or neither alone (0).
+FEATURES: Final[tuple[tuple[str, int], ...]] = (
+    *(
+        (name, 0)
+        for name in (
+            "pages", "own_chars", "own_block", "own_links", "own_within", "own_away", "own_punctuation", "own_digits",
+            "own_capitals", "own_long", "own_largest", "block", "links", "chars", "punctuation", "long", "within",
+            "elements", "own_of_whole", "depth", "headings", "paragraphs", "items", "rows", "pictures",
+            "share", "own_share", "start", "end", "position", "from_h1", "from_title", "since", "title", "most_title",
+            "in_heading", "controls", "control_rate", "hidden", "links_before", "links_behind", "chars_before",
+            "chars_behind",
+        )
+    ),
+    *(
+        (name, 0)
+        for name in (
+            "page_share", "text_share", "own_shared", "own_often", "shared", "often", "distinct", "distinct_page",
+            "cover", "cover_site", "share_site", "start_spread", "length_spread", "own_repeated", "repeated",
+            "own_cover", "short_links", "same_length",
+        )
+    ),
+    *(
+        (name, 0)
+        for name in (
+            "left_at", "left_before_end", "beside", "from_column", "from_column_end", "most_links", "most_often",
+            "least_cover", "longest_text", "of_parent",
+        )
+    ),
+    *(
+        (f"{above}_{name}", 0)
+        for above in ("parent",)
+        for name in (
+            "links", "block", "chars", "shared", "often", "cover", "share", "page_share", "paragraphs", "headings",
+            "start", "end", "elements", "punctuation", "long", "within", "controls",
+        )
+    ),
+    *((f"in_{tag}", 0) for tag in TAGS),
+    *((name, 0) for name in ("around", "content", "arounds", "contents", "around_at", "content_at")),
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Figures:
+    """Of one path, those that stand for it in the rows of what it holds."""
+
+    links: float
+    block: float
+    chars: float
+    shared: float
+    often: float
+    cover: float
+    share: float
+    page_share: float
+    paragraphs: float
+    headings: float
+    start: float
+    end: float
+    elements: float
+    punctuation: float
+    long: float
+    within: float
+    controls: float
+
+    def row(self) -> tuple[float, ...]:
+        return (
+            self.links, self.block, self.chars, self.shared, self.often, self.cover, self.share, self.page_share,
+            self.paragraphs, self.headings, self.start, self.end, self.elements, self.punctuation, self.long,
+            self.within, self.controls,
+        )  # fmt: skip
+
+
+def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
+    """Return the figures of each path that has text of its own, in the order of FEATURES; what is not known is NaN."""
+    pages = found.pages
+    alone = pages == 1
+    figures: dict[PathNode, _Figures] = {}
+    ancestry: dict[PathNode, tuple[float, float, float, float]] = {}
+    way = _way(found)
+    places = {node: place for place, node in enumerate(way)}
+    column = way[-1]
+    column_start, column_end = column.start / max(1, column.pages), column.end / max(1, column.pages)
+    leaving: dict[PathNode, tuple[int, int]] = {}
+    result: dict[PathNode, tuple[float, ...]] = {}
+    for node in found.nodes:
+        parent = node.parent
+        whole, own = node.whole, node.own
+        chars = whole.chars or 1
+        blocks = whole.blocks or 1
+        on = node.pages or 1
+        elements = node.elements or 1
+        parts = node.parts
+        one = _Figures(
+            links=whole.links / chars,
+            block=whole.chars / blocks,
+            chars=whole.chars / elements,
+            shared=nan if alone else whole.shared / chars,
+            often=nan if alone else whole.often / chars,
+            cover=node.cover / on,
+            share=node.share / on,
+            page_share=nan if alone else node.pages / pages,
+            paragraphs=parts["p"] / elements,
+            headings=sum(parts[tag] for tag in HEADINGS) / elements,
+            start=node.start / on,
+            end=node.end / on,
+            elements=node.elements / on,
+            punctuation=whole.punctuation / chars,
+            long=whole.long / blocks,
+            within=whole.within / chars,
+            controls=node.controls / elements,
+        )
+        figures[node] = one
+        links, often, cover, long = ancestry[parent] if parent is not None else (0.0, 0.0, 1.0, 0.0)
+        often_here = 0.0 if alone else one.often
+        ancestry[node] = (
+            max(links, one.links),
+            max(often, often_here),
+            min(cover, one.cover),
+            max(long, one.long if one.share < 0.5 else 0.0),
+        )
+        if node in places:
+            leaving[node] = (places[node], 0)
+        else:
+            assert parent is not None
+            at, beside = leaving[parent]
+            leaving[node] = (at, beside + 1)
+        if not own.chars:
+            continue
+        left_at, steps_beside = leaving[node]
+        stands = _Stands(*ancestry[node], left_at, steps_beside, len(way), column_start, column_end)
+        result[node] = _row(node, one, figures[parent].row() if parent is not None else _NOBODY, stands, pages)
+    return result
+
+
+_NOBODY: Final = (nan,) * 17
+
+
+class _Stands(NamedTuple):
+    """Where a path stands: what its ancestors are at most, and where it leaves the way to the content."""
+
+    most_links: float
+    most_often: float
+    least_cover: float
+    longest: float
+    left_at: int
+    beside: int
+    way: int
+    column_start: float
+    column_end: float
+
+
+def _row(node: PathNode, one: _Figures, around: tuple[float, ...], stands: _Stands, pages: int) -> tuple[float, ...]:
+    own, parent = node.own, node.parent
+    chars, blocks = own.chars, own.blocks
+    text_pages, on, elements = node.text_pages or 1, node.pages or 1, node.elements or 1
+    alone = pages == 1
+    mean = chars / text_pages
+    position = node.position / blocks
+    return (
+        # base
+        pages, mean, chars / blocks, own.links / chars, own.within / chars, own.away / chars,
+        own.punctuation / chars, own.digits / chars, own.capitals / blocks, own.long / blocks, node.largest,
+        one.block, one.links, one.chars, one.punctuation, one.long, one.within,
+        one.elements, chars / (node.whole.chars or 1), node.depth, one.headings, one.paragraphs,
+        node.parts["li"] / elements, node.parts["tr"] / elements, node.parts["img"] / elements,
+        one.share, node.own_share / on, one.start, one.end, position,
+        node.from_h1 / node.from_h1_blocks if node.from_h1_blocks else nan,
+        node.from_title / node.from_title_blocks if node.from_title_blocks else nan,
+        node.since / blocks, node.title / blocks, node.most_title, float(node.in_heading),
+        node.controls / elements, node.controls / (node.whole.blocks or 1), node.hidden / on,
+        node.links_before / blocks, node.links_behind / blocks, node.chars_before / blocks, node.chars_behind / blocks,
+        # of the site
+        one.page_share, nan if alone else node.text_pages / pages,
+        nan if alone else own.shared / chars, nan if alone else own.often / chars, one.shared, one.often,
+        len(node.texts) / blocks, nan if alone else len(node.texts) / text_pages,
+        one.cover, nan if alone else node.cover / pages, nan if alone else node.share / pages,
+        nan if alone else sqrt(max(0.0, node.start_squares / on - one.start**2)),
+        nan if alone else sqrt(max(0.0, node.squares / text_pages - mean**2)) / (mean or 1),
+        nan if alone else own.often / text_pages, nan if alone else node.whole.often / on,
+        nan if alone else (own.chars - own.links) / chars * (1 - own.often / chars) * node.own_share / on,
+        one.links * (1 - one.long), node.text_pages / (len(node.texts) or 1),
+        # of where it stands
+        stands.left_at / max(1, stands.way - 1), stands.way - 1 - stands.left_at, stands.beside,
+        position - stands.column_start, position - stands.column_end,
+        stands.most_links, nan if alone else stands.most_often, stands.least_cover, stands.longest,
+        node.whole.chars / (parent.whole.chars or 1) if parent is not None else 1.0,
+        *around,
+        *node.tags_above,
+        *node.called,
+    )  # fmt: skip
+
+
+def main_column(found: Survey) -> PathNode:
+    """Return the element that holds most of what is a page's own."""
+    return _way(found)[-1]
+
+
+def _way(found: Survey) -> list[PathNode]:
+    """Return the elements that lead from body to the one that holds most of what is a page's own."""
+    way = [found.nodes[0]]
+    while True:
+        here = way[-1]
+        inner = max(here.children, key=lambda node: (node.cover, node.path), default=None)
+        if inner is None or inner.cover < _WAY * here.cover or inner.tag in _TEXT_TAGS or not inner.cover:
+            return way
+        way.append(inner)
