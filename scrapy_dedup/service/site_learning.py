@@ -122,14 +122,17 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
     """
     observations = [page.observation for page in pages]
     thin = thin_pages(one.template, observations)
-    reason = f"learned from {len(pages)} pages" + (f", {len(shown.all)} of them shown" if shown.all else "")
+    certainty = certainty_of(one.template, observations)
+    reason = f"by its own estimate right on {certainty:.0%} of the text"
+    if shown.all:
+        reason += f"; a browser showed {len(shown.all)} pages"
     if thin:
-        reason += f"; leaves hardly anything of the main column on {thin}"
+        reason += f"; leaves hardly anything of the main column on {thin} pages"
     return replace(
         one,
         state="probation" if 2 * thin > len(pages) else "live",
         reason=reason,
-        confidence=certainty_of(one.template, observations),
+        confidence=certainty,
         vision=shown.vision({"model, vision": _agreement(one.template, shown)}),
         source="visual" if shown.all else "static",
     )

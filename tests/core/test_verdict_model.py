@@ -115,3 +115,7 @@ def test_a_verdict_names_of_which_kind_its_first_reason_is() -> None:
     assert reason("in_form") is DropReason.FORM
     assert reason("from_column_end") is DropReason.OUTSIDE
     assert PathVerdict(keep=True, probability=0.9, pages=1, of_pages=1).reason is None
+
+
+def test_each_figure_has_words() -> None:
+    assert [name for name, _ in FEATURES if words_of(name, 0.5) == f"{name.replace('_', ' ')} 0.5"] == []

@@ -30,10 +30,8 @@ class TestLayouts:
 
         assert patterns == {"article": r"^/a/\d+/?$", "listing": r"^/list/\d+/?$", "page": None}
 
-    def test_it_says_from_how_many_pages_it_was_learned_and_how_sure_it_is(self, known: SiteKnowledge) -> None:
-        assert {one.reason for one in known.templates.values()} == {
-            "learned from 20 pages", "learned from 8 pages", "learned from 28 pages"
-        }  # fmt: skip
+    def test_it_says_how_sure_it_is(self, known: SiteKnowledge) -> None:
+        assert all(one.reason.startswith("by its own estimate right on ") for one in known.templates.values())
         assert all(0.8 < one.confidence <= 1.0 for one in known.templates.values())
 
     def test_order_of_pages_does_not_matter(self, known: SiteKnowledge) -> None:

@@ -92,7 +92,7 @@ class TestAUrlOfAnUnknownDomain:
 
         assert (layout["why"], layout["before"], len(layout["shown"])) == ("nothing is known of its domain", None, 1)
         assert layout["after"]["state"] == "live"
-        assert layout["after"]["reason"].startswith("learned from ")
+        assert layout["after"]["reason"].startswith("by its own estimate right on ")
         assert layout["after"]["shown_pages"] == 1
         assert told.json["browser"].startswith("Chromium")
         kept = {one.fingerprint: one for one in templates(shop, server)}
