@@ -15,17 +15,7 @@ _META: Final = ("proxy", "download_slot", "cookiejar", "bindaddress")
 _OF_PROXY: Final = "Proxy-Authorization"
 # These are of one request, or set anew for each.
 _NOT_COPIED: Final = frozenset(
-    name.lower()
-    for name in (
-        "If-None-Match",
-        "If-Modified-Since",
-        "Referer",
-        "Range",
-        "Accept-Encoding",
-        "Content-Type",
-        "Host",
-        _OF_PROXY,
-    )
+    "if-none-match if-modified-since referer range accept-encoding content-type host proxy-authorization".split()
 )
 _MOST_ORIGINS: Final = 10_000
 
@@ -62,13 +52,18 @@ class Ways:
             self._known.popitem(last=False)
 
     def to(self, url: str, *, page_url: str = "") -> Way:
-        """Return the way to a URL: that of its origin's pages, else, without what its headers say, of another page."""
-        if (own := self._known.get(_origin_of(url))) is not None:
-            return own
-        other = self._known.get(_origin_of(page_url)) or next(reversed(self._known.values()), None)
-        if other is None:
-            return Way({}, {})
-        return Way({}, other.meta)
+        """Return the way to a URL: that of its origin's pages, else, without what its headers say, of another page.
+
+        Args:
+            url: that is asked for.
+            page_url: of the page that asks for it. Where that is of another origin, headers stay out, too: a page does
+                not speak with the credentials of whom it links to.
+        """
+        origin, asking = _origin_of(url), _origin_of(page_url or url)
+        if origin == asking and origin in self._known:
+            return self._known[origin]
+        other = self._known.get(asking) or next(reversed(self._known.values()), None)
+        return Way({}, other.meta if other is not None else {})
 
     def of(self, request: Request) -> Way:
         """Return the way that a request went."""
