@@ -18,10 +18,10 @@ import lightgbm
 import numpy as np
 
 from benchmarks.marked_sites import DRAWN, Floats, MarkedSite, Rows, drawn, read_folders
-from scrapy_dedup.core.path_features import FEATURES
+from scrapy_dedup.core.path_features import FIGURES
 from scrapy_dedup.core.verdict_model import VERSION, VerdictModel, figures_hash
 
-NAMES: Final = [name for name, _ in FEATURES]
+NAMES: Final = list(FIGURES)
 OF_NAMES: Final = frozenset("around content arounds contents around_at content_at".split())
 # Words of names that so many sites have.
 _SITES_A_WORD: Final = 8

@@ -36,11 +36,16 @@ _CONTENT: Final = _words(
 )
 
 
+def hyphened(name: str) -> str:
+    """Return a name in lower case, with a hyphen between its words: `mainMenu` is `main-menu`."""
+    return _CAMEL.sub("-", name).lower()
+
+
 def is_around(name: str) -> bool:
     """Whether a class or id is one by which people call what surrounds content."""
-    return bool(_AROUND.search(_CAMEL.sub("-", name).lower()))
+    return bool(_AROUND.search(hyphened(name)))
 
 
 def is_content(name: str) -> bool:
     """Whether a class or id is one by which people call content."""
-    return bool(_CONTENT.search(_CAMEL.sub("-", name).lower()))
+    return bool(_CONTENT.search(hyphened(name)))

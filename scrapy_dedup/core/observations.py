@@ -99,7 +99,7 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
         alike = 100 * len(words & title) // (len(words | title) or 1)
     return (
         block.fingerprint,
-        crc32(lower.encode("utf-8", "surrogatepass")),
+        text_number(lower),
         chars,
         min(linked, chars),
         min(within, chars),
@@ -109,6 +109,11 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
         text[:1].isupper(),
         alike,
     )
+
+
+def text_number(text: str) -> int:
+    """Return 32 bits of a text, whatever its case, by which it is known wherever it stands."""
+    return crc32(text.lower().encode("utf-8", "surrogatepass"))
 
 
 def _kinds_of_links(block: Block) -> tuple[int, int]:

@@ -6,14 +6,15 @@ posts), what is content repeats ("Parameters", prices, inherited methods). Where
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
 from itertools import accumulate
 from math import nan, sqrt
 from typing import Final, NamedTuple
 
-from scrapy_dedup.core.boilerplate_names import is_around, is_content
+from scrapy_dedup.core.boilerplate_names import hyphened, is_around, is_content
 from scrapy_dedup.core.observations import Observation
 from scrapy_dedup.core.path_names import Folding, design_names, parts_of
 
@@ -41,7 +42,6 @@ TAGS: Final = tuple(
     "h1 h2 h3 h4 h5 h6 div label center fieldset figure details address".split()
 )
 _NO_LETTERS: Final = re.compile(r"[^a-z]+")
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _TOKEN_CHARS: Final = range(3, 17)
 _KEPT_CHARS: Final = 9
 
@@ -84,11 +84,9 @@ class PathNode:
     """One DOM path, summed over the pages that have it."""
 
     path: str
-    step: str
     tag: str
     parent: "PathNode | None"
     depth: int
-    names: tuple[str, ...]
     hints: set[str] = field(default_factory=set)
     """Its role and property, with "@" and "%" before them."""
     tokens: frozenset[str] = frozenset()
@@ -180,9 +178,8 @@ class _Tree:
             self.on.update(set(seen.texts))
             self.blocks.update(set(seen.fingerprints))
         self.needed = max(2, _REPEATS * self.pages)
-        self.root = PathNode(ROOT, ROOT, ROOT, None, 0, ())
-        self.root.tags_above = (0,) * len(TAGS)
-        self.nodes = {ROOT: self.root}
+        root = PathNode(ROOT, ROOT, None, 0, tags_above=(0,) * len(TAGS))
+        self.nodes = {ROOT: root}
 
     def node(self, path: str) -> PathNode:
         known = self.nodes.get(path)
@@ -192,7 +189,7 @@ class _Tree:
         parent = self.node(above or ROOT)
         known_step = _known_step(step)
         tag = known_step.tag
-        node = PathNode(path, step, tag, parent, parent.depth + 1, known_step.names)
+        node = PathNode(path, tag, parent, parent.depth + 1)
         node.tokens = known_step.tokens
         node.tags_above = parent.tags_above
         if tag in _TAG_PLACES:
@@ -213,8 +210,11 @@ class _Tree:
             node.elements += count
             node.parts[node.tag] += count
             node.controls += controls
-            if hints:
-                self._hint(node, hints)
+            for hint in hints.split():
+                if hint == "!":
+                    node.hidden += 1
+                else:
+                    node.hints.add(hint)
         total = sum(seen.chars) or 1
         of_blocks = [nodes[at] for at in seen.at]
         here, own_total = self._texts(seen, of_blocks)
@@ -266,13 +266,6 @@ class _Tree:
             before += chars
         return here, own_total
 
-    def _hint(self, node: PathNode, hints: str) -> None:
-        for hint in hints.split():
-            if hint == "!":
-                node.hidden += 1
-            else:
-                node.hints.add(hint)
-
     def _enclose(self, here: dict[PathNode, list[int]], nodes: Sequence[PathNode], total: int, own_total: int) -> None:
         """Add to each path of a page what stands in it."""
         levels: dict[int, dict[PathNode, None]] = {}
@@ -315,7 +308,6 @@ class _Tree:
             node.whole.add(node.own)
             if node.parent is not None:
                 node.parent.controls += node.controls
-            if node.parent is not None:
                 node.parent.whole.add(node.whole)
                 node.parent.parts.update(node.parts)
         return tuple(nodes)
@@ -354,7 +346,6 @@ _TAG_PLACES: Final = {tag: place for place, tag in enumerate(TAGS)}
 
 class _KnownStep(NamedTuple):
     tag: str
-    names: tuple[str, ...]
     tokens: frozenset[str]
     around: bool
     content: bool
@@ -364,7 +355,7 @@ class _KnownStep(NamedTuple):
 def _known_step(step: str) -> _KnownStep:
     tag, *names = parts_of(step)
     tokens = frozenset(token for name in names for token in tokens_of(name))
-    return _KnownStep(tag, tuple(names), tokens, any(map(is_around, names)), any(map(is_content, names)))
+    return _KnownStep(tag, tokens, any(map(is_around, names)), any(map(is_content, names)))
 
 
 def _called(
@@ -383,53 +374,142 @@ def _called(
 
 def tokens_of(name: str) -> set[str]:
     """Return the words of a class or id, cut to their first letters; short ones and long ones say nothing."""
-    words = _NO_LETTERS.split(_CAMEL.sub("-", name[1:]).lower())
+    words = _NO_LETTERS.split(hyphened(name[1:]))
     return {word[:_KEPT_CHARS] for word in words if len(word) in _TOKEN_CHARS}
 
 
-# What a feature is called, and whether more of it speaks for content (1), against it (-1), or neither alone (0).
-FEATURES: Final[tuple[tuple[str, int], ...]] = (
-    *(
-        (name, 0)
-        for name in (
-            "pages", "own_chars", "own_block", "own_links", "own_within", "own_away", "own_punctuation", "own_digits",
-            "own_capitals", "own_long", "own_largest", "block", "links", "chars", "punctuation", "long", "within",
-            "elements", "own_of_whole", "depth", "headings", "paragraphs", "items", "rows", "pictures",
-            "share", "own_share", "start", "end", "position", "from_h1", "from_title", "since", "title", "most_title",
-            "in_heading", "controls", "control_rate", "hidden", "links_before", "links_behind", "chars_before",
-            "chars_behind",
-        )
-    ),
-    *(
-        (name, 0)
-        for name in (
-            "page_share", "text_share", "own_shared", "own_often", "shared", "often", "distinct", "distinct_page",
-            "cover", "cover_site", "share_site", "start_spread", "length_spread", "own_repeated", "repeated",
-            "own_cover", "short_links", "same_length",
-        )
-    ),
-    *(
-        (name, 0)
-        for name in (
-            "left_at", "left_before_end", "beside", "from_column", "from_column_end", "most_links", "most_often",
-            "least_cover", "longest_text", "of_parent",
-        )
-    ),
-    *(
-        (f"{above}_{name}", 0)
-        for above in ("parent",)
-        for name in (
-            "links", "block", "chars", "shared", "often", "cover", "share", "page_share", "paragraphs", "headings",
-            "start", "end", "elements", "punctuation", "long", "within", "controls",
-        )
-    ),
-    *((f"in_{tag}", 0) for tag in TAGS),
-    *((name, 0) for name in ("around", "content", "arounds", "contents", "around_at", "content_at")),
-)  # fmt: skip
+class DropReason(StrEnum):
+    """Of which kind the figure is that spoke most against what stands on a path."""
+
+    REPEATS = "repeats"
+    """Its text is that of other pages."""
+    LINKS = "links"
+    """Its text, or that around it, leads elsewhere."""
+    NAMED = "named"
+    """By tag, class, id or role it, or what it stands in, is called as what surrounds content."""
+    OUTSIDE = "outside"
+    """Where it stands, and how much of a page's own text is there."""
+    FORM = "form"
+    """Fields and buttons stand around it."""
+    TEXT = "text"
+    """How its text is made: how long, with how many digits and marks."""
+    UNSEEN = "unseen"
+    """No person sees it, and no click opens it."""
 
 
-@dataclass(slots=True)
-class _Figures:
+class Figure(NamedTuple):
+    """What a figure of a path tells of, and how it is said."""
+
+    kind: DropReason
+    words: str
+    """With a place for its value."""
+
+
+_OF_FORMS: Final = frozenset(("form", "label", "fieldset"))
+# In the order of a row; see `_row`.
+FIGURES: Final[Mapping[str, Figure]] = {
+    "pages": Figure(DropReason.OUTSIDE, "it was judged by {:.0f} pages"),
+    "own_chars": Figure(DropReason.TEXT, "{:.0f} characters a page"),
+    "own_block": Figure(DropReason.TEXT, "{:.0f} characters a text"),
+    "own_links": Figure(DropReason.LINKS, "{:.0%} of its text links"),
+    "own_within": Figure(DropReason.LINKS, "{:.0%} of its text links within the page"),
+    "own_away": Figure(DropReason.LINKS, "{:.0%} of its text links to named hosts"),
+    "own_punctuation": Figure(DropReason.TEXT, "{:.3f} marks of punctuation a character"),
+    "own_digits": Figure(DropReason.TEXT, "{:.0%} of its text are digits"),
+    "own_capitals": Figure(DropReason.TEXT, "{:.0%} of its texts begin with a capital"),
+    "own_long": Figure(DropReason.TEXT, "{:.0%} of its texts are long"),
+    "own_largest": Figure(DropReason.TEXT, "{:.0f} characters on the page that has most of it"),
+    "block": Figure(DropReason.TEXT, "{:.0f} characters a text in it"),
+    "links": Figure(DropReason.LINKS, "{:.0%} of the text in it links"),
+    "chars": Figure(DropReason.TEXT, "{:.0f} characters in it"),
+    "punctuation": Figure(DropReason.TEXT, "{:.3f} marks of punctuation a character in it"),
+    "long": Figure(DropReason.TEXT, "{:.0%} of the texts in it are long"),
+    "within": Figure(DropReason.LINKS, "{:.0%} of the text in it links within the page"),
+    "elements": Figure(DropReason.OUTSIDE, "{:.1f} of it a page"),
+    "own_of_whole": Figure(DropReason.OUTSIDE, "{:.0%} of the text in it is its own"),
+    "depth": Figure(DropReason.OUTSIDE, "it stands {:.0f} elements deep"),
+    "headings": Figure(DropReason.OUTSIDE, "{:.1f} headings in it"),
+    "paragraphs": Figure(DropReason.OUTSIDE, "{:.1f} paragraphs in it"),
+    "items": Figure(DropReason.OUTSIDE, "{:.1f} list items in it"),
+    "rows": Figure(DropReason.OUTSIDE, "{:.1f} table rows in it"),
+    "pictures": Figure(DropReason.OUTSIDE, "{:.1f} pictures in it"),
+    "share": Figure(DropReason.OUTSIDE, "it holds {:.0%} of the page's text"),
+    "own_share": Figure(DropReason.OUTSIDE, "it is {:.0%} of the page's text"),
+    "start": Figure(DropReason.OUTSIDE, "it begins after {:.0%} of the page"),
+    "end": Figure(DropReason.OUTSIDE, "it ends after {:.0%} of the page"),
+    "position": Figure(DropReason.OUTSIDE, "it stands after {:.0%} of the page"),
+    "from_h1": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from the first heading"),
+    "from_title": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from the title"),
+    "since": Figure(DropReason.OUTSIDE, "{:.0f} texts since the last heading"),
+    "title": Figure(DropReason.TEXT, "{:.0f} % of its words are the title's"),
+    "most_title": Figure(DropReason.TEXT, "{:.0f} % of its words are the title's at most"),
+    "in_heading": Figure(DropReason.NAMED, "it is a heading"),
+    "controls": Figure(DropReason.FORM, "{:.1f} fields and buttons in it"),
+    "control_rate": Figure(DropReason.FORM, "{:.1f} fields and buttons a text"),
+    "hidden": Figure(DropReason.UNSEEN, "it is not shown on {:.0%} of the pages"),
+    "links_before": Figure(DropReason.LINKS, "{:.0%} of the text before it links"),
+    "links_behind": Figure(DropReason.LINKS, "{:.0%} of the text behind it links"),
+    "chars_before": Figure(DropReason.OUTSIDE, "{:.0f} characters in the three texts before it"),
+    "chars_behind": Figure(DropReason.OUTSIDE, "{:.0f} characters in the three texts behind it"),
+    "page_share": Figure(DropReason.OUTSIDE, "it is on {:.0%} of the pages"),
+    "text_share": Figure(DropReason.OUTSIDE, "it has text on {:.0%} of the pages"),
+    "own_shared": Figure(DropReason.REPEATS, "{:.0%} of its text is on other pages, too"),
+    "own_often": Figure(DropReason.REPEATS, "its text is on {:.0%} of the other pages"),
+    "shared": Figure(DropReason.REPEATS, "{:.0%} of the text in it is on other pages, too"),
+    "often": Figure(DropReason.REPEATS, "the text in it is on {:.0%} of the other pages"),
+    "distinct": Figure(DropReason.REPEATS, "{:.0%} of its texts differ"),
+    "distinct_page": Figure(DropReason.REPEATS, "{:.1f} texts a page are its own"),
+    "cover": Figure(DropReason.OUTSIDE, "it holds {:.0%} of what is the page's own"),
+    "cover_site": Figure(DropReason.OUTSIDE, "it holds {:.0%} of what is the pages' own"),
+    "share_site": Figure(DropReason.OUTSIDE, "it holds {:.0%} of the pages' text"),
+    "start_spread": Figure(DropReason.OUTSIDE, "where it begins differs by {:.0%} of the page"),
+    "length_spread": Figure(DropReason.TEXT, "its length differs by {:.0%} from page to page"),
+    "own_repeated": Figure(DropReason.REPEATS, "{:.0f} characters a page of its text repeat"),
+    "repeated": Figure(DropReason.REPEATS, "{:.0f} characters a page of the text in it repeat"),
+    "own_cover": Figure(DropReason.OUTSIDE, "{:.0%} of the page is its own text"),
+    "short_links": Figure(DropReason.LINKS, "{:.0%} of it are short links"),
+    "same_length": Figure(DropReason.REPEATS, "one text serves {:.1f} pages"),
+    "left_at": Figure(DropReason.OUTSIDE, "it leaves the way to the content after {:.0%} of it"),
+    "left_before_end": Figure(DropReason.OUTSIDE, "it leaves the way to the content {:.0f} steps before its end"),
+    "beside": Figure(DropReason.OUTSIDE, "{:.0f} steps beside the way to the content"),
+    "from_column": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from where the content begins"),
+    "from_column_end": Figure(DropReason.OUTSIDE, "it stands {:+.0%} of the page from where the content ends"),
+    "most_links": Figure(DropReason.LINKS, "it stands where {:.0%} of the text links"),
+    "most_often": Figure(DropReason.REPEATS, "it stands where the text is on {:.0%} of the other pages"),
+    "least_cover": Figure(DropReason.OUTSIDE, "it stands where {:.0%} of what is the page's own is"),
+    "longest_text": Figure(DropReason.TEXT, "it stands where {:.0%} of the texts are long"),
+    "of_parent": Figure(DropReason.OUTSIDE, "it is {:.0%} of what it stands in"),
+    "parent_links": Figure(DropReason.LINKS, "{:.0%} of the text around it links"),
+    "parent_block": Figure(DropReason.TEXT, "{:.0f} characters a text in what it stands in"),
+    "parent_chars": Figure(DropReason.TEXT, "{:.0f} characters in what it stands in"),
+    "parent_shared": Figure(DropReason.REPEATS, "{:.0%} of the text around it is on other pages, too"),
+    "parent_often": Figure(DropReason.REPEATS, "the text around it is on {:.0%} of the other pages"),
+    "parent_cover": Figure(DropReason.OUTSIDE, "what it stands in holds {:.0%} of what is the page's own"),
+    "parent_share": Figure(DropReason.OUTSIDE, "what it stands in holds {:.0%} of the page's text"),
+    "parent_page_share": Figure(DropReason.OUTSIDE, "what it stands in is on {:.0%} of the pages"),
+    "parent_paragraphs": Figure(DropReason.OUTSIDE, "{:.1f} paragraphs around it"),
+    "parent_headings": Figure(DropReason.OUTSIDE, "{:.1f} headings around it"),
+    "parent_start": Figure(DropReason.OUTSIDE, "what it stands in begins after {:.0%} of the page"),
+    "parent_end": Figure(DropReason.OUTSIDE, "what it stands in ends after {:.0%} of the page"),
+    "parent_elements": Figure(DropReason.OUTSIDE, "{:.1f} of what it stands in a page"),
+    "parent_punctuation": Figure(DropReason.TEXT, "{:.3f} marks of punctuation a character around it"),
+    "parent_long": Figure(DropReason.TEXT, "{:.0%} of the texts around it are long"),
+    "parent_within": Figure(DropReason.LINKS, "{:.0%} of the text around it links within the page"),
+    "parent_controls": Figure(DropReason.FORM, "{:.1f} fields and buttons around it"),
+    **{
+        f"in_{tag}": Figure(DropReason.FORM if tag in _OF_FORMS else DropReason.NAMED, f"it stands in <{tag}>")
+        for tag in TAGS
+    },
+    "around": Figure(DropReason.NAMED, "it is named as what surrounds content"),
+    "content": Figure(DropReason.NAMED, "it is named as content"),
+    "arounds": Figure(DropReason.NAMED, "{:.0f} names of what surrounds content"),
+    "contents": Figure(DropReason.NAMED, "{:.0f} names of content"),
+    "around_at": Figure(DropReason.NAMED, "{:.0f} steps below a name of what surrounds content"),
+    "content_at": Figure(DropReason.NAMED, "{:.0f} steps below a name of content"),
+}
+
+
+class _Figures(NamedTuple):
     """Of one path, those that stand for it in the rows of what it holds."""
 
     links: float
@@ -450,16 +530,9 @@ class _Figures:
     within: float
     controls: float
 
-    def row(self) -> tuple[float, ...]:
-        return (
-            self.links, self.block, self.chars, self.shared, self.often, self.cover, self.share, self.page_share,
-            self.paragraphs, self.headings, self.start, self.end, self.elements, self.punctuation, self.long,
-            self.within, self.controls,
-        )  # fmt: skip
-
 
 def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
-    """Return the figures of each path that has text of its own, in the order of FEATURES; what is not known is NaN."""
+    """Return the figures of each path that has text of its own, in the order of FIGURES; what is not known is NaN."""
     pages = found.pages
     alone = pages == 1
     figures: dict[PathNode, _Figures] = {}
@@ -516,11 +589,11 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
             continue
         left_at, steps_beside = leaving[node]
         stands = _Stands(*ancestry[node], left_at, steps_beside, len(way), column_start, column_end)
-        result[node] = _row(node, one, figures[parent].row() if parent is not None else _NOBODY, stands, pages)
+        result[node] = _row(node, one, figures[parent] if parent is not None else _NOBODY, stands, pages)
     return result
 
 
-_NOBODY: Final = (nan,) * 17
+_NOBODY: Final = (nan,) * len(_Figures._fields)
 
 
 class _Stands(NamedTuple):

@@ -6,11 +6,11 @@ from math import exp
 from typing import Final
 
 from scrapy_dedup.core.observations import Observation
-from scrapy_dedup.core.path_features import PathNode, Survey, main_column, rows, survey
+from scrapy_dedup.core.path_features import DropReason, PathNode, Survey, main_column, rows, survey
 from scrapy_dedup.core.path_looks import PathLooks, looks_by_path
-from scrapy_dedup.core.verdict_model import DropReason, Judged, VerdictModel, kind_of, words_of
+from scrapy_dedup.core.verdict_model import Judged, VerdictModel, kind_of, words_of
 
-__all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "judge_page", "learn"]
+__all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,9 @@ class PathVerdict:
     @property
     def reason(self) -> DropReason | None:
         """Of which kind the first figure is; None where it is kept."""
-        return None if self.keep else kind_of(self.reasons[0][0] if self.reasons else "")
+        if self.keep:
+            return None
+        return kind_of(self.reasons[0][0]) if self.reasons else DropReason.OUTSIDE
 
     @property
     def evidence(self) -> str:
@@ -87,14 +89,14 @@ def learn(
     Args:
         observations: one a page; 60 spread over the site are as good as all, and one is a page by itself.
         model: that judges the paths.
-        caution: a path is kept where it is content by more than 1 - *caution*; 0.0 to 1.0.
+        caution: a path is kept where it is content by at least 1 - *caution*; 0.0 to 1.0.
         looks: how the text on each path looks, for those of the pages that a browser showed.
     """
     found = survey(observations)
     judged = model.judge(rows(found))
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
-    paths = _verdicts(found, judged, min(max(caution, 0.0), 1.0))
+    paths = _verdicts(found, judged, caution)
     return SiteVerdicts(
         pages=found.pages,
         paths=paths,
@@ -102,11 +104,6 @@ def learn(
         surrounding=_surrounding(observations, found, paths),
         containers=(main_column(found).path,),
     )
-
-
-def judge_page(observation: Observation, model: VerdictModel, caution: float = 0.5) -> SiteVerdicts:
-    """Return the verdicts on the paths of a page by itself."""
-    return learn([observation], model, caution)
 
 
 def _with_looks(judged: Mapping[PathNode, Judged], looks: Mapping[str, PathLooks]) -> dict[PathNode, Judged]:

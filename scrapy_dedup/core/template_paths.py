@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from scrapy_dedup.core.blocks import Block
 from scrapy_dedup.core.observations import MOST_STEPS
-from scrapy_dedup.core.path_features import ROOT
+from scrapy_dedup.core.path_features import ROOT, DropReason
 from scrapy_dedup.core.path_names import Folding, names_in
-from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict
+from scrapy_dedup.core.path_verdicts import PathVerdict
 
 # A site has some hundred paths; pages of nonsense have any number.
 _MOST_KNOWN: Final = 10_000
@@ -24,8 +24,6 @@ class Why:
     path: str
     """Of the element whose verdict it is."""
     evidence: str
-    is_sitewide: bool = True
-    """Whether at least half of the learning pages have it."""
     on_pages: int = field(default=0, compare=False)
     """Learning pages with the element, or with the block's text; 0 where no learning page had it."""
     of_pages: int = field(default=0, compare=False)
@@ -68,30 +66,12 @@ class PathLookup:
         verdict = self.verdicts.get(reached)
         return verdict.probability if verdict is not None else 0.5
 
-    def why_repeated(self, block: Block, on_pages: int) -> Why:
-        """Return why a long text is left out that stands on a path which is kept."""
+    def why_text(self, block: Block, on_pages: int, *, surrounds: bool = False) -> Why:
+        """Return why a text is left out for itself: many pages have it, or it surrounds the content elsewhere."""
+        told = f"the same text {'was left out of' if surrounds else 'on'} {on_pages} of {self.pages} pages"
         return self._why(
-            (block.path, on_pages),
-            lambda: Why(
-                DropReason.REPEATS,
-                block.path,
-                f"the same text on {on_pages} of {self.pages} pages",
-                on_pages=on_pages,
-                of_pages=self.pages,
-            ),
-        )
-
-    def why_surrounding(self, block: Block, on_pages: int) -> Why:
-        """Return why a text is left out that surrounds the content elsewhere on the site."""
-        return self._why(
-            (block.path, -2 - on_pages),
-            lambda: Why(
-                DropReason.REPEATS,
-                block.path,
-                f"the same text was left out of {on_pages} of {self.pages} pages, where it stood then",
-                on_pages=on_pages,
-                of_pages=self.pages,
-            ),
+            (block.path, -2 - on_pages if surrounds else on_pages),
+            lambda: Why(DropReason.REPEATS, block.path, told, on_pages=on_pages, of_pages=self.pages),
         )
 
     def _reach(self, steps: list[str]) -> tuple[str, int]:
@@ -117,10 +97,9 @@ class PathLookup:
     def _dropped(self, path: str, verdict: PathVerdict, *, is_known: bool) -> Why:
         reason = verdict.reason or DropReason.OUTSIDE
         new = "" if is_known else "new to the template, and as what it stands in: "
-        sitewide = is_known and 2 * verdict.pages >= verdict.of_pages
         return self._why(
             (path, -is_known),
-            lambda: Why(reason, path, new + verdict.evidence, sitewide, verdict.pages, verdict.of_pages),
+            lambda: Why(reason, path, new + verdict.evidence, verdict.pages, verdict.of_pages),
         )
 
     def _why(self, key: tuple[str, int], make: Callable[[], Why]) -> Why:

@@ -3,15 +3,15 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from zlib import crc32
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.fingerprints import from_hex, to_hex
-from scrapy_dedup.core.observations import Observation
+from scrapy_dedup.core.observations import Observation, text_number
 from scrapy_dedup.core.path_verdicts import PathVerdict, SiteVerdicts
 from scrapy_dedup.core.template_paths import PathLookup, Why
 from scrapy_dedup.core.template_selectors import Selectors, selectors_of
+from scrapy_dedup.core.verdict_model import kind_of
 
 __all__ = [
     "VERSION",
@@ -120,7 +120,7 @@ def _outline(rows: Collection[Collection[Any]], of_pages: int) -> dict[str, Path
         if verdict not in (_KEEP, _DROP):
             raise ValueError(f"row {step!r} has verdict {verdict!r}")
         above[depth:] = [str(step)]
-        told = tuple((str(name), float(value)) for name, value in reasons)
+        told = tuple((name, float(value)) for name, value in reasons if kind_of(name))
         verdicts[">".join(above)] = PathVerdict(verdict == _KEEP, float(probability), int(pages), of_pages, told)
     return verdicts
 
@@ -178,7 +178,7 @@ def part_of(template: Template, paths: Collection[str]) -> Template:
 
 
 def selectors(template: Template) -> Selectors:
-    """Return a template as CSS; blocks that are dropped for themselves and the page guard are not in it."""
+    """Return a template as CSS; blocks that are left out for themselves are not in it."""
     return selectors_of(template.containers, template.verdicts)
 
 
@@ -246,7 +246,7 @@ def cut(page: Page, template: Template) -> Cut:
                 moved += 1
                 # A word of a menu may be one of a text: on a path that is known it takes a sentence.
                 if why is None and (not is_known or chars >= _SENTENCE):
-                    why = lookup.why_surrounding(block, pages)
+                    why = lookup.why_text(block, pages, surrounds=True)
         if why is None:
             kept += chars
             if chars >= _SENTENCE and repeated.get(block.fingerprint, 0) >= often:
@@ -260,7 +260,7 @@ def cut(page: Page, template: Template) -> Cut:
     if own >= _NEAR_COPY * (kept - own):
         for place in shared:
             block = page.blocks[place]
-            removed[place] = lookup.why_repeated(block, repeated[block.fingerprint])
+            removed[place] = lookup.why_text(block, repeated[block.fingerprint])
     fit = 1 - unknown / total if total else 1.0
     return Cut(removed, fit, moved / met if met >= _ENOUGH_MET else 0.0)
 
@@ -272,8 +272,3 @@ _OFTEN: Final = 0.6
 _NEAR_COPY: Final = 0.3
 # Of fewer texts none says that a site was designed anew.
 _ENOUGH_MET: Final = 3
-
-
-def text_number(text: str) -> int:
-    """Return the 32 bits of a text by which observations know it, wherever it stands."""
-    return crc32(text.lower().encode("utf-8", "surrogatepass"))

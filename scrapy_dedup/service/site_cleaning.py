@@ -10,11 +10,11 @@ from scrapy_dedup.core.blocks import Block, Page
 from scrapy_dedup.core.layouts import skeleton_of
 from scrapy_dedup.core.marking import marked_blocks
 from scrapy_dedup.core.metadata import Metadata, metadata_of
-from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_verdicts import judge_page
+from scrapy_dedup.core.observations import observe, text_number
+from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.core.template_paths import Standing
-from scrapy_dedup.core.templates import Cut, Template, Why, cut, template_of, text_number
+from scrapy_dedup.core.templates import Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.cleaning import Cleaned, judged, without
 from scrapy_dedup.service.model_file import verdict_model
@@ -157,7 +157,7 @@ def _alone(
 
 def page_template(page: Page, caution: float) -> Template:
     """Return what the model says of a page by itself."""
-    return template_of(judge_page(observe(page), verdict_model(), caution))
+    return template_of(learn([observe(page)], verdict_model(), caution))
 
 
 def _is_empty(page: Page, found: Cut) -> bool:

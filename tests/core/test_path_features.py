@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_features import FEATURES, main_column, rows, survey, tokens_of
+from scrapy_dedup.core.path_features import FIGURES, main_column, rows, survey, tokens_of
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article, site
 
-NAMES = [name for name, _ in FEATURES]
+NAMES = list(FIGURES)
 
 
 def figures(sources: list[str], path: str) -> dict[str, float]:
@@ -64,7 +64,7 @@ def test_any_pages_have_figures_whatever_their_order(sources: list[str]) -> None
     found, turned = survey(seen), survey(seen[::-1])
 
     assert [node.path for node in found.nodes] == [node.path for node in turned.nodes]
-    assert all(len(row) == len(FEATURES) for row in rows(found).values())
+    assert all(len(row) == len(FIGURES) for row in rows(found).values())
     assert (
         sum(node.own.chars for node in found.nodes)
         == found.nodes[0].whole.chars

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_features import FEATURES, rows, survey
+from scrapy_dedup.core.path_features import FIGURES, rows, survey
 from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict, learn
 from scrapy_dedup.core.verdict_model import ModelError, VerdictModel, figures_hash, words_of
 from scrapy_dedup.service.model_file import verdict_model
@@ -51,7 +51,7 @@ def test_reasons_are_what_spoke_most_for_the_verdict() -> None:
     assert menu.reasons == (("own_links", 1.0), ("own_often", 1.0))
     assert words_of(*menu.reasons[0]) == "100% of its text links"
     assert words_of("in:menu", 1.0) == "it stands in what is named 'menu'"
-    assert all(words_of(name, 0.5) for name, _ in FEATURES)
+    assert all(words_of(name, 0.5) for name in FIGURES)
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_verdict_names_of_which_kind_its_first_reason_is() -> None:
 
 
 def test_each_figure_has_words() -> None:
-    assert [name for name, _ in FEATURES if words_of(name, 0.5) == f"{name.replace('_', ' ')} 0.5"] == []
+    assert [name for name in FIGURES if words_of(name, 0.5) == f"{name.replace('_', ' ')} 0.5"] == []
