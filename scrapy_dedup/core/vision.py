@@ -176,8 +176,8 @@ class Vision:
     """Scripts made most of it, and next to nothing is there without them."""
     unseen: int = 0
     """Texts that no person sees, on all of them."""
-    voices: Mapping[str, float] = field(default_factory=dict)
-    """How far each two witnesses agree, 0.0 to 1.0, by their names."""
+    agreement: float = 1.0
+    """Of what the template keeps and what looks like content, in characters: both of either, 0.0 to 1.0."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as it is stored."""
@@ -186,7 +186,7 @@ class Vision:
             "js_share": self.js_share,
             "needs_rendering": self.needs_rendering,
             "unseen": self.unseen,
-            "voices": dict(self.voices),
+            "agreement": self.agreement,
         }
 
     @classmethod
@@ -194,17 +194,16 @@ class Vision:
         """Read what `to_json` returned; None, as former versions have it, is None."""
         if stored is None:
             return None
-        voices = {str(name): float(share) for name, share in stored["voices"].items()}
         return cls(
             int(stored["shown"]),
             float(stored["js_share"]),
             bool(stored["needs_rendering"]),
             int(stored["unseen"]),
-            voices,
+            float(stored["agreement"]),
         )
 
 
-def vision_of(pages: Sequence[SeenPage], voices: Mapping[str, float]) -> Vision:
+def vision_of(pages: Sequence[SeenPage], agreement: float) -> Vision:
     """Return what is kept of the pages of one layout that a browser showed; at least one."""
     js_share = round(fmean(page.js_share for page in pages), 3)
     is_empty = fmean(page.static_chars for page in pages) < _NEARLY_EMPTY
@@ -213,5 +212,5 @@ def vision_of(pages: Sequence[SeenPage], voices: Mapping[str, float]) -> Vision:
         js_share=js_share,
         needs_rendering=js_share >= NEEDS_RENDERING and is_empty,
         unseen=min(_SHOWN, sum(len(page.unseen) for page in pages)),
-        voices={name: round(share, 3) for name, share in voices.items()},
+        agreement=round(agreement, 3),
     )

@@ -412,13 +412,13 @@ class TeacherFigures:
         pages: that it showed.
         js_share: of the text that a reader sees, made by scripts, 0.0 to 1.0.
         needs_rendering: next to nothing of its pages is there without scripts.
-        agreement: between what the browser and the model take for content, 0.0 to 1.0; None: unknown.
+        agreement: between what the browser and the model take for content, 0.0 to 1.0.
     """
 
     pages: int
     js_share: float
     needs_rendering: bool = False
-    agreement: float | None = None
+    agreement: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,8 +161,7 @@ def _teacher(live: StoredTemplate) -> values.TeacherFigures | None:
     seen = Vision.from_json(live.body.get("vision"))
     if seen is None:
         return None
-    agreement = sum(seen.voices.values()) / len(seen.voices) if seen.voices else None
-    return values.TeacherFigures(seen.shown, seen.js_share, needs_rendering=seen.needs_rendering, agreement=agreement)
+    return values.TeacherFigures(seen.shown, seen.js_share, seen.needs_rendering, seen.agreement)
 
 
 def _texts(template: Template, repeated: Iterable[RepeatedBlock]) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """From a sample of a site's pages to what is known of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -9,8 +9,7 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.layouts import LayoutIndex, cluster
 from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
-from scrapy_dedup.core.observations import Observation
-from scrapy_dedup.core.path_looks import APART, PathLooks
+from scrapy_dedup.core.path_looks import APART
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.templates import Template, certainty_of, part_of, template_of, thin_pages
 from scrapy_dedup.core.urls import page_key
@@ -21,23 +20,10 @@ from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_pa
 from scrapy_dedup.service.site_sights import PageSight, SiteSights, seen_page
 from scrapy_dedup.settings import Settings
 
-__all__ = ["PageSight", "fewest_pages", "learn_sample", "learn_site", "learn_template", "seen_page"]
+__all__ = ["PageSight", "fewest_pages", "learn_sample", "learn_site", "seen_page"]
 
 # With a browser's help.
 _FEWEST_WITH_SIGHTS: Final = 3
-
-
-def learn_template(
-    observations: Sequence[Observation], settings: Settings, looks: Sequence[Mapping[str, PathLooks]] = ()
-) -> Template:
-    """Return the template of some pages of one site.
-
-    Args:
-        observations: one a page.
-        settings: how cautious it is.
-        looks: how the text on each path looks, for those of the pages that a browser showed.
-    """
-    return template_of(learn(observations, verdict_model(), settings.cut_caution, looks))
 
 
 def fewest_pages(settings: Settings, *, shown: bool) -> int:
@@ -77,7 +63,8 @@ def learn_sample(
     if len(pages) < fewest_pages(settings, shown=bool(shown.all)):
         return SiteKnowledge(domain, len(pages))
     looks = [one.seen.paths for one in shown.all]
-    template = learn_template([page.observation for page in pages], settings, looks)
+    observations = [page.observation for page in pages]
+    template = template_of(learn(observations, verdict_model(), settings.cut_caution, looks))
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()
     for leader in _leaders(pages, leaders):
@@ -133,7 +120,7 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
         state="probation" if 2 * thin > len(pages) else "live",
         reason=reason,
         confidence=certainty,
-        vision=shown.vision({"model, vision": _agreement(one.template, shown)}),
+        vision=shown.vision(_agreement(one.template, shown)),
         source="visual" if shown.all else "static",
     )
 

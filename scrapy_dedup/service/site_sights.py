@@ -44,6 +44,6 @@ class SiteSights:
         found = ((one, index.find(one.skeleton)) for one in self.all)
         return SiteSights([one for one, match in found if match is not None and match.signature == layout])
 
-    def vision(self, voices: dict[str, float]) -> Vision | None:
+    def vision(self, agreement: float) -> Vision | None:
         """Return what is kept of them with a template; None where there are none."""
-        return vision_of([one.seen for one in self.all], voices) if self.all else None
+        return vision_of([one.seen for one in self.all], agreement) if self.all else None

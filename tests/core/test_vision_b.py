@@ -36,15 +36,15 @@ from tests.tables import table
 def test_a_layout_needs_rendering_where_scripts_make_it_and_nothing_is_there_without(
     pages: list[SeenPage], *, needed: bool
 ) -> None:
-    vision = vision_of(pages, {"a": 0.12345})
+    vision = vision_of(pages, 0.12345)
 
     assert vision.needs_rendering is needed
     assert vision.shown == len(pages)
-    assert vision.voices == {"a": 0.123}
+    assert vision.agreement == 0.123
 
 
 def test_what_a_browser_showed_is_read_as_it_was_stored() -> None:
-    vision = Vision(2, 0.25, needs_rendering=False, unseen=3, voices={"extractor, vision": 0.9})
+    vision = Vision(2, 0.25, needs_rendering=False, unseen=3, agreement=0.9)
 
     assert Vision.from_json(json.loads(json.dumps(vision.to_json()))) == vision
     assert Vision.from_json(None) is None
