@@ -1,6 +1,5 @@
 """Real sites with their true main content marked, as what a model is trained and tried on."""
 
-import json
 import random
 import re
 from collections import Counter, defaultdict
@@ -9,13 +8,12 @@ from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.corpus import decode, pages, sites
-from benchmarks.words import WORD, regions, truth, words
+from benchmarks.corpus import pages, sites
+from benchmarks.words import regions, truth, words
 from scrapy_dedup.core.blocks import Page, parse_page, parse_tree
 from scrapy_dedup.core.observations import MOST_BLOCKS, Observation, observe
 from scrapy_dedup.core.path_features import PathNode, Survey, rows, survey
@@ -149,42 +147,6 @@ def _page(
         np.array([lenient[word] for word in number] if lenient else [0] * len(number), dtype=np.int64),
         true is not None,
     )
-
-
-def single_pages(folder: Path) -> Iterator[MarkedSite]:
-    """Return the pages of a set of single pages, each as a site of its own; its text tells what is marked."""
-    for line in (folder / "pages.jsonl").open():
-        row = json.loads(line)
-        page = parse_page(decode((folder / row["html_file"]).read_bytes()))
-        true = words(row.get("gold_text") or "")
-        if not isinstance(page, Page) or not true or not page.blocks:
-            continue
-        url = row["url"] or f"https://{row['id']}.example/"
-        one = _page(url, page, _by_text(page, row["gold_text"]), true, true)
-        host = urlsplit(url).hostname or row["id"]
-        yield MarkedSite(f"{folder.name}/{row['id']}", host, row.get("page_type") or "article", False, [one])
-
-
-_GRAM: Final = 3
-
-
-def _by_text(page: Page, true: str) -> list[float]:
-    """Return for each block whether a text has it: by its runs of three words, or as a line; NaN where it may."""
-    in_order = WORD.findall(true.lower())
-    grams = set(zip(*(in_order[place:] for place in range(_GRAM)), strict=False))
-    lines = {" ".join(WORD.findall(line)) for line in true.lower().splitlines()}
-    known = set(in_order)
-    found = []
-    for block in page.blocks:
-        own = WORD.findall(block.text.lower())
-        if len(own) >= _GRAM:
-            mine = list(zip(*(own[place:] for place in range(_GRAM)), strict=False))
-            found.append(sum(gram in grams for gram in mine) / len(mine))
-        elif " ".join(own) in lines:
-            found.append(1.0)
-        else:
-            found.append(float("nan") if known.issuperset(own) else 0.0)
-    return found
 
 
 @dataclass(slots=True)
