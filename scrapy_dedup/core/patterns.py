@@ -16,7 +16,7 @@ _MOST_CHARS: Final = 10_000
 _MOST_SLOW: Final = 50
 # Measured: compiling takes 0.4 µs and 20 bytes an instruction. `copyright \d{4} .* rights` has 376, `\w+` 1,349 and
 # `\w{3,100}` 134,502, for all letters of all scripts.
-MOST_INSTRUCTIONS: Final = 2_000_000
+_MOST_INSTRUCTIONS: Final = 2_000_000
 
 # Work is bytes searched, times what the program weighs. Measured: an automaton that is never the same twice takes 3 ns
 # a byte and instruction up to 60 instructions, 1 ns at 500; all patterns of a page end within 2 s.
@@ -220,9 +220,9 @@ def _each_compiled(sources: Iterable[str], *, allow_slow: bool) -> Iterator[Expr
         slow, size = slow + one.is_slow, size + _size(one)
         if slow > _MOST_SLOW:
             raise PatternError(f"at most {_MOST_SLOW} expressions that cannot be run in linear time may be used")
-        if size > MOST_INSTRUCTIONS:
+        if size > _MOST_INSTRUCTIONS:
             raise PatternError(
-                f"up to {source[:100]!r} the expressions are {size:,} instructions of RE2, {MOST_INSTRUCTIONS:,} can"
+                f"up to {source[:100]!r} the expressions are {size:,} instructions of RE2, {_MOST_INSTRUCTIONS:,} can"
                 r" be used together: write \w+ for \w{3,100}, and [a-z] where no other letters are meant"
             )
         yield one

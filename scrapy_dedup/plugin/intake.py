@@ -127,7 +127,7 @@ class Intake:
         visit = brought.visit
         if visit is None or visit.held is None:
             return brought
-        held, visit.held = visit.held.held, None
+        held, visit.held = visit.held.text, None
         visit.drafts = [draft for draft in visit.drafts if draft.held is not held]
         draft = self._from_response(visit, brought.settings)
         return replace(brought, draft=draft) if isinstance(draft, Draft) else brought
@@ -135,12 +135,12 @@ class Intake:
     def _recalled(self, visit: Visit, known: Recalled) -> Draft:
         """Return the draft of a response whose bytes are those of the last time."""
         for draft in visit.drafts:
-            if draft.held is known.held:
+            if draft.held is known.text:
                 return draft
         draft = Draft(visit.url, visit.page_key, visit.domain, "", visit.fetched_at, of_response=True)
         draft.cleaned, draft.metadata, draft.judgement = known.cleaned, known.metadata, visit.judgement
-        draft.method = method_of(visit.settings, has_html=known.held.field == "html")
-        recall(draft, known.held, visit.settings)
+        draft.method = method_of(visit.settings, has_html=known.text.field == "html")
+        recall(draft, known.text, visit.settings)
         visit.keep(draft)
         return draft
 

@@ -91,8 +91,8 @@ class DedupPipeline:
         if asks(DedupDownloaderMiddleware) is None or gives(DedupSpiderMiddleware) is None:
             acting = ", ".join(layer for layer in _OF_ITEMS if runtime.settings.acts(layer)) or "none"
             logger.info(
-                "Not all parts of scrapy_dedup are set up. These layers act, on items alone: %s. What acts on requests"
-                ' (url, unchanged, domain) needs ADDONS = {"scrapy_dedup.Addon": 700}',
+                "Not all parts of scrapy_dedup are set up. These layers act, on items alone: %s. What acts before that"
+                ' (url on requests, unchanged, domain) needs ADDONS = {"scrapy_dedup.Addon": 700}',
                 acting,
             )
 

@@ -364,7 +364,7 @@ class Recrawl:
                 judgement.verdict = SERVER_SAYS_SO
             visit.held = usable_text(judgement, settings)
             if visit.held is not None:
-                robots = visit.held.held.report.get("robots")
+                robots = visit.held.text.report.get("robots")
                 judgement.directives = read_directives([str(one) for one in robots] if isinstance(robots, list) else ())
                 return True
         found = visit.page(self._runtime.limits)

@@ -165,7 +165,8 @@ def near_duplicate_report(same: Same) -> dict[str, Any]:
 class Recalled:
     """What was cut from a page before, unpacked."""
 
-    held: HeldText
+    text: HeldText
+    """As it was kept."""
     cleaned: Cleaned
     metadata: Metadata
 
