@@ -65,6 +65,8 @@ class SiteVerdicts:
     """32 bits of texts that are left out of many pages, and of how many."""
     containers: tuple[str, ...]
     """Paths of the main column."""
+    caution: float
+    """With which they were made."""
 
 
 # Of all pages: what so many have is remembered for itself.
@@ -103,6 +105,7 @@ def learn(
         repeated=_often(found.blocks, found.pages),
         surrounding=_surrounding(observations, found, paths),
         containers=(main_column(found).path,),
+        caution=caution,
     )
 
 

@@ -53,11 +53,29 @@ class Template:
     """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
     surrounding: Mapping[int, int] = field(default_factory=dict)
     """32 bits of texts that were left out of at least half of the pages, and of how many."""
+    caution: float = 0.5
+    """What is kept is content by at least 1 - this."""
     version: int = VERSION
     lookup: PathLookup = field(init=False, repr=False, compare=False)
+    _others: "dict[float, Template]" = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
+
+    def at(self, caution: float) -> "Template":
+        """Return the template that cuts with this caution, whatever it was learned with."""
+        if caution == self.caution:
+            return self
+        if caution not in self._others:
+            self._others.clear()
+            verdicts = {
+                path: replace(verdict, keep=verdict.probability >= 1 - caution)
+                for path, verdict in self.verdicts.items()
+            }
+            # What was left out with less caution may be kept now, and then surrounds nothing.
+            surrounding = self.surrounding if caution < self.caution else {}
+            self._others[caution] = replace(self, verdicts=verdicts, surrounding=surrounding, caution=caution)
+        return self._others[caution]
 
     def to_json(self) -> dict[str, Any]:
         """Return what JSON can hold: the paths as an outline, one row a step, to be read from above."""
@@ -65,6 +83,7 @@ class Template:
             "version": self.version,
             "pages": self.pages,
             "containers": list(self.containers),
+            "caution": self.caution,
             "columns": list(_COLUMNS),
             "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
@@ -90,13 +109,14 @@ class Template:
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
             surrounding = {from_hex(text): int(count) for text, count in stored["surrounding"].items()}
             containers = tuple(map(str, stored["containers"]))
+            caution = float(stored["caution"])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated, surrounding)
+        return cls(pages, containers, verdicts, repeated, surrounding, caution)
 
 
 _COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
@@ -136,6 +156,7 @@ def template_of(learned: SiteVerdicts) -> Template:
         {path: learned.paths[path] for path in _from_above(wanted)},
         _most(learned.repeated),
         _most(learned.surrounding),
+        learned.caution,
     )
 
 

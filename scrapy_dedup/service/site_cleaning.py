@@ -90,11 +90,12 @@ def cut_page(
         chosen = knowledge.template_for(layout, url)
     misfit = "" if knowledge is None or not knowledge.templates else NO_LAYOUT
     if chosen is not None:
-        found = cut(page, chosen.template)
-        misfit = _misfit(page, chosen, found)
+        template = chosen.template.at(settings.cut_caution)
+        found = cut(page, template)
+        misfit = _misfit(page, template, found)
         if not misfit:
             removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
-            standing = chosen.template.lookup.standing
+            standing = template.lookup.standing
             protected = [
                 place in decided or _is_judged(standing(block.path)) for place, block in enumerate(page.blocks)
             ]
@@ -165,10 +166,10 @@ def _is_empty(page: Page, found: Cut) -> bool:
     return kept < _NEXT_TO_NOTHING * page.chars
 
 
-def _misfit(page: Page, chosen: LayoutTemplate, found: Cut) -> str:
+def _misfit(page: Page, template: Template, found: Cut) -> str:
     """Say what does not fit; empty where all does."""
     if found.fit < MIN_FIT:
-        standing = chosen.template.lookup.standing
+        standing = template.lookup.standing
         return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
     if found.moved >= _MOVED:
         return MOVED

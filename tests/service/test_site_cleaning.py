@@ -51,6 +51,17 @@ class TestWhoCuts:
 
         assert found.how is not How.TEMPLATE
 
+    def test_caution_acts_on_a_site_that_was_learned_with_another(self, known: SiteKnowledge) -> None:
+        kept = [
+            cut_page(article(99), page_of(article(99)), URL, known, replace(TEXT, cut_caution=caution)).cleaned
+            for caution in (0.0, 0.5, 1.0)
+        ]
+
+        assert [len(one.content) for one in kept] == sorted(len(one.content) for one in kept)
+        assert "Related" not in kept[1].content
+        assert "Related" in kept[2].content
+        assert kept[1] == cut_page(article(99), page_of(article(99)), URL, known, TEXT).cleaned
+
     def test_pages_stay_whole_where_the_user_wants_no_fallback(self) -> None:
         found = cut_page(article(99), page_of(article(99)), URL, None, replace(TEXT, fallback="whole"))
 
