@@ -177,9 +177,8 @@ class DedupPipeline:
         """
         runtime, draft, settings = self._runtime, brought.draft, brought.settings
         runtime.crawl.evidence.note(draft, fields, settings)
-        # In the shadow it is judged once: a page's other items have nothing to add.
         compares = settings.canonical_enabled and brought.stands_for_page and draft.page is not None
-        compares = compares and not (draft.checked and settings.shadows("canonical"))
+        compares = compares and not draft.checked
         learner = await self._learn(draft, settings) if settings.boilerplate_enabled else None
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
             await self._meet(draft)
@@ -249,7 +248,11 @@ class DedupPipeline:
         draft, in_shadow = brought.draft, brought.settings.shadows("canonical")
         candidates = await self._aliases.candidates(brought)
         for duplicate in candidates:
-            if await self._is_proven(draft, fields, duplicate, learner):
+            proven = await self._is_proven(draft, fields, duplicate, learner)
+            if draft.checked:
+                # Another of its page's items was first, while the store was asked.
+                return
+            if proven:
                 self._aliases.dropped(brought, duplicate.document_key)
                 if not in_shadow:
                     self._drop(brought, duplicate.layer, duplicate)
@@ -258,11 +261,9 @@ class DedupPipeline:
                 return
         if candidates:
             self._runtime.count("canonical/unproven")
-        # All items of a page have one address.
-        if not draft.checked:
-            draft.checked = True
-            if not in_shadow:
-                self._aliases.goes_out(brought)
+        draft.checked = True
+        if not in_shadow:
+            self._aliases.goes_out(brought)
 
     async def _drop_alike(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
@@ -319,6 +320,9 @@ class DedupPipeline:
             stored = await run_in_thread(crawl.store.page, key)
         except StoreError:
             self._runtime.count("store/errors")
+            return
+        if crawl.evidence.has(key):
+            # It came while the store was asked: what it shows itself counts.
             return
         document, source = (stored.document, stored.source) if stored is not None else (None, None)
         if document is None or source is None or source.content is None or source.field != "html":

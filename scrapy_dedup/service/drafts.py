@@ -61,7 +61,7 @@ class Draft:
     went_out: bool = False
     """One of its items did."""
     checked: bool = False
-    """It was compared with other addresses, for its first item."""
+    """It was compared with other addresses, and goes out: its other items are not asked again."""
     duplicate: Duplicate | None = None
     """Why all items of the page are dropped."""
     cleaned: Cleaned | None = None
