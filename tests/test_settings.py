@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl import FreshRule
-from scrapy_dedup.settings import PREFIX, SettingError, Settings, as_markdown
+from scrapy_dedup.settings import PARAMETERS, PREFIX, SettingError, Settings, as_markdown
 from scrapy_dedup.settings.parsers import LIST, FreshFor
+from tests.tables import table
 
 PROJECT = Path(__file__).parents[1]
 _HOUR = timedelta(hours=1)
@@ -30,10 +31,18 @@ def test_every_default_may_be_written_down_and_given_on_the_command_line(name: s
     default = FIELDS[name].default
     written = f"{default.total_seconds():g}s" if isinstance(default, timedelta) else default
 
-    assert Settings.read({f"{PREFIX}{name.upper()}": written}) == Settings()
-    assert (
-        isinstance(default, frozenset | tuple) or Settings.read({f"{PREFIX}{name.upper()}": str(written)}) == Settings()
-    )
+    method = of_method(name)
+    assert Settings.read({f"{PREFIX}{name.upper()}": written, **method}) == Settings.read(method)
+    as_text = {f"{PREFIX}{name.upper()}": str(written), **method}
+    assert isinstance(default, frozenset | tuple) or Settings.read(as_text) == Settings.read(method)
+
+
+METHOD = f"{PREFIX}BOILERPLATE_METHOD"
+
+
+def of_method(name: str) -> dict[str, str]:
+    """Return the method beside which a setting may be named."""
+    return {METHOD: "text"} if name.lower() in PARAMETERS else {}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +77,7 @@ def test_every_default_may_be_written_down_and_given_on_the_command_line(name: s
     ],
 )
 def test_value_is_read(name: str, value: Any, read: Any) -> None:
-    settings = Settings.read({f"{PREFIX}{name}": value})
+    settings = Settings.read({f"{PREFIX}{name}": value, **of_method(name)})
 
     assert getattr(settings, name.lower()) == read
     assert type(getattr(settings, name.lower())) is type(read)
@@ -154,11 +163,32 @@ def test_misspelt_name_is_refused_with_the_nearest_one(name: str, hint: str) -> 
     assert str(refused.value) == f"{name} is not a setting of scrapy_dedup: {hint}"
 
 
-class TestOverride:
-    def test_named_fields_change_and_nothing_changes_nothing(self) -> None:
-        changed = Settings().override({"output": "TEXT", "min_pages": "7"}, "dedup_")
+@table("settings/parameters_beside_a_method")
+def test_parameters_of_a_method_are_refused_beside_another(given: dict[str, Any], told: str) -> None:
+    fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
+    if not told:
+        assert Settings.read(given) == Settings().override(fields, "")
+        return
+    with pytest.raises(SettingError) as refused:
+        Settings.read(given)
+    with pytest.raises(SettingError):
+        Settings().override(fields, "dedup_")
 
-        assert changed == dataclasses.replace(Settings(), output="text", min_pages=7)
+    assert str(refused.value).startswith(told)
+    assert "choose one of them, or leave it out" in str(refused.value)
+
+
+class TestOverride:
+    def test_who_goes_back_to_the_default_method_leaves_its_parameters_behind(self) -> None:
+        counting = Settings.read({METHOD: "html", "DEDUP_MIN_PAGES": 9, "DEDUP_OUTPUT": "text"})
+
+        assert counting.override({"boilerplate_method": "auto"}, "") == Settings(output="text")
+        assert counting.override({"threshold_pct": 0.5}, "").min_pages == 9
+
+    def test_named_fields_change_and_nothing_changes_nothing(self) -> None:
+        changed = Settings().override({"output": "TEXT", "learn_pages": "7"}, "dedup_")
+
+        assert changed == dataclasses.replace(Settings(), output="text", learn_pages=7)
         assert changed.override({}, "spider attribute dedup_") is changed
 
     def test_wrong_value_says_where_it_was_given(self) -> None:
@@ -174,7 +204,7 @@ class TestOverride:
     st.sampled_from(sorted(FIELDS)), st.one_of(st.none(), st.integers(), st.floats(), st.text(), st.lists(st.text()))
 )
 def test_any_value_is_read_or_refused(name: str, value: Any) -> None:
-    given_so = {f"{PREFIX}{name.upper()}": value}
+    given_so = of_method(name) | {f"{PREFIX}{name.upper()}": value}
     with contextlib.suppress(SettingError):
         settings = Settings.read(given_so)
         assert settings.override({name: getattr(settings, name)}, "again: ") == settings

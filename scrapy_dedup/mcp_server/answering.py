@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from scrapy_dedup.answers.domains import DomainAnswer
 from scrapy_dedup.answers.pages import ExplanationAnswer, SearchAnswer
@@ -13,9 +13,9 @@ from scrapy_dedup.answers.runs import ChangesAnswer
 from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
 from scrapy_dedup.core.domain_names import domain_name
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze
+from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.service.changes import Choice, count_changes, iterate_changes, since
-from scrapy_dedup.service.domain_analysis import PASSES
+from scrapy_dedup.service.domain_analysis import PASSES, Parameters
 from scrapy_dedup.service.domains import DomainService, StoredDomain
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.overview import overview
@@ -69,7 +69,7 @@ class Desk:
     def analysis(
         self,
         project_id: str | None,
-        changed: dict[str, Any],
+        changed: Parameters,
         groups: Sequence[str] | None,
         *,
         dry_run: bool,
@@ -79,13 +79,12 @@ class Desk:
 
         Args:
             project_id: of this project.
-            changed: settings that differ for this analysis; None leaves one as it is.
+            changed: what this analysis does differently from the settings; None leaves it to them.
             groups: only pages stored under one of these.
             dry_run: find out and write nothing.
             progress: is told how far it is.
         """
-        given = {name: value for name, value in changed.items() if value is not None}
-        settings = self.settings.override(given, "")
+        settings = settings_of_analysis(self.settings, changed)
         project = self.project_of(project_id)
         with self.store.session(read_only=dry_run) as session:
             known = pages_to_analyze(session, project, groups)

@@ -28,6 +28,7 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.mcp_server.answering import Desk, DomainStatusAnswer
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.service.changes import Choice
+from scrapy_dedup.service.domain_analysis import Parameters
 from scrapy_dedup.service.page_search import SearchChoice
 
 Inside = TypeVar("Inside", bound=BaseModel)
@@ -158,11 +159,12 @@ class Tools:
     ) -> Annotated[CallToolResult, Envelope[AnalysisAnswer]]:
         """Find what repeats on the stored pages of each domain, and store the pages without it.
 
-        That is cookie banners, menus, footers. Originals are never changed, and calling it again gives the same. It
+        That is cookie banners, menus, footers. Originals are never changed, and calling it again gives the same. With
+        threshold_pct or min_pages blocks are counted; without, pages are cut as the project's settings ask for. It
         reads all stored pages, so it may take minutes; progress is reported. Use boilerplate_stats to look at what is
         known already.
         """
-        changed = {"threshold_pct": threshold_pct, "min_pages": min_pages}
+        changed: Parameters = {"threshold_pct": threshold_pct, "min_pages": min_pages}
 
         def progress(done: int, total: int, domain: str) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total, visible(domain, 100))

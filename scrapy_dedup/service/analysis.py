@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.repeats import DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.service.domain_analysis import DomainAnalysis, Parameters
-from scrapy_dedup.settings import Settings
+from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
 from scrapy_dedup.store.writer import ProjectStore
 
@@ -36,6 +36,23 @@ def pages_to_analyze(session: Session, project: ProjectStore, groups: Sequence[s
     )
 
 
+def settings_of_analysis(settings: Settings, parameters: Parameters) -> Settings:
+    """Return the settings by which an analysis decides.
+
+    One that names threshold_pct, min_pages or min_block_chars counts repeats, whatever method the settings name: pages
+    of HTML by DOM path and text, where the settings do not ask for text alone.
+
+    Raises:
+        SettingError: a parameter is out of its range, or beside a method that is named and has none.
+    """
+    of_method = {name: parameters.get(name) for name in PARAMETERS if parameters.get(name) is not None}
+    method = parameters.get("method")
+    if method is None and of_method and settings.boilerplate_method not in COUNTING:
+        method = "html"
+    named = {"boilerplate_method": method} if method is not None else {}
+    return settings.override({**named, **of_method}, "")
+
+
 class DomainDedupService:
     """Analyses over the pages that are stored, independent of any crawl; each can be repeated with the same outcome."""
 
@@ -49,8 +66,9 @@ class DomainDedupService:
         """Find what repeats on a domain's stored pages and store every page without it; the caller commits.
 
         What is stored is what this analysis found, whatever an earlier one did: a block that is boilerplate no longer
-        is in `cleaned_content` again, and with fewer than min_pages pages all blocks are. Pages of HTML and pages of
-        text are counted apart, and summed in the result. Originals are never changed.
+        is in `cleaned_content` again, and with fewer than min_pages pages all blocks are. Parameters hold for this
+        analysis: the next one without them cuts as the settings ask for. Pages of HTML and pages of text are counted
+        apart, and summed in the result. Originals are never changed.
 
         Returns:
             `pages_cleaned` counts the pages that lost a block, `bytes_removed_total` UTF-8 bytes of visible text.
@@ -59,7 +77,8 @@ class DomainDedupService:
             SettingError: a parameter is out of its range.
             StoreError: the store failed.
         """
-        analysis = DomainAnalysis(self._session, self._chosen(parameters), project_id, domain, parameters)
+        chosen = settings_of_analysis(self._settings, parameters)
+        analysis = DomainAnalysis(self._session, chosen, project_id, domain, parameters)
         result = analysis.run()
         self._session.flush()
         return result
@@ -92,15 +111,6 @@ class DomainDedupService:
             {**{name: getattr(row, name) for name in names}, "updated_at": row.updated_at.isoformat()}
             for row in DomainBoilerplateRepository(self._session).list_by_project(project_id)
         ]
-
-    def _chosen(self, parameters: Parameters) -> Settings:
-        given = {
-            "threshold_pct": parameters.get("threshold_pct"),
-            "min_pages": parameters.get("min_pages"),
-            "min_block_chars": parameters.get("min_block_chars"),
-            "boilerplate_method": parameters.get("method"),
-        }
-        return self._settings.override({name: value for name, value in given.items() if value is not None}, "")
 
 
 def summed(results: list[DomainAnalysisResult]) -> ProjectAnalysisResult:

@@ -34,6 +34,7 @@ from scrapy_dedup.teacher.values import NotShown
 DISTRIBUTION: Final = "scrapy-dedup"
 EXTRA_COMMAND: Final = "pip install 'scrapy_dedup[{}]'"
 _NAME: Final = re.compile(rf"{PREFIX}[A-Z0-9_]+")
+_METHOD: Final = f"{PREFIX}BOILERPLATE_METHOD"
 # Some settings have a hundred words from which to choose.
 _LONGEST_REMEDY: Final = 200
 
@@ -123,9 +124,14 @@ def readable_settings(source: Mapping[str, Any]) -> Settings:
 def _read(source: Mapping[str, Any]) -> tuple[Settings, list[SettingError], int]:
     """Return settings, what is wrong with others, and how many are set."""
     settings, refused, count = Settings(), [], 0
-    for name in sorted(name for name in source if isinstance(name, str) and name.startswith(PREFIX)):
+    # First the method: whether others are allowed depends on it.
+    named = sorted(
+        (name for name in source if isinstance(name, str) and name.startswith(PREFIX)),
+        key=lambda name: (name != _METHOD, name),
+    )
+    for name in named:
         try:
-            one = Settings.read({name: source[name]})
+            one = Settings.read({_METHOD: settings.boilerplate_method, name: source[name]})
         except SettingError as error:
             refused.append(error)
             continue

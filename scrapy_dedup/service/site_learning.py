@@ -49,7 +49,7 @@ def learn_sample(
     """Return what a sample of a site's pages teaches.
 
     A layout has a template of its own from DEDUP_LEARN_AFTER pages on; pages of other layouts are cut by that of the
-    rest, which is learned from all pages. From fewer than DEDUP_MIN_PAGES pages nothing is learned; where a browser has
+    rest, which is learned from all pages. From fewer than five pages nothing is learned; where a browser has
     shown one of them, from fewer than three.
 
     Args:

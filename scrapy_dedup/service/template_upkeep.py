@@ -253,7 +253,7 @@ def _nothing_learned(project: ProjectStore, domain: str | None) -> str:
     if not others:
         return (
             f"project {project.name!r} has no templates: run a crawl, or `scrapy dedup analyze` where pages are "
-            "stored; a domain is learned from DEDUP_MIN_PAGES pages on"
+            "stored; a domain is learned from five pages on"
         )
     some = ", ".join(others[:_NAMED])
     return f"project {project.name!r} has no templates of {domain!r}: it has those of {some}"

@@ -1,19 +1,18 @@
 """Every DEDUP_ setting: name, default, parser and meaning, declared once; docs/settings.md is made from this."""
 
 import dataclasses
-import difflib
-from collections.abc import Collection, Mapping
-from dataclasses import Field, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, Self
 
-from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings.parsers import (
     DAYS,
     LINES,
     LIST,
     SWITCH,
     FreshFor,
+    SettingError,
     boolean,
     choice,
     days,
@@ -26,17 +25,24 @@ from scrapy_dedup.settings.parsers import (
     listed,
     names,
     number,
+    parsed,
     patterns,
     seconds,
     setting,
     some_of,
     text,
+    unknown,
     words,
 )
 
 PREFIX = "DEDUP_"
 NO_BOT_NAME = "scrapybot"
 """As Scrapy names a project that has no name."""
+
+COUNTING = ("html", "text")
+"""Methods by which what is on enough pages is boilerplate."""
+PARAMETERS = ("threshold_pct", "min_pages", "min_block_chars")
+"""Of these methods alone."""
 
 LAYERS = (
     "domain",
@@ -246,11 +252,22 @@ class Settings:
         allowed=f"{', '.join(LAYERS)}, {LIST}",
     )
     threshold_pct: float = setting(
-        0.7, number(0.1, 1.0), "Share of a domain's pages that makes a block boilerplate.", allowed="0.1 to 1.0"
+        0.7,
+        number(0.1, 1.0),
+        "Methods `html` and `text`: share of a domain's pages that makes a block boilerplate. An error beside others.",
+        allowed="0.1 to 1.0",
     )
-    min_pages: int = setting(5, integer(2, 100), "Nothing is learned from fewer pages.", allowed="2 to 100")
+    min_pages: int = setting(
+        5,
+        integer(2, 100),
+        "Methods `html` and `text`: nothing is learned from fewer pages. An error beside others: they learn from five.",
+        allowed="2 to 100",
+    )
     min_block_chars: int = setting(
-        50, integer(10, 500), "Method `text`: shorter blocks stay.", allowed="10 to 500 characters"
+        50,
+        integer(10, 500),
+        "Method `text`: shorter blocks stay. An error beside others than `html` and `text`.",
+        allowed="10 to 500 characters",
     )
     batch_pages: int = setting(
         16, integer(1, 1000), "Pages of an unknown domain that wait for each other.", allowed="1 to 1000 pages"
@@ -705,14 +722,17 @@ class Settings:
         """Read Scrapy settings or a dict; names that do not start with DEDUP_ are passed over.
 
         Raises:
-            SettingError: unknown DEDUP_ name, or a value that its parser refuses.
+            SettingError: unknown DEDUP_ name, a value that its parser refuses, or a parameter of another method than
+                the one that is chosen.
         """
         given = {name: source[name] for name in source if isinstance(name, str) and name.startswith(PREFIX)}
         fields = {name.removeprefix(PREFIX).lower(): value for name, value in given.items()}
         for name in given:
             if name != name.upper() or name.removeprefix(PREFIX).lower() not in FIELDS:
                 raise unknown(PREFIX, name.removeprefix(PREFIX), FIELDS, upper=True)
-        return cls(**{name: parsed(FIELDS[name], value, PREFIX + name.upper()) for name, value in fields.items()})
+        read = cls(**{name: parsed(FIELDS[name], value, PREFIX + name.upper()) for name, value in fields.items()})
+        _refuse_beside(read.boilerplate_method, {name: PREFIX + name.upper() for name in fields})
+        return read
 
     def override(self, fields: Mapping[str, Any], origin: str) -> Self:
         """Return these settings with some fields changed.
@@ -722,7 +742,7 @@ class Settings:
             origin: who says so, for the error message, such as `spider attribute dedup_`.
 
         Raises:
-            SettingError: unknown field, or a value that its parser refuses.
+            SettingError: as by `read`.
         """
         if not fields:
             return self
@@ -730,69 +750,21 @@ class Settings:
             if name not in FIELDS:
                 raise unknown(origin, name, FIELDS)
         changed = {name: parsed(FIELDS[name], value, origin + name) for name, value in fields.items()}
+        _refuse_beside(changed.get("boilerplate_method", self.boilerplate_method), {n: origin + n for n in fields})
+        if changed.get("boilerplate_method", "html") not in COUNTING:
+            # Whoever goes back to another method leaves the parameters behind.
+            changed |= {name: FIELDS[name].default for name in PARAMETERS}
         return dataclasses.replace(self, **changed)
 
 
 FIELDS = {field.name: field for field in dataclasses.fields(Settings)}
 
 
-class SettingError(DedupError):
-    """A setting is not known, or its value is none that it can have."""
-
-
-def parsed(field: "Field[Any]", value: Any, shown: str) -> Any:
-    """Return a raw value as its declaration has it.
-
-    Args:
-        field: of the declaration.
-        value: as it was given.
-        shown: the name under which it was given.
-
-    Raises:
-        SettingError: its parser refuses it.
-    """
-    try:
-        return field.metadata["parse"](value)
-    except (ValueError, TypeError, KeyError):
-        raise SettingError(f"{shown}={value!r}: needs {field.metadata['allowed']}") from None
-
-
-def unknown(prefix: str, name: str, known: Collection[str], *, upper: bool = False) -> SettingError:
-    """Return the error for a name that is none, with the one that was perhaps meant."""
-    # Without the prefix, which makes all names alike.
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    meant = [prefix + (one.upper() if upper else one) for one in near]
-    hint = f"did you mean {meant[0]}?" if meant else "docs/settings.md lists the names"
-    return SettingError(f"{prefix}{name} is not a setting of scrapy_dedup: {hint}")
-
-
-def as_markdown() -> str:
-    """Return the page docs/settings.md."""
-    lines = [
-        "# Settings",
-        "",
-        "Made from `scrapy_dedup/settings/declared.py` by `make docs`. Each setting can be given in the project's",
-        "settings, by `-s NAME=VALUE`, in `custom_settings`, and, in lower case, as a spider attribute",
-        "(`dedup_output`). For one",
-        'request: `meta={"dedup": False}`, or a dict of names without the prefix (`{"output": "text"}`).',
-        "",
-        "| setting | default | allowed | meaning |",
-        "| --- | --- | --- | --- |",
-    ]
-    for name, field in FIELDS.items():
-        allowed = field.metadata["allowed"] or "text"
-        lines.append(
-            f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"
+def _refuse_beside(method: str, named: Mapping[str, str]) -> None:
+    """Refuse parameters of the methods that count repeats beside another; *named* says how each is called."""
+    wrong = next((named[name] for name in PARAMETERS if name in named), None)
+    if wrong is not None and method not in COUNTING:
+        raise SettingError(
+            f"{wrong} belongs to the methods 'html' and 'text', and has no effect with"
+            f" {PREFIX}BOILERPLATE_METHOD={method!r}: choose one of them, or leave it out"
         )
-    return "\n".join(lines) + "\n"
-
-
-def _shown(default: Any) -> str:
-    if isinstance(default, timedelta):
-        whole_days = default.total_seconds() / 86_400
-        return f"`{whole_days:g}d`" if whole_days >= 1 else f"`{default.total_seconds():g}`"
-    if isinstance(default, frozenset | tuple):
-        return f"`{sorted(default)}`"
-    if isinstance(default, FreshFor):
-        return "`0`"
-    return f"`{default!r}`"

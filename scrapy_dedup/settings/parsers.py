@@ -1,13 +1,15 @@
 """From what a user writes to a setting's value; ValueError, TypeError or KeyError refuse it."""
 
 import dataclasses
+import difflib
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import Field, dataclass
 from datetime import timedelta
 from typing import Any, Literal, cast
 
+from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl import FreshRule
 
 SWITCH = "True or False"
@@ -213,3 +215,33 @@ def keep_pages(value: Any) -> Literal["latest", "none"] | int:
     if word in ("latest", "none"):
         return cast("Literal['latest', 'none']", word)
     return integer(1, 1000)(value)
+
+
+class SettingError(DedupError):
+    """A setting is not known, or its value is none that it can have."""
+
+
+def parsed(field: "Field[Any]", value: Any, shown: str) -> Any:
+    """Return a raw value as its declaration has it.
+
+    Args:
+        field: of the declaration.
+        value: as it was given.
+        shown: the name under which it was given.
+
+    Raises:
+        SettingError: its parser refuses it.
+    """
+    try:
+        return field.metadata["parse"](value)
+    except (ValueError, TypeError, KeyError):
+        raise SettingError(f"{shown}={value!r}: needs {field.metadata['allowed']}") from None
+
+
+def unknown(prefix: str, name: str, known: Collection[str], *, upper: bool = False) -> SettingError:
+    """Return the error for a name that is none, with the one that was perhaps meant."""
+    # Without the prefix, which makes all names alike.
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    meant = [prefix + (one.upper() if upper else one) for one in near]
+    hint = f"did you mean {meant[0]}?" if meant else "docs/settings.md lists the names"
+    return SettingError(f"{prefix}{name} is not a setting of scrapy_dedup: {hint}")

@@ -164,6 +164,28 @@ class TestOneDomain:
         assert (row["threshold_pct"], row["min_pages"], row["min_block_chars"]) == (0.4, 3, 10)
         assert analyze(store, project).blocks_boilerplate == 0
 
+    def test_parameters_of_html_cut_by_repeats_and_without_them_all_is_as_before(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        """A line at its own place on four of ten pages is content to the template, and repeats for who says so."""
+        put(project, {a_url(n): html_page(n, BANNER, *([FOOTER] if n < 4 else [])) for n in range(10)})
+        alone = Settings(patterns_enabled=False)
+        analyze(store, project, alone)
+        by_template = [cleaned(project, name) for name in range(10)]
+
+        strict = analyze(store, project, alone, threshold_pct=0.4, min_pages=2)
+        few = [cleaned(project, name) for name in range(10)]
+        (by_html,) = [row for row in stats(store, project) if row["method"] == "html"]
+        loose = analyze(store, project, alone, min_pages=11)
+        all_kept = [cleaned(project, name) for name in range(10)]
+        analyze(store, project, alone)
+
+        assert few == [unique(name) for name in range(10)]
+        assert (strict.blocks_boilerplate, by_html["threshold_pct"], by_html["min_pages"]) == (2, 0.4, 2)
+        assert (loose.blocks_boilerplate, loose.pages_cleaned) == (0, 0)
+        assert all(BANNER in (text or "") for text in all_kept)
+        assert [cleaned(project, name) for name in range(10)] == by_template != all_kept
+
     @table("service/a_parameter_out_of_range_is_refused")
     def test_a_parameter_out_of_range_is_refused(
         self, store: Store, project: ProjectStore, parameters: Parameters, message: str

@@ -20,10 +20,8 @@ class ShopSpider(SiteSpider):
         "DEDUP_SOURCE_GROUP": "shops",
     }
 
-    # The same as attributes, which go before custom_settings: plain text,
-    # and a small shop is learned from fewer pages than usual.
+    # The same as attributes, which go before custom_settings.
     dedup_output = "text"
-    dedup_min_pages = 3
     dedup_boilerplate_enabled = True
 
     def request(self, url: str) -> Request:

@@ -14,8 +14,8 @@ from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
 from scrapy_dedup.core.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
-from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, summed
-from scrapy_dedup.service.domain_analysis import PASSES
+from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis, summed
+from scrapy_dedup.service.domain_analysis import PASSES, Parameters
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -26,10 +26,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--domain", metavar="DOMAIN", action="append", help="only this domain (may be repeated)")
     add("--source-group", metavar="GROUP", action="append", help="only pages of this group (may be repeated)")
-    add("--threshold-pct", metavar="SHARE", help="share of pages that makes a block boilerplate, 0.1 to 1.0")
-    add("--min-pages", metavar="PAGES", help="nothing is found on fewer pages, 2 to 100")
-    add("--min-block-chars", metavar="CHARS", help="method text: shorter blocks stay, 10 to 500")
-    add("--method", metavar="METHOD", help="auto, html or text, as DEDUP_BOILERPLATE_METHOD")
+    counts = "; pages of HTML are cut by --method html"
+    add("--threshold-pct", metavar="SHARE", help=f"share of pages that makes a block boilerplate, 0.1 to 1.0{counts}")
+    add("--min-pages", metavar="PAGES", help=f"nothing is found on fewer pages, 2 to 100{counts}")
+    add("--min-block-chars", metavar="CHARS", help=f"method text: shorter blocks stay, 10 to 500{counts}")
+    add("--method", metavar="METHOD", help="auto, template, html or text, as DEDUP_BOILERPLATE_METHOD")
     add("--dry-run", action="store_true", help="find out and write nothing")
 
 
@@ -50,13 +51,13 @@ def run(call: Call) -> int:
 
 def _chosen(call: Call) -> Settings:
     options = call.options
-    given = {
+    given: Parameters = {
         "threshold_pct": options.threshold_pct,
         "min_pages": options.min_pages,
         "min_block_chars": options.min_block_chars,
-        "boilerplate_method": options.method,
+        "method": options.method,
     }
-    return call.settings.override({name: value for name, value in given.items() if value is not None}, "")
+    return settings_of_analysis(call.settings, given)
 
 
 def _analysed(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from scrapy_dedup.answers import projects as answers
-from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze
+from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
 from scrapy_dedup.service.domain_analysis import PASSES
 from scrapy_dedup.service.jobs import Progress
 from scrapy_dedup.service.overview import make_report, overview
@@ -124,9 +124,14 @@ def analyze(
         str | None, Header(description="`respond-async` for a job.", max_length=200, examples=["respond-async"])
     ] = None,
 ) -> Response:
-    """Find what repeats on the stored pages of each domain, and store the pages without it."""
-    given = {"threshold_pct": threshold_pct, "min_pages": min_pages, "min_block_chars": min_block_chars}
-    chosen = asked.settings.override({name: value for name, value in given.items() if value is not None}, "")
+    """Find what repeats on the stored pages of each domain, and store the pages without it.
+
+    With `threshold_pct`, `min_pages` or `min_block_chars` blocks are counted, by the method `html` for pages of HTML;
+    without one of them the pages are cut as the settings ask for, again.
+    """
+    chosen = settings_of_analysis(
+        asked.settings, {"threshold_pct": threshold_pct, "min_pages": min_pages, "min_block_chars": min_block_chars}
+    )
 
     def work(progress: Progress) -> dict[str, Any]:
         return _analyse(asked, chosen, source_groups, progress, dry_run=dry_run)

@@ -221,6 +221,8 @@ def test_components_are_in_their_places_or_the_line_is_told(
 
 
 def test_wrong_settings_have_their_defaults_while_the_rest_is_checked() -> None:
-    read = read_settings({"DEDUP_MIN_PAGES": "few", "DEDUP_THRESHOLD_PCT": "0.5", "OTHER": 1})
+    method = {"DEDUP_BOILERPLATE_METHOD": "html"}
+    read = read_settings({"DEDUP_MIN_PAGES": "few", "DEDUP_THRESHOLD_PCT": "0.5", "OTHER": 1, **method})
 
     assert (read.min_pages, read.threshold_pct) == (5, 0.5)
+    assert read_settings({"DEDUP_THRESHOLD_PCT": "0.5"}).threshold_pct == 0.7
