@@ -19,7 +19,7 @@ from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.service.lessons import picture_of
 from scrapy_dedup.service.sights import Seen, see
-from scrapy_dedup.service.teaching import PageToShow
+from scrapy_dedup.service.teaching import SURE, PageToShow
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, NotShownReason, Showing, Shown
 
@@ -48,6 +48,7 @@ class Teaching:
         self._loop: Loop | None = None
         self._under_way = 0
         self._failures = 0
+        self._has_looked = False
         self._ended = False
         self._has_met_young = False
 
@@ -68,6 +69,7 @@ class Teaching:
         """Show pages that wait, a few at once."""
         while not self._ended and self._under_way < _AT_ONCE and (page := self.waiting.take()) is not None:
             self._under_way += 1
+            self._has_looked = True
             deferred_from_coro(self._teach(page))
 
     def _idle(self) -> None:
@@ -150,4 +152,10 @@ class Teaching:
     async def end(self) -> None:
         """Close the browser; pages that are still shown teach nothing."""
         self._ended = True
+        if self._settings.teacher == "unsure" and not (self._has_looked or self.waiting.is_over):
+            logger.info(
+                "No browser looked at a page: no layout's template was missing, drifting or unsure (confidence below"
+                " %.2f). `scrapy dedup learn DOMAIN --all` shows pages all the same",
+                SURE,
+            )
         await run_in_thread(self._browser.close)

@@ -10,8 +10,8 @@ from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowle
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.settings import Settings
 
-SURE: Final = 0.85
-"""A template of less confidence is looked at again."""
+SURE: Final = 0.95
+"""A template of less confidence is looked at again: more than a twentieth of the text may be judged wrongly."""
 # So little text is not what a page is about: its scripts bring that.
 NEARLY_EMPTY: Final = 200
 # A page holds its HTML and its blocks while it waits.

@@ -1,7 +1,7 @@
 """Crawls in which a browser looks at pages, and crawls in which it cannot."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from tests.browser import required_chromium
 from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer, serving
-from tests.service.learned_site import FOOTER, WORDS, post
+from tests.service.learned_site import FOOTER, NAV, WORDS, post, text
 from tests.tables import table
 
 pytestmark = [pytest.mark.crawl, pytest.mark.browser]
@@ -131,6 +131,35 @@ def test_off_costs_nothing(project: Project, server: WebServer) -> None:
     crawled = project.crawl("in-order", "-a", f"start={next(iter(server.site))}")
 
     assert crawled.sum("teacher/") == 0
+
+
+def boxes(number: int) -> str:
+    """Return a page in which no name says what is what: as many links as notes, all in plain boxes."""
+    name = WORDS[number]
+    links = "".join(
+        f'<div><a href="/{name}-{place}">Entry {name}-{place} of rope</a><span>{place + 3} knots</span></div>'
+        for place in range(8)
+    )
+    notes = "".join(f"<div>{text(name, place)[:60]}</div>" for place in range(4))
+    return (
+        f"<html><head><title>{name}</title></head><body><div>{NAV}</div>"
+        f"<div><div>{links}</div><div>{notes}</div></div><div>{FOOTER}</div></body></html>"
+    )
+
+
+@pytest.mark.parametrize(("page", "least"), [(boxes, 1), (lambda number: post(WORDS[number]), 0)], ids=["not", "well"])
+def test_of_seven_pages_it_is_looked_at_what_the_model_does_not_know(
+    project: Project, browser: str, page: Callable[[int], str], least: int
+) -> None:
+    with serving(1, lambda origins: {f"{origins[0]}/{n}": Answer(page(n)) for n in range(7)}) as server:
+        start = f"start={' '.join(server.site)}"
+        crawled = project.crawl("in-order", "-a", start, DEDUP_TEACHER="unsure", DEDUP_TEACHER_BROWSER=browser)
+
+    assert least <= crawled.count("teacher/pages") <= 3 * least
+    assert crawled.log.count("No browser looked at a page: no layout's template was missing") == (least == 0)
+    assert rows(project, "SELECT DISTINCT source FROM layout_templates WHERE state = 'live'") == [
+        ("visual" if least else "static",)
+    ]
 
 
 NOTES = 8

@@ -18,7 +18,7 @@ from tests.tables import table
 
 UNSURE = Settings(teacher="unsure", output="text", learn_pages=20)
 NEW = replace(UNSURE, teacher="new")
-KNOWN = LayoutTemplate(7, Template(5, ("body",), {}, {}), pages=5, confidence=0.9, state="live")
+KNOWN = LayoutTemplate(7, Template(5, ("body",), {}, {}), pages=5, confidence=0.97, state="live")
 
 
 def site_with(*templates: LayoutTemplate) -> SiteKnowledge:
