@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import lightgbm
 import numpy as np
@@ -104,20 +104,38 @@ def folds(domains: Collection[str], count: int) -> dict[str, int]:
     return {domain: number % count for number, domain in enumerate(sorted(domains))}
 
 
-def calibrated(sites: Mapping[str, Sequence[Rows]], count: int = 11, seed: int = 1) -> tuple[float, float]:
-    """Return (scale, shift) that make odds true of sites that were left out of the training."""
+class LeftOut(NamedTuple):
+    """Paths of sites that were left out of the training, in arrays of one length."""
+
+    odds: Floats
+    true: Floats
+    """Share of the path's text that is main content."""
+    weights: Floats
+    """Its characters, of all of its site."""
+    drawn: Floats
+    """How many pages were known."""
+
+
+def left_out(sites: Mapping[str, Sequence[Rows]], count: int = 11, seed: int = 1) -> LeftOut:
+    """Return what models say of the sites of the fold that each was trained without."""
     fold = folds(sites, count)
-    odds, true, weights = [], [], []
-    for left_out in range(count):
-        fitted = fit({name: rows for name, rows in sites.items() if fold[name] != left_out}, seed)
+    odds, true, weights, pages = [], [], [], []
+    for which in range(count):
+        fitted = fit({name: rows for name, rows in sites.items() if fold[name] != which}, seed)
         for name in sites:
-            if fold[name] == left_out:
+            if fold[name] == which:
                 for rows in sites[name]:
                     known = ~np.isnan(rows.main)
                     odds.append(np.clip(fitted.odds(rows)[known], -_CLIP, _CLIP))
                     true.append(rows.main[known])
                     weights.append(rows.weights[known] / len(sites[name]))
-    return _logistic(np.concatenate(odds), np.concatenate(true), np.concatenate(weights))
+                    pages.append(np.full(int(known.sum()), float(rows.drawn)))
+    return LeftOut(*map(np.concatenate, (odds, true, weights, pages)))
+
+
+def calibrated(found: LeftOut) -> tuple[float, float]:
+    """Return (scale, shift) that make odds true of sites that were left out of the training."""
+    return _logistic(found.odds, found.true, found.weights)
 
 
 def _logistic(odds: Floats, true: Floats, weights: Floats) -> tuple[float, float]:
@@ -196,7 +214,7 @@ def main() -> None:
     sites = read_folders(args.folders)
     rows = rows_of_sites(sites)
     print(f"{len(rows)} sites, {sum(len(one.nodes) for of_site in rows.values() for one in of_site)} paths")
-    scale, shift = calibrated(rows)
+    scale, shift = calibrated(left_out(rows))
     print(f"calibrated by leaving sites out: scale {scale:.3f}, shift {shift:+.3f}")
     made = {
         "date": subprocess.run(

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from scrapy_dedup.core.verdict_model import VerdictModel
@@ -60,3 +61,17 @@ def test_domains_are_left_out_whole_and_each_once() -> None:
     found = training.folds(["a.example", "b.example", "c.example", "d.example"], 3)
 
     assert sorted(found.values()) == [0, 0, 1, 2]
+
+
+def test_probabilities_are_laid_beside_what_is_so() -> None:
+    """A model that says what is so is on the diagonal; one that is sure and wrong is off by all of its text."""
+    reliability = pytest.importorskip("benchmarks.reliability")
+    said, weights = np.array([0.05, 0.95, 0.92, 0.55]), np.array([1.0, 1.0, 3.0, 0.0])
+
+    right = reliability.bins_of(said, said, weights)
+    wrong = reliability.bins_of(said, 1 - said.round(), weights)
+
+    assert [(round(one.said, 4), round(one.share, 2)) for one in right] == [(0.05, 0.2), (0.9275, 0.8)]
+    assert reliability.distance(right) == pytest.approx(0)
+    assert reliability.distance(wrong) == pytest.approx(0.2 * 0.95 + 0.8 * 0.9275)
+    assert reliability.draw({60: right, 1: wrong}).count("<circle") == 2 * 2 + 2
