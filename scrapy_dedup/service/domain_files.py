@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,21 @@ _TOO_LONG: Final = "the line is too long"
 _MOST_TEXT_CHARS: Final = 10_000
 _MOST_NUMBER: Final = 2**31
 _MOST_BIG_NUMBER: Final = 2**63
+
+
+# Spreadsheets run a cell that begins so. Written with an apostrophe before it, as they do it themselves; one that has
+# apostrophes before it already gets one more, so that each is read as it was.
+_RUN_BY_SPREADSHEETS: Final = re.compile(r"'*[=+\-@\t\r]")
+
+
+def as_cell(text: str) -> str:
+    """Return a text as it stands in a file of CSV, where no spreadsheet takes it for a formula."""
+    return f"'{text}" if _RUN_BY_SPREADSHEETS.match(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """Return the text that `as_cell` wrote."""
+    return cell[1:] if cell.startswith("'") and _RUN_BY_SPREADSHEETS.match(cell) else cell
 
 
 class ValueRefusedError(ValueError):
@@ -62,7 +78,7 @@ def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host
     columns, start, numbered = _opened(lines)
     if columns:
         for where, cells in _csv_rows(numbered, name, start):
-            found = {column: cell for column, cell in zip(columns, cells, strict=False) if cell}
+            found = {column: from_cell(cell) for column, cell in zip(columns, cells, strict=False) if cell}
             if found:
                 yield _told(where, found, scope)
         return

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TextIO
 from sqlalchemy import Connection
 
 from scrapy_dedup.core.domain_states import DomainStatus
-from scrapy_dedup.service.domain_files import COLUMNS, NAME, DomainRow
+from scrapy_dedup.service.domain_files import COLUMNS, NAME, DomainRow, as_cell
 from scrapy_dedup.store import domain_lists, domains
 from scrapy_dedup.store.domain_lists import MOST_ROWS, DomainChoice
 from scrapy_dedup.store.domains import StoredDomain
@@ -48,7 +48,10 @@ def all_domains(project: ProjectStore, status: DomainStatus | None = None) -> It
 
 
 def write_domains(found: Iterable[StoredDomain], file: TextIO, form: Format) -> int:
-    """Write domains as `import` reads them; return how many. A value that there is none of is left out, or empty."""
+    """Write domains as `import` reads them; return how many.
+
+    A value that there is none of is left out, or empty. No cell of CSV is a formula to a spreadsheet.
+    """
     number = 0
     rows = csv.DictWriter(file, [NAME, *COLUMNS], lineterminator="\n") if form == "csv" else None
     if rows is not None:
@@ -57,7 +60,7 @@ def write_domains(found: Iterable[StoredDomain], file: TextIO, form: Format) -> 
         number += 1
         values = {name: _written(getattr(domain, name)) for name in (NAME, *COLUMNS)}
         if rows is not None:
-            rows.writerow(values)
+            rows.writerow({name: as_cell(value) if isinstance(value, str) else value for name, value in values.items()})
         else:
             told = {name: value for name, value in values.items() if value is not None}
             file.write(json.dumps(told, ensure_ascii=True) + "\n")

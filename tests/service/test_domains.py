@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_dedup.core.domain_names import TwinReason
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.domain_files import BadRow, DomainRow, read_rows
+from scrapy_dedup.service.domain_files import BadRow, DomainRow, as_cell, from_cell, read_rows
 from scrapy_dedup.service.domain_transfer import Imported, all_domains, import_rows, write_domains
 from scrapy_dedup.service.domain_twins import Twins, settle_twins
 from scrapy_dedup.service.domains import (
@@ -244,6 +246,7 @@ def test_what_is_exported_comes_back_as_it_was(store: Store, project: ProjectSto
     file = io.StringIO()
     assert write_domains(all_domains(project), file, "csv" if form == "csv" else "jsonl") == 4
 
+    assert ",=1+1" not in file.getvalue()
     other = store.project("other")
     rows = list(read_rows(io.StringIO(file.getvalue(), newline=""), "file"))
     assert import_rows(other, [row for row in rows if isinstance(row, DomainRow)], LATER) == Imported(new=4, known=0)
@@ -252,6 +255,12 @@ def test_what_is_exported_comes_back_as_it_was(store: Store, project: ProjectSto
     nothing: dict[str, Any] = dict.fromkeys(own)
     before, after = ([replace(each, **nothing) for each in all_domains(one)] for one in (project, other))
     assert after == before
+
+
+@given(st.text("'=+-@\t\rab,\"\n", max_size=6))
+def test_no_cell_is_a_formula_and_each_is_read_as_it_was(text: str) -> None:
+    assert not as_cell(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert from_cell(as_cell(text)) == text
 
 
 def test_a_list_of_names_is_read_and_what_is_none_is_told() -> None:
