@@ -127,6 +127,8 @@ def test_domains_are_blacklisted_and_freed_in_bulk(served: Served):
     }
 
     client.post(f"{API}/domains", json={"domains": ["https://A.example/x", "b.example"]})
+    for careless in (0, "no", None):
+        assert client.post(f"{API}/blacklist", json=body | {"dry_run": careless}).status_code == 422
     would = client.post(f"{API}/blacklist", json=body | {"dry_run": True}).json()
     done = client.post(f"{API}/blacklist", json=body).json()
     listed = client.get(f"{API}/blacklist").json()

@@ -96,7 +96,8 @@ After = Annotated[
     str | None, Query(description="The `next` of the answer before.", max_length=LONGEST, examples=[None])
 ]
 
-Switch = Annotated[bool, Field(examples=[False])]
+# No number or text counts for it: what is destroyed by a `"dry_run": 0` of a careless client is gone.
+Switch = Annotated[bool, Field(strict=True, examples=[False])]
 Named = Annotated[str, Field(min_length=1, max_length=300, examples=["spam.example"])]
 
 
