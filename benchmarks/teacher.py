@@ -27,7 +27,7 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import PageSight, learn_sample, seen_page
-from scrapy_dedup.service.site_sample import SiteSample, learned_page
+from scrapy_dedup.service.site_sample import FEWEST_PAGES, SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import Resource, Showing, Shown, Wanted
@@ -98,7 +98,7 @@ def main() -> None:
 def judge(manifest: dict[str, Any], folder: Path, browser: Browser, args: argparse.Namespace) -> SiteScore:
     """Learn a site twice, and cut all its pages."""
     read = sorted(_read(manifest, folder), key=lambda one: one.key)
-    settings = Settings(min_pages=min(args.learn, Settings().min_pages), learn_pages=args.learn, output="text")
+    settings = Settings(learn_pages=args.learn, output="text")
     sample = SiteSample(args.learn)
     for one in read[: args.learn]:
         sample.add(learned_page(one.key, one.url, one.page), one.html)
@@ -122,7 +122,7 @@ def judge(manifest: dict[str, Any], folder: Path, browser: Browser, args: argpar
 
 def to_show(read: list[_Read], known: SiteKnowledge, sample: SiteSample, most: int) -> list[_Read]:
     """Return the pages to show: some of each of the largest layouts."""
-    if len(sample) < Settings().min_pages:
+    if len(sample) < FEWEST_PAGES:
         return read[:most]
     layouts: dict[int, list[_Read]] = {}
     for one in read:

@@ -46,6 +46,7 @@ from scrapy_dedup.service.cleaning_run_others import RunOthers
 from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages
 from scrapy_dedup.service.cleaning_run_tasks import Known, Learned
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 
 PAGES: Final = "pages"
@@ -130,7 +131,7 @@ class BatchRun:
         pages = self._read("survey")
         counts = pages.groupBy("domain").count().orderBy("domain")
         with LookupWriter(self._local("knowledge")) as knowledge:
-            self.plan = plan_of(self._rows(counts), known, knowledge, self.settings)
+            self.plan = plan_of(self._rows(counts), known, knowledge)
         smallest = pages.mapInArrow(Smallest(self.settings.learn_pages), columns.SURVEYED)
         with LookupWriter(self._local("chosen")) as chosen:
             choose(self._rows(smallest.orderBy("domain", "key")), self.plan, chosen, self.settings.learn_pages)
@@ -248,7 +249,6 @@ def plan_of(
     counts: Iterable[tuple[bytes, int]],
     known: Callable[[str], SiteKnowledge | None],
     knowledge: LookupWriter,
-    settings: Settings,
 ) -> Plan:
     """Return what becomes of each domain.
 
@@ -256,7 +256,6 @@ def plan_of(
         counts: domains by name, each with the number of its pages.
         known: what the store knows of a domain; None where that is nothing to cut pages by.
         knowledge: takes what is known.
-        settings: from how many pages a domain is learned.
     """
     plan = Plan()
     for name, pages in counts:
@@ -266,7 +265,7 @@ def plan_of(
             knowledge.put(name, json.dumps(found.to_json()))
             plan.known.append(one)
         else:
-            (plan.small if pages < settings.min_pages else plan.learned).append(one)
+            (plan.small if pages < FEWEST_PAGES else plan.learned).append(one)
     return plan
 
 

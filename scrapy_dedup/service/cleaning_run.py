@@ -34,6 +34,7 @@ from scrapy_dedup.service.inputs_lines import LineRecord
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 
 PASSES: Final = 2
@@ -240,7 +241,7 @@ class CleaningRun:
             if knowledge is not None:
                 self._around.shelf.put(knowledge)
                 plan.known.append(one)
-            elif one.pages < self._settings.min_pages:
+            elif one.pages < FEWEST_PAGES:
                 plan.small.append(one)
             else:
                 sampled = self._samples.choose(one.domain, self._settings.learn_pages)

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
 
 from scrapy_dedup.core.layouts import cluster
 from scrapy_dedup.service.layout_picture import boxes_of
@@ -13,15 +12,12 @@ from scrapy_dedup.service.site_cleaning import cut_page
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_records import template_record
-from scrapy_dedup.service.site_sample import SiteSample, learned_page
+from scrapy_dedup.service.site_sample import FEWEST_SHOWN, SiteSample, learned_page
 from scrapy_dedup.service.site_sights import PageSight
 from scrapy_dedup.service.teaching import LayoutSeen, PageToShow, reason_to_show
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.layout_records import TemplateRecord
-
-FEWEST_PAGES: Final = 3
-"""Of a domain that nothing is known of: fewer teach nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +111,7 @@ def _why(
 ) -> str:
     """Say why pages of a layout are to be shown, as a crawl would; empty where they need not be."""
     if known is None:
-        return "nothing is known of its domain" if len(pages) >= FEWEST_PAGES else ""
+        return "nothing is known of its domain" if len(pages) >= FEWEST_SHOWN else ""
     if settings.teacher == "off":
         # Who calls for lessons wants them, whatever crawls do.
         settings = replace(settings, teacher="unsure")

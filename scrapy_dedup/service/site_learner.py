@@ -10,10 +10,10 @@ from scrapy_dedup.core.drift import ENOUGH, Drift, DriftWatch
 from scrapy_dedup.core.layouts import VERSION, skeleton_of
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.site_learning import fewest_pages, learn_sample
+from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_patterns import SitePatterns
 from scrapy_dedup.service.site_records import template_record
-from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
+from scrapy_dedup.service.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.service.site_sights import PageSight
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import (
@@ -80,7 +80,7 @@ class SiteLearner:
     def learn(self, at: datetime) -> bool:
         """Make templates of what was seen, unless more is known already; return whether there are new ones."""
         known = self.knowledge
-        if len(self._sample) < self._settings.min_pages or (known and known.pages > len(self._sample)):
+        if len(self._sample) < FEWEST_PAGES or (known and known.pages > len(self._sample)):
             return False
         self._learn_all(at)
         if self.is_settled and not self.is_taught:
@@ -110,14 +110,14 @@ class SiteLearner:
             self._learn_anew(self._former, at)
             return True
         needed = min(known.pages, self._sample.most) if known is not None else 0
-        if len(self._sample) < max(fewest_pages(self._settings, shown=True), needed):
+        if len(self._sample) < max(FEWEST_SHOWN, needed):
             return False
         self._learn_all(at)
         return True
 
     def young_pages(self) -> list[tuple[LearnedPage, str]]:
         """Return pages to show of a site that has too few to learn from without a browser; empty for other sites."""
-        is_young = fewest_pages(self._settings, shown=True) <= len(self._sample) < self._settings.min_pages
+        is_young = FEWEST_SHOWN <= len(self._sample) < FEWEST_PAGES
         if not is_young or (self.knowledge is not None and self.knowledge.templates):
             return []
         return list(self._sample.sources())

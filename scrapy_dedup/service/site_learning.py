@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.layouts import LayoutIndex, cluster
@@ -16,19 +15,11 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.site_sample import LearnedPage, SiteSample, learned_page
+from scrapy_dedup.service.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.service.site_sights import PageSight, SiteSights, seen_page
 from scrapy_dedup.settings import Settings
 
-__all__ = ["PageSight", "fewest_pages", "learn_sample", "learn_site", "seen_page"]
-
-# With a browser's help.
-_FEWEST_WITH_SIGHTS: Final = 3
-
-
-def fewest_pages(settings: Settings, *, shown: bool) -> int:
-    """Return from how many pages a site is learned; a site of which a browser has shown a page, from three."""
-    return min(settings.min_pages, _FEWEST_WITH_SIGHTS) if shown else settings.min_pages
+__all__ = ["PageSight", "learn_sample", "learn_site", "seen_page"]
 
 
 def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings) -> SiteKnowledge:
@@ -60,7 +51,7 @@ def learn_sample(
     """
     pages = sample.pages()
     shown = SiteSights(sights)
-    if len(pages) < fewest_pages(settings, shown=bool(shown.all)):
+    if len(pages) < (FEWEST_SHOWN if shown.all else FEWEST_PAGES):
         return SiteKnowledge(domain, len(pages))
     looks = [one.seen.paths for one in shown.all]
     observations = [page.observation for page in pages]

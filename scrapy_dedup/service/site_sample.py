@@ -16,6 +16,11 @@ from scrapy_dedup.core.observations import Observation, observe
 KEPT_WHOLE: Final = 4
 _TITLE_CHARS: Final = 200
 
+FEWEST_PAGES: Final = 5
+"""A site is learned from."""
+FEWEST_SHOWN: Final = 3
+"""A site of which a browser has shown a page is learned from."""
+
 
 @dataclass(frozen=True, slots=True)
 class LearnedPage:

@@ -81,7 +81,7 @@ class ByHand:
         pages = [min(group, key=itemgetter(2)) for _, group in groupby(sorted(found), itemgetter(0, 1))]
         counts = [(domain, len(list(group))) for domain, group in groupby(pages, itemgetter(0))]
         with LookupWriter(self._file("knowledge")) as knowledge:
-            plan = plan_of(counts, known, knowledge, self.settings)
+            plan = plan_of(counts, known, knowledge)
         # Each part has some of every domain's pages.
         smallest = self.each(Smallest(self.settings.learn_pages), [pages[::2], pages[1::2]], columns.SURVEYED)
         with LookupWriter(self._file("chosen")) as chosen:

@@ -136,7 +136,7 @@ class TestRun:
         assert there.lines == back.lines[::-1]
 
     def test_a_site_with_few_pages_is_not_learned(self) -> None:
-        done = Done(a_row(1), a_row(1), a_row(2), min_pages=3)
+        done = Done(a_row(1), a_row(1), a_row(2))
 
         assert done.plan == Plan(small=[DomainPages("shop.example", 2)])
         assert (done.learned, done.tally.pages) == ([], 2)

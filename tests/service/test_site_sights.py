@@ -7,13 +7,12 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.core.vision import SeenPage, Vision
 from scrapy_dedup.service.page_cleaning import clean_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.site_learning import PageSight, fewest_pages, learn_sample
+from scrapy_dedup.service.site_learning import PageSight, learn_sample
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.service.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
 from tests.service.stored_pages import NOON
-from tests.tables import table
 
 TEXT = Settings(output="text")
 
@@ -53,14 +52,11 @@ def test_a_young_site_has_a_template_by_what_a_browser_showed() -> None:
     assert "cookies" not in text
 
 
-def test_without_a_browser_three_pages_teach_nothing() -> None:
-    assert learned(3, shown=0).templates == {}
+def test_without_a_browser_five_pages_teach_and_with_it_three() -> None:
+    assert learned(5, shown=0).templates
+    assert learned(4, shown=0).templates == {}
+    assert learned(3, shown=1).templates
     assert learned(2, shown=2).templates == {}
-
-
-@table("service/a_site_is_learned_from_so_many_pages")
-def test_a_site_is_learned_from_so_many_pages(least: int, *, shown: bool, expected: int) -> None:
-    assert fewest_pages(Settings(min_pages=least), shown=shown) == expected
 
 
 def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
