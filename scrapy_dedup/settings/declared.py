@@ -43,6 +43,7 @@ COUNTING = ("html", "text")
 """Methods by which what is on enough pages is boilerplate."""
 PARAMETERS = ("threshold_pct", "min_pages", "min_block_chars")
 """Of these methods alone."""
+_OF_COUNTS = "Methods `html` and `text`, an error beside others"
 
 LAYERS = (
     "domain",
@@ -254,20 +255,12 @@ class Settings:
     threshold_pct: float = setting(
         0.7,
         number(0.1, 1.0),
-        "Methods `html` and `text`: share of a domain's pages that makes a block boilerplate. An error beside others.",
+        f"{_OF_COUNTS}: share of a domain's pages that makes a block boilerplate.",
         allowed="0.1 to 1.0",
     )
-    min_pages: int = setting(
-        5,
-        integer(2, 100),
-        "Methods `html` and `text`: nothing is learned from fewer pages. An error beside others: they learn from five.",
-        allowed="2 to 100",
-    )
+    min_pages: int = setting(5, integer(2, 100), f"{_OF_COUNTS}: nothing is found on fewer pages.", allowed="2 to 100")
     min_block_chars: int = setting(
-        50,
-        integer(10, 500),
-        "Method `text`: shorter blocks stay. An error beside others than `html` and `text`.",
-        allowed="10 to 500 characters",
+        50, integer(10, 500), f"{_OF_COUNTS}: shorter blocks of text stay.", allowed="10 to 500 characters"
     )
     batch_pages: int = setting(
         16, integer(1, 1000), "Pages of an unknown domain that wait for each other.", allowed="1 to 1000 pages"
@@ -768,3 +761,35 @@ def _refuse_beside(method: str, named: Mapping[str, str]) -> None:
             f"{wrong} belongs to the methods 'html' and 'text', and has no effect with"
             f" {PREFIX}BOILERPLATE_METHOD={method!r}: choose one of them, or leave it out"
         )
+
+
+def as_markdown() -> str:
+    """Return the page docs/settings.md."""
+    lines = [
+        "# Settings",
+        "",
+        "Made from `scrapy_dedup/settings/declared.py` by `make docs`. Each setting can be given in the project's",
+        "settings, by `-s NAME=VALUE`, in `custom_settings`, and, in lower case, as a spider attribute",
+        "(`dedup_output`). For one",
+        'request: `meta={"dedup": False}`, or a dict of names without the prefix (`{"output": "text"}`).',
+        "",
+        "| setting | default | allowed | meaning |",
+        "| --- | --- | --- | --- |",
+    ]
+    for name, field in FIELDS.items():
+        allowed = field.metadata["allowed"] or "text"
+        lines.append(
+            f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, timedelta):
+        whole_days = default.total_seconds() / 86_400
+        return f"`{whole_days:g}d`" if whole_days >= 1 else f"`{default.total_seconds():g}`"
+    if isinstance(default, frozenset | tuple):
+        return f"`{sorted(default)}`"
+    if isinstance(default, FreshFor):
+        return "`0`"
+    return f"`{default!r}`"
