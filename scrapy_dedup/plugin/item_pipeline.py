@@ -246,24 +246,26 @@ class DedupPipeline:
     async def _drop_alias(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item whose page is another address of one that went out; else note the page's own."""
         draft, in_shadow = brought.draft, brought.settings.shadows("canonical")
+        proven = None
         candidates = await self._aliases.candidates(brought)
         for duplicate in candidates:
-            proven = await self._is_proven(draft, fields, duplicate, learner)
-            if draft.checked:
-                # Another of its page's items was first, while the store was asked.
-                return
-            if proven:
-                self._aliases.dropped(brought, duplicate.document_key)
-                if not in_shadow:
-                    self._drop(brought, duplicate.layer, duplicate)
-                draft.checked = True
-                self._note_shadow(draft, duplicate)
-                return
-        if candidates:
-            self._runtime.count("canonical/unproven")
+            if await self._is_proven(draft, fields, duplicate, learner):
+                proven = duplicate
+                break
+        if draft.checked:
+            # Another of its page's items was first, while the store was asked.
+            return
+        if proven is not None:
+            self._aliases.dropped(brought, proven.document_key)
+            if not in_shadow:
+                self._drop(brought, proven.layer, proven)
+            self._note_shadow(draft, proven)
+        else:
+            if candidates:
+                self._runtime.count("canonical/unproven")
+            if not in_shadow:
+                self._aliases.goes_out(brought)
         draft.checked = True
-        if not in_shadow:
-            self._aliases.goes_out(brought)
 
     async def _drop_alike(self, brought: Brought, fields: bytes | None, learner: Learner | None) -> None:
         """Drop an item where another page stands for its own."""
