@@ -48,7 +48,6 @@ class Teaching:
         self._loop: Loop | None = None
         self._under_way = 0
         self._failures = 0
-        self._has_looked = False
         self._ended = False
         self._has_met_young = False
 
@@ -69,7 +68,6 @@ class Teaching:
         """Show pages that wait, a few at once."""
         while not self._ended and self._under_way < _AT_ONCE and (page := self.waiting.take()) is not None:
             self._under_way += 1
-            self._has_looked = True
             deferred_from_coro(self._teach(page))
 
     def _idle(self) -> None:
@@ -152,7 +150,7 @@ class Teaching:
     async def end(self) -> None:
         """Close the browser; pages that are still shown teach nothing."""
         self._ended = True
-        if self._settings.teacher == "unsure" and not (self._has_looked or self.waiting.is_over):
+        if self._settings.teacher == "unsure" and not self.waiting.has_met and not self.waiting.is_over:
             logger.info(
                 "No browser looked at a page: no layout's template was missing, drifting or unsure (confidence below"
                 " %.2f). `scrapy dedup learn DOMAIN --all` shows pages all the same",

@@ -154,6 +154,11 @@ class PagesToShow:
         self._spent += 1
         self.is_over = self._spent >= self._settings.teacher_pages
 
+    @property
+    def has_met(self) -> bool:
+        """Whether a page was to be shown."""
+        return self._spent > 0 or bool(self._failed)
+
     def take(self) -> PageToShow | None:
         """Return the page that has waited longest; None where none waits."""
         return self._waiting.popleft() if self._waiting else None
