@@ -6,7 +6,7 @@ from html import escape
 from math import floor, log10
 from typing import Final
 
-from benchmarks.peers_picture import STYLE
+from benchmarks.peers_picture import opened
 
 WIDTH: Final = 760
 HEIGHT: Final = 330
@@ -42,13 +42,7 @@ def draw(points: Sequence[Point]) -> str:
         for point in ordered
     )
     parts = [
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-            f'role="img" aria-labelledby="title told"><title id="title">{escape(title)}</title>'
-            f'<desc id="told">{escape(told)}</desc><style>{STYLE}{_LINE}</style>'
-        ),
-        f'<rect class="ground" width="{WIDTH}" height="{HEIGHT}" rx="10"/>',
-        f'<text class="title" x="24" y="32">{escape(title)}</text>',
+        opened(title, told, (WIDTH, HEIGHT), _LINE),
         '<text class="soft" x="24" y="51">One crawl, whole process; both axes are logarithmic.</text>',
         *_panel(ordered, _LEFT, "CPU, ms a page", lambda point: point.cpu_ms_a_page),
         *_panel(ordered, _LEFT + _PANEL + _GAP, "Peak memory, kB a page", lambda point: point.memory_kb_a_page),

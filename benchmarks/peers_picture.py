@@ -56,6 +56,18 @@ def rows_in(figures: dict[str, Any]) -> list[Row]:
     return sorted(rows, key=lambda row: (-row.mean, row.name))
 
 
+def opened(title: str, told: str, size: tuple[int, int], style: str = "") -> str:
+    """Return the beginning of a picture: its names for who sees and who hears it, and its ground."""
+    width, height = size
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-labelledby="title told"><title id="title">{escape(title)}</title>'
+        f'<desc id="told">{escape(told)}</desc><style>{STYLE}{style}</style>\n'
+        f'<rect class="ground" width="{width}" height="{height}" rx="10"/>\n'
+        f'<text class="title" x="24" y="32">{escape(title)}</text>'
+    )
+
+
 def draw(rows: list[Row]) -> str:
     """Return the picture: a bar for the mean of each method, a dot for each of its sites."""
     height = TOP + ROW * len(rows) + 40
@@ -63,13 +75,7 @@ def draw(rows: list[Row]) -> str:
     told = "; ".join(f"{row.name} {row.mean:.3f}, worst site {row.sites[0]:.3f}" for row in rows)
     title = f"Words of the main content: F1, mean of {sites} real sites"
     parts = [
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-            f'role="img" aria-labelledby="title told"><title id="title">{escape(title)}</title>'
-            f'<desc id="told">{escape(told)}</desc><style>{STYLE}</style>'
-        ),
-        f'<rect class="ground" width="{WIDTH}" height="{height}" rx="10"/>',
-        f'<text class="title" x="24" y="32">{escape(title)}</text>',
+        opened(title, told, (WIDTH, height)),
         '<text class="soft" x="24" y="51">Bar: the mean. Dots: the sites, each with up to 200 pages.</text>',
     ]
     bottom = TOP + ROW * len(rows) + 8

@@ -6,14 +6,13 @@ of the scale of probability was given, how much is content? On the diagonal they
 
 import argparse
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
 from benchmarks.marked_sites import Floats, read_folders
-from benchmarks.peers_picture import STYLE
+from benchmarks.peers_picture import opened
 from benchmarks.train import LeftOut, calibrated, left_out, rows_of_sites
 
 _SHOWN: Final = {60: "60 pages known", 5: "5 pages", 1: "the page by itself"}
@@ -70,13 +69,7 @@ def draw(series: dict[int, list[Bin]]) -> str:
     title = "What the model says, and what is so, on sites left out of its training"
     told = "; ".join(f"{_SHOWN[pages]}: {distance(bins):.3f} off on average" for pages, bins in series.items())
     parts = [
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-            f'role="img" aria-labelledby="title told"><title id="title">{escape(title)}</title>'
-            f'<desc id="told">{escape(told)}</desc><style>{STYLE}</style>'
-        ),
-        f'<rect class="ground" width="{width}" height="{height}" rx="10"/>',
-        f'<text class="title" x="24" y="32">{escape(title)}</text>',
+        opened(title, told, (width, height)),
         '<text class="soft" x="24" y="52">By the probability that text is content. Larger dots: more text.</text>',
     ]
     for tenth in range(0, 11, 2):

@@ -111,7 +111,7 @@ class LeftOut(NamedTuple):
     true: Floats
     """Share of the path's text that is main content."""
     weights: Floats
-    """Its characters, of all of its site."""
+    """Share of a page's text that stands there, shared by its site's rows."""
     drawn: Floats
     """How many pages were known."""
 
