@@ -82,8 +82,12 @@ def draw(series: dict[int, list[Bin]]) -> str:
         parts.append(f'<text class="soft" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{tenth / 10:.1f}</text>')
     (x1, y1), (x2, y2) = _at(0, 0), _at(1, 1)
     parts.append(f'<line stroke="#8a9094" stroke-dasharray="5 5" x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"/>')
-    parts.append(f'<text class="soft" x="{_LEFT + _SIZE / 2}" y="{height - 14}" text-anchor="middle">said</text>')
-    parts.append(f'<text class="soft" x="24" y="{_TOP + _SIZE / 2}">so</text>')
+    parts.append(
+        f'<text class="soft" x="{_LEFT + _SIZE / 2}" y="{height - 14}" text-anchor="middle">what it says</text>'
+    )
+    middle = f'x="24" y="{_TOP + _SIZE / 2}"'
+    turned = f'transform="rotate(-90 24 {_TOP + _SIZE / 2})"'
+    parts.append(f'<text class="soft" {middle} {turned} text-anchor="middle">what is so</text>')
     for place, (pages, bins) in enumerate(series.items()):
         points = [(*_at(one.said, one.true), one.share) for one in bins]
         colour = _COLOURS[pages]
