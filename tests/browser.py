@@ -77,7 +77,8 @@ def _start(folder: Path) -> Started:
     with (folder / "log").open("w") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
     note = folder / "DevToolsActivePort"
-    wait_for(note.exists)
+    # It is there before anything stands in it.
+    wait_for(lambda: note.exists() and "\n" in note.read_text(encoding="utf-8"))
     port = note.read_text(encoding="utf-8").split()[0]
     return Started(process, signal.SIGTERM, {"address": f"http://127.0.0.1:{port}"})
 
