@@ -319,7 +319,9 @@ class TestAPage:
     def test_of_any_shape_has_an_answer(self, shapes: "Answers", name: str):
         answer = shapes[name].result(PATIENCE_SECONDS)
 
-        assert isinstance(answer, Shown) or answer.reason in {NotShownReason.TIMEOUT, NotShownReason.FAILED}
+        # A picture of many paragraphs takes more memory than a page may: a fast machine comes to that, a slow one not.
+        ends = {NotShownReason.TIMEOUT, NotShownReason.FAILED} | ({NotShownReason.CRASHED} if name == "many" else set())
+        assert isinstance(answer, Shown) or answer.reason in ends
 
     def test_of_any_shape_leaves_the_browser_as_it_was(self, hasty: Browser, shapes: "Answers"):
         wait(shapes.values(), PATIENCE_SECONDS)
