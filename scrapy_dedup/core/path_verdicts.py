@@ -8,7 +8,7 @@ from typing import Final
 from scrapy_dedup.core.observations import Observation
 from scrapy_dedup.core.path_features import DropReason, PathNode, Survey, main_column, rows, survey
 from scrapy_dedup.core.path_looks import PathLooks, looks_by_path
-from scrapy_dedup.core.verdict_model import Judged, VerdictModel, kind_of, words_of
+from scrapy_dedup.core.verdict_model import Judged, Reason, VerdictModel, kind_of, words_of
 
 __all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]
 
@@ -33,7 +33,7 @@ class PathVerdict:
     pages: int
     """That have the path, of those that it was judged by."""
     of_pages: int
-    reasons: tuple[tuple[str, float], ...] = ()
+    reasons: Sequence[Reason] = ()
     """The figures that spoke most for it, strongest first; of an element without text of its own, those of the path
     with most text in it."""
 

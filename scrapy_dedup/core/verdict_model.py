@@ -5,13 +5,16 @@ Boosted trees of a few steps each, over the figures of `path_features` and the w
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from hashlib import blake2b
 from math import exp, isfinite, isnan
-from typing import Any, Final
+from operator import itemgetter
+from typing import Any, Final, overload
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.forest import Forest, Leaves, Tree
 from scrapy_dedup.core.path_features import FIGURES, DropReason, Figure, PathNode
 
 VERSION: Final = 1
@@ -40,8 +43,52 @@ _OF_LOOKS: Final = {
 }
 
 
-Tree = tuple[Any, ...] | float
-"""A leaf's odds, or (column, threshold, where what is missing goes, smaller, larger, odds so far)."""
+Reason = tuple[str, float]
+"""A figure's name, or that of a word, and its value."""
+
+
+class Told(Sequence[Reason]):
+    """Reasons that are worked out when somebody asks for them the first time; a page needs those of few of its paths.
+
+    Equal to the tuple of the same reasons, and pickled as that.
+    """
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, find: Callable[[], tuple[Reason, ...]]) -> None:
+        self._find: Callable[[], tuple[Reason, ...]] | None = find
+        self._found: tuple[Reason, ...] = ()
+
+    def all(self) -> tuple[Reason, ...]:
+        """Return them."""
+        find = self._find
+        if find is not None:
+            # In this order: another thread that asks meanwhile finds the same once more.
+            self._found = find()
+            self._find = None
+        return self._found
+
+    @overload
+    def __getitem__(self, place: int) -> Reason: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Reason, ...]: ...
+    def __getitem__(self, place: int | slice) -> Reason | tuple[Reason, ...]:
+        return self.all()[place]
+
+    def __len__(self) -> int:
+        return len(self.all())
+
+    def __eq__(self, other: object) -> bool:
+        return self.all() == (other.all() if isinstance(other, Told) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.all())
+
+    def __repr__(self) -> str:
+        return repr(self.all())
+
+    def __reduce__(self) -> tuple[type[tuple[Reason, ...]], tuple[tuple[Reason, ...]]]:
+        return tuple, (self.all(),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +97,8 @@ class Judged:
 
     odds: float
     """Log odds that it is content, calibrated on sites that were left out."""
-    reasons: tuple[tuple[str, float], ...]
-    """The figures that spoke most for where it stands now, strongest first, as (name, value)."""
+    reasons: Sequence[Reason]
+    """The figures that spoke most for where it stands now, strongest first."""
 
     @property
     def probability(self) -> float:
@@ -59,7 +106,7 @@ class Judged:
         return 1 / (1 + exp(-self.odds))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VerdictModel:
     """Trees, and what their columns are."""
 
@@ -99,65 +146,74 @@ class VerdictModel:
 
     def judge(self, rows: Mapping[PathNode, Sequence[float]]) -> dict[PathNode, Judged]:
         """Return what the model says of each path, given its figures in the order of FIGURES."""
-        places, words, words_above = _places(self.columns)
-        width = len(self.columns)
+        forest, pick = self._forest, self._pick
+        words, words_above = self._words
         found = {}
         for node, figures in rows.items():
-            row = [figures[place] if place >= 0 else 0.0 for place in places]
+            row = [*pick((*figures, 0.0))]
             for word in node.tokens:
                 if word in words:
                     row[words[word]] = 1.0
             for word in node.above:
                 if word in words_above:
                     row[words_above[word]] = 1.0
-            spoke = [0.0] * width
-            odds = sum(_walk(tree, row, spoke) for tree in self.trees)
-            found[node] = Judged(self.scale * odds + self.shift, self._reasons(spoke, row, odds))
+            leaves = forest.leaves(row)
+            odds = forest.odds(leaves)
+            reasons = Told(partial(self._reasons, leaves, row, odds))
+            found[node] = Judged(self.scale * odds + self.shift, reasons)
         return found
 
-    def _reasons(self, spoke: Sequence[float], row: Sequence[float], odds: float) -> tuple[tuple[str, float], ...]:
+    @cached_property
+    def _forest(self) -> Forest:
+        return Forest(self.trees, len(self.columns))
+
+    @cached_property
+    def _pick(self) -> Callable[[Sequence[float]], tuple[float, ...]]:
+        """Take from figures, and a nought behind them, what the columns are before words are looked at."""
+        numbers = {name: place for place, name in enumerate(FIGURES)}
+        places = [numbers.get(name, len(numbers)) for name in self.columns]
+        return itemgetter(*places) if len(places) > 1 else lambda figures: (figures[places[0]],)
+
+    @cached_property
+    def _words(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Return the columns of words of a path's own names, and of those above it."""
+        of_path, above = (
+            {name.removeprefix(begin): at for at, name in enumerate(self.columns) if name.startswith(begin)}
+            for begin in ("named:", "in:")
+        )
+        return of_path, above
+
+    @cached_property
+    def _told_of(self) -> list[tuple[str, DropReason, bool]]:
+        """Return of each column its name, its kind, and whether it says something where it is nought."""
+        return [(name, kind_of(name), not (":" in name or name.startswith("in_"))) for name in self.columns]
+
+    def _reasons(self, leaves: Leaves, row: Sequence[float], odds: float) -> tuple[Reason, ...]:
         sign = 1 if odds >= 0 else -1
         # That something has not a certain name is no reason that a person would give, nor what is not known.
         told = [
-            (sign * spoke[column], name, row[column])
-            for column, name in enumerate(self.columns)
-            if sign * spoke[column] > 0
-            and not isnan(row[column])
-            and not (row[column] == 0 and (":" in name or name.startswith("in_")))
+            (sign * weight, name, value, kind)
+            for weight, value, (name, kind, also_nought) in zip(
+                self._forest.spoke(leaves), row, self._told_of, strict=True
+            )
+            if sign * weight > 0 and (value or also_nought) and not isnan(value)
         ]
         told.sort(reverse=True)
         of_kind: defaultdict[DropReason, float] = defaultdict(float)
-        for weight, name, _ in told:
-            of_kind[kind_of(name)] += weight
+        for weight, _, _, kind in told:
+            of_kind[kind] += weight
         # What speaks in many figures of one kind leads, by its strongest.
         if told:
-            kind = max(of_kind, key=lambda each: of_kind[each])
-            first = next(one for one in told if kind_of(one[1]) is kind)
+            leading = max(of_kind, key=lambda each: of_kind[each])
+            first = next(one for one in told if one[3] is leading)
             told.remove(first)
             told.insert(0, first)
-        return tuple((name, round(value, 3)) for _, name, value in told[:_TOLD])
-
-
-def _walk(tree: Tree, row: Sequence[float], spoke: list[float]) -> float:
-    """Return what one tree says of a row, and add to each column what it changed on the way."""
-    while isinstance(tree, tuple):
-        column, threshold, missing_left, smaller, larger, here = tree
-        value = row[column]
-        tree = smaller if value <= threshold or (missing_left and isnan(value)) else larger
-        spoke[column] += (tree[5] if isinstance(tree, tuple) else tree) - here
-    return tree
+        return tuple((name, round(value, 3)) for _, name, value, _ in told[:_TOLD])
 
 
 def figures_hash() -> str:
     """Return what stands for the figures that a model weighs."""
     return blake2b(repr(tuple(FIGURES)).encode(), digest_size=6).hexdigest()
-
-
-def _places(columns: Sequence[str]) -> tuple[list[int], dict[str, int], dict[str, int]]:
-    numbers = {name: place for place, name in enumerate(FIGURES)}
-    words = {name.removeprefix("named:"): place for place, name in enumerate(columns) if name.startswith("named:")}
-    above = {name.removeprefix("in:"): place for place, name in enumerate(columns) if name.startswith("in:")}
-    return [numbers.get(name, -1) for name in columns], words, above
 
 
 def _tree(stored: Any, columns: int, depth: int) -> Tree:

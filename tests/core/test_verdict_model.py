@@ -1,12 +1,16 @@
 import json
+from collections.abc import Sequence
+from copy import deepcopy
 from importlib.resources import files
 from itertools import pairwise
+from math import isnan, nan
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrapy_dedup.core.forest import Forest, Tree
 from scrapy_dedup.core.observations import observe
 from scrapy_dedup.core.path_features import FIGURES, rows, survey
 from scrapy_dedup.core.path_verdicts import DropReason, PathVerdict, learn
@@ -52,6 +56,67 @@ def test_reasons_are_what_spoke_most_for_the_verdict() -> None:
     assert words_of(*menu.reasons[0]) == "100% of its text links"
     assert words_of("in:menu", 1.0) == "it stands in what is named 'menu'"
     assert all(words_of(name, 0.5) for name in FIGURES)
+
+
+NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 0.5, 1.0, 1e-300, -1e300])
+WIDTH = 5
+
+
+def branches(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+    return st.tuples(st.integers(0, WIDTH - 1), NUMBERS, st.booleans(), inner, inner, NUMBERS)
+
+
+def walked(tree: Tree, row: Sequence[float], spoke: list[float]) -> float:
+    """Walk one tree step by step; what the quick way has to give, to the last bit."""
+    while isinstance(tree, tuple):
+        column, threshold, missing_left, smaller, larger, here = tree
+        value = row[column]
+        tree = smaller if value <= threshold or (missing_left and isnan(value)) else larger
+        spoke[column] += (tree[5] if isinstance(tree, tuple) else tree) - here
+    return tree
+
+
+@given(
+    st.lists(st.recursive(NUMBERS, branches, max_leaves=12), min_size=1, max_size=120),
+    st.lists(st.tuples(*[NUMBERS | st.just(nan)] * WIDTH), max_size=5),
+)
+def test_a_forest_says_what_a_walk_through_its_trees_says(trees: list[Tree], rows: list[tuple[float, ...]]) -> None:
+    forest = Forest(trees, WIDTH)
+
+    for row in rows:
+        spoke = [0.0] * WIDTH
+        odds = sum(walked(tree, row, spoke) for tree in trees)
+        leaves = forest.leaves(row)
+        assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
+
+
+def test_a_row_of_the_very_thresholds_goes_where_a_walk_through_the_trees_leads() -> None:
+    """Chance does not hit them."""
+    model = verdict_model()
+    forest, width = Forest(model.trees, len(model.columns)), len(model.columns)
+    for tree in model.trees:
+        row, here = [nan] * width, tree
+        while isinstance(here, tuple):
+            row[here[0]] = here[1]
+            here = here[3]
+        spoke = [0.0] * width
+        odds = sum(walked(each, row, spoke) for each in model.trees)
+        leaves = forest.leaves(row)
+        assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
+
+
+def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for() -> None:
+    judged = list(verdict_model().judge(rows(survey(SEEN))).values())
+    again = list(verdict_model().judge(rows(survey(SEEN))).values())
+
+    assert judged == again
+    assert deepcopy(again) == judged
+    assert {type(one.reasons) for one in deepcopy(again)} == {tuple}
+    for one in judged:
+        assert one.reasons == tuple(one.reasons)
+        assert hash(one.reasons) == hash(tuple(one.reasons))
+        assert repr(one.reasons) == repr(tuple(one.reasons))
+        assert len(one.reasons) <= 3
 
 
 @pytest.mark.parametrize(
