@@ -121,6 +121,10 @@ class Page:
     """How many fields and buttons stand on each DOM path, in the element itself."""
     body_classes: str = ""
     """The raw `class` of body."""
+    around: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    """Name and attributes of html and body."""
+    is_redrawn: bool = False
+    """Its body is the one that readers without scripts see."""
     title: str | None = None
     lang: str | None = None
     base: str | None = None
@@ -189,13 +193,18 @@ def parse_page(html: str, limits: ParseLimits | None = None, *, with_links: bool
     if tree.body is not None:
         if with_links:
             page.links = _links(tree.body)
-        page.body_classes = tree.body.attributes.get("class") or ""
+        page.around = tuple((name, _attributes(node)) for name, node in (("html", tree.root), ("body", tree.body)))
+        page.body_classes = page.around[-1][1].get("class", "")
         source = tree.body.inner_html or ""
         if not _gather(source, page, limits):
             return Unparsed(UnparsedReason.TOO_MANY_ELEMENTS)
         if "<noscript" in source:
             _draw_without_scripts(source, page, limits)
     return page
+
+
+def _attributes(node: LexborNode | None) -> dict[str, str]:
+    return {name: value or "" for name, value in node.attributes.items()} if node is not None else {}
 
 
 _LINKS = "a[href], area[href]"
@@ -244,6 +253,7 @@ def _draw_without_scripts(source: str, page: Page, limits: ParseLimits) -> None:
         and whole.chars > _MORE_WITHOUT_SCRIPTS * page.chars
     ):
         page.blocks, page.walk, page.controls = whole.blocks, whole.walk, whole.controls
+        page.is_redrawn = True
         page.links += tuple(links)
         page.declared = replace(page.declared, times=tuple(times), marks=tuple(marks))
 

@@ -111,7 +111,7 @@ def read_tag(source: str) -> Token:
     name = match.group(1)
     if source[0] == "/":
         return Token(_END_ROLES.get(name, Role.BLOCK_END), Tag(name, (), closing=True))
-    attributes = dict(_ATTRIBUTE.findall(source)) if " " in source else {}
+    attributes = _attributes(source)
     role = _ROLES.get(name, Role.BLOCK)
     if role is Role.IMAGE and not _is_drawable(attributes.get("src", "")):
         role = Role.PASS
@@ -125,6 +125,16 @@ def read_tag(source: str) -> Token:
     step = element_key(name, classes, plain(attributes.get("id", "")))
     label = element_key(name, classes, "") if name in CONTAINERS else ""
     return Token(role, Tag(name, shown), step, name in STRUCTURE, name in HEADINGS, _language(classes), label)
+
+
+def name_and_attributes(source: str) -> tuple[str, dict[str, str]]:
+    """Return an element's name, and its attributes' values without escapes, by its start tag without angle brackets."""
+    match = _NAME.match(source)
+    return match.group(1) if match else "", {name: plain(value) for name, value in _attributes(source).items()}
+
+
+def _attributes(source: str) -> dict[str, str]:
+    return dict(_ATTRIBUTE.findall(source)) if " " in source else {}
 
 
 def plain(source: str) -> str:

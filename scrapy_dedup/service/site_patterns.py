@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from scrapy_dedup.core.blocks import Block, Page
 from scrapy_dedup.core.boilerplate_selectors import GENERIC_SELECTORS
 from scrapy_dedup.core.fingerprints import from_hex
-from scrapy_dedup.core.marking import SelectorError, check_any_selector, mark
+from scrapy_dedup.core.marking import Marking, SelectorError, check_any_selector, mark
 from scrapy_dedup.core.patterns import (
     Expressions,
     Found,
@@ -22,6 +22,7 @@ from scrapy_dedup.core.patterns import (
 )
 from scrapy_dedup.core.patterns_config import SiteConfig, get_site_config_with_db_overrides
 from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.core.tag_selectors import TagSelectors
 from scrapy_dedup.settings import Settings
 
 # Of the text that is left of a page. More than this is its content, whatever a selector of all sites says.
@@ -190,10 +191,13 @@ class SitePatterns:
         found: list[Removal | None] = [None] * len(removals)
         if not targets or not left:
             return found, ()
-        marking = mark(html, page, [one.selector for one in targets])
+        marking = _marking(html, page, targets)
         held = [HeldBack(targets[number].selector, Held.TOO_MUCH_WORK) for number in sorted(marking.too_costly)]
         choice = Choice(page.blocks, left, self.keep_blocks)
+        matching = frozenset[int]().union(*set(marking.blocks))
         for number, target in enumerate(targets):
+            if number not in matching:
+                continue
             matched = [place for place in left if number in marking.blocks[place]]
             reason = choice.take(target, matched, protected) if matched else None
             if reason is not None:
@@ -204,6 +208,19 @@ class SitePatterns:
         for place, rule in choice.taken.items():
             found[place] = Removal(page.blocks[place].fingerprint, rule)
         return found, tuple(held)
+
+
+def _marking(html: str, page: Page, targets: Sequence[Target]) -> Marking:
+    """Return what selectors match; where they are those of all sites alone no second tree is needed to tell."""
+    selectors = tuple(one.selector for one in targets)
+    if all(one.is_generic for one in targets) and (found := _tag_selectors(selectors).marks(page)) is not None:
+        return Marking(found)
+    return mark(html, page, selectors)
+
+
+@lru_cache(maxsize=64)
+def _tag_selectors(selectors: tuple[str, ...]) -> TagSelectors:
+    return TagSelectors(selectors)
 
 
 def names_of(rule: Rule) -> tuple[str, ...]:
