@@ -79,6 +79,13 @@ class Sums:
         self.often += other.often
 
 
+class Counts(dict[str, int]):
+    """How often something is there, 0 where it is not; made in a tenth of the time of a Counter."""
+
+    def __missing__(self, key: str) -> int:
+        return 0
+
+
 @dataclass(slots=True, eq=False)
 class PathNode:
     """One DOM path, summed over the pages that have it."""
@@ -111,7 +118,7 @@ class PathNode:
     """That have it, with or without text."""
     text_pages: int = 0
     """That have text in the element itself."""
-    parts: Counter[str] = field(default_factory=Counter)
+    parts: Counts = field(default_factory=Counts)
     """Elements in it, by tag, itself with them."""
     texts: set[int] = field(default_factory=set)
     largest: int = 0
@@ -145,6 +152,8 @@ class Survey:
     nodes: tuple[PathNode, ...]
     """Each after its parent; the first is body."""
     folding: Folding
+    folded: Mapping[str, str]
+    """Of each path of the pages the one that stands for it."""
     blocks: Counter[int]
     """Fingerprint to the number of pages that have the block."""
 
@@ -152,10 +161,11 @@ class Survey:
 def survey(observations: Sequence[Observation]) -> Survey:
     """Return what some pages show about their paths; the order of pages does not matter."""
     folding = Folding(_design_names(observations))
+    folded: dict[str, str] = {}
     tree = _Tree(observations)
     for seen in observations:
-        tree.add(seen, [folding.path(path) for path in seen.paths])
-    return Survey(len(observations), tree.finished(), folding, tree.blocks)
+        tree.add(seen, [folding.path_among(folded, path) for path in seen.paths])
+    return Survey(len(observations), tree.finished(), folding, folded, tree.blocks)
 
 
 def _design_names(observations: Sequence[Observation]) -> frozenset[str]:
@@ -210,7 +220,7 @@ class _Tree:
             node.elements += count
             node.parts[node.tag] += count
             node.controls += controls
-            for hint in hints.split():
+            for hint in hints.split() if hints else ():
                 if hint == "!":
                     node.hidden += 1
                 else:
@@ -302,14 +312,17 @@ class _Tree:
             if node.hints:
                 node.tokens |= node.hints
             if node.parent is not None:
-                node.above = node.parent.above | node.tokens
+                above = node.parent.above
+                node.above = above if node.tokens <= above else above | node.tokens
                 node.hidden = max(node.hidden, node.parent.hidden)
         for node in reversed(nodes):
             node.whole.add(node.own)
             if node.parent is not None:
                 node.parent.controls += node.controls
                 node.parent.whole.add(node.whole)
-                node.parent.parts.update(node.parts)
+                parts = node.parent.parts
+                for tag, count in node.parts.items():
+                    parts[tag] = parts.get(tag, 0) + count
         return tuple(nodes)
 
 
@@ -561,7 +574,7 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
             share=node.share / on,
             page_share=nan if alone else node.pages / pages,
             paragraphs=parts["p"] / elements,
-            headings=sum(parts[tag] for tag in HEADINGS) / elements,
+            headings=sum([parts[tag] for tag in HEADINGS if tag in parts]) / elements,
             start=node.start / on,
             end=node.end / on,
             elements=node.elements / on,

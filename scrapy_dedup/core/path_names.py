@@ -16,6 +16,22 @@ class Folding:
         """Return the path without what single pages call their elements."""
         return ">".join(map(self.step, path.split(">")))
 
+    def path_among(self, known: dict[str, str], path: str) -> str:
+        """Return the same, and note it of the path and of all above it; paths of some pages share most of their steps.
+
+        Args:
+            known: what was noted.
+            path: no deeper than Python calls itself.
+        """
+        found = known.get(path)
+        if found is None:
+            above, divides, step = path.rpartition(">")
+            found = self.step(step)
+            if divides:
+                found = f"{self.path_among(known, above)}>{found}"
+            known[path] = found
+        return found
+
     def step(self, step: str) -> str:
         """Return one step of it."""
         known = self._steps.get(step)

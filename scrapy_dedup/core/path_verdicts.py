@@ -162,6 +162,8 @@ def _verdicts(found: Survey, judged: Mapping[PathNode, Judged], caution: float) 
 
 def _often(counts: Mapping[int, int], pages: int) -> dict[int, int]:
     needed = max(_FEWEST_OFTEN, _OFTEN * pages)
+    if pages < needed:
+        return {}
     return {block: count for block, count in sorted(counts.items()) if count >= needed}
 
 
@@ -171,8 +173,10 @@ def _surrounding(
     """Return the texts that many pages have, and that are left out of all of them."""
     left: dict[int, int] = {}
     kept: set[int] = set()
+    if found.pages < _FEWEST_OFTEN:
+        return left
     for seen in observations:
-        keeps = [paths[found.folding.path(path)].keep for path in seen.paths]
+        keeps = [paths[found.folded[path]].keep for path in seen.paths]
         here = {text for at, text in zip(seen.at, seen.texts, strict=True) if not keeps[at]}
         kept.update(text for at, text in zip(seen.at, seen.texts, strict=True) if keeps[at])
         for text in here:
