@@ -26,6 +26,7 @@ from scrapy_dedup.core.epochs import EPOCH_PAGES, BoundedCounts, Epochs
 from scrapy_dedup.core.guard import ParseLimits
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.settings import Settings
 
 Result = TypeVar("Result")
@@ -206,9 +207,9 @@ def _redesign_in_a_crawl() -> dict[str, Any]:
         key, url, html, page = _page(number, is_new=number >= _LEARNED)
         learner.see(key, url, html, page)
         if number + 1 in (5, 20, 60):
-            learner.learn(at)
+            at_once(learner.learn(at))
         cut = learner.cut(url, html, page, Settings())
-        if learner.note(key, url, html, page, cut, at):
+        if at_once(learner.note(key, url, html, page, cut, at)):
             alarm = number - _LEARNED + 1
         if number >= _LEARNED:
             fits_from = None if cut.misfit or cut.how != "template" else fits_from or number - _LEARNED + 1

@@ -105,7 +105,11 @@ class FoundBlock(Block):
 
     def forget_source(self) -> None:
         """Make what is made of the source, which says no more."""
-        self.pieces = _pieces(self._source, self._marks)
+        source = self._source
+        if not source:
+            # Another thread has made it, since this one was asked.
+            return
+        self.pieces = _pieces(source, self._marks)
         self.link_chars = _link_chars(self.pieces, self._folded())
         self._source = ""
 

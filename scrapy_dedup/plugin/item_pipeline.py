@@ -13,7 +13,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
-from twisted.internet.defer import Deferred, DeferredLock
+from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.canonical import Alias
@@ -73,8 +73,6 @@ class DedupPipeline:
         self._aliases = AliasCheck(self._runtime)
         self._likeness = LikenessCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
-        self._turns: dict[str, DeferredLock] = {}
-        """Of domains that are just met."""
         crawler.signals.connect(self._opened, signals.spider_opened)
         self._last: dict[str, Deferred[None]] = {}
         """What fires when the item has left that came last from a domain, where it is still here."""
@@ -183,8 +181,10 @@ class DedupPipeline:
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
             await self._meet(draft)
         compares = compares and not runtime.crawl.keeps(draft)
-        if draft.cleaned is None:
-            runtime.crawl.clean(draft, learner, settings)
+        async with runtime.aside.turn(draft.domain):
+            # Perhaps another of its page's items was first.
+            if draft.cleaned is None:
+                await runtime.aside.result(runtime.crawl.clean(draft, learner, settings))
         if settings.shadows("boilerplate"):
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
@@ -352,31 +352,16 @@ class DedupPipeline:
         """Let the domain learn from the page; wait for its siblings while the domain is unknown."""
         runtime = self._runtime
         crawl = runtime.crawl
-        learner = crawl.learner(draft.domain, draft.method)
-        if learner is None:
-            # In the order in which they came: the first item of a page stands for it.
-            async with self._in_turn(draft.domain):
-                learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
-                crawl.take_in(draft, learner)
-        else:
-            crawl.take_in(draft, learner)
+        # In the order in which they came: the first item of a page stands for it.
+        async with runtime.aside.turn(draft.domain):
+            learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
+            await runtime.aside.result(crawl.take_in(draft, learner))
         if not learner.known and settings.acts("boilerplate"):
             runtime.count("items/parked")
             parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
             why = await maybe_deferred_to_future(parked)
             draft.released = str(why)
         return learner
-
-    @asynccontextmanager
-    async def _in_turn(self, domain: str) -> AsyncIterator[None]:
-        lock = self._turns.setdefault(domain, DeferredLock())
-        await maybe_deferred_to_future(lock.acquire())
-        try:
-            yield
-        finally:
-            lock.release()
-            if not lock.locked:
-                self._turns.pop(domain, None)
 
     async def _meet(self, draft: Draft) -> Learner:
         crawl = self._runtime.crawl

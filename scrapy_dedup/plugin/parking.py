@@ -1,11 +1,11 @@
 """Pages that wait: for others of their domain, or for the items of those before them."""
 
-import logging
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 from scrapy import signals
@@ -18,8 +18,6 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.settings import Settings
-
-logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS: Final = 0.02
 # From a page's arrival to its callback, and where callbacks run.
@@ -65,10 +63,14 @@ def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, tim
 
 
 class ParkingLot:
-    """Batches by learner. *on_release* is called before the pages of a batch go on."""
+    """Batches by learner. *on_release* is given what lets the pages of a batch go on; it calls that in any case."""
 
     def __init__(
-        self, batch_pages: int, max_bytes: int, max_wait: timedelta, on_release: Callable[[Learner, Release, int], None]
+        self,
+        batch_pages: int,
+        max_bytes: int,
+        max_wait: timedelta,
+        on_release: Callable[[Learner, Release, int, Callable[[], None]], None],
     ) -> None:
         self._batch_pages = batch_pages
         self._max_bytes = max_bytes
@@ -125,12 +127,12 @@ class ParkingLot:
             del self._batches[batch.learner.domain, batch.learner.method]
             self.size_bytes -= batch.size_bytes
         for batch in let_go:
-            try:
-                self._on_release(batch.learner, why, len(batch.pages))
-            except Exception:
-                logger.exception("%s could not be learned; its pages go out all the same", batch.learner.domain)
-            for deferred in batch.waiting:
-                deferred.callback(why)
+            self._on_release(batch.learner, why, len(batch.pages), partial(_go_on, batch, why))
+
+
+def _go_on(batch: _Batch, why: Release) -> None:
+    for deferred in batch.waiting:
+        deferred.callback(why)
 
 
 class ItemsFirst:

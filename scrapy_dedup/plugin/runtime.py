@@ -24,6 +24,7 @@ from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
+from scrapy_dedup.plugin.aside import Aside, Turn
 from scrapy_dedup.plugin.departures import Departures
 from scrapy_dedup.plugin.domain_guard import DomainGuard
 from scrapy_dedup.plugin.domain_registry import DomainRegistry
@@ -111,7 +112,8 @@ class Runtime:
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
-        self.teaching = Teaching(crawler, self.crawl, self.ways)
+        self.aside = Aside()
+        self.teaching = Teaching(crawler, self.crawl, self.ways, self.aside)
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self.resilience: Resilience | None = None
@@ -207,9 +209,18 @@ class Runtime:
             at, state = time.monotonic(), self._engine
             self.lot.tick(at, closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
 
-    def _released(self, learner: Learner, why: Release, pages: int) -> None:
+    def _released(self, learner: Learner, why: Release, pages: int, go_on: Callable[[], None]) -> None:
         self.count(f"release/{why}", pages)
-        self.crawl.learn(learner)
+        # The turn is taken now: what comes meanwhile is cut by what is learned, behind the pages that waited.
+        deferred_from_coro(self._learn(learner, self.aside.turn(learner.domain), go_on))
+
+    async def _learn(self, learner: Learner, turn: Turn, go_on: Callable[[], None]) -> None:
+        async with turn:
+            try:
+                await self.aside.result(self.crawl.learn(learner))
+            except Exception:
+                logger.exception("%s could not be learned; its pages go out all the same", learner.domain)
+            go_on()
 
     def _has_lost_some(self) -> bool:
         """Say whether something that was seen, or was to be seen, is not known any more."""
@@ -260,6 +271,7 @@ class Runtime:
     def _spider_closed(self, reason: str) -> None:
         self.state.reason = reason
         self._ended = True
+        self.aside.end()
         # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
         if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):
             self.count("url/dropped", filtered)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,6 +14,7 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro
 
 from scrapy_dedup.core.numbering import numbered
+from scrapy_dedup.plugin.aside import Aside, CrawlEndedError
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.plugin.subresources import Loop, SubResources
 from scrapy_dedup.plugin.ways import Ways
@@ -36,11 +38,12 @@ class Teaching:
     Whatever becomes of it the crawl goes on; it is told once.
     """
 
-    def __init__(self, crawler: Crawler, crawl: Crawl, ways: Ways) -> None:
+    def __init__(self, crawler: Crawler, crawl: Crawl, ways: Ways, aside: Aside) -> None:
         self.waiting = crawl.to_show
         self._crawler = crawler
         self._crawl = crawl
         self._ways = ways
+        self._aside = aside
         self._settings = settings = crawl.settings
         self._count = crawl.count
         self._browser = Browser(settings.teacher_browser, timeout=settings.teacher_timeout)
@@ -115,9 +118,11 @@ class Teaching:
         site = learner.site if learner is not None else None
         if site is None:
             return
-        if site.teach(seen.sight, at):
-            crawl.rows += site.take_records(at)
-            self._count("teacher/lessons", 1)
+        with suppress(CrawlEndedError):
+            async with self._aside.turn(page.domain):
+                if await self._aside.result(site.teach(seen.sight, at)):
+                    crawl.rows += site.take_records(at)
+                    self._count("teacher/lessons", 1)
         if seen.picture is not None and site.knowledge is not None:
             picture = picture_of(seen.shown, seen.picture, page.domain, site.knowledge, self._settings, at)
             await run_in_thread(crawl.store.put_picture, picture)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
@@ -28,6 +29,7 @@ from scrapy_dedup.service.run_pages import Given
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.service.site_records import site_of
+from scrapy_dedup.service.steps import Steps, at_once
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.teaching import PagesToShow, PageToShow
 from scrapy_dedup.settings import Settings
@@ -76,11 +78,19 @@ def load(store: ProjectStore, domain: str) -> Stored:
 NOTHING_KNOWN = Learner("", "html", RepeatPolicy(), 2)
 
 
-def cut_draft(draft: Draft, learner: Learner | None, config: SiteConfig | None, settings: Settings) -> Cleaned:
+# Of fewer blocks a page is judged in some milliseconds, even where nothing is known of its site.
+_MANY_BLOCKS = 100
+
+
+def cut_draft(
+    draft: Draft, learner: Learner | None, config: SiteConfig | None, settings: Settings, watch: Stopwatch
+) -> Steps[Cleaned]:
     """Cut a page by what is known of its site now; note its title, date and author."""
     patterns = patterns_of(settings, config, draft.domain)
     if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
-        draft.cut = learner.site.cut(draft.url, draft.source, draft.page, settings, patterns)
+        page = draft.page
+        cut = watch.timed("boilerplate", partial(learner.site.cut, draft.url, draft.source, page, settings, patterns))
+        draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
         draft.metadata = draft.cut.metadata
         return draft.cut.cleaned
     if draft.page is not None and draft.method != "text":
@@ -89,7 +99,8 @@ def cut_draft(draft: Draft, learner: Learner | None, config: SiteConfig | None, 
         draft.metadata = Metadata(draft.pdf.title, draft.pdf.date, draft.pdf.author)
     html = draft.source if draft.page is not None else ""
     reading = Reading(draft.method, draft.page, draft.text, draft.url, html, is_pdf=draft.pdf is not None)
-    return reading.clean((learner or NOTHING_KNOWN).boilerplate, settings, patterns=patterns)
+    with watch.on("boilerplate"):
+        return reading.clean((learner or NOTHING_KNOWN).boilerplate, settings, patterns=patterns)
 
 
 @dataclass(slots=True)
@@ -141,64 +152,66 @@ class Crawl:
         config = self.configs.get(draft.domain)
         return config is not None and draft.page_key.hex() in config.keep_pages
 
-    def take_in(self, draft: Draft, learner: Learner) -> None:
+    def take_in(self, draft: Draft, learner: Learner) -> Steps[None]:
         """Let the domain learn from a page."""
         if learner.site is not None and draft.page is not None:
             learner.site.see(draft.page_key, draft.url, draft.source, draft.page)
         if learner.count(draft.page_key, self._samples(draft)):
-            self.learn(learner)
+            yield from self.learn(learner)
 
     def _samples(self, draft: Draft) -> dict[int, Sample]:
         if draft.page is None or draft.method == "text":
             return text_samples(draft.text, self.settings.min_block_chars)
         return html_samples(draft.page)
 
-    def learn(self, learner: Learner) -> None:
+    def learn(self, learner: Learner) -> Steps[None]:
         """Make verdicts of what a domain has shown so far."""
         if learner.learn():
-            self.rows.append(learner.record())
+            known = learner.record()
+            at = datetime.now(UTC)
             if learner.site is not None:
-                at = datetime.now(UTC)
-                learner.site.learn(at)
+                yield from learner.site.learn(at)
+            # At once: who is killed between knows all of it or nothing.
+            self.rows.append(known)
+            if learner.site is not None:
                 self.rows += learner.site.take_records(at)
 
-    def clean(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
+    def clean(self, draft: Draft, learner: Learner | None, settings: Settings) -> Steps[Cleaned]:
         """Cut a page by what is known now."""
         if settings.shadows("boilerplate") and learner is not None:
             # A copy: what the shadow finds out must not show on the item.
             learner.shadowed.append((replace(draft), settings))
-            self._judge_shadowed(learner)
+            yield from self._judge_shadowed(learner)
             learner = None
         watch = Stopwatch()
-        with watch.on("boilerplate"):
-            cleaned = draft.cleaned = self._cut(draft, learner, settings)
+        cleaned = draft.cleaned = yield from self._cut(draft, learner, settings, watch)
         for name, seconds in watch.counts().items():
             self.count(name, seconds)
         if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)
-            self._note(draft, learner)
+            yield from self._note(draft, learner)
         return cleaned
 
-    def _note(self, draft: Draft, learner: Learner) -> None:
+    def _note(self, draft: Draft, learner: Learner) -> Steps[None]:
         """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
         if learner.site is not None and draft.page is not None and draft.cut is not None:
             about = (draft.page_key, draft.url, draft.source, draft.page)
-            if learner.site.note(*about, draft.cut, draft.fetched_at):
+            if (yield from learner.site.note(*about, draft.cut, draft.fetched_at)):
                 self.count("drift/alarms", 1)
             self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, *about))
             if self.to_show.is_over and learner.site.is_taught:
                 learner.site.end_teaching()
 
-    def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> None:
+    def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> Steps[None]:
         """Find out what would have been removed of pages, once there is something to find it out by."""
         if not learner.known and len(learner.shadowed) >= self.settings.batch_pages:
-            self.learn(learner)
+            yield from self.learn(learner)
         if not (learner.known or at_end or len(learner.shadowed) >= self.settings.batch_pages):
             return
         at = datetime.now(UTC)
         for draft, settings in learner.shadowed:
-            cleaned = self._cut(draft, learner, settings)
-            self._note(draft, learner)
+            cleaned = yield from self._cut(draft, learner, settings)
+            yield from self._note(draft, learner)
             if cleaned.removed:
                 self.count("shadow/boilerplate/pages", 1)
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))
@@ -206,8 +219,10 @@ class Crawl:
                 self.rows.append(shadow_decision(draft.page_key, cleaned, at))
         learner.shadowed.clear()
 
-    def _cut(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
-        return cut_draft(draft, learner, self.configs.get(draft.domain), settings)
+    def _cut(
+        self, draft: Draft, learner: Learner | None, settings: Settings, watch: Stopwatch | None = None
+    ) -> Steps[Cleaned]:
+        return cut_draft(draft, learner, self.configs.get(draft.domain), settings, watch or Stopwatch())
 
     def compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings, at: datetime) -> None:
         """Find out what becomes of a page beside the other pages, and let it count for those that come."""
@@ -239,7 +254,7 @@ class Crawl:
         if draft.page is not None:
             # Nobody reads it: it is not worth the time of judging it.
             settings = replace(settings, fallback="whole")
-            draft.cleaned = self._cut(draft, self.learners.get((draft.domain, draft.method)), settings)
+            draft.cleaned = at_once(self._cut(draft, self.learners.get((draft.domain, draft.method)), settings))
         return draft
 
     def completed(self, draft: Draft, at: datetime) -> tuple[list[Record], list[Record]]:
@@ -326,8 +341,8 @@ class Crawl:
     def finish(self, *, complete: bool) -> None:
         """Learn what there is to learn; after a complete run even the smallest domain is known."""
         for learner in self.learners.values():
-            self.learn(learner)
-            self._judge_shadowed(learner, at_end=True)
+            at_once(self.learn(learner))
+            at_once(self._judge_shadowed(learner, at_end=True))
             # By now it is known how much pages lost by it.
             if learner.is_new or (complete and not learner.known):
                 self.rows.append(learner.record())

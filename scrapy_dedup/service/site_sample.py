@@ -84,6 +84,12 @@ class SiteSample:
         for key in sorted(self._sources):
             yield self._pages[key], zlib.decompress(self._sources[key]).decode("utf-8", "surrogatepass")
 
+    def copy(self) -> "SiteSample":
+        """Return a sample of the same pages, which stays as it is."""
+        copied = SiteSample(self.most)
+        copied._pages, copied._largest, copied._sources = dict(self._pages), [*self._largest], dict(self._sources)
+        return copied
+
     def pages(self) -> list[LearnedPage]:
         """Return the pages, by their keys."""
         return [self._pages[key] for key in sorted(self._pages)]

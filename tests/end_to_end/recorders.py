@@ -4,7 +4,10 @@ import asyncio
 import atexit
 import gc
 import json
+import sys
+import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any, Self, TextIO
 
 from itemadapter import ItemAdapter
@@ -15,6 +18,8 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.core.layouts import cluster
+from scrapy_dedup.core.verdict_model import VerdictModel
 from scrapy_dedup.plugin.runtime import Runtime
 
 
@@ -105,3 +110,26 @@ class Ledger:
             self._crawler.stats.set_value("left_behind", kept)
         stats = {name: value for name, value in self._crawler.stats.get_stats().items() if name != "start_time"}
         Path("stats.json").write_text(json.dumps(stats, default=str), encoding="utf-8")
+
+
+class JudgingThreads:
+    """Notes in which threads the model judges paths, and the site's pages are grouped."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._codes = {VerdictModel.judge.__code__: "judge", cluster.__code__: "cluster"}
+        self._reactor = threading.get_ident()
+        crawler.signals.connect(self._end, signals.spider_closed)
+        threading.setprofile(self._called)
+        sys.setprofile(self._called)
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        return cls(crawler)
+
+    def _called(self, frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and (name := self._codes.get(frame.f_code)):
+            note("threads.jsonl", [name, "reactor" if threading.get_ident() == self._reactor else "thread"])
+
+    def _end(self) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]  # as its documentation has it

@@ -1,4 +1,5 @@
 from collections import Counter
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 
@@ -25,8 +26,9 @@ class Parked:
         self.lot = ParkingLot(batch_pages, max_bytes, MAX_WAIT, self._on_release)
         self._numbers = count()
 
-    def _on_release(self, learner: Learner, why: Release, pages: int) -> None:
+    def _on_release(self, learner: Learner, why: Release, pages: int, go_on: Callable[[], None]) -> None:
         self.batches.append((learner.domain, why, pages))
+        go_on()
 
     def park(self, learner: Learner = LEARNERS[0], *, size: int = 10, now: float = 0, key: bytes = b"") -> int:
         number = next(self._numbers)
@@ -112,16 +114,15 @@ def test_page_that_parks_another_while_it_is_let_go_breaks_nothing() -> None:
     assert parked.lot.size_bytes == len(parked.lot) == 0
 
 
-def test_pages_go_on_when_learning_fails() -> None:
-    def fail(learner: Learner, why: Release, pages: int) -> None:
-        raise ValueError(learner.domain)
-
-    lot = ParkingLot(10, 1_000, MAX_WAIT, fail)
+def test_pages_go_on_once_their_domain_is_learned_and_others_do_not_wait_for_it() -> None:
+    learned: dict[str, Callable[[], None]] = {}
+    lot = ParkingLot(10, 1_000, MAX_WAIT, lambda learner, _why, _pages, go_on: learned.update({learner.domain: go_on}))
     waiting = [lot.park(learner, b"key", 10, 0) for learner in LEARNERS]
 
     lot.release_all()
+    learned["b.example"]()
 
-    assert [deferred.called for deferred in waiting] == [True, True, True]
+    assert [deferred.called for deferred in waiting] == [False, True, False]
     assert len(lot) == 0
 
 

@@ -14,6 +14,7 @@ from scrapy_dedup.service.crawl import Crawl, load
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.service.site_cleaning import How
+from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -63,17 +64,17 @@ class Crawling:
             url = f"https://{DOMAIN}{urlsplit(address).path}"
             at = NOON + timedelta(seconds=len(self.cut) + len(self.waiting))
             draft = Draft(url, page_key(url), DOMAIN, html, at, page=parsed(html))
-            self.crawl.take_in(draft, self.learner)
+            at_once(self.crawl.take_in(draft, self.learner))
             self.waiting.append(draft)
             if not self.learner.known and len(self.waiting) >= SETTINGS.batch_pages:
-                self.crawl.learn(self.learner)
+                at_once(self.crawl.learn(self.learner))
             if self.learner.known:
                 out += list(self._let_go())
         return out
 
     def _let_go(self) -> Iterator[Draft]:
         for draft in self.waiting:
-            self.crawl.clean(draft, self.learner, SETTINGS)
+            at_once(self.crawl.clean(draft, self.learner, SETTINGS))
             self.cut.append(draft)
             if self.alarm_at is None and self.stats["drift/alarms"]:
                 self.alarm_at = len(self.cut)

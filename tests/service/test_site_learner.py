@@ -15,6 +15,7 @@ from scrapy_dedup.service.site_cleaning import How, SiteCut
 from scrapy_dedup.service.site_knowledge import REST
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_sample import LearnedPage
+from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.layout_records import AlarmRecord, LayoutKnowledge, TemplateRecord, TemplateStateRecord
 from tests.service.site_pages import DOMAIN, article, own_text, page_of, url_of
@@ -66,14 +67,14 @@ class Watched:
             self.at += timedelta(seconds=1)
             self.learner.see(key, url, html, page)
             cut = self.learner.cut(url, html, page, self.settings)
-            if self.learner.note(key, url, html, page, cut, self.at):
+            if at_once(self.learner.note(key, url, html, page, cut, self.at)):
                 self.alarms.append(count)
             found.append(cut)
             self.records += self.learner.take_records(self.at)
         return found
 
     def learn(self) -> None:
-        assert self.learner.learn(self.at)
+        assert at_once(self.learner.learn(self.at))
         self.records += self.learner.take_records(self.at)
 
 

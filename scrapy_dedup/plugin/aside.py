@@ -1,0 +1,95 @@
+"""What is done beside the reactor, in the order in which a domain's pages asked for it."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from scrapy.utils.asyncio import call_later, run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.service.steps import Steps
+
+T = TypeVar("T")
+# No domain is called so.
+_THREAD = ""
+
+
+class CrawlEndedError(Exception):
+    """Nobody waits any more for what was done in a thread."""
+
+
+class Turn:
+    """A place in a queue, taken when it is made; use it with `async with`, for else all behind it wait for ever."""
+
+    def __init__(self, last: "dict[str, Deferred[None]]", name: str) -> None:
+        self._last = last
+        self._name = name
+        self._before = last.get(name)
+        self._done = last[name] = Deferred[None]()
+
+    async def __aenter__(self) -> None:
+        try:
+            if self._before is not None:
+                await maybe_deferred_to_future(self._before)
+        except BaseException:
+            self._leave()
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._last[self._name] is self._done:
+            del self._last[self._name]
+        else:
+            # Without asyncio the next one would go on inside of `callback`, and so on: sixty pages deep.
+            call_later(0, self._done.callback, None)
+
+
+class Aside:
+    """One thing at a time for each domain, and of all of them one thread.
+
+    More threads would only share one interpreter, and the store needs the others.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, Deferred[None]] = {}
+        """What fires when who came last for a domain is done."""
+        self._ended = False
+
+    def turn(self, domain: str) -> Turn:
+        """Return what lets nobody else work on a domain meanwhile; who asks first is first."""
+        return Turn(self._last, domain)
+
+    async def result(self, steps: Steps[T]) -> T:
+        """Return what comes of steps, whose long parts run in a thread.
+
+        Raises:
+            CrawlEndedError: the crawl ended meanwhile.
+        """
+        try:
+            part = next(steps)
+            while True:
+                try:
+                    found = await self._in_thread(part)
+                except Exception as error:  # noqa: BLE001 (where it is raised is decided by the steps)
+                    part = steps.throw(error)
+                else:
+                    part = steps.send(found)
+        except StopIteration as ended:
+            result: T = ended.value
+            return result
+
+    async def _in_thread(self, part: Callable[[], Any]) -> Any:
+        if self._ended:
+            # Nothing else is to be done meanwhile.
+            return part()
+        async with self.turn(_THREAD):
+            found = await run_in_thread(part)
+        if self._ended:
+            raise CrawlEndedError
+        return found
+
+    def end(self) -> None:
+        """Let what is still in a thread change nothing any more, and what comes yet be done at once."""
+        self._ended = True

@@ -1,0 +1,68 @@
+"""What takes long is done beside the reactor, and every page leaves as if it had been done at once."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.end_to_end.crawling import Crawled, Project, lines_of
+from tests.server import Answer, Site, WebServer, serving
+from tests.service.learned_site import FOOTER, WORDS, post
+
+pytestmark = pytest.mark.crawl
+
+SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
+WATCHED = {
+    "EXTENSIONS": {"tests.end_to_end.recorders.Ledger": 0, "tests.end_to_end.recorders.JudgingThreads": -1},
+    "DEDUP_CHUNK_ENABLED": False,
+}
+POSTS = [f"{word}-{number}" for word in WORDS for number in (1, 2)][:24]
+LONG = 3
+
+
+def long_page(number: int) -> str:
+    texts = "".join(f"<p>Sentence {place} of page {number}, which no other page has.</p>" for place in range(120))
+    return (
+        f"<!doctype html><title>Page {number}</title><nav><a href=/>Home</a></nav><main><h1>{number}</h1>{texts}</main>"
+    )
+
+
+def site(origins: list[str]) -> Site:
+    posts: Site = {f"{origins[0]}/posts/{name}": Answer(post(name)) for name in POSTS}
+    return posts | {f"{origins[1]}/long/{number}": Answer(long_page(number)) for number in range(LONG)}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WebServer]:
+    with serving(2, site) as running:
+        yield running
+
+
+def crawl(project: Project, server: WebServer, **settings: Any) -> tuple[Crawled, set[tuple[str, str]]]:
+    crawled = project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **WATCHED, **settings)
+    return crawled, {(name, where) for name, where in lines_of(project.folder / "threads.jsonl")}
+
+
+@pytest.mark.parametrize("reactor", [{}, SELECT], ids=["asyncio", "select"])
+def test_layouts_are_learned_and_long_pages_judged_in_a_thread(
+    project: Project, server: WebServer, reactor: dict[str, Any]
+) -> None:
+    crawled, threads = crawl(project, server, **reactor)
+
+    assert crawled.count("items/parked") > LONG
+    assert crawled.count("pages/by_template") == len(POSTS)
+    assert crawled.count("pages/by_fallback") == LONG
+    assert threads == {("judge", "thread"), ("cluster", "thread")}
+    assert not [line for line in crawled.stored if FOOTER in line["cleaned"]]
+
+
+@pytest.mark.parametrize("reactor", [{}, SELECT], ids=["asyncio", "select"])
+def test_pages_leave_in_the_order_in_which_they_came(
+    project: Project, server: WebServer, reactor: dict[str, Any]
+) -> None:
+    """Those that waited for what is learned go before those that came meanwhile."""
+    crawled, _ = crawl(project, server, DEDUP_BATCH_PAGES=5, CONCURRENT_REQUESTS=1, **reactor)
+
+    for part in ("/posts/", "/long/"):
+        assert [one for one in crawled.stored_ids if part in one] == [url for url in server.site if part in url]
+    assert crawled.count("pages/by_fallback") == LONG
