@@ -1,13 +1,13 @@
-"""How fast is a page of a known site cleaned, beside the bare parse and page-at-a-time extractors?
+"""How fast is a page of a known site cleaned, and one of which nothing is known, beside page-at-a-time extractors?
 
 CPU time of one process on the same pages; in each round all are run in turn, and the figures are medians of the rounds'
-ratios. What is not installed is left out.
+ratios. What is not installed is left out. Then, how long the paths of a layout, and of a page, are judged.
 """
 
 import argparse
 import contextlib
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from time import process_time
@@ -17,14 +17,23 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import corpus, results
 from scrapy_dedup.core.blocks import Unparsed, parse_page
+from scrapy_dedup.core.observations import Observation, observe
+from scrapy_dedup.core.path_features import rows, survey
+from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.page_cleaning import CleanedPage, clean_page
 from scrapy_dedup.service.site_cleaning import How
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 
-OURS, PARSE, BLOCKS, FINGERPRINTS = "scrapy_dedup", "bare parse", "blocks", "blocks, fingerprints"
+OURS, ALONE, PARSE, BLOCKS, FINGERPRINTS = (
+    "scrapy_dedup", "scrapy_dedup, page by itself", "bare parse", "blocks", "blocks, fingerprints"
+)  # fmt: skip
+# The paths of a page: the page with about so many is judged.
+_PATHS_OF_A_PAGE = 60
+_LARGEST = 3
 SETTINGS = Settings(output="text")
 
 Page = tuple[str, str]
@@ -41,23 +50,26 @@ def main() -> None:
     known: dict[str, SiteKnowledge] = {}
     measured: list[tuple[str, Page]] = []
     learning: list[float] = []
+    seen: dict[str, list[Observation]] = {}
     for manifest, folder in corpus.sites(args.corpus):
         site, sample = manifest["domain"], sample_of(list(corpus.pages(manifest, folder)))
         known[site], ratio = learned(site, sample)
         learning.append(ratio)
+        seen[site] = [observe(page) for _, html in sample if not isinstance(page := parse_page(html), Unparsed)]
         measured += [(site, page) for page in sample[: args.pages]]
     sites = {page[0]: site for site, page in measured}
     pages = [page for _, page in measured]
     clean = ours(known, sites)
-    ways = {PARSE: bare, BLOCKS: blocks, FINGERPRINTS: fingerprints, OURS: clean, **peers()}
+    ways = {PARSE: bare, BLOCKS: blocks, FINGERPRINTS: fingerprints, OURS: clean, ALONE: by_itself, **peers()}
     of_known_layouts = [page for page in pages if clean(*page).how is How.TEMPLATE]
     found = {
         name: report(name, some, rounds(ways, some, args.rounds))
         for name, some in (("all pages", pages), ("pages of known layouts", of_known_layouts))
     }
-    learn = statistics.median(learning)
-    print(f"learning a page costs {learn:.2f} times cutting it ({min(learning):.2f} to {max(learning):.2f} by site)")
-    results.write(args.json, {**found, "learning_over_cutting": learning})
+    ratio = statistics.median(learning)
+    print(f"learning a page costs {ratio:.2f} times cutting it ({min(learning):.2f} to {max(learning):.2f} by site)")
+    judged = {"layouts": judged_layouts(seen, args.rounds), "page": judged_page(seen, args.rounds)}
+    results.write(args.json, {**found, "learning_over_cutting": learning, "judging": judged})
 
 
 def sample_of(pages: list[Page]) -> list[Page]:
@@ -73,6 +85,43 @@ def learned(site: str, sample: list[Page]) -> tuple[SiteKnowledge, float]:
     for url, html in sample:
         clean_page(html, url, knowledge, SETTINGS)
     return knowledge, (middle - begin) / (process_time() - middle)
+
+
+def judged_layouts(seen: dict[str, list[Observation]], count: int) -> list[dict[str, Any]]:
+    """Return how long the paths of the largest sites are judged, from all pages that these are learned from."""
+    sizes = {site: len(rows(survey(some))) for site, some in seen.items()}
+    largest = sorted(sizes, key=lambda site: (-sizes[site], site))[:_LARGEST]
+    return [{"site": site, **judging(seen[site], count)} for site in largest]
+
+
+def judged_page(seen: dict[str, list[Observation]], count: int) -> dict[str, Any]:
+    """Return how long the paths of one page are judged, of the page that has about as many as is asked."""
+    pages = [(site, one) for site, some in seen.items() for one in some]
+    sizes = [abs(len(rows(survey([one]))) - _PATHS_OF_A_PAGE) for _, one in pages]
+    site, one = pages[sizes.index(min(sizes))]
+    return {"site": site, **judging([one], count)}
+
+
+def judging(observations: Sequence[Observation], count: int) -> dict[str, Any]:
+    """Return the fewest milliseconds of some rounds: for the verdicts of the paths, and with what is counted before."""
+    model, judge, whole = verdict_model(), [], []
+    for _ in range(max(3, count)):
+        begin = process_time()
+        learn(observations, model)
+        middle = process_time()
+        found = survey(observations)
+        counted = process_time()
+        paths = model.judge(rows(found))
+        for one in paths.values():
+            # They are worked out when somebody reads them.
+            len(one.reasons)
+        judge.append(process_time() - counted)
+        whole.append(middle - begin)
+    figures = {
+        "pages": len(observations), "paths": len(paths), "judge_ms": 1_000 * min(judge), "learn_ms": 1_000 * min(whole)
+    }  # fmt: skip
+    print("judging {pages} pages' {paths} paths: {judge_ms:.1f} ms; with counting {learn_ms:.1f} ms".format(**figures))
+    return figures
 
 
 def bare(_url: str, html: str) -> object:
@@ -91,6 +140,11 @@ def fingerprints(_url: str, html: str) -> object:
 
 def ours(known: dict[str, SiteKnowledge], sites: dict[str, str]) -> Callable[[str, str], CleanedPage]:
     return lambda url, html: clean_page(html, url, known[sites[url]], SETTINGS)
+
+
+def by_itself(url: str, html: str) -> object:
+    """Return a page cut with nothing known of its site."""
+    return clean_page(html, url, None, SETTINGS)
 
 
 def peers() -> dict[str, Extract]:

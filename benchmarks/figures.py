@@ -63,6 +63,7 @@ _WAYS: Final = {
     "blocks": "parse and blocks",
     "blocks, fingerprints": "parse, blocks and their fingerprints (what a crawl needs)",
     "scrapy_dedup": "**scrapy-dedup**: parse, cut, text, title, date, author",
+    "scrapy_dedup, page by itself": "**scrapy-dedup**, nothing known of the site: the same",
 }
 
 
@@ -88,6 +89,30 @@ def _speed(results: Results) -> Lines:
         f"A page of a known layout is cut {faster:.1f} times as fast as trafilatura extracts it"
         f" (target: 20{verdict(faster >= 20)}), in {known['over_bare_parse']:.1f} times the bare parse"
         f" (target: 4{verdict(known['over_bare_parse'] <= 4)})."
+    )
+    pages = figures["all pages"]["ways"]
+    alone = pages["scrapy_dedup, page by itself"]["ms_a_page"]
+    times = pages.get("trafilatura", {}).get("ms_a_page", 0.0) / alone
+    yield (
+        f"A page of which nothing is known but itself is cut {times:.1f} times as fast as trafilatura extracts it"
+        f" (target: 3{verdict(times >= 3)})."
+    )
+    yield from ("", *_judging(figures["judging"]))
+
+
+def _judging(figures: Mapping[str, Any]) -> Lines:
+    head = ("paths judged", "of pages", "figures, odds and reasons, ms", "with counting what the pages show, ms")
+    rows = [
+        (f"{one['paths']}", f"{one['pages']}", f"{one['judge_ms']:.1f}", f"{one['learn_ms']:.1f}")
+        for one in (*figures["layouts"], figures["page"])
+    ]
+    yield from table(head, rows)
+    layout, page = figures["layouts"][0], figures["page"]
+    yield ""
+    yield (
+        f"Targets: 40 ms for the 500 paths of a layout{verdict(layout['judge_ms'] <= 40 * layout['paths'] / 500)}"
+        f" (with counting{verdict(layout['learn_ms'] <= 40 * layout['paths'] / 500)}), 5 ms for the 60 of a page"
+        f"{verdict(page['judge_ms'] <= 5 * page['paths'] / 60)}."
     )
 
 

@@ -215,6 +215,8 @@ class _Surveyor:
         self.unclosed_formatting = 0
         self.kinds_of_formatting: set[str] = set()
         self.merged_attributes = 0
+        self.attributes_of: dict[str, int] = {}
+        """How many attributes each tag of the page has, which is read once."""
 
     def run(self) -> None:
         """Take in all tags, in order."""
@@ -242,15 +244,18 @@ class _Surveyor:
         self.found.names.add(name)
         if len(source) <= len(name) + _SHORTEST:
             return
-        # The first is the tag's own name.
-        found = _ONE_ATTRIBUTE.findall(source)[1:]
-        self.found.attributes += len(found)
-        self.found.names.update(one.partition("=")[0].strip().lower() for one in found)
+        count = self.attributes_of.get(source)
+        if count is None:
+            # The first is the tag's own name.
+            found = _ONE_ATTRIBUTE.findall(source)[1:]
+            count = self.attributes_of[source] = len(found)
+            self.found.names.update(one.partition("=")[0].strip().lower() for one in found)
+        self.found.attributes += count
         if name in ("html", "body"):
             # All of a page's are merged into one element.
-            self.merged_attributes += len(found)
+            self.merged_attributes += count
         else:
-            self.found.attribute_work += len(found) ** 2
+            self.found.attribute_work += count**2
 
     def _start(self, name: str, source: str) -> None:
         if self.foreign:

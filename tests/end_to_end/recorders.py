@@ -132,4 +132,4 @@ class JudgingThreads:
 
     def _end(self) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # as its documentation has it
+        threading.setprofile(None)

@@ -12,7 +12,7 @@ from tests.service.learned_site import FOOTER, WORDS, post
 pytestmark = pytest.mark.crawl
 
 SELECT = {"TWISTED_REACTOR": "twisted.internet.selectreactor.SelectReactor"}
-WATCHED = {
+WATCHED: dict[str, Any] = {
     "EXTENSIONS": {"tests.end_to_end.recorders.Ledger": 0, "tests.end_to_end.recorders.JudgingThreads": -1},
     "DEDUP_CHUNK_ENABLED": False,
 }
