@@ -91,11 +91,10 @@ class TagSelectors:
     def _around(self, place: Place, known: dict[Place, Marks]) -> Marks | None:
         """Return what matches a place, or what it stands in, and note it of them all; None where that is in doubt."""
         unknown = []
-        here: Place | None = place
-        while here is not None and here not in known:
-            unknown.append(here)
-            here = here.outer
-        marks = known[here] if here is not None else _NONE
+        while place not in known:
+            unknown.append(place)
+            place = place.outer or BODY
+        marks = known[place]
         for inner in reversed(unknown):
             one = self._of_source(inner.source) if len(inner.source) < LONG_TAG else self._match_source(inner.source)
             if one.in_doubt:

@@ -5,7 +5,7 @@ import pytest
 
 from scrapy_dedup.core.blocks import Block
 from scrapy_dedup.core.fingerprints import both_hashes, content_hash, text_hash
-from scrapy_dedup.core.gather import Gatherer
+from scrapy_dedup.core.gather import FoundBlock, Gatherer
 from scrapy_dedup.core.marking import marked_blocks
 from scrapy_dedup.core.places import BODY, forget_many
 from scrapy_dedup.core.tags import Tag
@@ -109,3 +109,14 @@ def test_a_picture_without_text_has_no_marks() -> None:
     html = "<div class=x><p><img src=a></p><p>one</p></div>"
 
     assert marked_blocks(html, parsed(html), [".x"]) == [frozenset({0})]
+
+
+def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was() -> None:
+    """The second one comes when the first has made it, and has let the source go."""
+    block = next(one for one in parsed("<p>a <a href=/x>link</a></p>").blocks if isinstance(one, FoundBlock))
+    pieces, link_chars = block.pieces, block.link_chars
+
+    block.forget_source()
+
+    assert (block.pieces, block.link_chars) == (pieces, link_chars)
+    assert link_chars == 4

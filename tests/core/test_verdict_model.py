@@ -105,6 +105,13 @@ def test_a_row_of_the_very_thresholds_goes_where_a_walk_through_the_trees_leads(
         assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
 
 
+def test_a_model_of_one_figure_judges_by_it() -> None:
+    stored = {"version": 1, "figures": figures_hash(), "columns": ["own_links"], "trees": [[0, 0.5, 0, 1.0, -2.0, 0.0]]}
+    found = VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}}).judge(rows(survey(SEEN)))
+
+    assert {one.odds for one in found.values()} == {1.0, -2.0}
+
+
 def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for() -> None:
     judged = list(verdict_model().judge(rows(survey(SEEN))).values())
     again = list(verdict_model().judge(rows(survey(SEEN))).values())
