@@ -268,16 +268,18 @@ class Runtime:
 
     # The end.
 
-    def _spider_closed(self, reason: str) -> None:
+    async def _spider_closed(self, reason: str) -> None:
         self.state.reason = reason
         self._ended = True
-        self.aside.end()
         # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
         if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):
             self.count("url/dropped", filtered)
         self.lot.release_all()
         self.done.settle_all()
-        self.crawl.finish(complete=reason == "finished")
+        for learner in list(self.crawl.learners.values()):
+            async with self.aside.turn(learner.domain):
+                await self.aside.result(self.crawl.finish(learner, complete=reason == "finished"))
+        self.aside.end()
 
     async def _tell_of_drops(self) -> None:
         """Say where a layer left out so much that somebody should look."""

@@ -338,16 +338,15 @@ class Crawl:
             )
         )
 
-    def finish(self, *, complete: bool) -> None:
-        """Learn what there is to learn; after a complete run even the smallest domain is known."""
-        for learner in self.learners.values():
-            at_once(self.learn(learner))
-            at_once(self._judge_shadowed(learner, at_end=True))
-            # By now it is known how much pages lost by it.
-            if learner.is_new or (complete and not learner.known):
-                self.rows.append(learner.record())
-            if learner.site is not None:
-                self.rows += learner.site.take_records(datetime.now(UTC))
+    def finish(self, learner: Learner, *, complete: bool) -> Steps[None]:
+        """Learn what there is to learn of a domain; after a complete run even the smallest one is known."""
+        yield from self.learn(learner)
+        yield from self._judge_shadowed(learner, at_end=True)
+        # By now it is known how much pages lost by it.
+        if learner.is_new or (complete and not learner.known):
+            self.rows.append(learner.record())
+        if learner.site is not None:
+            self.rows += learner.site.take_records(datetime.now(UTC))
 
     def take_over(self, rules: UrlRules) -> None:
         """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""

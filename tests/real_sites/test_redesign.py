@@ -82,7 +82,7 @@ class Crawling:
         self.waiting.clear()
 
     def finish(self) -> None:
-        self.crawl.finish(complete=True)
+        at_once(self.crawl.finish(self.learner, complete=True))
         self.project.write(self.crawl.rows)
 
 
