@@ -183,28 +183,36 @@ class VerdictModel:
         return of_path, above
 
     @cached_property
-    def _told_of(self) -> list[tuple[str, DropReason, bool]]:
-        """Return of each column its name, its kind, and whether it says something where it is nought."""
-        return [(name, kind_of(name), not (":" in name or name.startswith("in_"))) for name in self.columns]
+    def _told_of(self) -> list[tuple[str, int, bool]]:
+        """Return of each column its name, the number of its kind, and whether it says something where it is nought.
+
+        Numbers, because a look-up by a member of an enumeration calls Python.
+        """
+        kinds = list(DropReason)
+        return [
+            (name, kinds.index(kind_of(name)), not (":" in name or name.startswith("in_"))) for name in self.columns
+        ]
 
     def _reasons(self, leaves: Leaves, row: Sequence[float], odds: float) -> tuple[Reason, ...]:
-        sign = 1 if odds >= 0 else -1
+        spoke, about = self._forest.spoke(leaves), self._told_of
+        if odds >= 0:
+            columns = [column for column, weight in enumerate(spoke) if weight > 0]
+        else:
+            columns = [column for column, weight in enumerate(spoke) if weight < 0]
         # That something has not a certain name is no reason that a person would give, nor what is not known.
         told = [
-            (sign * weight, name, value, kind)
-            for weight, value, (name, kind, also_nought) in zip(
-                self._forest.spoke(leaves), row, self._told_of, strict=True
-            )
-            if sign * weight > 0 and (value or also_nought) and not isnan(value)
+            (abs(spoke[column]), about[column][0], value, about[column][1])
+            for column in columns
+            if ((value := row[column]) or about[column][2]) and not isnan(value)
         ]
         told.sort(reverse=True)
-        of_kind: defaultdict[DropReason, float] = defaultdict(float)
+        of_kind: defaultdict[int, float] = defaultdict(float)
         for weight, _, _, kind in told:
             of_kind[kind] += weight
         # What speaks in many figures of one kind leads, by its strongest.
         if told:
-            leading = max(of_kind, key=lambda each: of_kind[each])
-            first = next(one for one in told if one[3] is leading)
+            leading = max(of_kind, key=of_kind.__getitem__)
+            first = next(one for one in told if one[3] == leading)
             told.remove(first)
             told.insert(0, first)
         return tuple((name, round(value, 3)) for _, name, value, _ in told[:_TOLD])
