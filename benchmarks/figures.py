@@ -110,9 +110,9 @@ def _judging(figures: Mapping[str, Any]) -> Lines:
     of_layout, of_page = (one["judge_ms"] + one["reasons_ms"] for one in (layout, page))
     yield ""
     yield (
-        f"Judged with all reasons: {of_layout:.1f} ms for the {layout['paths']} paths of the largest site (target: 40 for"
-        f" 500{verdict(of_layout <= 40 * layout['paths'] / 500)}), {of_page:.1f} ms for the {page['paths']} of a page"
-        f" (target: 5 for 60{verdict(of_page <= 5 * page['paths'] / 60)})."
+        f"Judged with all reasons: {of_layout:.1f} ms for the {layout['paths']} paths of the largest site (target: 40"
+        f" for 500{verdict(of_layout <= 40 * layout['paths'] / 500)}), {of_page:.1f} ms for the {page['paths']} of a"
+        f" page (target: 5 for 60{verdict(of_page <= 5 * page['paths'] / 60)})."
     )
 
 
