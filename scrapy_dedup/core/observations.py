@@ -4,10 +4,12 @@ import re
 from array import array
 from collections import Counter
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 from zlib import crc32
 
 from scrapy_dedup.core.blocks import Block, Page
+from scrapy_dedup.core.metadata_declared import Declared
 from scrapy_dedup.core.places import Place
 from scrapy_dedup.core.tags import Tag
 
@@ -21,15 +23,25 @@ _MOST_CHARS: Final = 0xFFFF
 _TITLE_CHARS: Final = 200
 _WORD: Final = re.compile(r"\w+")
 _DIGIT: Final = re.compile(r"\d")
+# A price, a day or a span as much as a number.
+_NUMBER: Final = re.compile(r"\d+(?:[.,:/ -]\d+)*")
 _PUNCTUATION: Final = ".,;:!?"
 # With those of Chinese, Japanese, Arabic and Indian scripts.
 _MORE_PUNCTUATION: Final = "\u3002\u3001\uff0c\uff1b\uff1a\uff01\uff1f\u061f\u060c\u0964"
 _ASCII_DIGITS: Final = "0123456789"
 
 
+class PageKind(StrEnum):
+    """What a page declares itself to be."""
+
+    ARTICLE = "article"
+    PRODUCT = "product"
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The blocks of one page without their text: 28 bytes a block, and a reference a path."""
+    """The blocks of one page without their text: 32 bytes a block, and a reference a path."""
 
     paths: tuple[str, ...]
     """Each once, in order of first appearance, no deeper than MOST_STEPS."""
@@ -44,6 +56,8 @@ class Observation:
     fingerprints: "array[int]"
     texts: "array[int]"
     """32 bits of each text, wherever it stands."""
+    masks: "array[int]"
+    """The same of the texts with all numbers alike."""
     chars: "array[int]"
     link_chars: "array[int]"
     within: "array[int]"
@@ -56,6 +70,8 @@ class Observation:
     """1 where it begins with a capital letter."""
     title: "array[int]"
     """How much of it and of the page's title is the same, in hundredths of their words."""
+    kind: PageKind | None = None
+    """What the page declares itself to be; None where it does not."""
 
 
 def observe(page: Page) -> Observation:
@@ -78,10 +94,11 @@ def observe(page: Page) -> Observation:
         tuple(hints.get(path, "") for path in known),
         at,
         *(array(kind, column) for kind, column in zip(_TYPES, columns, strict=True)),
+        _kind(page.declared),
     )
 
 
-_TYPES: Final = "QIHHHHHHBB"
+_TYPES: Final = "QIIHHHHHHBB"
 _MOST_PATHS: Final = 2_000
 
 
@@ -107,9 +124,11 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
     else:
         marks += sum(map(text.count, _MORE_PUNCTUATION))
         digits = len(_DIGIT.findall(text))
+    number = crc32(lower.encode("utf-8", "surrogatepass"))
     return (
         block.fingerprint,
-        crc32(lower.encode("utf-8", "surrogatepass")),
+        number,
+        crc32(_NUMBER.sub("0", lower).encode("utf-8", "surrogatepass")) if digits else number,
         chars,
         min(linked, chars),
         min(within, chars),
@@ -124,6 +143,26 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
 def text_number(text: str) -> int:
     """Return 32 bits of a text, whatever its case, by which it is known wherever it stands."""
     return crc32(text.lower().encode("utf-8", "surrogatepass"))
+
+
+def _kind(declared: Declared) -> PageKind | None:
+    """Return what a page declares itself to be, by Open Graph's `og:type` or by what its JSON-LD is about."""
+    said = next((value.strip().lower() for name, value in declared.metas if name == "og:type"), "")
+    for kind in (PageKind.PRODUCT, PageKind.ARTICLE):
+        if said.removeprefix("og:").startswith(kind):
+            return kind
+    types = {found for script in declared.json_ld for found in _TYPE.findall(script)}
+    # A list of products has each of them in it.
+    if "Product" in types and not types & _LISTS:
+        return PageKind.PRODUCT
+    if any(found.endswith(_ARTICLES) for found in types):
+        return PageKind.ARTICLE
+    return PageKind.OTHER if types or said else None
+
+
+_TYPE: Final = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
+_LISTS: Final = frozenset({"ItemList", "CollectionPage"})
+_ARTICLES: Final = ("Article", "Posting", "Recipe")
 
 
 def _kinds_of_links(block: Block) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from math import nan, sqrt
 from typing import Final, NamedTuple
 
 from scrapy_dedup.core.boilerplate_names import hyphened, is_around, is_content
-from scrapy_dedup.core.observations import Observation
+from scrapy_dedup.core.observations import Observation, PageKind
 from scrapy_dedup.core.path_names import Folding, design_names, parts_of
 
 ROOT: Final = "body"
@@ -26,6 +26,8 @@ _FEW: Final = 3
 # Text on so large a share of pages is not a page's own; on two pages at least.
 _REPEATS: Final = 0.3
 _LONG: Final = 80
+# Elements alike on a page make a list, a grid or a thread.
+_SEVERAL: Final = 3
 # Blocks before and behind a block whose links are looked at.
 _NEIGHBOURS: Final = 3
 _MOST_SINCE: Final = 60
@@ -63,6 +65,10 @@ class Sums:
     """Characters that another page has, too."""
     often: float = 0.0
     """Characters times the share of the other pages that have them."""
+    masked: float = 0.0
+    """The same with all numbers alike."""
+    heading: int = 0
+    """Characters of texts that are the h1 of other pages, and not of this one."""
 
     def add(self, other: "Sums") -> None:
         """Take in what stands below."""
@@ -77,6 +83,8 @@ class Sums:
         self.long += other.long
         self.shared += other.shared
         self.often += other.often
+        self.masked += other.masked
+        self.heading += other.heading
 
 
 class Counts(dict[str, int]):
@@ -110,6 +118,8 @@ class PathNode:
     own: Sums = field(default_factory=Sums)
     whole: Sums = field(default_factory=Sums)
     elements: int = 0
+    element_squares: int = 0
+    """Squares of their number on a page, summed over pages."""
     controls: int = 0
     """Fields and buttons in all its elements."""
     hidden: int = 0
@@ -149,6 +159,8 @@ class Survey:
     """All paths of some pages."""
 
     pages: int
+    kinds: Counter[PageKind | None]
+    """What the pages declare themselves to be."""
     nodes: tuple[PathNode, ...]
     """Each after its parent; the first is body."""
     folding: Folding
@@ -165,7 +177,16 @@ def survey(observations: Sequence[Observation]) -> Survey:
     tree = _Tree(observations)
     for seen in observations:
         tree.add(seen, [folding.path_among(folded, path) for path in seen.paths])
-    return Survey(len(observations), tree.finished(), folding, folded, tree.blocks)
+    return Survey(len(observations), tree.kinds, tree.finished(), folding, folded, tree.blocks)
+
+
+def _first_headings(seen: Observation) -> set[int]:
+    """Return the texts of a page's h1."""
+    within = {at for at, path in enumerate(seen.paths) if _H1.search(path)}
+    return {text for at, text in zip(seen.at, seen.texts, strict=True) if at in within} if within else set()
+
+
+_H1: Final = re.compile(r">h1(?![0-9a-z])")
 
 
 def _design_names(observations: Sequence[Observation]) -> frozenset[str]:
@@ -184,8 +205,14 @@ class _Tree:
         self.others = max(1, self.pages - 1)
         self.on: Counter[int] = Counter()
         self.blocks: Counter[int] = Counter()
+        self.masks: Counter[int] = Counter()
+        self.headed: Counter[int] = Counter()
+        self.kinds: Counter[PageKind | None] = Counter()
         for seen in observations:
+            self.kinds[seen.kind] += 1
             self.on.update(set(seen.texts))
+            self.masks.update(set(seen.masks))
+            self.headed.update(_first_headings(seen))
             self.blocks.update(set(seen.fingerprints))
         self.needed = max(2, _REPEATS * self.pages)
         root = PathNode(ROOT, ROOT, None, 0, tags_above=(0,) * len(TAGS))
@@ -218,6 +245,7 @@ class _Tree:
         nodes = [self.node(path) for path in paths]
         for node, count, controls, hints in zip(nodes, seen.elements, seen.controls, seen.hints, strict=True):
             node.elements += count
+            node.element_squares += count * count
             node.parts[node.tag] += count
             node.controls += controls
             for hint in hints.split() if hints else ():
@@ -239,10 +267,12 @@ class _Tree:
     def _texts(self, seen: Observation, of_blocks: Sequence[PathNode]) -> tuple[dict[PathNode, list[int]], int]:
         """Add up texts; return for each path of the page [characters, its own, begin, end], and all own characters."""
         on, others, needed = self.on, self.others, self.needed
+        masks, headed, own_headings = self.masks, self.headed, _first_headings(seen)
+        few = max(1.0, _REPEATS * self.pages)
         here: dict[PathNode, list[int]] = {}
         before = own_total = 0
-        for node, text, chars, links, within, away, marks, digits, capital, title in zip(
-            of_blocks, seen.texts, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation, seen.digits,
+        for node, text, mask, chars, links, within, away, marks, digits, capital, title in zip(
+            of_blocks, seen.texts, seen.masks, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation, seen.digits,
             seen.capital, seen.title, strict=True,
         ):  # fmt: skip
             sums = node.own
@@ -260,6 +290,11 @@ class _Tree:
             if pages_with > 1:
                 sums.shared += chars
                 sums.often += chars * (pages_with - 1) / others
+            masked = masks[mask]
+            if masked > 1:
+                sums.masked += chars * (masked - 1) / others
+            if 0 < headed[text] <= few and text not in own_headings:
+                sums.heading += chars
             unique = chars - links if pages_with < needed else 0
             own_total += unique
             node.texts.add(text)
@@ -513,6 +548,24 @@ FIGURES: Final[Mapping[str, Figure]] = {
         f"in_{tag}": Figure(DropReason.FORM if tag in _OF_FORMS else DropReason.NAMED, f"it stands in <{tag}>")
         for tag in TAGS
     },
+    "own_masked": Figure(DropReason.REPEATS, "numbers aside, its text is on {:.0%} of the other pages"),
+    "own_heading": Figure(DropReason.REPEATS, "{:.0%} of its text is headings of other pages"),
+    "elements_spread": Figure(DropReason.OUTSIDE, "how many of it are on a page differs by {:.0%}"),
+    "articles": Figure(DropReason.OUTSIDE, "{:.0%} of the pages declare that they are articles"),
+    "products": Figure(DropReason.OUTSIDE, "{:.0%} of the pages declare that they are products"),
+    "others": Figure(DropReason.OUTSIDE, "{:.0%} of the pages declare that they are something else"),
+    "group_at": Figure(DropReason.OUTSIDE, "it stands {:.0f} elements deep in what is repeated on a page"),
+    "group_elements": Figure(DropReason.OUTSIDE, "it stands in one of {:.0f} alike"),
+    "group_spread": Figure(DropReason.OUTSIDE, "it stands in what differs in number by {:.0%} from page to page"),
+    "group_chars": Figure(DropReason.OUTSIDE, "it stands in one of many with {:.0f} characters each"),
+    "group_links": Figure(DropReason.LINKS, "it stands in one of many of which {:.0%} of the text links"),
+    "group_linked": Figure(DropReason.LINKS, "it stands in one of many with {:.0f} characters of links each"),
+    "group_headings": Figure(DropReason.OUTSIDE, "it stands in one of many with {:.1f} headings each"),
+    "group_pictures": Figure(DropReason.OUTSIDE, "it stands in one of many with {:.1f} pictures each"),
+    "group_cover": Figure(DropReason.OUTSIDE, "it stands in one of many that hold {:.0%} of what is the page's own"),
+    "group_start": Figure(DropReason.OUTSIDE, "it stands in one of many that begin after {:.0%} of the page"),
+    "group_page_share": Figure(DropReason.OUTSIDE, "it stands in one of many, on {:.0%} of the pages"),
+    "group_heading": Figure(DropReason.REPEATS, "it stands in one of many whose text is by {:.0%} headings of others"),
     "around": Figure(DropReason.NAMED, "it is named as what surrounds content"),
     "content": Figure(DropReason.NAMED, "it is named as content"),
     "arounds": Figure(DropReason.NAMED, "{:.0f} names of what surrounds content"),
@@ -555,6 +608,8 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
     column = way[-1]
     column_start, column_end = column.start / max(1, column.pages), column.end / max(1, column.pages)
     leaving: dict[PathNode, tuple[int, int]] = {}
+    groups: dict[PathNode, tuple[PathNode, int]] = {}
+    kinds = tuple(found.kinds[kind] / pages for kind in PageKind)
     result: dict[PathNode, tuple[float, ...]] = {}
     for node in found.nodes:
         parent = node.parent
@@ -598,12 +653,39 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
             assert parent is not None
             at, beside = leaving[parent]
             leaving[node] = (at, beside + 1)
+        if node.elements >= _SEVERAL * on:
+            groups[node] = (node, 0)
+        elif parent in groups:
+            group, steps = groups[parent]
+            groups[node] = (group, steps + 1)
         if not own.chars:
             continue
         left_at, steps_beside = leaving[node]
         stands = _Stands(*ancestry[node], left_at, steps_beside, len(way), column_start, column_end)
-        result[node] = _row(node, one, figures[parent] if parent is not None else _NOBODY, stands, pages)
+        group = _of_group(*groups[node], figures, alone) if node in groups else _NO_GROUP
+        around = figures[parent] if parent is not None else _NOBODY
+        result[node] = _row(node, one, around, stands, (*kinds, *group), pages)
     return result
+
+
+def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _Figures], alone: bool) -> tuple[float, ...]:
+    """Return what the nearest element that a page has several times shows, so many steps above a path or itself."""
+    one, elements = figures[group], group.elements
+    return (
+        steps, one.elements, nan if alone else _spread(group), one.chars, one.links, group.whole.links / elements,
+        one.headings, group.parts["img"] / elements, one.cover, one.start, one.page_share,
+        nan if alone else group.whole.heading / (group.whole.chars or 1),
+    )  # fmt: skip
+
+
+_NO_GROUP: Final = (nan,) * 12
+
+
+def _spread(node: PathNode) -> float:
+    """Return by how much the number of its elements differs from page to page, as a share of their mean."""
+    on = node.pages or 1
+    mean = node.elements / on
+    return sqrt(max(0.0, node.element_squares / on - mean * mean)) / (mean or 1)
 
 
 _NOBODY: Final = (nan,) * len(_Figures._fields)
@@ -623,7 +705,14 @@ class _Stands(NamedTuple):
     column_end: float
 
 
-def _row(node: PathNode, one: _Figures, around: tuple[float, ...], stands: _Stands, pages: int) -> tuple[float, ...]:
+def _row(
+    node: PathNode,
+    one: _Figures,
+    around: tuple[float, ...],
+    stands: _Stands,
+    among: tuple[float, ...],
+    pages: int,
+) -> tuple[float, ...]:
     own, parent = node.own, node.parent
     chars, blocks = own.chars, own.blocks
     text_pages, on, elements = node.text_pages or 1, node.pages or 1, node.elements or 1
@@ -660,6 +749,9 @@ def _row(node: PathNode, one: _Figures, around: tuple[float, ...], stands: _Stan
         node.whole.chars / (parent.whole.chars or 1) if parent is not None else 1.0,
         *around,
         *node.tags_above,
+        # of pages and of what is alike on one
+        nan if alone else own.masked / chars, nan if alone else own.heading / chars, nan if alone else _spread(node),
+        *among,
         *node.called,
     )  # fmt: skip
 
