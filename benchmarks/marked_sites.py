@@ -92,7 +92,7 @@ def marked_page(url: str, html: str, gold: dict[str, Any]) -> MarkedPage | None:
     main = _main(html, page, gold)
     if main is None:
         return None
-    return _page(url, page, main, true.true if true else None, true.lenient if true else None)
+    return page_of(url, page, main, true.true if true else None, true.lenient if true else None)
 
 
 # Stand before each word of what is marked; no page has them.
@@ -119,9 +119,10 @@ def _main(html: str, page: Page, gold: dict[str, Any]) -> list[float] | None:
     return shares
 
 
-def _page(
+def page_of(
     url: str, page: Page, main: Sequence[float], true: Counter[str] | None, lenient: Counter[str] | None
 ) -> MarkedPage:
+    """Return a page of which it is known how much of each block is content, and which words are."""
     known: dict[str, int] = {}
     number: dict[str, int] = {}
     word_numbers, word_blocks = [], []

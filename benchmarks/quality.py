@@ -6,10 +6,13 @@ cuts all of them; from five and the page at hand, or a page by itself, it cuts 2
 
 import argparse
 import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from math import ceil
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean, median
 from typing import Final
@@ -17,8 +20,9 @@ from typing import Final
 import numpy as np
 
 from benchmarks import results
-from benchmarks.marked_sites import MarkedPage, MarkedSite, Rows, read_folders, spread
-from benchmarks.train import fit, folds, rows_of_sites, to_json
+from benchmarks.marked_sites import MarkedPage, MarkedSite, read_folders, spread
+from benchmarks.marked_texts import MarkedText, marked_texts
+from benchmarks.train import Domain, domains_of, fit, folds, to_json
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
 from scrapy_dedup.core.templates import Template, cut, template_of, thin_pages
@@ -28,6 +32,9 @@ from scrapy_dedup.core.verdict_model import VerdictModel
 WAYS: Final = {"60": (60, False), "5": (5, False), "5 and the page": (5, True), "1": (0, True)}
 # Of a site, where each page has a template of its own.
 _JUDGED: Final = 25
+# What the figures of single pages of other sites are called.
+_OF_TEXTS: Final = "single pages"
+_WORKERS: Final = 2
 _LOSS: Final = 0.9
 _NOISE: Final = 0.8
 
@@ -100,18 +107,56 @@ def _score(page: MarkedPage, template: Template) -> tuple[float, float, float]:
     return page.score(np.array([why is None for why in cut(page.page, template).removed], dtype=bool))
 
 
-def leave_out(
-    sites: Sequence[MarkedSite], rows: Mapping[str, Sequence[Rows]], count: int, seed: int, bench: Bench
-) -> Iterator[SiteFigures]:
-    """Yield the figures of all sites, each judged by a model that was trained without its fold."""
-    fold = folds(rows, count)
-    for left_out in range(count):
-        fitted = fit({domain: of_site for domain, of_site in rows.items() if fold[domain] != left_out}, seed)
-        model = VerdictModel.from_json(json.loads(json.dumps(to_json(fitted, 1.0, 0.0, {}))))
-        for site in sites:
-            # A doubtful one was in no training.
-            if fold.get(site.domain, 0) == left_out:
-                yield from judged(site, model, bench)
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """All that is marked."""
+
+    sites: Sequence[MarkedSite]
+    texts: Sequence[MarkedText]
+    domains: Mapping[str, Domain]
+
+
+def leave_out(marked: Marked, count: int, seeds: Sequence[int], bench: Bench) -> list[list[SiteFigures]]:
+    """Return for each seed the figures of all sites and single pages, judged by models trained without their fold."""
+    jobs = [(seed, fold) for seed in seeds for fold in range(count)]
+    found: dict[int, list[SiteFigures]] = {seed: [] for seed in seeds}
+    # What is marked is large: the workers have it from their parent as it is.
+    with ProcessPoolExecutor(_WORKERS, get_context("fork"), _begin, (marked, count, bench)) as pool:
+        for (seed, fold), figures in zip(jobs, pool.map(_fold, *zip(*jobs, strict=True)), strict=True):
+            found[seed] += figures
+            print(f"seed {seed}, fold {fold + 1} of {count}: {len(figures)} figures", file=sys.stderr, flush=True)
+    return list(found.values())
+
+
+_given: tuple[Marked, int, Bench]
+
+
+def _begin(marked: Marked, count: int, bench: Bench) -> None:
+    global _given  # noqa: PLW0603 (set once in each worker)
+    _given = marked, count, bench
+
+
+def _fold(seed: int, left_out: int) -> list[SiteFigures]:
+    marked, count, bench = _given
+    fold = folds(marked.domains, count)
+    fitted = fit({name: domain for name, domain in marked.domains.items() if fold[name] != left_out}, seed)
+    model = VerdictModel.from_json(json.loads(json.dumps(to_json(fitted, 1.0, 0.0, {}))))
+    found: list[SiteFigures] = []
+    for site in marked.sites:
+        # A doubtful one was in no training.
+        if fold.get(site.domain, 0) == left_out:
+            found += judged(site, model, bench)
+    for text in marked.texts:
+        if fold.get(text.domain, 0) == left_out:
+            found.append(_of_text(text, _score(text.page, _template([text.page], model, bench.caution))))
+    return found
+
+
+def _of_text(text: MarkedText, scored: tuple[float, float, float]) -> SiteFigures:
+    precision, recall, f1 = scored
+    return SiteFigures(
+        text.domain, f"{text.name} {text.kind}", _OF_TEXTS, precision, recall, f1, recall < _LOSS, precision < _NOISE
+    )
 
 
 def summary(found: Sequence[SiteFigures]) -> dict[str, float]:
@@ -133,6 +178,22 @@ def summary(found: Sequence[SiteFigures]) -> dict[str, float]:
     }
 
 
+def of_texts(runs: Sequence[Sequence[SiteFigures]]) -> dict[str, dict[str, float]]:
+    """Return the means of single pages by set, and by set and kind; the median of the seeds."""
+    sets: dict[str, list[list[SiteFigures]]] = defaultdict(lambda: [[] for _ in runs])
+    for number, run in enumerate(runs):
+        for one in run:
+            if one.way == _OF_TEXTS:
+                sets[one.kind.partition(" ")[0]][number].append(one)
+                sets[one.kind][number].append(one)
+    names = ("precision", "recall", "f1", "loss", "noise")
+    return {
+        kind: {"pages": len(of_runs[0])}
+        | {name: median(fmean(getattr(one, name) for one in found) for found in of_runs) for name in names}
+        for kind, of_runs in sorted(sets.items())
+    }
+
+
 def paired(
     found: Sequence[SiteFigures], others: Mapping[tuple[str, str], float], way: str
 ) -> tuple[float, float, float]:
@@ -149,6 +210,7 @@ def paired(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folders", type=Path, nargs="+", help="folders of sites, each with manifest.json")
+    parser.add_argument("--single-pages", type=Path, help="folder of sets of single pages, each with pages.jsonl")
     parser.add_argument("--folds", type=int, default=11, help="sites left out together, by domain")
     parser.add_argument("--leave-one-site-out", action="store_true", help="as many folds as there are sites")
     parser.add_argument("--seeds", type=int, default=1)
@@ -162,11 +224,12 @@ def main() -> None:
     args = parser.parse_args()
     sites = read_folders(args.folders)
     doubtful = {site.name for site in sites if site.doubtful}
-    rows = rows_of_sites(sites)
-    count, bench = len(rows) if args.leave_one_site_out else args.folds, Bench(args.caution, args.pages, args.texts)
+    texts = list(marked_texts(args.single_pages)) if args.single_pages else []
+    marked = Marked(sites, texts, domains_of(sites, texts))
+    count = sum(domain.is_site for domain in marked.domains.values()) if args.leave_one_site_out else args.folds
     if args.texts:
         args.texts.mkdir(parents=True)
-    runs = [list(leave_out(sites, rows, count, seed, bench)) for seed in range(1, args.seeds + 1)]
+    runs = leave_out(marked, count, range(1, args.seeds + 1), Bench(args.caution, args.pages, args.texts))
     found = runs[0]
     if args.lines:
         args.lines.write_text("".join(json.dumps(asdict(one)) + "\n" for one in found))
@@ -181,6 +244,9 @@ def main() -> None:
         spread_of = max(each["kinds"] for each in figures) - min(each["kinds"] for each in figures)
         print(f"{way:>15}  " + "  ".join(f"{name} {value:.3f}" for name, value in told[way].items()), end="")
         print(f"  (kinds of {args.seeds} seeds differ by {spread_of:.3f})" if args.seeds > 1 else "")
+    for kind, values in of_texts(runs).items():
+        told[f"{_OF_TEXTS}, {kind}"] = values
+        print(f"{kind:>40}  " + "  ".join(f"{name} {value:.3f}" for name, value in values.items()))
     if args.paired:
         lines = [json.loads(line) for line in args.paired.open()]
         others = {(one["site"], one["way"]): one["f1"] for one in lines}

@@ -12,8 +12,9 @@ from typing import Final
 import numpy as np
 
 from benchmarks.marked_sites import Floats, read_folders
+from benchmarks.marked_texts import marked_texts
 from benchmarks.peers_picture import opened
-from benchmarks.train import LeftOut, calibrated, left_out, rows_of_sites
+from benchmarks.train import LeftOut, calibrated, domains_of, left_out
 
 _SHOWN: Final = {60: "60 pages known", 5: "5 pages", 1: "the page by itself"}
 _BINS: Final = 10
@@ -111,9 +112,11 @@ def _at(said: float, true: float) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folders", type=Path, nargs="+", help="folders of sites, each with manifest.json")
+    parser.add_argument("--single-pages", type=Path, help="folder of sets of single pages, as for the training")
     parser.add_argument("--to", type=Path, default=Path("docs/reliability.svg"))
     args = parser.parse_args()
-    series = reliability(left_out(rows_of_sites(read_folders(args.folders))))
+    texts = list(marked_texts(args.single_pages)) if args.single_pages else []
+    series = reliability(left_out(domains_of(read_folders(args.folders), texts)))
     for pages, bins in series.items():
         print(f"{_SHOWN[pages]}: {distance(bins):.3f} off on average")
         for one in bins:

@@ -1,23 +1,24 @@
 """Train the model that says of each DOM path whether what stands there is content.
 
 Reads folders of real sites with their true content marked, draws pages of each site by sixty, twenty, five, two and
-one, and fits boosted trees to the paths of what was drawn; no text of a page is kept. Two trainings from one commit
-and the same folders give the same bytes. Needs the extra `bench`.
+one, adds single pages of other sites, and fits boosted trees to the paths of all that; no text of a page is kept. Two
+trainings from one commit and the same folders give the same bytes. Needs the extra `bench`.
 """
 
 import argparse
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import lightgbm
 import numpy as np
 
-from benchmarks.marked_sites import DRAWN, Floats, MarkedSite, Rows, drawn, read_folders
+from benchmarks.marked_sites import Floats, MarkedSite, Rows, drawn, read_folders, rows_of
+from benchmarks.marked_texts import MarkedText, marked_texts
 from scrapy_dedup.core.path_features import FIGURES
 from scrapy_dedup.core.verdict_model import VERSION, VerdictModel, figures_hash
 
@@ -28,14 +29,30 @@ _SITES_A_WORD: Final = 8
 # So often names are left out, so that they are not relied on where a site's say nothing.
 _NAMELESS: Final = {60: 0.3, 20: 0.3, 5: 0.2, 2: 0.0, 1: 0.0}
 _SINGLE: Final = 1.5
-_ROUNDS: Final = 200
+# Of sites there are few shops and forums, which are hardest: each counts as so many others.
+_KINDS: Final = {"shop": 1.5, "forum": 2.0}
+# All single pages of one kind together count as so many sites; of fewer pages nothing is learned about a kind.
+_TEXTS: Final = 10.0
+_FEWEST_TEXTS: Final = 20
+_ROUNDS: Final = 300
 _SETTINGS: Final[dict[str, Any]] = {
-    "objective": "cross_entropy", "learning_rate": 0.1, "num_leaves": 6, "max_depth": 3, "min_data_in_leaf": 40,
+    "objective": "cross_entropy", "learning_rate": 0.1, "num_leaves": 12, "max_depth": 5, "min_data_in_leaf": 40,
     "feature_fraction": 0.15, "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 20.0, "max_bin": 63,
-    "verbose": -1, "num_threads": 2, "deterministic": True, "force_row_wise": True,
+    "verbose": -1, "num_threads": 1, "deterministic": True, "force_row_wise": True,
 }  # fmt: skip
 # Out of the calibration what is certain already.
 _CLIP: Final = 6.0
+
+
+@dataclass(slots=True)
+class Domain:
+    """What is known of a domain."""
+
+    rows: list[Rows] = field(default_factory=list)
+    weight: float = 1.0
+    """As how many sites it counts."""
+    is_site: bool = False
+    """More than single pages of it are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +82,24 @@ def table(rows: Rows, words: Sequence[str]) -> Floats:
     return np.hstack([rows.features, named])
 
 
-def words_of(sites: Mapping[str, Sequence[Rows]]) -> list[str]:
+def words_of(domains: Mapping[str, Domain]) -> list[str]:
     """Return the words that the names of enough sites have."""
     counts: Counter[str] = Counter()
-    for of_site in sites.values():
-        counts.update({word for rows in of_site for node in rows.nodes for word in node.above})
+    for domain in domains.values():
+        if domain.is_site:
+            counts.update({word for rows in domain.rows for node in rows.nodes for word in node.above})
     return sorted(word for word, count in counts.items() if count >= _SITES_A_WORD)
 
 
-def fit(sites: Mapping[str, Sequence[Rows]], seed: int = 1) -> Fitted:
-    """Train on the rows of some sites, each of which counts alike."""
-    words = words_of(sites)
+def fit(domains: Mapping[str, Domain], seed: int = 1) -> Fitted:
+    """Train on the rows of some domains."""
+    words = words_of(domains)
     chance = np.random.default_rng(seed)
     columns = [place for place, name in enumerate(NAMES) if name in OF_NAMES]
     tables, targets, weights = [], [], []
-    for of_site in sites.values():
-        for rows in of_site:
+    for domain in domains.values():
+        times = Counter(rows.drawn for rows in domain.rows)
+        for rows in domain.rows:
             known = ~np.isnan(rows.main)
             if not known.any():
                 continue
@@ -91,17 +110,18 @@ def fit(sites: Mapping[str, Sequence[Rows]], seed: int = 1) -> Fitted:
             tables.append(values)
             targets.append(rows.main[known])
             weight = np.sqrt(rows.weights[known]) + 0.02
-            times = (_SINGLE if rows.drawn == 1 else 1.0) / DRAWN[rows.drawn]
-            weights.append(weight / weight.sum() * times)
+            share = (_SINGLE if rows.drawn == 1 else 1.0) / times[rows.drawn]
+            weights.append(weight / weight.sum() * share * domain.weight)
     weight = np.concatenate(weights)
     data = lightgbm.Dataset(np.vstack(tables), np.concatenate(targets), weight=weight * len(weight) / weight.sum())
     seeds = dict.fromkeys(("seed", "bagging_seed", "feature_fraction_seed", "data_random_seed"), seed)
     return Fitted(lightgbm.train(_SETTINGS | seeds, data, _ROUNDS), words)
 
 
-def folds(domains: Collection[str], count: int) -> dict[str, int]:
-    """Return the fold of each registrable domain."""
-    return {domain: number % count for number, domain in enumerate(sorted(domains))}
+def folds(domains: Mapping[str, Domain], count: int) -> dict[str, int]:
+    """Return the fold of each registrable domain; that of a site does not depend on which single pages there are."""
+    sites = sorted(name for name, domain in domains.items() if domain.is_site)
+    return {name: at % count for names in (sites, sorted(domains.keys() - sites)) for at, name in enumerate(names)}
 
 
 class LeftOut(NamedTuple):
@@ -116,19 +136,19 @@ class LeftOut(NamedTuple):
     """How many pages were known."""
 
 
-def left_out(sites: Mapping[str, Sequence[Rows]], count: int = 11, seed: int = 1) -> LeftOut:
+def left_out(domains: Mapping[str, Domain], count: int = 11, seed: int = 1) -> LeftOut:
     """Return what models say of the sites of the fold that each was trained without."""
-    fold = folds(sites, count)
+    fold = folds(domains, count)
     odds, true, weights, pages = [], [], [], []
     for which in range(count):
-        fitted = fit({name: rows for name, rows in sites.items() if fold[name] != which}, seed)
-        for name in sites:
-            if fold[name] == which:
-                for rows in sites[name]:
+        fitted = fit({name: domain for name, domain in domains.items() if fold[name] != which}, seed)
+        for name, domain in domains.items():
+            if fold[name] == which and domain.is_site:
+                for rows in domain.rows:
                     known = ~np.isnan(rows.main)
                     odds.append(np.clip(fitted.odds(rows)[known], -_CLIP, _CLIP))
                     true.append(rows.main[known])
-                    weights.append(rows.weights[known] / len(sites[name]))
+                    weights.append(rows.weights[known] / len(domain.rows))
                     pages.append(np.full(int(known.sum()), float(rows.drawn)))
     return LeftOut(*map(np.concatenate, (odds, true, weights, pages)))
 
@@ -196,25 +216,37 @@ def written(model: Mapping[str, Any]) -> str:
     return "\n".join([*lines, f'"trees": [\n{trees}\n]}}\n'])
 
 
-def rows_of_sites(sites: Sequence[MarkedSite], seed: int = 0) -> dict[str, list[Rows]]:
-    """Return the drawn rows of each domain that is not doubtful."""
-    found: dict[str, list[Rows]] = {}
+def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), seed: int = 0) -> dict[str, Domain]:
+    """Return the rows of each domain: drawn from sites that are not doubtful, and of single pages."""
+    found: dict[str, Domain] = {}
     for site in sites:
         if not site.doubtful:
             # Two folders of one host are one site, lest it be left out and trained on at once.
-            found.setdefault(site.domain, []).extend(drawn(site, seed))
+            domain = found.setdefault(site.domain, Domain(weight=_KINDS.get(site.kind, 1.0), is_site=True))
+            domain.rows.extend(drawn(site, seed))
+    kinds = Counter(text.kind for text in texts if text.is_aligned)
+    for text in texts:
+        if text.is_aligned and kinds[text.kind] >= _FEWEST_TEXTS:
+            rows = rows_of([text.page], 1)
+            domain = found.setdefault(text.domain, Domain(weight=0.0))
+            if len(rows.nodes) and not domain.is_site:
+                domain.rows.append(rows)
+                domain.weight += _TEXTS / kinds[text.kind]
     return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folders", type=Path, nargs="+", help="folders of sites, each with manifest.json")
+    parser.add_argument("--single-pages", type=Path, help="folder of sets of single pages, each with pages.jsonl")
     parser.add_argument("--to", type=Path, default=Path("scrapy_dedup/service/verdict_model.json"))
     args = parser.parse_args()
     sites = read_folders(args.folders)
-    rows = rows_of_sites(sites)
-    print(f"{len(rows)} sites, {sum(len(one.nodes) for of_site in rows.values() for one in of_site)} paths")
-    scale, shift = calibrated(left_out(rows))
+    domains = domains_of(sites, list(marked_texts(args.single_pages)) if args.single_pages else [])
+    singles = sum(len(domain.rows) for domain in domains.values() if not domain.is_site)
+    paths = sum(len(rows.nodes) for domain in domains.values() for rows in domain.rows)
+    print(f"{len(domains)} domains, {singles} single pages, {paths} paths")
+    scale, shift = calibrated(left_out(domains))
     print(f"calibrated by leaving sites out: scale {scale:.3f}, shift {shift:+.3f}")
     made = {
         "date": subprocess.run(
@@ -222,9 +254,10 @@ def main() -> None:
         ).stdout.strip(),
         "sites": sorted(site.name for site in sites if not site.doubtful),
         "pages": sum(len(site.pages) for site in sites if not site.doubtful),
+        "single_pages": singles,
         "trees": _ROUNDS,
     }
-    text = written(to_json(fit(rows), scale, shift, made))
+    text = written(to_json(fit(domains), scale, shift, made))
     VerdictModel.from_json(json.loads(text))
     args.to.write_text(text)
     print(f"{args.to}: {len(text):,} bytes")

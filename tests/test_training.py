@@ -42,8 +42,7 @@ def test_what_is_marked_within_a_block_s_words_is_content_and_what_is_excluded_i
 
 
 def test_two_trainings_give_the_same_bytes_and_the_file_says_what_was_trained(sites: list[MarkedSite]) -> None:
-    rows = training.rows_of_sites(sites)
-    fitted, again = training.fit(rows), training.fit(training.rows_of_sites(sites))
+    fitted, again = training.fit(training.domains_of(sites)), training.fit(training.domains_of(sites))
     text = training.written(training.to_json(fitted, 1.0, 0.0, {}))
     model = VerdictModel.from_json(json.loads(text))
 
@@ -58,9 +57,11 @@ def test_two_trainings_give_the_same_bytes_and_the_file_says_what_was_trained(si
 
 
 def test_domains_are_left_out_whole_and_each_once() -> None:
-    found = training.folds(["a.example", "b.example", "c.example", "d.example"], 3)
+    sites = {f"{name}.example": training.Domain(is_site=True) for name in "abcd"}
+    found = training.folds(sites | {"aa.example": training.Domain()}, 3)
 
-    assert sorted(found.values()) == [0, 0, 1, 2]
+    assert sorted(found[name] for name in sites) == [0, 0, 1, 2]
+    assert found == {**training.folds(sites, 3), "aa.example": 0}
 
 
 def test_probabilities_are_laid_beside_what_is_so() -> None:

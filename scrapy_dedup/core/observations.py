@@ -51,6 +51,8 @@ class Observation:
     """How many fields and buttons stand in them, beside the elements in them."""
     hints: tuple[str, ...]
     """What their tags say besides, as `@navigation %price !`: role, property, and that they are not shown."""
+    kind: PageKind | None
+    """What the page declares itself to be; None where it does not."""
     at: "array[int]"
     """For each block its path, as an index into *paths*; the same for what follows."""
     fingerprints: "array[int]"
@@ -70,8 +72,6 @@ class Observation:
     """1 where it begins with a capital letter."""
     title: "array[int]"
     """How much of it and of the page's title is the same, in hundredths of their words."""
-    kind: PageKind | None = None
-    """What the page declares itself to be; None where it does not."""
 
 
 def observe(page: Page) -> Observation:
@@ -92,9 +92,9 @@ def observe(page: Page) -> Observation:
         array("H", (min(counted[path], _MOST_CHARS) for path in known)),
         array("H", (min(page.controls.get(path, 0), _MOST_CHARS) for path in known)),
         tuple(hints.get(path, "") for path in known),
+        _kind(page.declared),
         at,
         *(array(kind, column) for kind, column in zip(_TYPES, columns, strict=True)),
-        _kind(page.declared),
     )
 
 

@@ -272,8 +272,8 @@ class _Tree:
         here: dict[PathNode, list[int]] = {}
         before = own_total = 0
         for node, text, mask, chars, links, within, away, marks, digits, capital, title in zip(
-            of_blocks, seen.texts, seen.masks, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation, seen.digits,
-            seen.capital, seen.title, strict=True,
+            of_blocks, seen.texts, seen.masks, seen.chars, seen.link_chars, seen.within, seen.away, seen.punctuation,
+            seen.digits, seen.capital, seen.title, strict=True,
         ):  # fmt: skip
             sums = node.own
             pages_with = on[text]
@@ -662,15 +662,15 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
             continue
         left_at, steps_beside = leaving[node]
         stands = _Stands(*ancestry[node], left_at, steps_beside, len(way), column_start, column_end)
-        group = _of_group(*groups[node], figures, alone) if node in groups else _NO_GROUP
+        among = _of_group(*groups[node], figures, pages) if node in groups else _NO_GROUP
         around = figures[parent] if parent is not None else _NOBODY
-        result[node] = _row(node, one, around, stands, (*kinds, *group), pages)
+        result[node] = _row(node, one, around, stands, (*kinds, *among), pages)
     return result
 
 
-def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _Figures], alone: bool) -> tuple[float, ...]:
+def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _Figures], pages: int) -> tuple[float, ...]:
     """Return what the nearest element that a page has several times shows, so many steps above a path or itself."""
-    one, elements = figures[group], group.elements
+    one, elements, alone = figures[group], group.elements, pages == 1
     return (
         steps, one.elements, nan if alone else _spread(group), one.chars, one.links, group.whole.links / elements,
         one.headings, group.parts["img"] / elements, one.cover, one.start, one.page_share,
