@@ -1,9 +1,12 @@
 """The trainer of the model, on a few made sites: what it writes is what it trained, each time the same."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scrapy_dedup.core.verdict_model import VerdictModel
 from tests.core.learned_sites import words
@@ -11,6 +14,7 @@ from tests.core.learned_sites import words
 pytest.importorskip("lightgbm", reason="the trainer's library is not installed")
 training = pytest.importorskip("benchmarks.train", reason="the benchmarks are not beside these tests")
 from benchmarks.marked_sites import MarkedSite, read_folders, rows_of  # noqa: E402
+from benchmarks.marked_texts import aligned, marked_texts  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +80,46 @@ def test_probabilities_are_laid_beside_what_is_so() -> None:
     assert reliability.distance(right) == pytest.approx(0)
     assert reliability.distance(wrong) == pytest.approx(0.2 * 0.95 + 0.8 * 0.9275)
     assert reliability.draw({60: right, 1: wrong}).count("<circle") == 2 * 2 + 2
+
+
+@given(
+    st.lists(st.sampled_from("menu home share more read next by".split()), max_size=12),
+    st.lists(st.sampled_from("alpha beta gamma delta 10 20".split()), min_size=4, max_size=60),
+    st.integers(0, 12),
+)
+def test_words_of_a_text_are_found_where_they_stand_on_a_page(around: list[str], text: list[str], at: int) -> None:
+    found = aligned([*around[:at], *text, *around[at:]], text)
+
+    assert found == [False] * len(around[:at]) + [True] * len(text) + [False] * len(around[at:])
+
+
+def test_a_long_text_is_found_between_what_repeats_parts_of_it() -> None:
+    text = words(900, "text").split()
+    teaser, page = text[:30], [*text[:30], *words(300, "menu").split(), *text[:450], *words(40, "ad").split()]
+    page += [*text[450:], *teaser]
+    found = aligned(page, text)
+
+    assert sum(found) == len(text)
+    assert not any(found[-30:])
+
+
+def test_single_pages_are_learned_from_where_their_text_is_found(tmp_path: Path) -> None:
+    """A kind of few pages is not; nor is a page whose text is elsewhere."""
+    rows = []
+    for number in range(22):
+        text = words(40, number)
+        (tmp_path / f"{number}.html").write_text(f"<body><div>{words(5, 'menu')}</div><article>{text}</article></body>")
+        gold = {21: words(40, "other")}.get(number, text)
+        kind = "news" if number else "rare"
+        url = f"https://news-{number}.example/"
+        rows.append({"id": number, "url": url, "html_file": f"{number}.html", "gold_text": gold, "page_type": kind})
+    (tmp_path / "set").mkdir()
+    lines = [json.dumps(row | {"html_file": f"../{row['html_file']}"}) for row in rows]
+    (tmp_path / "set" / "pages.jsonl").write_text("\n".join(lines))
+    texts = list(marked_texts(tmp_path))
+    domains = training.domains_of([], texts)
+
+    assert [text.is_aligned for text in texts] == [True] * 21 + [False]
+    assert [list(text.page.main) for text in texts[:2]] == [[0, 1]] * 2
+    assert set(domains) == {f"news-{number}.example" for number in range(1, 21)}
+    assert sum(domain.weight for domain in domains.values()) == pytest.approx(10)
