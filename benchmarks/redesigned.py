@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from benchmarks.local_site import WORDS
 from benchmarks.words import WORD, main_nodes
 
-_WORDS: Final = sorted({word for word in WORDS if len(word) > 4})  # noqa: PLR2004 (no words of grammar)
+_WORDS: Final = sorted({word for word in WORDS if len(word) > 4})
 _NAMES: Final = ("class", "id")
 # Elements of text stay what they are inside of a line; a table becomes a grid of sections.
 _TAGS: Final = dict.fromkeys("nav ul ol dl header table tbody tr h2 h3 h4 h5 h6".split(), "section") | dict.fromkeys(
@@ -96,7 +96,7 @@ class _Writer:
             return
         tag, inner = node.tag or "div", "".join(child.html or "" for child in node.iter(include_text=True))
         yield _start(node, tag, is_renamed=True)
-        wrap = "span" if tag in ("p", "a", "span", "h1", "h2", "h3", "h4", "h5", "h6") else "div"
+        wrap = "span" if tag == "p" else "div"
         yield f'<{wrap} class="{_name("outer")}"><{wrap} class="{_name("inner")}">{inner}</{wrap}></{wrap}></{tag}>'
 
     def _text(self, text: str) -> str:

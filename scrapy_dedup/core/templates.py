@@ -24,12 +24,13 @@ __all__ = [
     "cut",
     "part_of",
     "selectors",
+    "surrounded_on",
     "template_of",
     "thin_pages",
 ]
 
 # Stored in each template: what another version learned is learned anew.
-VERSION: Final = 2
+VERSION: Final = 3
 # Of paths, those that most pages have; of texts, those on most pages: a stored template stays below 200 KB.
 _MOST_PATHS: Final = 800
 _MOST_REPEATED: Final = 500
@@ -53,6 +54,8 @@ class Template:
     """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
     surrounding: Mapping[int, int] = field(default_factory=dict)
     """32 bits of texts that were left out of at least half of the pages, and of how many."""
+    surrounded: int = 0
+    """So many blocks with such a text nine of ten learning pages have at least."""
     caution: float = 0.5
     """What is kept is content by at least 1 - this."""
     version: int = VERSION
@@ -74,7 +77,13 @@ class Template:
             }
             # What was left out with less caution may be kept now, and then surrounds nothing.
             surrounding = self.surrounding if caution < self.caution else {}
-            self._others[caution] = replace(self, verdicts=verdicts, surrounding=surrounding, caution=caution)
+            self._others[caution] = replace(
+                self,
+                verdicts=verdicts,
+                surrounding=surrounding,
+                surrounded=self.surrounded if surrounding else 0,
+                caution=caution,
+            )
         return self._others[caution]
 
     def to_json(self) -> dict[str, Any]:
@@ -88,6 +97,7 @@ class Template:
             "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
             "surrounding": {to_hex(text): pages for text, pages in self.surrounding.items()},
+            "surrounded": self.surrounded,
         }
 
     @classmethod
@@ -109,14 +119,14 @@ class Template:
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
             surrounding = {from_hex(text): int(count) for text, count in stored["surrounding"].items()}
             containers = tuple(map(str, stored["containers"]))
-            caution = float(stored["caution"])
+            surrounded, caution = int(stored["surrounded"]), float(stored["caution"])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated, surrounding, caution)
+        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution)
 
 
 _COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
@@ -156,8 +166,14 @@ def template_of(learned: SiteVerdicts) -> Template:
         {path: learned.paths[path] for path in _from_above(wanted)},
         _most(learned.repeated),
         _most(learned.surrounding),
-        learned.caution,
+        caution=learned.caution,
     )
+
+
+def surrounded_on(template: Template, observations: Sequence[Observation]) -> int:
+    """Return how many blocks with a text that surrounds the content nine of ten pages have at least."""
+    met = sorted(sum(text in template.surrounding for text in seen.texts) for seen in observations)
+    return met[len(met) // 10] if met else 0
 
 
 def _left_out_whole(verdicts: Mapping[str, PathVerdict]) -> set[str]:
@@ -247,6 +263,13 @@ class Cut:
     moved: float
     """Of the texts that surround the content on the site and are on this page, the share that stands where the template
     does not know it; 0.0 where they are few."""
+    gone: float
+    """Share of the texts that surround the content on nearly all pages and are not on this one; 0.0 where they are
+    few."""
+    own: float
+    """Share that stays of the text that half of the learning pages do not have, 0 to 1; 1.0 where there is none."""
+    new: frozenset[int]
+    """32 bits of each text that stays and stands where the template knows nothing, of so many as can be remembered."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -255,23 +278,31 @@ def cut(page: Page, template: Template) -> Cut:
     find, known, surrounding = lookup.standing, lookup.known, template.surrounding
     repeated, often = template.repeated, _OFTEN * template.pages
     removed: list[Why | None] = []
-    total = unknown = moved = met = kept = 0
+    total = unknown = moved = met = kept = own_text = own_kept = 0
+    new: set[int] = set()
     shared: list[int] = []
     for block in page.blocks:
         path, text = block.path, block.text
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
-        if surrounding and (pages := surrounding.get(text_number(text), 0)):
+        number = text_number(text)
+        if pages := surrounding.get(number, 0):
             met += 1
             if not is_known or why is None:
                 moved += 1
                 # A word of a menu may be one of a text: on a path that is known it takes a sentence.
                 if why is None and (not is_known or chars >= _SENTENCE):
                     why = lookup.why_text(block, pages, surrounds=True)
+        on_pages = repeated.get(block.fingerprint, 0)
+        if not on_pages:
+            own_text += chars
+            own_kept += chars * (why is None)
         if why is None:
             kept += chars
-            if chars >= _SENTENCE and repeated.get(block.fingerprint, 0) >= often:
+            if chars >= _SENTENCE and on_pages >= often:
                 shared.append(len(removed))
+            if not is_known and len(new) < _MOST_NEW:
+                new.add(number)
         removed.append(why)
         total += chars
         if not (is_known or is_inside):
@@ -283,7 +314,14 @@ def cut(page: Page, template: Template) -> Cut:
             block = page.blocks[place]
             removed[place] = lookup.why_text(block, repeated[block.fingerprint])
     fit = 1 - unknown / total if total else 1.0
-    return Cut(removed, fit, moved / met if met >= _ENOUGH_MET else 0.0)
+    return Cut(
+        removed,
+        fit,
+        moved=moved / met if met >= _ENOUGH_MET else 0.0,
+        gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
+        own=own_kept / own_text if own_text else 1.0,
+        new=frozenset(new),
+    )
 
 
 # Only a text as long as a sentence goes for itself, whatever is said of its path.
@@ -293,3 +331,5 @@ _OFTEN: Final = 0.6
 _NEAR_COPY: Final = 0.3
 # Of fewer texts none says that a site was designed anew.
 _ENOUGH_MET: Final = 3
+_ENOUGH_GONE: Final = 2
+_MOST_NEW: Final = 200

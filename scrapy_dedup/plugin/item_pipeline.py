@@ -185,6 +185,8 @@ class DedupPipeline:
         compares = compares and not runtime.crawl.keeps(draft)
         if draft.cleaned is None:
             runtime.crawl.clean(draft, learner, settings)
+        if learner is not None and settings.acts("boilerplate"):
+            await self._await_verdict(draft, learner, settings)
         if settings.shadows("boilerplate"):
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
@@ -361,11 +363,24 @@ class DedupPipeline:
         else:
             crawl.take_in(draft, learner)
         if not learner.known and settings.acts("boilerplate"):
-            runtime.count("items/parked")
-            parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
-            why = await maybe_deferred_to_future(parked)
-            draft.released = str(why)
+            await self._park(draft, learner)
         return learner
+
+    async def _await_verdict(self, draft: Draft, learner: Learner, settings: Settings) -> None:
+        """Let a page wait while its site may have been designed anew; where that was learned, cut it by the new one."""
+        if learner.site is None or not learner.known:
+            return
+        if learner.site.is_judging:
+            await self._park(draft, learner)
+        else:
+            self._runtime.lot.settle(learner)
+        self._runtime.crawl.cut_again(draft, learner, settings)
+
+    async def _park(self, draft: Draft, learner: Learner) -> None:
+        self._runtime.count("items/parked")
+        parked = self._runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
+        why = await maybe_deferred_to_future(parked)
+        draft.released = str(why)
 
     @asynccontextmanager
     async def _in_turn(self, domain: str) -> AsyncIterator[None]:

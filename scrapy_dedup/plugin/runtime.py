@@ -209,7 +209,8 @@ class Runtime:
 
     def _released(self, learner: Learner, why: Release, pages: int) -> None:
         self.count(f"release/{why}", pages)
-        self.crawl.learn(learner)
+        if not learner.known:
+            self.crawl.learn(learner)
 
     def _has_lost_some(self) -> bool:
         """Say whether something that was seen, or was to be seen, is not known any more."""

@@ -80,6 +80,7 @@ def cut_draft(draft: Draft, learner: Learner | None, config: SiteConfig | None, 
     """Cut a page by what is known of its site now; note its title, date and author."""
     patterns = patterns_of(settings, config, draft.domain)
     if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
+        draft.cut_by = learner.site.knowledge
         draft.cut = learner.site.cut(draft.url, draft.source, draft.page, settings, patterns)
         draft.metadata = draft.cut.metadata
         return draft.cut.cleaned
@@ -178,6 +179,16 @@ class Crawl:
             self.count(f"pages/by_{draft.cut.how}", 1)
             self._note(draft, learner)
         return cleaned
+
+    def cut_again(self, draft: Draft, learner: Learner, settings: Settings) -> None:
+        """Cut a page by what its site has taught since it was cut, unless something came of it already."""
+        site = learner.site
+        if site is None or draft.cut is None or draft.cut_by is site.knowledge:
+            return
+        if not draft.went_out and draft.comparison is None:
+            self.count(f"pages/by_{draft.cut.how}", -1)
+            draft.cleaned = self._cut(draft, learner, settings)
+            self.count(f"pages/by_{draft.cut.how}", 1)
 
     def _note(self, draft: Draft, learner: Learner) -> None:
         """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""

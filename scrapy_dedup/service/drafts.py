@@ -21,6 +21,7 @@ from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
 from scrapy_dedup.service.site_cleaning import SiteCut
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ClaimKey
@@ -68,6 +69,8 @@ class Draft:
     metadata: Metadata = field(default_factory=Metadata)
     cut: SiteCut | None = None
     """How it was cut, by the method `template`."""
+    cut_by: SiteKnowledge | None = None
+    """What was known of its site then."""
     released: str = "known"
     """What let the page go: that its domain is known, or why its batch ended."""
     of_response: bool = False

@@ -31,11 +31,16 @@ UNKNOWN_PATHS: Final = "unknown paths"
 NO_LAYOUT: Final = "no layout known"
 NOTHING_LEFT: Final = "next to nothing left"
 MOVED: Final = "surroundings elsewhere"
+GONE: Final = "surroundings gone"
+NEW_PATHS: Final = "new paths"
 # Of the texts that surround the content: where so many stand elsewhere, the site was designed anew.
 _MOVED: Final = 0.5
+_GONE: Final = 0.5
+# Of a page's text on paths that the template knows: below, it cuts the page, but the site may have changed.
+_WELL_KNOWN: Final = 0.8
 # Where the first cut leaves next to nothing.
 _MORE_CAUTION: Final = 0.9
-# Of a page's text: no page is only its site's.
+# Of a page's own text: no page is only its site's.
 _NEXT_TO_NOTHING: Final = 0.01
 
 
@@ -57,6 +62,10 @@ class SiteCut:
     layout: int = REST
     misfit: str = ""
     """Why the template of the page's layout was not used."""
+    doubt: str = ""
+    """Why the site may have been designed anew, where it was used."""
+    new: frozenset[int] = frozenset()
+    """Texts that were kept and stand where it knows nothing: where the next pages have them, too, it was."""
 
 
 def cut_page(
@@ -100,7 +109,8 @@ def cut_page(
                 place in decided or _is_judged(standing(block.path)) for place, block in enumerate(page.blocks)
             ]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
-            return SiteCut(cleaned, metadata_of(page, url, chosen.locators), How.TEMPLATE, layout)
+            metadata = metadata_of(page, url, chosen.locators)
+            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=_doubt(found), new=found.new)
     removals, protected, how = _alone(page, chosen, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
     return SiteCut(cleaned, metadata_of(page, url), how, layout, misfit)
@@ -139,9 +149,9 @@ def _alone(
         # Who wants pages whole means it of what holds on any site, too; selectors of the site itself are their word.
         return whole, [True] * len(page.blocks), How.WHOLE
     found = cut(page, page_template(page, settings.cut_caution))
-    if _is_empty(page, found):
+    if found.own < _NEXT_TO_NOTHING:
         found = cut(page, page_template(page, max(settings.cut_caution, _MORE_CAUTION)))
-    if _is_empty(page, found):
+    if found.own < _NEXT_TO_NOTHING:
         return whole, [False] * len(page.blocks), How.WHOLE
     surrounding = chosen.template.surrounding if chosen is not None else {}
     removals = [
@@ -161,11 +171,6 @@ def page_template(page: Page, caution: float) -> Template:
     return template_of(learn([observe(page)], verdict_model(), caution))
 
 
-def _is_empty(page: Page, found: Cut) -> bool:
-    kept = sum(len(block.text) for why, block in zip(found.removed, page.blocks, strict=True) if why is None)
-    return kept < _NEXT_TO_NOTHING * page.chars
-
-
 def _misfit(page: Page, template: Template, found: Cut) -> str:
     """Say what does not fit; empty where all does."""
     if found.fit < MIN_FIT:
@@ -173,7 +178,14 @@ def _misfit(page: Page, template: Template, found: Cut) -> str:
         return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
     if found.moved >= _MOVED:
         return MOVED
-    return NOTHING_LEFT if _is_empty(page, found) else ""
+    return NOTHING_LEFT if found.own < _NEXT_TO_NOTHING else ""
+
+
+def _doubt(found: Cut) -> str:
+    """Say what makes it likely that a page is of another design; empty where nothing does."""
+    if found.gone >= _GONE:
+        return GONE
+    return NEW_PATHS if found.fit < _WELL_KNOWN else ""
 
 
 def _removals(blocks: Sequence[Block], found: Cut) -> list[Removal | None]:

@@ -10,7 +10,7 @@ from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.path_looks import APART
 from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.templates import Template, certainty_of, part_of, template_of, thin_pages
+from scrapy_dedup.core.templates import Template, certainty_of, part_of, surrounded_on, template_of, thin_pages
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
@@ -35,7 +35,11 @@ def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings
 
 
 def learn_sample(
-    domain: str, sample: SiteSample, settings: Settings, sights: Sequence[PageSight] = ()
+    domain: str,
+    sample: SiteSample,
+    settings: Settings,
+    sights: Sequence[PageSight] = (),
+    former: SiteKnowledge | None = None,
 ) -> SiteKnowledge:
     """Return what a sample of a site's pages teaches.
 
@@ -48,6 +52,7 @@ def learn_sample(
         sample: its pages.
         settings: how many pages are needed.
         sights: pages that a browser has shown, in any order.
+        former: what was known of the site, where these are pages of another design.
     """
     pages = sample.pages()
     shown = SiteSights(sights)
@@ -55,7 +60,9 @@ def learn_sample(
         return SiteKnowledge(domain, len(pages))
     looks = [one.seen.paths for one in shown.all]
     observations = [page.observation for page in pages]
-    template = template_of(learn(observations, verdict_model(), settings.cut_caution, looks))
+    rest = former.templates.get(REST) if former is not None else None
+    before = rest.template if rest is not None else None
+    template = template_of(learn(observations, verdict_model(), settings.cut_caution, looks, before))
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()
     for leader in _leaders(pages, leaders):
@@ -108,6 +115,7 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
         reason += f"; leaves hardly anything of the main column on {thin} pages"
     return replace(
         one,
+        template=replace(one.template, surrounded=surrounded_on(one.template, observations)),
         state="probation" if 2 * thin > len(pages) else "live",
         reason=reason,
         confidence=certainty,
