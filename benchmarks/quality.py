@@ -21,7 +21,7 @@ from benchmarks.marked_sites import MarkedPage, MarkedSite, Rows, read_folders, 
 from benchmarks.train import fit, folds, rows_of_sites, to_json
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import Template, cut, template_of, thin_pages
+from scrapy_dedup.core.templates import Template, careful, cut, template_of, thin_pages
 from scrapy_dedup.core.verdict_model import VerdictModel
 
 # Known pages, and whether the page at hand is one of them.
@@ -79,9 +79,12 @@ def judged(site: MarkedSite, model: VerdictModel, bench: Bench) -> Iterator[Site
     for way, (known, with_page) in WAYS.items():
         learned = spread(site.pages, known) if known else []
         template = None if with_page else _template(learned, model, caution)
-        if template and 2 * thin_pages(template, [one.observation for one in learned]) > len(learned):
-            # As in a crawl: such pages are judged one by one.
-            template, learned = None, []
+        if template:
+            # As in a crawl: cut with more caution, or else one by one.
+            observations = [one.observation for one in learned]
+            template = careful(template, observations)
+            if 2 * thin_pages(template, observations) > len(learned):
+                template, learned = None, []
         scores = []
         for page in spread(scored, bench.most) if with_page else scored:
             of_page = template or _template([*(one for one in learned if one is not page), page], model, caution)

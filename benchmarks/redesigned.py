@@ -12,6 +12,7 @@ from benchmarks.local_site import WORDS
 from benchmarks.words import WORD, main_nodes
 
 _WORDS: Final = sorted({word for word in WORDS if len(word) > 4})
+_CONSONANTS: Final = "bcdfghjklmnpqrstvwxyz"
 _NAMES: Final = ("class", "id")
 # Elements of text stay what they are inside of a line; a table becomes a grid of sections.
 _TAGS: Final = dict.fromkeys("nav ul ol dl header table tbody tr h2 h3 h4 h5 h6".split(), "section") | dict.fromkeys(
@@ -131,8 +132,14 @@ def _name(old: str) -> str:
 
 
 def _word(old: str) -> str:
-    """Return another word for each; numbers stay."""
-    return old if old.isdigit() else _name(old.lower()).replace("-", "")
+    """Return another word for each, as long as it was; numbers stay."""
+    if old.isdigit():
+        return old
+    number, letters = _number(old.lower()), ""
+    while len(letters) < len(old):
+        number, rest = divmod(number or _number(letters), 21 * 5)
+        letters += _CONSONANTS[rest % 21] + "aeiou"[rest // 21]
+    return letters[: len(old)].capitalize() if old[0].isupper() else letters[: len(old)]
 
 
 def _number(text: str) -> int:

@@ -26,6 +26,7 @@ from benchmarks.forked_crawls import Crawls, forking
 from benchmarks.marked_sites import marked_page, spread
 from benchmarks.redesigned import DESIGNS, Design, redesigned
 from benchmarks.words import Score, mean, score, truth, words
+from scrapy_dedup.core.drift import WINDOW
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.store.store import Store
 from tests.server import Answer, WebServer, serving
@@ -184,10 +185,21 @@ class Bench:
         )
 
     def _alarm(self, name: str, items: dict[str, dict[str, Any]]) -> int | None:
+        """Return how many pages were cut when the first alarm was raised.
+
+        A crawl looks at its last ten pages: up to there an alarm says how many they were, beyond that the number of
+        pages that had been received until then is an upper bound.
+        """
         fetched = sorted(item["dedup"]["fetched_at"] for item in items.values())
         with Store.open(f"sqlite:///{self._folder}/{name}.db") as store:
-            raised = [alarm.raised_at.isoformat() for alarm in store.project(_PROJECT).alarms(self._domain)]
-        return min((sum(at <= when for at in fetched) for when in raised if when >= fetched[0]), default=None)
+            alarms = store.project(_PROJECT).alarms(self._domain)
+        raised = [(one.raised_at.isoformat(), one.pages_looked) for one in alarms]
+        after = [
+            looked if looked < WINDOW else sum(at <= when for at in fetched)
+            for when, looked in raised
+            if when >= fetched[0]
+        ]
+        return min(after, default=None)
 
 
 def main() -> None:

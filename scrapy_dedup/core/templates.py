@@ -14,12 +14,14 @@ from scrapy_dedup.core.template_selectors import Selectors, selectors_of
 from scrapy_dedup.core.verdict_model import kind_of
 
 __all__ = [
+    "MORE_CAUTION",
     "VERSION",
     "Cut",
     "Selectors",
     "Template",
     "TemplateError",
     "Why",
+    "careful",
     "certainty_of",
     "cut",
     "part_of",
@@ -31,6 +33,8 @@ __all__ = [
 
 # Stored in each template: what another version learned is learned anew.
 VERSION: Final = 3
+MORE_CAUTION: Final = 0.9
+"""One step more: where what is cut would leave next to nothing of a page."""
 # Of paths, those that most pages have; of texts, those on most pages: a stored template stays below 200 KB.
 _MOST_PATHS: Final = 800
 _MOST_REPEATED: Final = 500
@@ -58,6 +62,8 @@ class Template:
     """So many blocks with such a text nine of ten learning pages have at least."""
     caution: float = 0.5
     """What is kept is content by at least 1 - this."""
+    least_caution: float = 0.0
+    """With less caution it leaves hardly anything of its pages, whatever the user wants."""
     version: int = VERSION
     lookup: PathLookup = field(init=False, repr=False, compare=False)
     _others: "dict[float, Template]" = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -66,7 +72,8 @@ class Template:
         object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
 
     def at(self, caution: float) -> "Template":
-        """Return the template that cuts with this caution, whatever it was learned with."""
+        """Return the template that cuts with this caution, or the least that it needs, whatever it was learned with."""
+        caution = max(caution, self.least_caution)
         if caution == self.caution:
             return self
         if caution not in self._others:
@@ -93,6 +100,7 @@ class Template:
             "pages": self.pages,
             "containers": list(self.containers),
             "caution": self.caution,
+            "least_caution": self.least_caution,
             "columns": list(_COLUMNS),
             "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
@@ -119,14 +127,15 @@ class Template:
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
             surrounding = {from_hex(text): int(count) for text, count in stored["surrounding"].items()}
             containers = tuple(map(str, stored["containers"]))
-            surrounded, caution = int(stored["surrounded"]), float(stored["caution"])
+            surrounded = int(stored["surrounded"])
+            caution, least = float(stored["caution"]), float(stored["least_caution"])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution)
+        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution, least)
 
 
 _COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
@@ -228,6 +237,13 @@ def certainty_of(template: Template, observations: Sequence[Observation]) -> flo
             right += chars * max(of_paths[at], 1 - of_paths[at])
             total += chars
     return round(right / total, 3) if total else 0.5
+
+
+def careful(template: Template, observations: Sequence[Observation]) -> Template:
+    """Return the template, one step more cautious where it leaves hardly anything of most pages."""
+    if 2 * thin_pages(template, observations) <= len(observations):
+        return template
+    return replace(template.at(MORE_CAUTION), least_caution=MORE_CAUTION)
 
 
 def thin_pages(template: Template, observations: Sequence[Observation]) -> int:

@@ -14,7 +14,7 @@ from scrapy_dedup.core.observations import observe, text_number
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.core.template_paths import Standing
-from scrapy_dedup.core.templates import Cut, Template, Why, cut, template_of
+from scrapy_dedup.core.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.cleaning import Cleaned, judged, without
 from scrapy_dedup.service.model_file import verdict_model
@@ -38,8 +38,6 @@ _MOVED: Final = 0.5
 _GONE: Final = 0.5
 # Of a page's text on paths that the template knows: below, it cuts the page, but the site may have changed.
 _WELL_KNOWN: Final = 0.8
-# Where the first cut leaves next to nothing.
-_MORE_CAUTION: Final = 0.9
 # Of a page's own text: no page is only its site's.
 _NEXT_TO_NOTHING: Final = 0.01
 
@@ -78,8 +76,9 @@ def cut_page(
 ) -> SiteCut:
     """Return a page without what its site repeats, and without what selectors and expressions name.
 
-    The template of the page's layout cuts it; where there is none that is live, or it does not fit, the page is judged
-    by itself, by the model that made the templates. Never raises for any page.
+    The template of the page's layout cuts it, with more caution where that leaves next to nothing; where there is none
+    that is live, or it does not fit, the page is judged by itself, by the model that made the templates. Never raises
+    for any page.
 
     Args:
         html: what the page was parsed from.
@@ -101,7 +100,11 @@ def cut_page(
     if chosen is not None:
         template = chosen.template.at(settings.cut_caution)
         found = cut(page, template)
-        misfit = _misfit(page, template, found)
+        misfit, doubt = _misfit(page, template, found), _doubt(found)
+        if misfit == NOTHING_LEFT and template.caution < MORE_CAUTION:
+            template = template.at(MORE_CAUTION)
+            found = cut(page, template)
+            misfit, doubt = _misfit(page, template, found), NOTHING_LEFT
         if not misfit:
             removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
             standing = template.lookup.standing
@@ -110,7 +113,7 @@ def cut_page(
             ]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
             metadata = metadata_of(page, url, chosen.locators)
-            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=_doubt(found), new=found.new)
+            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt, new=found.new)
     removals, protected, how = _alone(page, chosen, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
     return SiteCut(cleaned, metadata_of(page, url), how, layout, misfit)
@@ -150,7 +153,7 @@ def _alone(
         return whole, [True] * len(page.blocks), How.WHOLE
     found = cut(page, page_template(page, settings.cut_caution))
     if found.own < _NEXT_TO_NOTHING:
-        found = cut(page, page_template(page, max(settings.cut_caution, _MORE_CAUTION)))
+        found = cut(page, page_template(page, max(settings.cut_caution, MORE_CAUTION)))
     if found.own < _NEXT_TO_NOTHING:
         return whole, [False] * len(page.blocks), How.WHOLE
     surrounding = chosen.template.surrounding if chosen is not None else {}

@@ -10,7 +10,7 @@ from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.path_looks import APART
 from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.templates import Template, certainty_of, part_of, surrounded_on, template_of, thin_pages
+from scrapy_dedup.core.templates import Template, careful, certainty_of, part_of, surrounded_on, template_of, thin_pages
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
@@ -103,11 +103,13 @@ def _of_layout(layout: int, template: Template, pages: Sequence[LearnedPage], fo
 def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights) -> LayoutTemplate:
     """Return a template with how sure its verdicts are on the pages of its layout.
 
-    Where it leaves hardly anything of the main column on most of them it is not used: they are judged one by one.
+    Where it leaves hardly anything of the main column on most of them, also with more caution, it is not used: they are
+    judged one by one.
     """
     observations = [page.observation for page in pages]
-    thin = thin_pages(one.template, observations)
-    certainty = certainty_of(one.template, observations)
+    template = careful(one.template, observations)
+    thin = thin_pages(template, observations)
+    certainty = certainty_of(template, observations)
     reason = f"by its own estimate right on {certainty:.0%} of the text"
     if shown.all:
         reason += f"; a browser showed {len(shown.all)} pages"
@@ -115,7 +117,7 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
         reason += f"; leaves hardly anything of the main column on {thin} pages"
     return replace(
         one,
-        template=replace(one.template, surrounded=surrounded_on(one.template, observations)),
+        template=replace(template, surrounded=surrounded_on(template, observations)),
         state="probation" if 2 * thin > len(pages) else "live",
         reason=reason,
         confidence=certainty,
