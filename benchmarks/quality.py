@@ -21,7 +21,7 @@ from benchmarks.marked_sites import MarkedPage, MarkedSite, Rows, read_folders, 
 from benchmarks.train import fit, folds, rows_of_sites, to_json
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import Template, careful, cut, template_of, thin_pages
+from scrapy_dedup.core.templates import MORE_CAUTION, Template, cut, is_thin, template_of
 from scrapy_dedup.core.verdict_model import VerdictModel
 
 # Known pages, and whether the page at hand is one of them.
@@ -82,8 +82,9 @@ def judged(site: MarkedSite, model: VerdictModel, bench: Bench) -> Iterator[Site
         if template:
             # As in a crawl: cut with more caution, or else one by one.
             observations = [one.observation for one in learned]
-            template = careful(template, observations)
-            if 2 * thin_pages(template, observations) > len(learned):
+            if is_thin(template, observations):
+                template = _template(learned, model, max(caution, MORE_CAUTION))
+            if is_thin(template, observations):
                 template, learned = None, []
         scores = []
         for page in spread(scored, bench.most) if with_page else scored:

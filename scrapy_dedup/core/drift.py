@@ -1,6 +1,6 @@
 """Do a site's templates still fit its pages?"""
 
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 WINDOW: Final = 10
 ENOUGH: Final = 5
 
-NEW_TEXTS: Final = "new texts on many pages"
+NEW_TEXTS: Final = "the same new texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,10 @@ class DriftWatch:
 
     def _failed(self) -> list[tuple[Look, str]]:
         """Return the pages that do not fit, and what does not."""
-        counts = Counter(text for look in self._looks for text in look.new)
-        many = {text for text, count in counts.items() if count >= ENOUGH}
-        whats = ((look, look.what or (NEW_TEXTS if not many.isdisjoint(look.new) else "")) for look in self._looks)
+        late = list(self._looks)[-ENOUGH:]
+        # A menu is on all pages; what only most of a run of pages have may be of one kind of them.
+        shared = frozenset.intersection(*(look.new for look in late)) if len(late) == ENOUGH else frozenset[int]()
+        whats = ((look, look.what or (NEW_TEXTS if not shared.isdisjoint(look.new) else "")) for look in self._looks)
         return [(look, what) for look, what in whats if what]
 
     def _ask(self, *, is_doubtful: bool) -> None:

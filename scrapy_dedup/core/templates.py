@@ -1,5 +1,6 @@
 """What is kept of a site's verdicts, and how a page is cut by it."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -21,9 +22,9 @@ __all__ = [
     "Template",
     "TemplateError",
     "Why",
-    "careful",
     "certainty_of",
     "cut",
+    "is_thin",
     "part_of",
     "selectors",
     "surrounded_on",
@@ -164,8 +165,8 @@ def _outline(rows: Collection[Collection[Any]], of_pages: int) -> dict[str, Path
     return verdicts
 
 
-def template_of(learned: SiteVerdicts) -> Template:
-    """Return what is kept of verdicts to cut pages."""
+def template_of(learned: SiteVerdicts, *, least_caution: float = 0.0) -> Template:
+    """Return what is kept of verdicts to cut pages, with at least so much caution."""
     gone = _left_out_whole(learned.paths)
     wanted = [path for path in learned.paths if path.rpartition(">")[0] not in gone]
     wanted = sorted(wanted, key=lambda path: (-learned.paths[path].pages, path))[:_MOST_PATHS]
@@ -176,6 +177,7 @@ def template_of(learned: SiteVerdicts) -> Template:
         _most(learned.repeated),
         _most(learned.surrounding),
         caution=learned.caution,
+        least_caution=least_caution,
     )
 
 
@@ -239,11 +241,9 @@ def certainty_of(template: Template, observations: Sequence[Observation]) -> flo
     return round(right / total, 3) if total else 0.5
 
 
-def careful(template: Template, observations: Sequence[Observation]) -> Template:
-    """Return the template, one step more cautious where it leaves hardly anything of most pages."""
-    if 2 * thin_pages(template, observations) <= len(observations):
-        return template
-    return replace(template.at(MORE_CAUTION), least_caution=MORE_CAUTION)
+def is_thin(template: Template, observations: Sequence[Observation]) -> bool:
+    """Say whether hardly anything of the main column is left of most pages."""
+    return 2 * thin_pages(template, observations) > len(observations)
 
 
 def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
@@ -317,7 +317,7 @@ def cut(page: Page, template: Template) -> Cut:
             kept += chars
             if chars >= _SENTENCE and on_pages >= often:
                 shared.append(len(removed))
-            if not is_known and len(new) < _MOST_NEW:
+            if not is_known and len(new) < _MOST_NEW and _LETTER.search(text):
                 new.add(number)
         removed.append(why)
         total += chars
@@ -349,3 +349,5 @@ _NEAR_COPY: Final = 0.3
 _ENOUGH_MET: Final = 3
 _ENOUGH_GONE: Final = 2
 _MOST_NEW: Final = 200
+# Lines of code are numbered from one, whatever they are.
+_LETTER: Final = re.compile(r"[^\W\d_]")

@@ -13,7 +13,7 @@ from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_patterns import SitePatterns
-from scrapy_dedup.service.site_records import template_record
+from scrapy_dedup.service.site_records import changes
 from scrapy_dedup.service.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.service.site_sights import PageSight
 from scrapy_dedup.settings import Settings
@@ -22,7 +22,6 @@ from scrapy_dedup.store.layout_records import (
     LayoutKnowledge,
     LayoutRunRecord,
     LayoutSignatureRecord,
-    TemplateStateRecord,
 )
 
 # Pages of a new design, or that no template fits, are learned from when there are so many of them.
@@ -211,16 +210,7 @@ class SiteLearner:
     def _keep(self, newer: SiteKnowledge, at: datetime) -> None:
         older = self.knowledge
         self.knowledge = newer.with_decisions_of(older)
-        before = older.templates if older else {}
-        self._records += [
-            template_record(self.knowledge, layout, at)
-            for layout, one in sorted(self.knowledge.templates.items())
-            if before.get(layout) is not one
-        ]
-        self._records += [
-            TemplateStateRecord(self.domain, layout, None, "retired", "pages of this layout are now of another one", at)
-            for layout in sorted(set(before) - set(self.knowledge.templates))
-        ]
+        self._records += changes(older, self.knowledge, at)
 
     def take_records(self, at: datetime) -> Iterator[LayoutKnowledge]:
         """Take what is to be remembered since the last call."""

@@ -10,9 +10,18 @@ from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.path_looks import APART
 from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.templates import Template, careful, certainty_of, part_of, surrounded_on, template_of, thin_pages
+from scrapy_dedup.core.templates import (
+    MORE_CAUTION,
+    Template,
+    certainty_of,
+    is_thin,
+    part_of,
+    surrounded_on,
+    template_of,
+    thin_pages,
+)
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.model_file import verdict_model
+from scrapy_dedup.service.model_file import model_hash, verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.service.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
@@ -62,7 +71,10 @@ def learn_sample(
     observations = [page.observation for page in pages]
     rest = former.templates.get(REST) if former is not None else None
     before = rest.template if rest is not None else None
-    template = template_of(learn(observations, verdict_model(), settings.cut_caution, looks, before))
+    model, more = verdict_model(), max(settings.cut_caution, MORE_CAUTION)
+    template = template_of(learn(observations, model, settings.cut_caution, looks, before))
+    if is_thin(template, observations):
+        template = template_of(learn(observations, model, more, looks, before), least_caution=more)
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()
     for leader in _leaders(pages, leaders):
@@ -107,9 +119,8 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
     judged one by one.
     """
     observations = [page.observation for page in pages]
-    template = careful(one.template, observations)
-    thin = thin_pages(template, observations)
-    certainty = certainty_of(template, observations)
+    thin = thin_pages(one.template, observations)
+    certainty = certainty_of(one.template, observations)
     reason = f"by its own estimate right on {certainty:.0%} of the text"
     if shown.all:
         reason += f"; a browser showed {len(shown.all)} pages"
@@ -117,12 +128,13 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
         reason += f"; leaves hardly anything of the main column on {thin} pages"
     return replace(
         one,
-        template=replace(template, surrounded=surrounded_on(template, observations)),
+        template=replace(one.template, surrounded=surrounded_on(one.template, observations)),
         state="probation" if 2 * thin > len(pages) else "live",
         reason=reason,
         confidence=certainty,
         vision=shown.vision(_agreement(one.template, shown)),
         source="visual" if shown.all else "static",
+        model=model_hash(),
     )
 
 
