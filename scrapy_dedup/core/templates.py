@@ -285,7 +285,8 @@ class Cut:
     own: float
     """Share that stays of the text that half of the learning pages do not have, 0 to 1; 1.0 where there is none."""
     new: frozenset[int]
-    """32 bits of each text that stays and stands where the template knows nothing, of so many as can be remembered."""
+    """32 bits of each text that stands where the template knows nothing and stays, or surrounded the content before; of
+    so many as can be remembered."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -302,13 +303,13 @@ def cut(page: Page, template: Template) -> Cut:
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
         number = text_number(text)
-        if pages := surrounding.get(number, 0):
+        if on_others := surrounding.get(number, 0):
             met += 1
             if not is_known or why is None:
                 moved += 1
                 # A word of a menu may be one of a text: on a path that is known it takes a sentence.
                 if why is None and (not is_known or chars >= _SENTENCE):
-                    why = lookup.why_text(block, pages, surrounds=True)
+                    why = lookup.why_text(block, on_others, surrounds=True)
         on_pages = repeated.get(block.fingerprint, 0)
         if not on_pages:
             own_text += chars
@@ -317,8 +318,8 @@ def cut(page: Page, template: Template) -> Cut:
             kept += chars
             if chars >= _SENTENCE and on_pages >= often:
                 shared.append(len(removed))
-            if not is_known and len(new) < _MOST_NEW and _LETTER.search(text):
-                new.add(number)
+        if not is_known and (why is None or on_others) and len(new) < _MOST_NEW and _LETTER.search(text):
+            new.add(number)
         removed.append(why)
         total += chars
         if not (is_known or is_inside):
