@@ -186,7 +186,7 @@ class DedupPipeline:
         if draft.cleaned is None:
             runtime.crawl.clean(draft, learner, settings)
         if learner is not None and settings.acts("boilerplate"):
-            await self._await_verdict(draft, learner, settings)
+            await self._await_verdict(draft, learner)
         if settings.shadows("boilerplate"):
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
@@ -366,15 +366,14 @@ class DedupPipeline:
             await self._park(draft, learner)
         return learner
 
-    async def _await_verdict(self, draft: Draft, learner: Learner, settings: Settings) -> None:
-        """Let a page wait while its site may have been designed anew; where that was learned, cut it by the new one."""
+    async def _await_verdict(self, draft: Draft, learner: Learner) -> None:
+        """Let a page wait while its site may have been designed anew, and the others go on once that is known."""
         if learner.site is None or not learner.known:
             return
         if learner.site.is_judging:
             await self._park(draft, learner)
         else:
             self._runtime.lot.settle(learner)
-        self._runtime.crawl.cut_again(draft, learner, settings)
 
     async def _park(self, draft: Draft, learner: Learner) -> None:
         self._runtime.count("items/parked")

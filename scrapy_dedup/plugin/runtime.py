@@ -209,8 +209,7 @@ class Runtime:
 
     def _released(self, learner: Learner, why: Release, pages: int) -> None:
         self.count(f"release/{why}", pages)
-        if not learner.known:
-            self.crawl.learn(learner)
+        self.crawl.let_go(learner)
 
     def _has_lost_some(self) -> bool:
         """Say whether something that was seen, or was to be seen, is not known any more."""

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.drift import WINDOW
 from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.repeats import RepeatPolicy
@@ -172,23 +173,36 @@ class Crawl:
             learner = None
         watch = Stopwatch()
         with watch.on("boilerplate"):
-            cleaned = draft.cleaned = self._cut(draft, learner, settings)
+            draft.cleaned = self._cut(draft, learner, settings)
         for name, seconds in watch.counts().items():
             self.count(name, seconds)
         if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)
             self._note(draft, learner)
-        return cleaned
+            learner.in_doubt.append((draft, settings))
+            self._settle(learner)
+        return draft.cleaned
 
-    def cut_again(self, draft: Draft, learner: Learner, settings: Settings) -> None:
-        """Cut a page by what its site has taught since it was cut, unless something came of it already."""
-        site = learner.site
-        if site is None or draft.cut is None or draft.cut_by is site.knowledge:
+    def _settle(self, learner: Learner) -> None:
+        """Cut the pages in doubt again by what they taught, once it is known whether their site was designed anew.
+
+        At once: when a page that waits goes on is chance, and more may be known by then.
+        """
+        if learner.site is None or learner.site.is_judging:
             return
-        if not draft.went_out and draft.comparison is None:
-            self.count(f"pages/by_{draft.cut.how}", -1)
-            draft.cleaned = self._cut(draft, learner, settings)
-            self.count(f"pages/by_{draft.cut.how}", 1)
+        for draft, settings in learner.in_doubt:
+            is_out = draft.went_out or draft.comparison is not None
+            if draft.cut is not None and draft.cut_by is not learner.site.knowledge and not is_out:
+                self.count(f"pages/by_{draft.cut.how}", -1)
+                draft.cleaned = self._cut(draft, learner, settings)
+                self.count(f"pages/by_{draft.cut.how}", 1)
+        learner.in_doubt.clear()
+
+    def let_go(self, learner: Learner) -> None:
+        """Learn from pages that do not wait any longer; those in doubt go out as they are."""
+        learner.in_doubt.clear()
+        if not learner.known:
+            self.learn(learner)
 
     def _note(self, draft: Draft, learner: Learner) -> None:
         """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
@@ -206,16 +220,31 @@ class Crawl:
             self.learn(learner)
         if not (learner.known or at_end or len(learner.shadowed) >= self.settings.batch_pages):
             return
-        at = datetime.now(UTC)
         for draft, settings in learner.shadowed:
-            cleaned = self._cut(draft, learner, settings)
+            draft.cleaned = self._cut(draft, learner, settings)
             self._note(draft, learner)
-            if cleaned.removed:
+            learner.shadowed_in_doubt.append((draft, settings))
+            is_full = len(learner.shadowed_in_doubt) >= min(self.settings.batch_pages, WINDOW)
+            if is_full or learner.site is None or not learner.site.is_judging:
+                self._tell_shadowed(learner)
+        learner.shadowed.clear()
+        if at_end:
+            self._tell_shadowed(learner)
+
+    def _tell_shadowed(self, learner: Learner) -> None:
+        """Note what would have been removed of pages, as far as that is known by now."""
+        at = datetime.now(UTC)
+        for draft, settings in learner.shadowed_in_doubt:
+            site = learner.site
+            if site is not None and not site.is_judging and draft.cut_by is not site.knowledge:
+                draft.cleaned = self._cut(draft, learner, settings)
+            cleaned = draft.cleaned
+            if cleaned is not None and cleaned.removed:
                 self.count("shadow/boilerplate/pages", 1)
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))
                 self.count("shadow/boilerplate/chars", cleaned.chars_removed)
                 self.rows.append(shadow_decision(draft.page_key, cleaned, at))
-        learner.shadowed.clear()
+        learner.shadowed_in_doubt.clear()
 
     def _cut(self, draft: Draft, learner: Learner | None, settings: Settings) -> Cleaned:
         return cut_draft(draft, learner, self.configs.get(draft.domain), settings)

@@ -114,7 +114,8 @@ def cut_page(
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
             metadata = metadata_of(page, url, chosen.locators)
             return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt, new=found.new)
-    removals, protected, how = _alone(page, chosen, settings)
+    known = chosen or (knowledge.templates.get(REST) if knowledge is not None else None)
+    removals, protected, how = _alone(page, known, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
     return SiteCut(cleaned, metadata_of(page, url), how, layout, misfit)
 

@@ -79,7 +79,7 @@ def server() -> Iterator[WebServer]:
 def crawl(project: Project, server: WebServer, pages: Sequence[tuple[int, Design]], **settings: Any) -> Crawled:
     """Ask for pages in their order, each in a design."""
     server.site = {f"{server.origins[0]}/a/{number}": Answer(design(number)) for number, design in pages}
-    chosen = {"DEDUP_OUTPUT": "text", "CONCURRENT_REQUESTS": 1} | settings
+    chosen: dict[str, Any] = {"DEDUP_OUTPUT": "text", "CONCURRENT_REQUESTS": 1} | settings
     return project.crawl("in-order", "-a", f"start={' '.join(server.site)}", **chosen)
 
 
