@@ -74,12 +74,14 @@ class DriftWatch:
 
     def note(self, look: Look) -> Drift | None:
         """Take in a page; return the alarm that it raises."""
+        # One page with texts of its own is any page; a second one with the same may be of a new design.
+        is_doubtful = bool(look.what) or any(not look.new.isdisjoint(one.new) for one in self._looks)
         self._looks.append(look)
         if self.raised:
             return None
         found = self._failed()
         if len(found) < ENOUGH:
-            self._ask(is_doubtful=look.is_doubtful)
+            self._ask(is_doubtful=is_doubtful)
             return None
         self.raised = True
         self._asked = self._doubtful = 0

@@ -51,7 +51,12 @@ class TestAlarm:
         assert alarm.pages == {page.page_key for page in pages[:ENOUGH]}
 
     def test_texts_of_one_page_each_are_none(self) -> None:
-        assert noted(DriftWatch(), *(look(place, "", place, 100 + place) for place in range(50))) == []
+        watch = DriftWatch()
+
+        assert noted(watch, *(look(place, "", place, 100 + place) for place in range(50))) == []
+        assert not watch.is_judging
+        noted(watch, look(50, "", 49))
+        assert watch.is_judging
 
     def test_it_retires_the_layouts_of_which_no_page_fits(self) -> None:
         fits = [look(place, layout=8) for place in range(2)]
