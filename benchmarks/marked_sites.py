@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from scrapy_dedup.core.observations import MOST_BLOCKS, Observation, observe
 from scrapy_dedup.core.path_features import PathNode, Survey, rows, survey
 from scrapy_dedup.core.urls import page_key
 
+T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
 
@@ -202,7 +203,7 @@ def drawn(site: MarkedSite, seed: int = 0) -> Iterator[Rows]:
             yield rows_of([usable[place] for place in chosen], count)
 
 
-def spread(pages_of: Sequence[MarkedPage], count: int) -> list[MarkedPage]:
+def spread(pages_of: Sequence[T], count: int) -> list[T]:
     """Return so many pages, evenly spaced."""
     least = min(count, len(pages_of))
     return [pages_of[place] for place in sorted({place * len(pages_of) // least for place in range(least)})]

@@ -25,7 +25,7 @@ from benchmarks.marked_texts import MarkedText, marked_texts
 from benchmarks.train import Domain, domains_of, fit, folds, to_json
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import Template, cut, template_of, thin_pages
+from scrapy_dedup.core.templates import MORE_CAUTION, Template, cut, is_thin, template_of
 from scrapy_dedup.core.verdict_model import VerdictModel
 
 # Known pages, and whether the page at hand is one of them.
@@ -86,9 +86,13 @@ def judged(site: MarkedSite, model: VerdictModel, bench: Bench) -> Iterator[Site
     for way, (known, with_page) in WAYS.items():
         learned = spread(site.pages, known) if known else []
         template = None if with_page else _template(learned, model, caution)
-        if template and 2 * thin_pages(template, [one.observation for one in learned]) > len(learned):
-            # As in a crawl: such pages are judged one by one.
-            template, learned = None, []
+        if template:
+            # As in a crawl: cut with more caution, or else one by one.
+            observations = [one.observation for one in learned]
+            if is_thin(template, observations):
+                template = _template(learned, model, max(caution, MORE_CAUTION))
+            if is_thin(template, observations):
+                template, learned = None, []
         scores = []
         for page in spread(scored, bench.most) if with_page else scored:
             of_page = template or _template([*(one for one in learned if one is not page), page], model, caution)

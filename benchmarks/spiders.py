@@ -28,3 +28,17 @@ class ManySpider(Spider):
         if isinstance(response, HtmlResponse):
             for href in response.css("a::attr(href)").getall():
                 yield Request(response.urljoin(href))
+
+
+class ListedSpider(Spider):
+    """Asks for pages in the order in which they are named, and follows no links: -a urls="URL URL"."""
+
+    name = "listed"
+
+    def __init__(self, *, urls: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.start_urls = urls.split()
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        """Yield the page."""
+        yield {"url": response.url}

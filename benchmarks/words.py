@@ -76,8 +76,7 @@ class Truth:
 
 def regions(tree: LexborHTMLParser, gold: dict[str, Any]) -> list[tuple[LexborNode, str]]:
     """Return the text nodes of a body that a reader sees, each with its region: main, neutral, excluded or empty."""
-    selectors = gold["main"] if isinstance(gold["main"], list) else [gold["main"]]
-    main = next((found for selector in selectors if (found := _ids(tree, [selector]))), set())
+    main = main_nodes(tree, gold)
     if tree.body is None:
         return []
     reader = _Reader(main, _ids(tree, gold.get("exclude")), _ids(tree, gold.get("neutral")))
@@ -88,14 +87,19 @@ def regions(tree: LexborHTMLParser, gold: dict[str, Any]) -> list[tuple[LexborNo
 def truth(html: str, gold: dict[str, Any]) -> Truth | None:
     """Return what a manifest's selectors name on a page; None where they name next to nothing."""
     tree = LexborHTMLParser(html)
-    selectors = gold["main"] if isinstance(gold["main"], list) else [gold["main"]]
-    main = next((found for selector in selectors if (found := _ids(tree, [selector]))), set())
+    main = main_nodes(tree, gold)
     if not main or tree.body is None:
         return None
     reader = _Reader(main, _ids(tree, gold.get("exclude")), _ids(tree, gold.get("neutral")))
     reader.read(tree.body)
     true = words("".join(reader.true))
     return Truth(true, words("".join(reader.lenient))) if true.total() >= FEWESTWORDS else None
+
+
+def main_nodes(tree: LexborHTMLParser, gold: dict[str, Any]) -> set[int]:
+    """Return the elements of the main content, by their places in memory; of several selectors the first that fits."""
+    selectors = gold["main"] if isinstance(gold["main"], list) else [gold["main"]]
+    return next((found for selector in selectors if (found := _ids(tree, [selector]))), set())
 
 
 def _ids(tree: LexborHTMLParser, selectors: list[str] | None) -> set[int]:

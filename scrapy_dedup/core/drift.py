@@ -9,6 +9,8 @@ from typing import Final
 WINDOW: Final = 10
 ENOUGH: Final = 5
 
+NEW_TEXTS: Final = "the same new texts"
+
 
 @dataclass(frozen=True, slots=True)
 class Drift:
@@ -20,6 +22,10 @@ class Drift:
     failed: int
     looked: int
     since: datetime
+    pages: frozenset[bytes]
+    """Keys of those pages."""
+    retired: frozenset[int]
+    """Layouts of which no page of late fits."""
 
     @property
     def cause(self) -> str:
@@ -28,37 +34,80 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class Look:
+    """How one page was found."""
+
+    page_key: bytes
     layout: int
+    """0 where it is of no known one."""
     what: str
+    """Does not fit, such as `content root lost`; empty where all does."""
     at: datetime
+    """When it was received."""
+    new: frozenset[int] = frozenset()
+    """Texts that were kept where nothing is known: on many pages they are a menu in new clothes."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it may be one of a new design."""
+        return bool(self.what or self.new)
 
 
 class DriftWatch:
-    """The last pages of one domain, and whether they were cut by a template that fits."""
+    """The last pages of one domain, and whether they were cut by a template that fits.
+
+    From the first page that is in doubt on the question is open whether the site was designed anew: until five of ten
+    pages raise an alarm, or cannot do so any more.
+    """
 
     def __init__(self) -> None:
-        self._looks: deque[_Look] = deque(maxlen=WINDOW)
+        self._looks: deque[Look] = deque(maxlen=WINDOW)
+        self._asked = self._doubtful = 0
+        """Pages since the question is open, and those of them that are in doubt."""
         self.raised = False
         """An alarm is open."""
 
-    def note(self, layout: int, what: str, at: datetime) -> Drift | None:
-        """Take in a page; return the alarm that it raises.
+    @property
+    def is_judging(self) -> bool:
+        """Whether the question is open."""
+        return self._asked > 0
 
-        Args:
-            layout: of the page, 0 where it is of no known one.
-            what: does not fit, such as `content root lost`; empty where all does.
-            at: when it was received.
-        """
-        self._looks.append(_Look(layout, what, at))
-        failed = [look for look in self._looks if look.what]
-        if self.raised or len(failed) < ENOUGH:
+    def note(self, look: Look) -> Drift | None:
+        """Take in a page; return the alarm that it raises."""
+        # One page with texts of its own is any page; a second one with the same may be of a new design.
+        is_doubtful = bool(look.what) or any(not look.new.isdisjoint(one.new) for one in self._looks)
+        self._looks.append(look)
+        if self.raised:
+            return None
+        found = self._failed()
+        if len(found) < ENOUGH:
+            self._ask(is_doubtful=is_doubtful)
             return None
         self.raised = True
-        causes = [(look.layout, look.what) for look in failed]
+        self._asked = self._doubtful = 0
+        causes = [(one.layout, what) for one, what in found]
         # Of equally frequent ones the first.
         layout, what = max(causes, key=lambda cause: (causes.count(cause), -causes.index(cause)))
-        return Drift(layout, what, len(failed), len(self._looks), min(look.at for look in failed))
+        pages = frozenset(one.page_key for one, _ in found)
+        fitting = {one.layout for one in self._looks if one.page_key not in pages}
+        since = min(one.at for one, _ in found)
+        retired = frozenset({one.layout for one, _ in found} - fitting)
+        return Drift(layout, what, len(found), len(self._looks), since, pages, retired)
+
+    def _failed(self) -> list[tuple[Look, str]]:
+        """Return the pages that do not fit, and what does not."""
+        late = list(self._looks)[-ENOUGH:]
+        # A menu is on all pages; what only most of a run of pages have may be of one kind of them.
+        shared = frozenset.intersection(*(look.new for look in late)) if len(late) == ENOUGH else frozenset[int]()
+        whats = ((look, look.what or (NEW_TEXTS if not shared.isdisjoint(look.new) else "")) for look in self._looks)
+        return [(look, what) for look, what in whats if what]
+
+    def _ask(self, *, is_doubtful: bool) -> None:
+        if self._asked or is_doubtful:
+            self._asked += 1
+            self._doubtful += is_doubtful
+        if self._doubtful + WINDOW - self._asked < ENOUGH or self._asked >= WINDOW:
+            self._asked = self._doubtful = 0
 
     def cleared(self) -> bool:
         """Return whether an alarm is over: enough pages fit since; asked once, it is closed."""
@@ -70,3 +119,4 @@ class DriftWatch:
     def relearned(self) -> None:
         """Forget the pages that did not fit: what was learned from them is what counts now."""
         self._looks.clear()
+        self._asked = self._doubtful = 0

@@ -1,9 +1,9 @@
 """One verdict per DOM path: a threshold on how likely the model says that what stands there is content."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import exp
-from typing import Final
+from dataclasses import dataclass, replace
+from math import exp, log
+from typing import Final, Protocol
 
 from scrapy_dedup.core.observations import Observation
 from scrapy_dedup.core.path_features import DropReason, PathNode, Survey, main_column, rows, survey
@@ -69,10 +69,25 @@ class SiteVerdicts:
     """With which they were made."""
 
 
+class Former(Protocol):
+    """What was known of a site."""
+
+    @property
+    def verdicts(self) -> Mapping[str, PathVerdict]:
+        """By folded path."""
+
+    @property
+    def surrounding(self) -> Mapping[int, int]:
+        """32 bits of texts that were left out of many pages, and of how many."""
+
+
 # Of all pages: what so many have is remembered for itself.
 _OFTEN: Final = 0.5
 _FEWEST_OFTEN: Final = 3
 _CLIP: Final = 4.0
+# Of a path's text: what surrounded the content before does so in another design.
+_SURROUNDS: Final = 0.5
+_SUREST: Final = 0.01
 # Looks are of what a browser showed: no person sees so much of a path's text.
 _UNSEEN: Final = 0.9
 # In log odds, of what looks nothing like content, or all like it.
@@ -85,6 +100,7 @@ def learn(
     model: VerdictModel,
     caution: float = 0.5,
     looks: Sequence[Mapping[str, PathLooks]] = (),
+    former: Former | None = None,
 ) -> SiteVerdicts:
     """Return a verdict for each path of some pages of one site.
 
@@ -93,11 +109,14 @@ def learn(
         model: that judges the paths.
         caution: a path is kept where it is content by at least 1 - *caution*; 0.0 to 1.0.
         looks: how the text on each path looks, for those of the pages that a browser showed.
+        former: what was known of the site before it was designed anew.
     """
     found = survey(observations)
     judged = model.judge(rows(found))
     if looks:
         judged = _with_looks(judged, looks_by_path(looks, found.folding))
+    if former is not None:
+        judged = _as_before(judged, found, observations, former)
     paths = _verdicts(found, judged, caution)
     return SiteVerdicts(
         pages=found.pages,
@@ -127,6 +146,31 @@ def _looking(one: Judged, there: PathLooks) -> Judged:
     odds = one.odds + _LOOKS * (share - _LOOKS_EVEN) / (1 - _LOOKS_EVEN if share > _LOOKS_EVEN else _LOOKS_EVEN)
     speaks = (("looks", round(share, 3)),) if (odds - one.odds) * odds > 0 else ()
     return Judged(odds, (*speaks, *one.reasons)[:3])
+
+
+def _as_before(
+    judged: Mapping[PathNode, Judged], found: Survey, observations: Sequence[Observation], former: Former
+) -> dict[PathNode, Judged]:
+    """Let what was known before a redesign speak, too: where texts stand that surrounded the content, and paths."""
+    chars: dict[str, int] = {}
+    surround: dict[str, int] = {}
+    for seen in observations:
+        folded = [found.folding.path(path) for path in seen.paths]
+        for at, text, count in zip(seen.at, seen.texts, seen.chars, strict=True):
+            chars[folded[at]] = chars.get(folded[at], 0) + count
+            if text in former.surrounding:
+                surround[folded[at]] = surround.get(folded[at], 0) + count
+    told = {}
+    for node, one in judged.items():
+        share = surround.get(node.path, 0) / (chars.get(node.path) or 1)
+        known = former.verdicts.get(node.path)
+        if share >= _SURROUNDS:
+            one = Judged(min(one.odds, -_CLIP), (("surrounds", round(share, 3)), *one.reasons[:2]))  # noqa: PLW2901
+        elif known is not None and known.pages > node.pages:
+            likely = min(max(known.probability, _SUREST), 1 - _SUREST)
+            one = replace(one, odds=(one.odds + log(likely / (1 - likely))) / 2)  # noqa: PLW2901
+        told[node] = one
+    return told
 
 
 def _verdicts(found: Survey, judged: Mapping[PathNode, Judged], caution: float) -> dict[str, PathVerdict]:

@@ -1,5 +1,6 @@
 """What is kept of a site's verdicts, and how a page is cut by it."""
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -14,6 +15,7 @@ from scrapy_dedup.core.template_selectors import Selectors, selectors_of
 from scrapy_dedup.core.verdict_model import kind_of
 
 __all__ = [
+    "MORE_CAUTION",
     "VERSION",
     "Cut",
     "Selectors",
@@ -22,14 +24,18 @@ __all__ = [
     "Why",
     "certainty_of",
     "cut",
+    "is_thin",
     "part_of",
     "selectors",
+    "surrounded_on",
     "template_of",
     "thin_pages",
 ]
 
 # Stored in each template: what another version learned is learned anew.
-VERSION: Final = 2
+VERSION: Final = 3
+MORE_CAUTION: Final = 0.9
+"""One step more: where what is cut would leave next to nothing of a page."""
 # Of paths, those that most pages have; of texts, those on most pages: a stored template stays below 200 KB.
 _MOST_PATHS: Final = 800
 _MOST_REPEATED: Final = 500
@@ -53,8 +59,12 @@ class Template:
     """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
     surrounding: Mapping[int, int] = field(default_factory=dict)
     """32 bits of texts that were left out of at least half of the pages, and of how many."""
+    surrounded: int = 0
+    """So many blocks with such a text nine of ten learning pages have at least."""
     caution: float = 0.5
     """What is kept is content by at least 1 - this."""
+    least_caution: float = 0.0
+    """With less caution it leaves hardly anything of its pages, whatever the user wants."""
     version: int = VERSION
     lookup: PathLookup = field(init=False, repr=False, compare=False)
     _others: "dict[float, Template]" = field(init=False, repr=False, compare=False, default_factory=dict)
@@ -63,7 +73,8 @@ class Template:
         object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
 
     def at(self, caution: float) -> "Template":
-        """Return the template that cuts with this caution, whatever it was learned with."""
+        """Return the template that cuts with this caution, or the least that it needs, whatever it was learned with."""
+        caution = max(caution, self.least_caution)
         if caution == self.caution:
             return self
         if caution not in self._others:
@@ -74,7 +85,13 @@ class Template:
             }
             # What was left out with less caution may be kept now, and then surrounds nothing.
             surrounding = self.surrounding if caution < self.caution else {}
-            self._others[caution] = replace(self, verdicts=verdicts, surrounding=surrounding, caution=caution)
+            self._others[caution] = replace(
+                self,
+                verdicts=verdicts,
+                surrounding=surrounding,
+                surrounded=self.surrounded if surrounding else 0,
+                caution=caution,
+            )
         return self._others[caution]
 
     def to_json(self) -> dict[str, Any]:
@@ -84,10 +101,12 @@ class Template:
             "pages": self.pages,
             "containers": list(self.containers),
             "caution": self.caution,
+            "least_caution": self.least_caution,
             "columns": list(_COLUMNS),
             "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
             "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
             "surrounding": {to_hex(text): pages for text, pages in self.surrounding.items()},
+            "surrounded": self.surrounded,
         }
 
     @classmethod
@@ -109,14 +128,15 @@ class Template:
             repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
             surrounding = {from_hex(text): int(count) for text, count in stored["surrounding"].items()}
             containers = tuple(map(str, stored["containers"]))
-            caution = float(stored["caution"])
+            surrounded = int(stored["surrounded"])
+            caution, least = float(stored["caution"]), float(stored["least_caution"])
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise TemplateError(
                 f"template cannot be read ({error!r}): restore a former version or learn it anew"
             ) from error
         if not containers:
             raise TemplateError("template without containers: restore a former version or learn it anew")
-        return cls(pages, containers, verdicts, repeated, surrounding, caution)
+        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution, least)
 
 
 _COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
@@ -145,8 +165,8 @@ def _outline(rows: Collection[Collection[Any]], of_pages: int) -> dict[str, Path
     return verdicts
 
 
-def template_of(learned: SiteVerdicts) -> Template:
-    """Return what is kept of verdicts to cut pages."""
+def template_of(learned: SiteVerdicts, *, least_caution: float = 0.0) -> Template:
+    """Return what is kept of verdicts to cut pages, with at least so much caution."""
     gone = _left_out_whole(learned.paths)
     wanted = [path for path in learned.paths if path.rpartition(">")[0] not in gone]
     wanted = sorted(wanted, key=lambda path: (-learned.paths[path].pages, path))[:_MOST_PATHS]
@@ -156,8 +176,15 @@ def template_of(learned: SiteVerdicts) -> Template:
         {path: learned.paths[path] for path in _from_above(wanted)},
         _most(learned.repeated),
         _most(learned.surrounding),
-        learned.caution,
+        caution=learned.caution,
+        least_caution=least_caution,
     )
+
+
+def surrounded_on(template: Template, observations: Sequence[Observation]) -> int:
+    """Return how many blocks with a text that surrounds the content nine of ten pages have at least."""
+    met = sorted(sum(text in template.surrounding for text in seen.texts) for seen in observations)
+    return met[len(met) // 10] if met else 0
 
 
 def _left_out_whole(verdicts: Mapping[str, PathVerdict]) -> set[str]:
@@ -214,6 +241,11 @@ def certainty_of(template: Template, observations: Sequence[Observation]) -> flo
     return round(right / total, 3) if total else 0.5
 
 
+def is_thin(template: Template, observations: Sequence[Observation]) -> bool:
+    """Say whether hardly anything of the main column is left of most pages."""
+    return 2 * thin_pages(template, observations) > len(observations)
+
+
 def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
     """Return of how many pages hardly anything of the main column is left: what they share is their content."""
     lookup, column = template.lookup, template.containers[0]
@@ -247,6 +279,14 @@ class Cut:
     moved: float
     """Of the texts that surround the content on the site and are on this page, the share that stands where the template
     does not know it; 0.0 where they are few."""
+    gone: float
+    """Share of the texts that surround the content on nearly all pages and are not on this one; 0.0 where they are
+    few."""
+    own: float
+    """Share that stays of the text that half of the learning pages do not have, 0 to 1; 1.0 where there is none."""
+    new: frozenset[int]
+    """32 bits of each text that stands where the template knows nothing and stays, or surrounded the content before; of
+    so many as can be remembered."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -255,23 +295,31 @@ def cut(page: Page, template: Template) -> Cut:
     find, known, surrounding = lookup.standing, lookup.known, template.surrounding
     repeated, often = template.repeated, _OFTEN * template.pages
     removed: list[Why | None] = []
-    total = unknown = moved = met = kept = 0
+    total = unknown = moved = met = kept = own_text = own_kept = 0
+    new: set[int] = set()
     shared: list[int] = []
     for block in page.blocks:
         path, text = block.path, block.text
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
-        if surrounding and (pages := surrounding.get(text_number(text), 0)):
+        number = text_number(text)
+        if on_others := surrounding.get(number, 0):
             met += 1
             if not is_known or why is None:
                 moved += 1
                 # A word of a menu may be one of a text: on a path that is known it takes a sentence.
                 if why is None and (not is_known or chars >= _SENTENCE):
-                    why = lookup.why_text(block, pages, surrounds=True)
+                    why = lookup.why_text(block, on_others, surrounds=True)
+        on_pages = repeated.get(block.fingerprint, 0)
+        if not on_pages:
+            own_text += chars
+            own_kept += chars * (why is None)
         if why is None:
             kept += chars
-            if chars >= _SENTENCE and repeated.get(block.fingerprint, 0) >= often:
+            if chars >= _SENTENCE and on_pages >= often:
                 shared.append(len(removed))
+        if not is_known and (why is None or on_others) and len(new) < _MOST_NEW and _LETTER.search(text):
+            new.add(number)
         removed.append(why)
         total += chars
         if not (is_known or is_inside):
@@ -283,7 +331,14 @@ def cut(page: Page, template: Template) -> Cut:
             block = page.blocks[place]
             removed[place] = lookup.why_text(block, repeated[block.fingerprint])
     fit = 1 - unknown / total if total else 1.0
-    return Cut(removed, fit, moved / met if met >= _ENOUGH_MET else 0.0)
+    return Cut(
+        removed,
+        fit,
+        moved=moved / met if met >= _ENOUGH_MET else 0.0,
+        gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
+        own=own_kept / own_text if own_text else 1.0,
+        new=frozenset(new),
+    )
 
 
 # Only a text as long as a sentence goes for itself, whatever is said of its path.
@@ -293,3 +348,7 @@ _OFTEN: Final = 0.6
 _NEAR_COPY: Final = 0.3
 # Of fewer texts none says that a site was designed anew.
 _ENOUGH_MET: Final = 3
+_ENOUGH_GONE: Final = 2
+_MOST_NEW: Final = 200
+# Lines of code are numbered from one, whatever they are.
+_LETTER: Final = re.compile(r"[^\W\d_]")

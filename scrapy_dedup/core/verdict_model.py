@@ -33,13 +33,14 @@ def kind_of(name: str) -> DropReason:
     """Return of which kind a figure is, or a word of a name."""
     if ":" in name:
         return DropReason.NAMED
-    return FIGURES[name].kind if name in FIGURES else _OF_LOOKS[name].kind
+    return FIGURES[name].kind if name in FIGURES else _OTHERS[name].kind
 
 
-# Of what a browser showed; no tree asks for them.
-_OF_LOOKS: Final = {
+# Of what a browser showed, and of what was known before a redesign; no tree asks for them.
+_OTHERS: Final = {
     "looks": Figure(DropReason.OUTSIDE, "a browser shows {:.0%} of it as content"),
     "unseen": Figure(DropReason.UNSEEN, "no person sees its text"),
+    "surrounds": Figure(DropReason.REPEATS, "{:.0%} of its text surrounded the content before the site's redesign"),
 }
 
 
@@ -254,4 +255,4 @@ def words_of(name: str, value: float) -> str:
         return f"it is named {name[6:].lstrip('@%')!r}"
     if name.startswith("in:"):
         return f"it stands in what is named {name[3:].lstrip('@%')!r}"
-    return (FIGURES.get(name) or _OF_LOOKS[name]).words.format(value)
+    return (FIGURES.get(name) or _OTHERS[name]).words.format(value)

@@ -185,6 +185,8 @@ class DedupPipeline:
             # Perhaps another of its page's items was first.
             if draft.cleaned is None:
                 await runtime.aside.result(runtime.crawl.clean(draft, learner, settings))
+        if learner is not None and settings.acts("boilerplate"):
+            await self._await_verdict(draft, learner)
         if settings.shadows("boilerplate"):
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
@@ -357,11 +359,26 @@ class DedupPipeline:
             learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
             await runtime.aside.result(crawl.take_in(draft, learner))
         if not learner.known and settings.acts("boilerplate"):
-            runtime.count("items/parked")
-            parked = runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
-            why = await maybe_deferred_to_future(parked)
-            draft.released = str(why)
+            await self._park(draft, learner)
         return learner
+
+    async def _await_verdict(self, draft: Draft, learner: Learner) -> None:
+        """Let a page wait while its site may have been designed anew, and the others go on once that is known."""
+        runtime = self._runtime
+        if learner.site is None or not learner.known:
+            return
+        if learner.site.is_judging:
+            await self._park(draft, learner)
+        elif runtime.lot.settle(learner):
+            # Behind those that waited.
+            async with runtime.aside.turn(draft.domain):
+                pass
+
+    async def _park(self, draft: Draft, learner: Learner) -> None:
+        self._runtime.count("items/parked")
+        parked = self._runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
+        why = await maybe_deferred_to_future(parked)
+        draft.released = str(why)
 
     async def _meet(self, draft: Draft) -> Learner:
         crawl = self._runtime.crawl

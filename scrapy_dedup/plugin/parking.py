@@ -15,6 +15,7 @@ from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.core.drift import WINDOW
 from scrapy_dedup.plugin.engine_state import EngineState
 from scrapy_dedup.service.learning import Learner
 from scrapy_dedup.settings import Settings
@@ -41,6 +42,7 @@ class Release(StrEnum):
     QUIET = "quiet"
     PRESSURE = "pressure"
     CLOSING = "closing"
+    JUDGED = "judged"
 
 
 @dataclass(slots=True)
@@ -83,7 +85,10 @@ class ParkingLot:
         return sum(len(batch.pages) for batch in self._batches.values())
 
     def park(self, learner: Learner, page_key: bytes, size_bytes: int, now: float) -> "Deferred[str]":
-        """Return what fires when the page may go on, and let go what has become full by it."""
+        """Return what fires when the page may go on, and let go what has become full by it.
+
+        Of a known domain at most as many pages wait as it takes to see a redesign.
+        """
         deferred: Deferred[str] = Deferred()
         batch = self._batches.setdefault((learner.domain, learner.method), _Batch(learner, now))
         batch.waiting.append(deferred)
@@ -91,11 +96,18 @@ class ParkingLot:
             batch.pages.add(page_key)
             batch.size_bytes += size_bytes
             self.size_bytes += size_bytes
-        if len(batch.pages) >= self._batch_pages:
+        if len(batch.pages) >= (min(self._batch_pages, WINDOW) if learner.known else self._batch_pages):
             self._release([batch], Release.FULL)
         elif self.size_bytes > self._max_bytes:
             self._release(self._largest(), Release.PRESSURE)
         return deferred
+
+    def settle(self, learner: Learner) -> bool:
+        """Let go what waited to know whether a site was designed anew; return whether anything did."""
+        batch = self._batches.get((learner.domain, learner.method))
+        if batch is not None:
+            self._release([batch], Release.JUDGED)
+        return batch is not None
 
     def tick(self, now: float, *, closing: bool, pressure: bool, quiet: bool) -> None:
         """Let go what need not, or must not, wait any longer."""

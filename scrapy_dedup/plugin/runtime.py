@@ -217,7 +217,7 @@ class Runtime:
     async def _learn(self, learner: Learner, turn: Turn, go_on: Callable[[], None]) -> None:
         async with turn:
             try:
-                await self.aside.result(self.crawl.learn(learner))
+                await self.aside.result(self.crawl.let_go(learner))
             except Exception:
                 logger.exception("%s could not be learned; its pages go out all the same", learner.domain)
             go_on()

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
+from scrapy_dedup.core.drift import WINDOW
 from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.repeats import RepeatPolicy
@@ -89,6 +90,7 @@ def cut_draft(
     patterns = patterns_of(settings, config, draft.domain)
     if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
         page = draft.page
+        draft.cut_by = learner.site.knowledge
         cut = watch.timed("boilerplate", partial(learner.site.cut, draft.url, draft.source, page, settings, patterns))
         draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
         draft.metadata = draft.cut.metadata
@@ -184,13 +186,36 @@ class Crawl:
             yield from self._judge_shadowed(learner)
             learner = None
         watch = Stopwatch()
-        cleaned = draft.cleaned = yield from self._cut(draft, learner, settings, watch)
+        draft.cleaned = yield from self._cut(draft, learner, settings, watch)
         for name, seconds in watch.counts().items():
             self.count(name, seconds)
         if learner is not None and draft.cut is not None:
             self.count(f"pages/by_{draft.cut.how}", 1)
             yield from self._note(draft, learner)
-        return cleaned
+            learner.in_doubt.append((draft, settings))
+            yield from self._settle(learner)
+        return draft.cleaned
+
+    def _settle(self, learner: Learner) -> Steps[None]:
+        """Cut the pages in doubt again by what they taught, once it is known whether their site was designed anew.
+
+        At once: when a page that waits goes on is chance, and more may be known by then.
+        """
+        if learner.site is None or learner.site.is_judging:
+            return
+        for draft, settings in learner.in_doubt:
+            is_out = draft.went_out or draft.comparison is not None
+            if draft.cut is not None and draft.cut_by is not learner.site.knowledge and not is_out:
+                self.count(f"pages/by_{draft.cut.how}", -1)
+                draft.cleaned = yield from self._cut(draft, learner, settings)
+                self.count(f"pages/by_{draft.cut.how}", 1)
+        learner.in_doubt.clear()
+
+    def let_go(self, learner: Learner) -> Steps[None]:
+        """Learn from pages that do not wait any longer; those in doubt go out as they are."""
+        learner.in_doubt.clear()
+        if not learner.known:
+            yield from self.learn(learner)
 
     def _note(self, draft: Draft, learner: Learner) -> Steps[None]:
         """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
@@ -208,16 +233,31 @@ class Crawl:
             yield from self.learn(learner)
         if not (learner.known or at_end or len(learner.shadowed) >= self.settings.batch_pages):
             return
-        at = datetime.now(UTC)
         for draft, settings in learner.shadowed:
-            cleaned = yield from self._cut(draft, learner, settings)
+            draft.cleaned = yield from self._cut(draft, learner, settings)
             yield from self._note(draft, learner)
-            if cleaned.removed:
+            learner.shadowed_in_doubt.append((draft, settings))
+            is_full = len(learner.shadowed_in_doubt) >= min(self.settings.batch_pages, WINDOW)
+            if is_full or learner.site is None or not learner.site.is_judging:
+                yield from self._tell_shadowed(learner)
+        learner.shadowed.clear()
+        if at_end:
+            yield from self._tell_shadowed(learner)
+
+    def _tell_shadowed(self, learner: Learner) -> Steps[None]:
+        """Note what would have been removed of pages, as far as that is known by now."""
+        at = datetime.now(UTC)
+        for draft, settings in learner.shadowed_in_doubt:
+            site = learner.site
+            if site is not None and not site.is_judging and draft.cut_by is not site.knowledge:
+                draft.cleaned = yield from self._cut(draft, learner, settings)
+            cleaned = draft.cleaned
+            if cleaned is not None and cleaned.removed:
                 self.count("shadow/boilerplate/pages", 1)
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))
                 self.count("shadow/boilerplate/chars", cleaned.chars_removed)
                 self.rows.append(shadow_decision(draft.page_key, cleaned, at))
-        learner.shadowed.clear()
+        learner.shadowed_in_doubt.clear()
 
     def _cut(
         self, draft: Draft, learner: Learner | None, settings: Settings, watch: Stopwatch | None = None

@@ -13,14 +13,17 @@ from scrapy_dedup.core.fingerprints import content_hash, text_hash
 from scrapy_dedup.core.likeness import Same
 from scrapy_dedup.core.metadata import Metadata
 from scrapy_dedup.core.pdf import PdfText
+from scrapy_dedup.core.render import render
 from scrapy_dedup.service.aliases import Duplicate
 from scrapy_dedup.service.chunking import PageChunks, as_before, divide, makes_chunks
 from scrapy_dedup.service.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.comparison import Comparison
+from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.pdf_drafts import pdf_report
 from scrapy_dedup.service.recrawling import Judgement
-from scrapy_dedup.service.site_cleaning import SiteCut
+from scrapy_dedup.service.site_cleaning import How, SiteCut
+from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.page_records import ClaimKey
@@ -68,6 +71,8 @@ class Draft:
     metadata: Metadata = field(default_factory=Metadata)
     cut: SiteCut | None = None
     """How it was cut, by the method `template`."""
+    cut_by: SiteKnowledge | None = None
+    """What was known of its site then."""
     released: str = "known"
     """What let the page go: that its domain is known, or why its batch ended."""
     of_response: bool = False
@@ -145,6 +150,8 @@ def text_report(draft: Draft, settings: Settings) -> dict[str, Any] | None:
         "method": draft.method,
         "cleaned": hashes_and_removed(draft.cleaned),
     }
+    if draft.cut is not None and draft.cut.how is not How.TEMPLATE:
+        report["model"] = model_hash()
     if draft.judgement is not None and draft.judgement.directives.names:
         report["robots"] = draft.judgement.directives.names
     if draft.page is not None and draft.page.lang:
@@ -203,16 +210,24 @@ def usable_text(judgement: Judgement, settings: Settings) -> Recalled | None:
 
 
 def hold_as_before(draft: Draft, settings: Settings) -> None:
-    """Hold what was cut from a page before, where its title, its language and what is cut from it now are the same."""
+    """Hold what was cut from a page before, where its title and language are the same, and all of it still stands.
+
+    That something else is cut now, by what was learned since, is no news of a page that did not change.
+    """
     judgement, cleaned, page = draft.judgement, draft.cleaned, draft.page
     if judgement is None or not judgement.is_unchanged or cleaned is None or page is None or not draft.of_response:
         return
-    if judgement.state is None or (known := judgement.known.text) is None or known.cleaned_content != cleaned.content:
+    if judgement.state is None or (known := judgement.known.text) is None:
         return
-    if usable_text(judgement, settings) is None:
+    before = usable_text(judgement, settings)
+    if before is None or (page.title, page.lang or None) != (judgement.state.title, known.report.get("lang")):
         return
-    if (page.title, page.lang or None) == (judgement.state.title, known.report.get("lang")):
-        recall(draft, known, settings)
+    if known.cleaned_content != cleaned.content:
+        whole = render(page, [True] * len(page.blocks), settings.output, draft.url)
+        if not set(known.cleaned_content.splitlines()) <= set(whole.splitlines()):
+            return
+        draft.cleaned, draft.metadata = before.cleaned, before.metadata
+    recall(draft, known, settings)
 
 
 def recall(draft: Draft, held: HeldText, settings: Settings) -> None:

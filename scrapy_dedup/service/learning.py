@@ -81,6 +81,9 @@ class Learner:
         """Its layouts, by the method `template`."""
         self.shadowed: list[tuple[Any, Settings]] = []
         """Pages of which it is still to be found out what would have been removed."""
+        self.in_doubt: list[tuple[Any, Settings]] = []
+        """Pages that were cut, and wait since it is open whether the site was designed anew."""
+        self.shadowed_in_doubt: list[tuple[Any, Settings]] = []
         self.is_new = False
         """Whether this run has learned something, which is noted again at its end."""
         self._counted: set[bytes] = set()

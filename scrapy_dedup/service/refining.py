@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import islice
 from typing import Final
@@ -16,6 +17,7 @@ from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.comparison import Comparison
 from scrapy_dedup.service.known_site import KnownSite
+from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.others import Others, asked_layers
 from scrapy_dedup.service.page_cleaning import CleanedPage
 from scrapy_dedup.service.page_facts import facts_of
@@ -28,6 +30,7 @@ from scrapy_dedup.store import site_configs
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.document_chunks import STALE_CHUNK
 from scrapy_dedup.store.errors import DamagedStoreError
+from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.reads import Reads
 from scrapy_dedup.store.records import ExtractionRecord, Method
 from scrapy_dedup.store.refinements import is_of_version
@@ -53,7 +56,7 @@ class NothingToRefineError(DedupError):
 class PassedOver(StrEnum):
     """Why a stored page is not cleaned again."""
 
-    NO_KNOWLEDGE = "no_knowledge"  # nothing is known of its domain: the fallback cut it, and would say the same
+    NO_KNOWLEDGE = "no_knowledge"  # nothing is known of its domain: the same model cut it, and would say the same
     UNREADABLE = "unreadable"  # not to be parsed
     NOT_SEEN = "not_seen"  # the items of this version never were safe: it comes again by itself
     REMOVED = "removed"  # it is gone from its site
@@ -112,6 +115,8 @@ class Refiner:
         self._settings = settings
         self._others = Others(project)
         self._met: dict[str, int] = {}
+        self._learned: dict[str, Sequence[TemplateRecord | TemplateStateRecord]] = {}
+        """What is to be stored of domains that were learned anew."""
         self.churns: dict[str, Churn] = {}
         """By domain, in the order in which they were looked through."""
         self.unchanged: dict[str, list[bytes]] = {}
@@ -155,7 +160,7 @@ class Refiner:
         tell = progress or _silent
         for domain in domains:
             churn = self.churns[domain] = Churn(domain)
-            known = KnownSite.of(self._store, self._project, domain, self._settings)
+            known = self._known(domain)
             completed, unchanged = 0, list[bytes]()
             with self._store.session(read_only=True) as session:
                 pages = SourceRepository(session).iterate(self._project.id, domain)
@@ -168,17 +173,27 @@ class Refiner:
                     unchanged += [source.page_key for source in some if source.page_key not in changing]
                     yield lot
                     tell(domain, len(some))
-            self.unchanged[domain] = unchanged
+            self.unchanged[domain], self._learned[domain] = unchanged, known.changes
             churn.not_kept = max(0, self._met.get(domain, 0) - completed)
 
-    def forget_stale(self) -> int:
-        """Note that the pages which stay as they are need no cleaning again; return how many waited for it.
+    def _known(self, domain: str) -> KnownSite:
+        """Return what is known of a domain; where another model made its templates, it is learned from its pages."""
+        known = KnownSite.of(self._store, self._project, domain, self._settings)
+        with self._store.session(read_only=True) as session:
+            pages = SourceRepository(session).iterate(self._project.id, domain)
+            return known.learned_anew(domain, pages, datetime.now(UTC))
+
+    def settle(self) -> int:
+        """Store the templates that were learned anew, and note that pages which stay as they are need no cleaning.
+
+        Returns how many pages waited for it.
 
         Call it once all lots were taken and this is no dry run; pages that change are noted as they are written.
 
         Raises:
             StoreError: the store failed.
         """
+        self._project.write([change for changes in self._learned.values() for change in changes])
         waited = 0
         for keys in self.unchanged.values():
             with self._store.session() as session:
@@ -209,7 +224,7 @@ class Refiner:
         reading = read_again(source, self._settings)
         if reading is None:
             return PassedOver.UNREADABLE
-        cut = known.cut(reading)
+        cut = known.cut(reading) or (known.cut_alone(reading) if self._is_of_another_model(source) else None)
         if cut is None:
             return PassedOver.NO_KNOWLEDGE
         outcomes = self._outcomes(state)
@@ -217,6 +232,11 @@ class Refiner:
             return PassedOver.WITHOUT_ITEMS
         found = self._refinement(source, reading.method, cut, outcomes, moved=state.stale == STALE_CHUNK)
         return None if found is None else replace(found, comparison=self._compared(reading, source, cut[0]))
+
+    def _is_of_another_model(self, source: StoredSource) -> bool:
+        """Say whether a page went out by the word of another model, that judged it by itself."""
+        made_by = source.report.get("model") if source.report is not None else None
+        return made_by not in (None, model_hash()) and self._settings.fallback != "whole"
 
     def _compared(self, reading: Reading, source: StoredSource, cleaned: Cleaned) -> Comparison | None:
         """Return which chunks of a page go out now; whether it goes out itself was decided when it came."""

@@ -14,7 +14,7 @@ from scrapy_dedup.core.observations import observe, text_number
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.core.template_paths import Standing
-from scrapy_dedup.core.templates import Cut, Template, Why, cut, template_of
+from scrapy_dedup.core.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.cleaning import Cleaned, judged, without
 from scrapy_dedup.service.model_file import verdict_model
@@ -31,11 +31,14 @@ UNKNOWN_PATHS: Final = "unknown paths"
 NO_LAYOUT: Final = "no layout known"
 NOTHING_LEFT: Final = "next to nothing left"
 MOVED: Final = "surroundings elsewhere"
+GONE: Final = "surroundings gone"
+NEW_PATHS: Final = "new paths"
 # Of the texts that surround the content: where so many stand elsewhere, the site was designed anew.
 _MOVED: Final = 0.5
-# Where the first cut leaves next to nothing.
-_MORE_CAUTION: Final = 0.9
-# Of a page's text: no page is only its site's.
+_GONE: Final = 0.5
+# Of a page's text on paths that the template knows: below, it cuts the page, but the site may have changed.
+_WELL_KNOWN: Final = 0.8
+# Of a page's own text: no page is only its site's.
 _NEXT_TO_NOTHING: Final = 0.01
 
 
@@ -57,6 +60,10 @@ class SiteCut:
     layout: int = REST
     misfit: str = ""
     """Why the template of the page's layout was not used."""
+    doubt: str = ""
+    """Why the site may have been designed anew, where it was used."""
+    new: frozenset[int] = frozenset()
+    """Texts that were kept and stand where it knows nothing: where the next pages have them, too, it was."""
 
 
 def cut_page(
@@ -69,8 +76,9 @@ def cut_page(
 ) -> SiteCut:
     """Return a page without what its site repeats, and without what selectors and expressions name.
 
-    The template of the page's layout cuts it; where there is none that is live, or it does not fit, the page is judged
-    by itself, by the model that made the templates. Never raises for any page.
+    The template of the page's layout cuts it, with more caution where that leaves next to nothing; where there is none
+    that is live, or it does not fit, the page is judged by itself, by the model that made the templates. Never raises
+    for any page.
 
     Args:
         html: what the page was parsed from.
@@ -92,7 +100,11 @@ def cut_page(
     if chosen is not None:
         template = chosen.template.at(settings.cut_caution)
         found = cut(page, template)
-        misfit = _misfit(page, template, found)
+        misfit, doubt = _misfit(page, template, found), _doubt(found)
+        if misfit == NOTHING_LEFT and template.caution < MORE_CAUTION:
+            template = template.at(MORE_CAUTION)
+            found = cut(page, template)
+            misfit, doubt = _misfit(page, template, found), NOTHING_LEFT
         if not misfit:
             removals, decided = _overridden(_removals(page.blocks, found), html, page, chosen.overrides)
             standing = template.lookup.standing
@@ -100,8 +112,10 @@ def cut_page(
                 place in decided or _is_judged(standing(block.path)) for place, block in enumerate(page.blocks)
             ]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
-            return SiteCut(cleaned, metadata_of(page, url, chosen.locators), How.TEMPLATE, layout)
-    removals, protected, how = _alone(page, chosen, settings)
+            metadata = metadata_of(page, url, chosen.locators)
+            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt, new=found.new)
+    known = chosen or (knowledge.templates.get(REST) if knowledge is not None else None)
+    removals, protected, how = _alone(page, known, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
     return SiteCut(cleaned, metadata_of(page, url), how, layout, misfit)
 
@@ -139,9 +153,9 @@ def _alone(
         # Who wants pages whole means it of what holds on any site, too; selectors of the site itself are their word.
         return whole, [True] * len(page.blocks), How.WHOLE
     found = cut(page, page_template(page, settings.cut_caution))
-    if _is_empty(page, found):
-        found = cut(page, page_template(page, max(settings.cut_caution, _MORE_CAUTION)))
-    if _is_empty(page, found):
+    if found.own < _NEXT_TO_NOTHING:
+        found = cut(page, page_template(page, max(settings.cut_caution, MORE_CAUTION)))
+    if found.own < _NEXT_TO_NOTHING:
         return whole, [False] * len(page.blocks), How.WHOLE
     surrounding = chosen.template.surrounding if chosen is not None else {}
     removals = [
@@ -161,11 +175,6 @@ def page_template(page: Page, caution: float) -> Template:
     return template_of(learn([observe(page)], verdict_model(), caution))
 
 
-def _is_empty(page: Page, found: Cut) -> bool:
-    kept = sum(len(block.text) for why, block in zip(found.removed, page.blocks, strict=True) if why is None)
-    return kept < _NEXT_TO_NOTHING * page.chars
-
-
 def _misfit(page: Page, template: Template, found: Cut) -> str:
     """Say what does not fit; empty where all does."""
     if found.fit < MIN_FIT:
@@ -173,7 +182,14 @@ def _misfit(page: Page, template: Template, found: Cut) -> str:
         return UNKNOWN_PATHS if any(standing(block.path).inside for block in page.blocks) else ROOT_LOST
     if found.moved >= _MOVED:
         return MOVED
-    return NOTHING_LEFT if _is_empty(page, found) else ""
+    return NOTHING_LEFT if found.own < _NEXT_TO_NOTHING else ""
+
+
+def _doubt(found: Cut) -> str:
+    """Say what makes it likely that a page is of another design; empty where nothing does."""
+    if found.gone >= _GONE:
+        return GONE
+    return NEW_PATHS if found.fit < _WELL_KNOWN else ""
 
 
 def _removals(blocks: Sequence[Block], found: Cut) -> list[Removal | None]:

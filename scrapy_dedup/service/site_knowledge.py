@@ -57,6 +57,8 @@ class LayoutTemplate:
     reason: str = ""
     source: str = "static"
     """`visual` where a browser has shown pages of it, and that taught the template."""
+    model: str = ""
+    """What stands for the file of the model that made it."""
     vision: Vision | None = None
     """What it showed; None where it showed none."""
     overrides: tuple[Override, ...] = ()
@@ -177,14 +179,14 @@ class SiteKnowledge:
 
 
 def _template_json(one: LayoutTemplate) -> dict[str, Any]:
-    names = "layout structure kind url_pattern pages confidence state reason source version".split()
+    names = "layout structure kind url_pattern pages confidence state reason source model version".split()
     overrides = [each.to_json() for each in one.overrides]
     values = {name: getattr(one, name) for name in names}
     return values | one.to_json() | {"paths": list(one.paths), "overrides": overrides}
 
 
 def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
-    names = "layout structure kind url_pattern pages confidence state reason source version".split()
+    names = "layout structure kind url_pattern pages confidence state reason source model version".split()
     return LayoutTemplate(
         template=Template.from_json(stored["template"]),
         locators=Locators.from_json(stored["locators"]),

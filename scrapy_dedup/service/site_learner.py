@@ -1,19 +1,20 @@
 """One domain's layouts in one crawl: learned while it goes on, watched, and counted."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.drift import ENOUGH, Drift, DriftWatch
+from scrapy_dedup.core.drift import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.core.layouts import VERSION, skeleton_of
 from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_patterns import SitePatterns
-from scrapy_dedup.service.site_records import template_record
+from scrapy_dedup.service.site_records import changes
 from scrapy_dedup.service.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
 from scrapy_dedup.service.site_sights import PageSight
 from scrapy_dedup.service.steps import Steps
@@ -23,7 +24,6 @@ from scrapy_dedup.store.layout_records import (
     LayoutKnowledge,
     LayoutRunRecord,
     LayoutSignatureRecord,
-    TemplateStateRecord,
 )
 
 # Pages of a new design, or that no template fits, are learned from when there are so many of them.
@@ -47,11 +47,11 @@ class SiteLearner:
         self._strays = SiteSample(settings.learn_pages)
         """Pages that no template fits, met at any time."""
         self._fresh = SiteSample(settings.learn_pages)
-        """Those of late, since ENOUGH pages fitted; after a redesign all pages."""
+        """After a redesign those that raised the alarm, and all that follow."""
         self._former: SiteKnowledge | None = None
         """What was known before a redesign, while the new design is learned."""
-        self._fitting = 0
-        """Pages that fitted since the last that did not."""
+        self._late: deque[tuple[LearnedPage, str] | None] = deque(maxlen=WINDOW)
+        """The last pages, None where nothing about them is in doubt."""
         self._watch = DriftWatch()
         self._records: list[LayoutKnowledge] = []
         self._pages: Counter[int] = Counter()
@@ -93,14 +93,21 @@ class SiteLearner:
         newer = yield self._learned_from(self._sample, with_sights=True)
         self._keep(newer.with_sights_of(self.knowledge), at)
 
-    def _learned_from(self, sample: SiteSample, *, with_sights: bool) -> Callable[[], SiteKnowledge]:
+    def _learned_from(
+        self, sample: SiteSample, *, with_sights: bool, former: SiteKnowledge | None = None
+    ) -> Callable[[], SiteKnowledge]:
         """Return what learns from a sample as it is now; it takes a third of a second."""
         sights = tuple(self._sights.values()) if with_sights else ()
-        return partial(learn_sample, self.domain, sample.copy(), self._settings, sights)
+        return partial(learn_sample, self.domain, sample.copy(), self._settings, sights, former)
 
     def seen(self, layout: int) -> int:
         """Return how many pages of a layout this run has met."""
         return self._seen[layout]
+
+    @property
+    def is_judging(self) -> bool:
+        """Whether the last pages may be of a new design: pages wait until that is known."""
+        return self._watch.is_judging
 
     def is_drifting(self, layout: int) -> bool:
         """Whether the last alarm was of a layout, and the new design is still learned."""
@@ -148,16 +155,20 @@ class SiteLearner:
         self._examples.setdefault(found.layout, url)
         if self.knowledge is None or not self.knowledge.templates:
             return False
-        drift = self._watch.note(found.layout, found.misfit, at)
+        look = Look(page_key, found.layout, found.misfit or found.doubt, at, found.new)
+        is_wanted = look.is_doubtful or self._former is not None
+        learned = (learned_page(page_key, url, page), html) if is_wanted else None
+        self._late.append(learned)
+        drift = self._watch.note(look)
         if drift is not None and (yield from self._learn_more(at)):
             self._watch, drift = DriftWatch(), None
         if drift is not None:
-            self._begin_anew(drift, at)
-        self._fitting = 0 if found.misfit else self._fitting + 1
-        if self._former is not None or found.misfit:
-            yield from self._take_in(learned_page(page_key, url, page), html, at, is_first=drift is not None)
-        elif self._fitting == ENOUGH:
-            self._fresh = SiteSample(self._settings.learn_pages)
+            yield from self._begin_anew(drift, at)
+        elif learned is not None and self._former is not None:
+            if _added(self._fresh, *learned) and self._is_time(self._fresh):
+                yield from self._learn_anew(self._former, at)
+        elif learned is not None and found.misfit and _added(self._strays, *learned) and self._is_time(self._strays):
+            yield from self._learn_strays(at)
         if self._watch.cleared():
             self._watch.relearned()
             self._records.append(AlarmRecord(self.domain, self.alarms[-1].layout, cleared_at=at))
@@ -172,28 +183,27 @@ class SiteLearner:
             return False
         return (yield from self.learn(at))
 
-    def _begin_anew(self, drift: Drift, at: datetime) -> None:
+    def _begin_anew(self, drift: Drift, at: datetime) -> Steps[None]:
         self.alarms.append(drift)
         self._records.append(_raised(self.domain, drift, at))
-        self._former = self._former or self.knowledge
+        known = self._former or self.knowledge
+        assert known is not None
+        kept = {layout: one for layout, one in known.templates.items() if layout == REST or layout not in drift.retired}
+        self._former = replace(known, templates=kept)
+        self._fresh = SiteSample(self._settings.learn_pages)
+        for late in self._late:
+            if late is not None and late[0].page_key in drift.pages:
+                _added(self._fresh, *late)
         # How the old design looked is of no use.
         self._sights.clear()
         self._sample = SiteSample(self._settings.learn_pages)
-
-    def _take_in(self, page: LearnedPage, html: str, at: datetime, *, is_first: bool) -> Steps[None]:
-        """Learn from a page that comes after the site was learned."""
-        is_new = _added(self._fresh, page, html)
-        if self._former is not None:
-            if is_first or (is_new and self._is_time(self._fresh)):
-                yield from self._learn_anew(self._former, at)
-        elif _added(self._strays, page, html) and self._is_time(self._strays):
-            yield from self._learn_strays(at)
+        yield from self._learn_anew(self._former, at)
 
     def _is_time(self, sample: SiteSample) -> bool:
         return len(sample) in (*_FRESH_AT, sample.most)
 
     def _learn_anew(self, former: SiteKnowledge, at: datetime) -> Steps[None]:
-        newer = yield self._learned_from(self._fresh, with_sights=True)
+        newer = yield self._learned_from(self._fresh, with_sights=True, former=former)
         if newer.templates:
             self._keep(former.merged(newer, replaces_rest=True), at)
         if len(self._fresh) >= self._fresh.most:
@@ -210,16 +220,7 @@ class SiteLearner:
     def _keep(self, newer: SiteKnowledge, at: datetime) -> None:
         older = self.knowledge
         self.knowledge = newer.with_decisions_of(older)
-        before = older.templates if older else {}
-        self._records += [
-            template_record(self.knowledge, layout, at)
-            for layout, one in sorted(self.knowledge.templates.items())
-            if before.get(layout) is not one
-        ]
-        self._records += [
-            TemplateStateRecord(self.domain, layout, None, "retired", "pages of this layout are now of another one", at)
-            for layout in sorted(set(before) - set(self.knowledge.templates))
-        ]
+        self._records += changes(older, self.knowledge, at)
 
     def take_records(self, at: datetime) -> Iterator[LayoutKnowledge]:
         """Take what is to be remembered since the last call."""

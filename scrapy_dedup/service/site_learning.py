@@ -10,9 +10,18 @@ from scrapy_dedup.core.locators import learn_locators
 from scrapy_dedup.core.mining import Cluster, MinedBlock, MinedPage, mine
 from scrapy_dedup.core.path_looks import APART
 from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.templates import Template, certainty_of, part_of, template_of, thin_pages
+from scrapy_dedup.core.templates import (
+    MORE_CAUTION,
+    Template,
+    certainty_of,
+    is_thin,
+    part_of,
+    surrounded_on,
+    template_of,
+    thin_pages,
+)
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.model_file import verdict_model
+from scrapy_dedup.service.model_file import model_hash, verdict_model
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.service.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
@@ -35,7 +44,11 @@ def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings
 
 
 def learn_sample(
-    domain: str, sample: SiteSample, settings: Settings, sights: Sequence[PageSight] = ()
+    domain: str,
+    sample: SiteSample,
+    settings: Settings,
+    sights: Sequence[PageSight] = (),
+    former: SiteKnowledge | None = None,
 ) -> SiteKnowledge:
     """Return what a sample of a site's pages teaches.
 
@@ -48,6 +61,7 @@ def learn_sample(
         sample: its pages.
         settings: how many pages are needed.
         sights: pages that a browser has shown, in any order.
+        former: what was known of the site, where these are pages of another design.
     """
     pages = sample.pages()
     shown = SiteSights(sights)
@@ -55,7 +69,12 @@ def learn_sample(
         return SiteKnowledge(domain, len(pages))
     looks = [one.seen.paths for one in shown.all]
     observations = [page.observation for page in pages]
-    template = template_of(learn(observations, verdict_model(), settings.cut_caution, looks))
+    rest = former.templates.get(REST) if former is not None else None
+    before = rest.template if rest is not None else None
+    model, more = verdict_model(), max(settings.cut_caution, MORE_CAUTION)
+    template = template_of(learn(observations, model, settings.cut_caution, looks, before))
+    if is_thin(template, observations):
+        template = template_of(learn(observations, model, more, looks, before), least_caution=more)
     leaders = cluster([page.skeleton for page in pages])
     index = LayoutIndex()
     for leader in _leaders(pages, leaders):
@@ -96,7 +115,8 @@ def _of_layout(layout: int, template: Template, pages: Sequence[LearnedPage], fo
 def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights) -> LayoutTemplate:
     """Return a template with how sure its verdicts are on the pages of its layout.
 
-    Where it leaves hardly anything of the main column on most of them it is not used: they are judged one by one.
+    Where it leaves hardly anything of the main column on most of them, also with more caution, it is not used: they are
+    judged one by one.
     """
     observations = [page.observation for page in pages]
     thin = thin_pages(one.template, observations)
@@ -108,11 +128,13 @@ def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights
         reason += f"; leaves hardly anything of the main column on {thin} pages"
     return replace(
         one,
+        template=replace(one.template, surrounded=surrounded_on(one.template, observations)),
         state="probation" if 2 * thin > len(pages) else "live",
         reason=reason,
         confidence=certainty,
         vision=shown.vision(_agreement(one.template, shown)),
         source="visual" if shown.all else "static",
+        model=model_hash(),
     )
 
 

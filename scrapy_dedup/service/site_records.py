@@ -11,7 +11,7 @@ from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import Template, selectors
 from scrapy_dedup.core.vision import Vision
 from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
-from scrapy_dedup.store.layout_records import TemplateRecord, TemplateSource
+from scrapy_dedup.store.layout_records import TemplateRecord, TemplateSource, TemplateStateRecord
 from scrapy_dedup.store.stored import StoredTemplate
 
 
@@ -37,7 +37,23 @@ def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> Temp
         confidence=one.confidence,
         pages=one.pages,
         source=_source(one),
+        model=one.model,
     )
+
+
+def changes(
+    before: SiteKnowledge | None, after: SiteKnowledge, at: datetime
+) -> list[TemplateRecord | TemplateStateRecord]:
+    """Return what is to be stored of a site that is known better: the templates that are new, and those that go."""
+    known = before.templates if before is not None else {}
+    new = [
+        template_record(after, layout, at)
+        for layout, one in sorted(after.templates.items())
+        if known.get(layout) is not one
+    ]
+    reason = "pages of this layout are now of another one"
+    gone = sorted(set(known) - set(after.templates))
+    return [*new, *(TemplateStateRecord(after.domain, layout, None, "retired", reason, at) for layout in gone)]
 
 
 def _source(one: LayoutTemplate) -> TemplateSource:
@@ -87,6 +103,7 @@ def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
             state=row.state,
             reason=row.reason,
             source=row.source,
+            model=row.model,
             overrides=overrides_of(row.overrides),
             version=row.version,
         )

@@ -27,7 +27,7 @@ VERSION: Final = 1
 _MOST_CHARS: Final = 10_000
 # Learning makes a hundred; of a page without a layout of its own, the URL is compared with the pattern of each.
 _MOST_OF_DOMAIN: Final = 1_000
-_TEXTS: Final = ("domain", "kind", "reason")
+_TEXTS: Final = ("domain", "kind", "reason", "model")
 
 
 class TemplateFileError(DedupError):
@@ -69,6 +69,7 @@ def _as_json(one: StoredTemplate) -> dict[str, Any]:
         "confidence": one.confidence,
         "pages": one.pages,
         "reason": one.reason,
+        "model": one.model,
         "algorithm_version": one.algorithm_version,
         "selectors": dict(one.selectors),
         "overrides": list(one.overrides),

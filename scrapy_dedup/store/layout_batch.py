@@ -101,6 +101,7 @@ def template_row(record: TemplateRecord, project_id: uuid.UUID, packer: Packer) 
         "confidence": record.confidence,
         "pages": record.pages,
         "source": record.source,
+        "model": column_text(record.model),
         "algorithm_version": record.algorithm_version,
         "created_at": record.created_at,
         "state_at": record.created_at,

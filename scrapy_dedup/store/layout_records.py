@@ -86,8 +86,8 @@ class TemplateRecord:
     """How the pages of a layout are cut, as a whole; the store gives it the next version number.
 
     What equals the newest version in body, overrides and state makes no new
-    one: kind, url_pattern, structure, paths, confidence and pages of that one
-    are brought up to date. One that is live retires the live one before it.
+    one: kind, url_pattern, structure, paths, confidence, pages and model of that
+    one are brought up to date. One that is live retires the live one before it.
 
     Attributes:
         structure: the layout's signature of level 2.
@@ -100,6 +100,7 @@ class TemplateRecord:
         confidence: 0.0 to 1.0.
         pages: from which it was learned.
         reason: why it has this state.
+        model: what stands for the file of the model that made it; empty where nobody says.
     """
 
     domain: str
@@ -117,6 +118,7 @@ class TemplateRecord:
     confidence: float = 0.0
     pages: int = 0
     source: TemplateSource = "static"
+    model: str = ""
     algorithm_version: int = 1
 
 

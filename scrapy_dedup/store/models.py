@@ -442,6 +442,7 @@ class LayoutTemplate(Base):
     confidence: Mapped[float]
     pages: Mapped[int]
     source: Mapped[str] = mapped_column(String(16))
+    model: Mapped[str] = mapped_column(String(16))
     algorithm_version: Mapped[int]
     created_at: Mapped[datetime]
     state_at: Mapped[datetime]

@@ -20,7 +20,7 @@ from scrapy_dedup.store.upserts import Row
 # So many versions of a layout's template are kept, and the live one.
 VERSIONS_KEPT = 20
 # What may become better known of a version without making another of it.
-_DESCRIPTION = ("structure", "kind", "url_pattern", "selectors", "paths", "confidence", "pages")
+_DESCRIPTION = ("structure", "kind", "url_pattern", "selectors", "paths", "confidence", "pages", "model")
 
 _WHOLE = columns_of(LayoutTemplate, StoredTemplate)
 _FIGURES = columns_of(LayoutTemplate, TemplateFigures)

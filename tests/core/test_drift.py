@@ -1,18 +1,24 @@
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.drift import ENOUGH, WINDOW, Drift, DriftWatch
+from scrapy_dedup.core.drift import ENOUGH, NEW_TEXTS, WINDOW, Drift, DriftWatch, Look
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 LOST = "content root lost"
 
 
-def noted(watch: DriftWatch, *pages: str, layout: int = 7) -> list[Drift]:
+def look(number: int, what: str = "", *new: int, layout: int = 7) -> Look:
+    """Return how a page was found in a minute that is its number."""
+    return Look(number.to_bytes(16, "big"), layout, what, NOON + timedelta(minutes=number), frozenset(new))
+
+
+def noted(watch: DriftWatch, *pages: str | Look, layout: int = 7) -> list[Drift]:
     """Take in pages a minute apart, each given by what does not fit; return the alarms."""
-    found = [watch.note(layout, what, NOON + timedelta(minutes=minute)) for minute, what in enumerate(pages)]
-    return [drift for drift in found if drift is not None]
+    looks = (page if isinstance(page, Look) else look(place, page, layout=layout) for place, page in enumerate(pages))
+    return [drift for one in looks if (drift := watch.note(one)) is not None]
 
 
 class TestAlarm:
@@ -36,8 +42,54 @@ class TestAlarm:
 
         assert alarm.what == LOST
 
+    def test_texts_that_many_pages_keep_where_nothing_is_known_are_a_cause(self) -> None:
+        pages = [look(place, "", 1, 10 + place) for place in range(WINDOW)]
+
+        (alarm,) = noted(DriftWatch(), *pages)
+
+        assert (alarm.what, alarm.failed) == (NEW_TEXTS, ENOUGH)
+        assert alarm.pages == {page.page_key for page in pages[:ENOUGH]}
+
+    def test_texts_of_one_page_each_are_none(self) -> None:
+        watch = DriftWatch()
+
+        assert noted(watch, *(look(place, "", place, 100 + place) for place in range(50))) == []
+        assert not watch.is_judging
+        noted(watch, look(50, "", 49))
+        assert watch.is_judging
+
+    def test_it_retires_the_layouts_of_which_no_page_fits(self) -> None:
+        fits = [look(place, layout=8) for place in range(2)]
+        odd = [look(place, LOST, layout=7 + place % 2) for place in range(2, 2 + ENOUGH)]
+
+        (alarm,) = noted(DriftWatch(), *fits, *odd)
+
+        assert alarm.retired == {7}
+
     def test_single_odd_pages_raise_none(self) -> None:
         assert noted(DriftWatch(), *[LOST, "", "", ""] * 20) == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "judging"),
+    [
+        pytest.param([""] * 20, "-" * 20, id="all fit"),
+        pytest.param([LOST, "", "", "", "", "", "", ""], "??????--", id="one is odd"),
+        pytest.param([LOST] * 8, "????----", id="redesign"),
+        pytest.param([LOST, ""] * 6, "????????----", id="redesign of every other page"),
+        pytest.param([LOST, "", "", LOST, "", "", LOST, "", "", "", ""], "????????---", id="three are odd"),
+    ],
+)
+def test_question_is_open_until_it_is_answered(pages: list[str], judging: str) -> None:
+    """While it is, pages wait: never more than ten."""
+    watch = DriftWatch()
+    found = ""
+
+    for page in pages:
+        noted(watch, page)
+        found += "?" if watch.is_judging else "-"
+
+    assert found == judging
 
 
 class TestEnd:

@@ -1,4 +1,6 @@
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,9 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.observations import observe, text_number
 from scrapy_dedup.core.path_verdicts import DropReason
 from scrapy_dedup.core.template_selectors import selector
-from scrapy_dedup.core.templates import Template, TemplateError, Why, cut, part_of, selectors, template_of
+from scrapy_dedup.core.templates import (
+    Template,
+    TemplateError,
+    Why,
+    cut,
+    part_of,
+    selectors,
+    surrounded_on,
+    template_of,
+)
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article, learned, site, words
@@ -58,6 +70,35 @@ def test_surroundings_that_stand_elsewhere_are_left_out_and_told() -> None:
     assert not {"Home", "About us", "The site of all things"} & set(texts)
     assert words(60, 99) in texts
     assert found.moved >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("anew", "gone", "new"),
+    [
+        pytest.param(article(99), 0.0, set(), id="as it was"),
+        pytest.param(re.sub("<nav>.*</nav>|<header>.*</header>", "", article(99)), 0.5, set(), id="without its menu"),
+        pytest.param(
+            article(99).replace("<nav>", "<div class=fresh><p>Another way</p><p>17</p></div><nav>"),
+            0.0,
+            {"Another way"},
+            id="with something new that stays",
+        ),
+    ],
+)
+def test_what_makes_a_redesign_likely_is_told(anew: str, gone: float, new: set[str]) -> None:
+    template = replace(TEMPLATE, surrounded=surrounded_on(TEMPLATE, [observe(page) for page in SITE]))
+
+    found = cut(parsed(anew), template)
+
+    assert found.gone == gone
+    assert found.new == {text_number(text) for text in new}
+
+
+def test_least_caution_holds_whatever_the_user_wants() -> None:
+    careful = replace(TEMPLATE, least_caution=0.9)
+
+    assert [careful.at(caution).caution for caution in (0.1, 0.5, 0.95)] == [0.9, 0.9, 0.95]
+    assert Template.from_json(careful.to_json()).at(0.5).caution == 0.9
 
 
 def test_long_text_of_most_pages_is_dropped_wherever_it_stands() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.core.drift import WINDOW
 from scrapy_dedup.core.repeats import RepeatPolicy
 from scrapy_dedup.plugin.parking import ParkingLot, Release
 from scrapy_dedup.service.learning import Learner
@@ -60,6 +61,28 @@ def test_items_of_one_page_fill_one_place() -> None:
     assert parked.released == []
     assert len(parked.lot) == 1
     assert parked.lot.size_bytes == 10
+
+
+def test_of_a_known_domain_no_more_pages_wait_than_tell_a_redesign() -> None:
+    known = Learner("known.example", "template", RepeatPolicy(), 60)
+    known.known = True
+    parked = Parked(batch_pages=16)
+
+    for _ in range(WINDOW):
+        parked.park(known)
+
+    assert parked.batches == [("known.example", Release.FULL, WINDOW)]
+
+
+def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew() -> None:
+    parked = Parked()
+    parked.park(LEARNERS[0])
+    parked.park(LEARNERS[1])
+
+    parked.lot.settle(LEARNERS[0])
+    parked.lot.settle(LEARNERS[2])
+
+    assert parked.batches == [("a.example", Release.JUDGED, 1)]
 
 
 @table("runtime/tick_lets_go")

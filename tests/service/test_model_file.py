@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.core.verdict_model import ModelError
-from scrapy_dedup.service.model_file import read_model, verdict_model
+from scrapy_dedup.service.model_file import hash_of, model_hash, read_model, verdict_model
 from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
 
@@ -20,6 +20,16 @@ def test_file_that_is_missing_cut_off_or_none_says_what_to_do(tmp_path: Path, te
 
     with pytest.raises(ModelError, match="install scrapy_dedup again, or make one with"):
         read_model(file)
+
+
+def test_hash_is_of_the_file_and_another_file_has_another(tmp_path: Path) -> None:
+    (tmp_path / "same.json").write_text(TEXT, "utf-8")
+    (tmp_path / "other.json").write_text(f"{TEXT}\n", "utf-8")
+
+    assert hash_of(tmp_path / "same.json") == model_hash()
+    assert hash_of(tmp_path / "other.json") != model_hash()
+    with pytest.raises(ModelError, match="install scrapy_dedup again"):
+        hash_of(tmp_path / "none.json")
 
 
 def test_model_is_read_before_the_first_page_and_once(tmp_path: Path) -> None:

@@ -7,12 +7,16 @@ import pytest
 from scrapy_dedup.core.fingerprints import content_hash, parts_hash, to_hex
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.service.cleaning import Cleaned
+from scrapy_dedup.service.model_file import model_hash
+from scrapy_dedup.service.page_cleaning import clean_page
 from scrapy_dedup.service.reading import read_again
 from scrapy_dedup.service.refined_outcomes import own_places, records_of, sent_otherwise, write_refined
 from scrapy_dedup.service.refining import Churn, NothingToRefineError, PassedOver, Refinement, Refiner
+from scrapy_dedup.service.site_knowledge import REST
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.layout_records import TemplateRecord
 from scrapy_dedup.store.records import (
     BARE,
     BoilerplateRecord,
@@ -76,7 +80,7 @@ class Found:
 
     def __init__(self, store: Store, project: ProjectStore, **settings: Any) -> None:
         chosen = replace(Settings(), **settings)
-        refiner = Refiner(store, project, chosen)
+        refiner = self.refiner = Refiner(store, project, chosen)
         self.told: list[tuple[str, int]] = []
         domains = refiner.domains()
         self.lots = list(refiner.lots(domains, lambda *seen: self.told.append(seen)))
@@ -94,6 +98,50 @@ def refined(store: Store, project: ProjectStore) -> Refinement:
     """One page whose text changes."""
     put_site(project)
     return next(page for page in Found(store, project).pages if page.source.url == URL)
+
+
+class TestAnotherModel:
+    """Its templates stay what crawls cut by, until somebody refines."""
+
+    @pytest.fixture(autouse=True)
+    def _templates(self, project: ProjectStore) -> None:
+        """The site is as the present model has it, but its templates are those of another that keeps all."""
+        pages = learned_site.pages()
+        knowledge = learn_site(DOMAIN, pages.items(), Settings())
+        for url, html in pages.items():
+            key, text = put(project, url, html), clean_page(html, url, knowledge, Settings()).cleaned.content
+            project.write([SourceRecord(key, url, DOMAIN, "html", html, NOON, cleaned_content=text)])
+        for one in knowledge.templates.values():
+            verdicts = {path: replace(each, keep=True) for path, each in one.template.verdicts.items()}
+            keeping = replace(one.template, verdicts=verdicts, repeated={}, surrounding={})
+            knowledge.templates[one.layout] = replace(one, template=keeping, model="another")
+        project.write(template_record(knowledge, layout, NOON) for layout in sorted(knowledge.templates))
+
+    def test_is_asked_about_the_pages_that_are_kept_and_a_dry_run_stores_nothing(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        before = project.templates(DOMAIN)
+
+        found = Found(store, project)
+
+        assert found.churn.changed == 0
+        assert project.templates(DOMAIN) == before
+        assert {one.model for one in before} == {"another"}
+
+    def test_takes_its_place_once_refining_is_through(self, store: Store, project: ProjectStore) -> None:
+        Found(store, project).refiner.settle()
+
+        assert {one.model for one in project.templates(DOMAIN)} == {model_hash()}
+        assert Found(store, project).churn.changed == 0
+
+    def test_is_not_asked_where_fewer_pages_are_kept_than_the_site_was_learned_from(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        rest = next(one for one in project.templates(DOMAIN) if one.layout == REST)
+        record = {name: getattr(rest, name) for name in TemplateRecord.__dataclass_fields__}
+        project.write([TemplateRecord(**record | {"body": dict(rest.body) | {"pages": 60}})])
+
+        assert Found(store, project).churn.changed > 0
 
 
 class TestFinding:
@@ -164,6 +212,19 @@ class TestFinding:
         put(project, URL, "<p>Tea", field)
 
         assert Found(store, project).churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
+
+    def test_pages_that_another_model_judged_by_themselves_are_judged_again(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        put(project, URL, POST)
+        put(project, a_url("posts/rope"), learned_site.post("rope"))
+        by_another = SourceRecord(KEY, URL, DOMAIN, "html", POST, NOON, report={"model": "another"})
+        project.write([replace(by_another, cleaned_content="an older text")])
+
+        found = Found(store, project)
+
+        assert [page.source.url for page in found.pages] == [URL]
+        assert found.churn.passed_over == {PassedOver.NO_KNOWLEDGE: 1}
 
     def test_pages_without_originals_are_counted_and_those_without_items_not(self, store: Store, project: ProjectStore):
         put_site(project)

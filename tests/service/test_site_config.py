@@ -75,7 +75,7 @@ class TestRefining:
         refiner = Refiner(store, project, Settings())
 
         assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
-        assert refiner.forget_stale() == 3
+        assert refiner.settle() == 3
         assert stale_pages(project) == 0
 
 

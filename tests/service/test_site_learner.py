@@ -124,6 +124,14 @@ class TestRedesign:
         assert learned.alarms == [5, 5]
         assert hows(found[5:]) == {"template": 15}
 
+    def test_is_judged_from_the_first_page_until_the_alarm(self, learned: Watched) -> None:
+        judging = []
+        for number in range(100, 110):
+            learned.take([number], redesigned)
+            judging.append(learned.learner.is_judging)
+
+        assert judging == [True] * 4 + [False] * 6
+
     def test_retires_the_templates_of_layouts_that_are_no_more(self, learned: Watched) -> None:
         learned.take(range(100, 120), redesigned)
 

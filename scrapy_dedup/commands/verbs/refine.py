@@ -178,7 +178,7 @@ def run(call: Call) -> int:
                 else:
                     _to_file(Path(output), lots, renewer, keeper, emitted, appends=options.overwrite is None)
                 if emitted.complete:
-                    refiner.forget_stale()
+                    refiner.settle()
     return _ended(call, Outcome(options.dry_run, output, refiner.churns, emitted))
 
 

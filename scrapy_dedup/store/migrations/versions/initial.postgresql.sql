@@ -366,6 +366,7 @@ CREATE TABLE layout_templates (
     confidence FLOAT NOT NULL,
     pages INTEGER NOT NULL,
     source VARCHAR(16) NOT NULL,
+    model VARCHAR(16) NOT NULL,
     algorithm_version INTEGER NOT NULL,
     created_at TIMESTAMP WITH TIME ZONE NOT NULL,
     state_at TIMESTAMP WITH TIME ZONE NOT NULL,

@@ -367,6 +367,7 @@ CREATE TABLE layout_templates (
     confidence FLOAT NOT NULL,
     pages INTEGER NOT NULL,
     source VARCHAR(16) NOT NULL,
+    model VARCHAR(16) NOT NULL,
     algorithm_version INTEGER NOT NULL,
     created_at DATETIME NOT NULL,
     state_at DATETIME NOT NULL,
