@@ -302,7 +302,7 @@ def cut(page: Page, template: Template) -> Cut:
         path, text = block.path, block.text
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
-        number = text_number(text)
+        number = text_number(text) if surrounding or not is_known else 0
         if on_others := surrounding.get(number, 0):
             met += 1
             if not is_known or why is None:
