@@ -17,7 +17,7 @@ from benchmarks.words import regions, truth, words
 from scrapy_dedup.core.blocks import Page, parse_page, parse_tree
 from scrapy_dedup.core.observations import MOST_BLOCKS, Observation, observe
 from scrapy_dedup.core.path_features import PathNode, Survey, rows, survey
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls import extract_domain, page_key
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
@@ -68,6 +68,7 @@ class MarkedSite:
 
     name: str
     domain: str
+    """The registrable one."""
     kind: str
     doubtful: bool
     pages: list[MarkedPage]
@@ -81,7 +82,8 @@ def marked_sites(folder: Path) -> Iterator[MarkedSite]:
         ]
         found.sort(key=lambda one: one.key)
         doubtful = manifest.get("gold_quality", "checked") != "checked"
-        yield MarkedSite(manifest["name"], manifest["domain"], manifest.get("kind", ""), doubtful, found)
+        domain = extract_domain(f"http://{manifest['domain']}", "registrable") or manifest["domain"]
+        yield MarkedSite(manifest["name"], domain, manifest.get("kind", ""), doubtful, found)
 
 
 def marked_page(url: str, html: str, gold: dict[str, Any]) -> MarkedPage | None:

@@ -49,7 +49,7 @@ class Domain:
     """What is known of a domain."""
 
     rows: list[Rows] = field(default_factory=list)
-    weight: float = 1.0
+    weight: float = 0.0
     """As how many sites it counts."""
     is_site: bool = False
     """More than single pages of it are known."""
@@ -217,18 +217,19 @@ def written(model: Mapping[str, Any]) -> str:
 
 
 def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), seed: int = 0) -> dict[str, Domain]:
-    """Return the rows of each domain: drawn from sites that are not doubtful, and of single pages."""
+    """Return the rows of each registrable domain: drawn from sites that are not doubtful, and of single pages."""
     found: dict[str, Domain] = {}
     for site in sites:
         if not site.doubtful:
-            # Two folders of one host are one site, lest it be left out and trained on at once.
-            domain = found.setdefault(site.domain, Domain(weight=_KINDS.get(site.kind, 1.0), is_site=True))
+            # Sites of one domain are left out together, lest one be trained on while the other is judged.
+            domain = found.setdefault(site.domain, Domain(is_site=True))
             domain.rows.extend(drawn(site, seed))
+            domain.weight += _KINDS.get(site.kind, 1.0)
     kinds = Counter(text.kind for text in texts if text.is_aligned)
     for text in texts:
         if text.is_aligned and kinds[text.kind] >= _FEWEST_TEXTS:
             rows = rows_of([text.page], 1)
-            domain = found.setdefault(text.domain, Domain(weight=0.0))
+            domain = found.setdefault(text.domain, Domain())
             if len(rows.nodes) and not domain.is_site:
                 domain.rows.append(rows)
                 domain.weight += _TEXTS / kinds[text.kind]

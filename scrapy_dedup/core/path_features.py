@@ -653,11 +653,11 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
             assert parent is not None
             at, beside = leaving[parent]
             leaving[node] = (at, beside + 1)
-        if node.elements >= _SEVERAL * on:
-            groups[node] = (node, 0)
-        elif parent in groups:
+        if parent in groups:
             group, steps = groups[parent]
             groups[node] = (group, steps + 1)
+        elif node.elements >= _SEVERAL * on:
+            groups[node] = (node, 0)
         if not own.chars:
             continue
         left_at, steps_beside = leaving[node]

@@ -44,6 +44,35 @@ def test_of_one_page_what_only_a_site_tells_is_not_known() -> None:
     assert alone["own_links"] == 1.0
 
 
+def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page_to_page() -> None:
+    """Related products are four on each page, and headings of others; the rows of a list differ in number."""
+    pages = []
+    for number in range(1, 7):
+        items = "".join(
+            f"<li><img><h3>Thing {(number + step) % 6 + 1}</h3><i>{step} left</i></li>" for step in range(4)
+        )
+        rows_of = "".join(f"<tr><td>row {number} {row}</td></tr>" for row in range(3 + number))
+        pages.append(f"<h1>Thing {number}</h1><table>{rows_of}</table><ul>{items}</ul>")
+    cards, listed = figures(pages, "body>ul>li>h3"), figures(pages, "body>table>tbody>tr>td")
+
+    assert (cards["group_at"], cards["group_elements"], cards["group_pictures"]) == (1, 4, 1)
+    assert cards["group_spread"] == cards["elements_spread"] == 0.0
+    assert cards["own_heading"] == 5 / 6 > cards["group_heading"] > 0
+    assert listed["group_spread"] > 0.2
+    assert listed["own_heading"] == 0
+    assert listed["own_often"] < listed["own_masked"] == 1
+    assert isnan(figures(pages[:1], "body>ul>li>h3")["group_spread"])
+    assert isnan(figures(pages, "body>h1")["group_at"])
+
+
+def test_pages_that_say_what_they_are_are_counted() -> None:
+    said = ["article", "article", "product", "website", ""]
+    pages = [f'<head><meta property="og:type" content="{kind}"></head><p>text {kind}</p>' for kind in said]
+    found = figures(pages, "body>p")
+
+    assert (found["articles"], found["products"], found["others"]) == (0.4, 0.2, 0.2)
+
+
 def test_names_and_hints_of_tags_become_words() -> None:
     found = survey([observe(parsed('<div class="mainMenu x1" role="navigation"><p>Home</p></div>'))])
     node = next(node for node in found.nodes if node.tag == "p")
