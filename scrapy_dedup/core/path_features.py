@@ -480,7 +480,6 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "paragraphs": Figure(DropReason.OUTSIDE, "{:.1f} paragraphs in it"),
     "items": Figure(DropReason.OUTSIDE, "{:.1f} list items in it"),
     "rows": Figure(DropReason.OUTSIDE, "{:.1f} table rows in it"),
-    "pictures": Figure(DropReason.OUTSIDE, "{:.1f} pictures in it"),
     "share": Figure(DropReason.OUTSIDE, "it holds {:.0%} of the page's text"),
     "own_share": Figure(DropReason.OUTSIDE, "it is {:.0%} of the page's text"),
     "start": Figure(DropReason.OUTSIDE, "it begins after {:.0%} of the page"),
@@ -561,7 +560,6 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "group_links": Figure(DropReason.LINKS, "it stands in one of many of which {:.0%} of the text links"),
     "group_linked": Figure(DropReason.LINKS, "it stands in one of many with {:.0f} characters of links each"),
     "group_headings": Figure(DropReason.OUTSIDE, "it stands in one of many with {:.1f} headings each"),
-    "group_pictures": Figure(DropReason.OUTSIDE, "it stands in one of many with {:.1f} pictures each"),
     "group_cover": Figure(DropReason.OUTSIDE, "it stands in one of many that hold {:.0%} of what is the page's own"),
     "group_start": Figure(DropReason.OUTSIDE, "it stands in one of many that begin after {:.0%} of the page"),
     "group_page_share": Figure(DropReason.OUTSIDE, "it stands in one of many, on {:.0%} of the pages"),
@@ -673,12 +671,12 @@ def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _Figures],
     one, elements, alone = figures[group], group.elements, pages == 1
     return (
         steps, one.elements, nan if alone else _spread(group), one.chars, one.links, group.whole.links / elements,
-        one.headings, group.parts["img"] / elements, one.cover, one.start, one.page_share,
+        one.headings, one.cover, one.start, one.page_share,
         nan if alone else group.whole.heading / (group.whole.chars or 1),
     )  # fmt: skip
 
 
-_NO_GROUP: Final = (nan,) * 12
+_NO_GROUP: Final = (nan,) * 11
 
 
 def _spread(node: PathNode) -> float:
@@ -725,7 +723,7 @@ def _row(
         own.punctuation / chars, own.digits / chars, own.capitals / blocks, own.long / blocks, node.largest,
         one.block, one.links, one.chars, one.punctuation, one.long, one.within,
         one.elements, chars / (node.whole.chars or 1), node.depth, one.headings, one.paragraphs,
-        node.parts["li"] / elements, node.parts["tr"] / elements, node.parts["img"] / elements,
+        node.parts["li"] / elements, node.parts["tr"] / elements,
         one.share, node.own_share / on, one.start, one.end, position,
         node.from_h1 / node.from_h1_blocks if node.from_h1_blocks else nan,
         node.from_title / node.from_title_blocks if node.from_title_blocks else nan,
