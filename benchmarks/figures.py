@@ -31,6 +31,25 @@ def _quality(results: Results) -> Lines:
     yield from table(head, [(words, *(f"{means[way][name]:.3f}" for name in names)) for way, words in _KNOWN.items()])
 
 
+def _single_pages(results: Results) -> Lines:
+    """Ours by models that were trained without the page's domain; the kinds of a set that has many pages of several."""
+    means = results["quality"]["figures"]["means"]
+    rows = []
+    for name, found in results["single_pages"]["figures"].items():
+        kinds = found["trafilatura"]["kinds"]
+        many = [kind for kind in sorted(kinds) if kind != "all" and kinds[kind]["pages"] >= _MANY_PAGES]
+        for kind in ("all", *(many if len(many) > 1 else ())):
+            ours, other = (
+                means[f"single pages, {name}" if kind == "all" else f"single pages, {name} {kind}"],
+                kinds[kind],
+            )
+            texts = (f"{one['f1']:.3f} ({one['precision']:.2f}, {one['recall']:.2f})" for one in (ours, other))
+            label = name if kind == "all" else f"&nbsp; {kind}"
+            rows.append((label, f"{ours['pages']:.0f}", *texts, f"{ours['f1'] - other['f1']:+.3f}"))
+    yield from table(("set", "pages", "scrapy-dedup", "trafilatura", "difference"), rows)
+
+
+_MANY_PAGES: Final = 40
 _PEERS: Final = {"scrapy_dedup": "**scrapy-dedup**", "fallback": "scrapy-dedup, page by page"}
 
 
@@ -347,6 +366,7 @@ def _batches(figures: Mapping[str, Any]) -> Lines:
 
 BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "quality": (("quality",), _quality),
+    "single_pages": (("quality", "single_pages"), _single_pages),
     "peers": (("beside_peers",), _peers),
     "sites": (("beside_peers",), _sites),
     "speed": (("clean_speed",), _speed),

@@ -257,7 +257,7 @@ def main() -> None:
         for way in WAYS:
             mean, low, high = paired(found, others, way)
             print(f"{way:>15}  {mean:+.4f} than {args.paired.name} ({low:+.4f} to {high:+.4f}, 95 %, over sites)")
-    results.write(args.json, {"means": told, "sites": [asdict(one) for one in found]})
+    results.write(args.json, {"means": told, "sites": [asdict(one) for one in found if one.way in WAYS]})
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page
 
     assert (cards["group_at"], cards["group_elements"]) == (1, 4)
     assert cards["group_spread"] == cards["elements_spread"] == 0.0
-    assert cards["own_heading"] == 5 / 6 > cards["group_heading"] > 0
+    assert cards["own_heading"] == 1 > cards["group_heading"] > 0
     assert listed["group_spread"] > 0.2
     assert listed["own_heading"] == 0
     assert listed["own_often"] < listed["own_masked"] == 1
