@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -22,6 +22,9 @@ from scrapy_dedup.core.urls import extract_domain, page_key
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int64]
+
+# From HTML and what is marked in it to another page.
+Change = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any]]]
 
 # How often pages of a site are drawn at random, and how many at once: one model serves all of them.
 DRAWN: Final = {60: 2, 20: 3, 5: 6, 2: 6, 1: 16}
@@ -74,12 +77,18 @@ class MarkedSite:
     pages: list[MarkedPage]
 
 
-def marked_sites(folder: Path) -> Iterator[MarkedSite]:
-    """Return the sites of a folder."""
+def marked_sites(
+    folder: Path, change: Change | None = None, names: Container[str] | None = None
+) -> Iterator[MarkedSite]:
+    """Return the sites of a folder, or those of some names, with pages that are changed before they are read."""
     for manifest, place in sites(folder):
-        found = [
-            one for url, html in pages(manifest, place) if (one := marked_page(url, html, manifest["gold"])) is not None
-        ]
+        if names is not None and manifest["name"] not in names:
+            continue
+        found = []
+        for url, source in pages(manifest, place):
+            html, gold = (source, manifest["gold"]) if change is None else change(source, manifest["gold"])
+            if (one := marked_page(url, html, gold)) is not None:
+                found.append(one)
         found.sort(key=lambda one: one.key)
         doubtful = manifest.get("gold_quality", "checked") != "checked"
         domain = extract_domain(f"http://{manifest['domain']}", "registrable") or manifest["domain"]

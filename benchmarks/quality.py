@@ -20,8 +20,9 @@ from typing import Final
 import numpy as np
 
 from benchmarks import results
-from benchmarks.marked_sites import MarkedPage, MarkedSite, read_folders, spread
+from benchmarks.marked_sites import MarkedPage, MarkedSite, marked_sites, read_folders, spread
 from benchmarks.marked_texts import MarkedText, marked_texts
+from benchmarks.redesigned import with_random_names
 from benchmarks.train import Domain, domains_of, fit, folds, to_json
 from scrapy_dedup.core.path_verdicts import learn
 from scrapy_dedup.core.render import render
@@ -217,6 +218,7 @@ def main() -> None:
     parser.add_argument("--single-pages", type=Path, help="folder of sets of single pages, each with pages.jsonl")
     parser.add_argument("--folds", type=int, default=11, help="sites left out together, by domain")
     parser.add_argument("--leave-one-site-out", action="store_true", help="as many folds as there are sites")
+    parser.add_argument("--random-names", type=int, help="judge so many sites, with other names of classes and ids")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--caution", type=float, default=0.5)
     parser.add_argument("--pages", type=int, default=_JUDGED, help="of a site, where each has its own template")
@@ -229,7 +231,12 @@ def main() -> None:
     sites = read_folders(args.folders)
     doubtful = {site.name for site in sites if site.doubtful}
     texts = list(marked_texts(args.single_pages)) if args.single_pages else []
-    marked = Marked(sites, texts, domains_of(sites, texts))
+    domains = domains_of(sites, texts)
+    if args.random_names:
+        names = {site.name for site in sites[:: ceil(len(sites) / args.random_names)]}
+        sites = [one for each in args.folders for one in marked_sites(each, with_random_names, names)]
+        texts = []
+    marked = Marked(sites, texts, domains)
     count = sum(domain.is_site for domain in marked.domains.values()) if args.leave_one_site_out else args.folds
     if args.texts:
         args.texts.mkdir(parents=True)

@@ -1,7 +1,7 @@
 """A real page in another design: its tree is written anew, with other elements, names or texts around its content."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, Final
@@ -64,6 +64,24 @@ def redesigned(html: str, gold: dict[str, Any], design: Design) -> str:
     writer = _Writer(main, above, design)
     head = tree.head.html if tree.head is not None else ""
     return f"<!doctype html><html>{head}{''.join(writer.element(tree.body))}</html>"
+
+
+def with_random_names(html: str, gold: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return a page whose classes and ids are replaced by others, one for one, and what finds its content there."""
+    tree = LexborHTMLParser(html)
+    marks: dict[int, list[str]] = {node: ["main"] for node in main_nodes(tree, gold)}
+    for region in ("exclude", "neutral"):
+        for selector in gold.get(region) or ():
+            for node in tree.css(selector):
+                marks.setdefault(node.mem_id, []).append(region)
+    for node in tree.css("*"):
+        for name in _NAMES:
+            if value := node.attributes.get(name):
+                node.attrs[name] = " ".join(map(_name, value.split()))
+        if node.mem_id in marks:
+            node.attrs["data-marked"] = " ".join(marks[node.mem_id])
+    found = {region: [f"[data-marked~={region}]"] for region in ("main", "exclude", "neutral")}
+    return tree.html or "", found
 
 
 @dataclass(frozen=True, slots=True)

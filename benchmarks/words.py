@@ -6,6 +6,7 @@ content is what the manifest's selectors name; *neutral* regions (bylines, comme
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +97,7 @@ def truth(html: str, gold: dict[str, Any]) -> Truth | None:
     return Truth(true, words("".join(reader.lenient))) if true.total() >= FEWESTWORDS else None
 
 
-def main_nodes(tree: LexborHTMLParser, gold: dict[str, Any]) -> set[int]:
+def main_nodes(tree: LexborHTMLParser, gold: Mapping[str, Any]) -> set[int]:
     """Return the elements of the main content, by their places in memory; of several selectors the first that fits."""
     selectors = gold["main"] if isinstance(gold["main"], list) else [gold["main"]]
     return next((found for selector in selectors if (found := _ids(tree, [selector]))), set())
