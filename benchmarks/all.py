@@ -54,8 +54,9 @@ class Task:
 
 
 _MARKED: Final = "{folder}/corpus {folder}/more {folder}/train"
+_TRAINED_ON: Final = f"{_MARKED} --single-pages {{folder}}/single"
 _BESIDE_PEERS: Final = (
-    f"benchmarks.quality {_MARKED} --pages 1000 --texts {{work}}/left",
+    f"benchmarks.quality {_TRAINED_ON} --pages 1000 --texts {{work}}/left",
     "benchmarks.peers {folder}/corpus --pages 0 --lines {work}",
     "benchmarks.beside_peers {folder}/corpus scrapy_dedup={work}/left/60.jsonl "
     + " ".join(f"{name}={{work}}/{file}.jsonl" for name, file in _PEERS.items()),
@@ -95,7 +96,8 @@ TASKS: Final = (
     Task("beside_peers", _BESIDE_PEERS, 180, needs="corpus"),
     Task("clean_speed", ("benchmarks.clean_speed {folder}/corpus --rounds 3",), 60, needs="corpus"),
     Task("layouts", ("benchmarks.layouts {folder}/corpus",), 60, needs="corpus"),
-    Task("quality", (f"benchmarks.quality {_MARKED}",), 60, needs="train"),
+    Task("quality", (f"benchmarks.quality {_TRAINED_ON}",), 60, needs="train"),
+    Task("redesigns", (f"benchmarks.redesigns {_MARKED}",), 60, needs="train"),
     Task("html_method", ("benchmarks.html_method {folder}/corpus",), 30, needs="corpus"),
     Task("clean_large", ("benchmarks.clean_large {folder}/large",), 60, needs="large"),
     Task("single_pages", ("benchmarks.single_pages {folder}/single",), 60, needs="single"),

@@ -50,6 +50,22 @@ def _single_pages(results: Results) -> Lines:
 
 
 _MANY_PAGES: Final = 40
+
+
+def _redesigns(results: Results) -> Lines:
+    sites = results["redesigns"]["figures"]["sites"]
+    rows = []
+    for design in dict.fromkeys(one["design"] for one in sites):
+        of_design = [one for one in sites if one["design"] == design]
+        after = [one["alarm_after"] for one in of_design if one["alarm_after"] is not None]
+        means = (sum(one[name] for one in of_design) / len(of_design) for name in ("old_chrome", "recall", "f1"))
+        worst = min(one["recall"] for one in of_design)
+        rows.append((design, f"{len(after)} of {len(of_design)}", max(after, default="none"),
+                     *(f"{mean:.3f}" for mean in means), f"{worst:.3f}"))  # fmt: skip
+    head = ("design", "alarms", "after pages, at most", "items with old chrome", "recall", "F1", "recall, worst site")
+    yield from table(head, rows)
+
+
 _PEERS: Final = {"scrapy_dedup": "**scrapy-dedup**", "fallback": "scrapy-dedup, page by page"}
 
 
@@ -367,6 +383,7 @@ def _batches(figures: Mapping[str, Any]) -> Lines:
 BLOCKS: Final[dict[str, tuple[tuple[str, ...], Callable[[Results], Lines]]]] = {
     "quality": (("quality",), _quality),
     "single_pages": (("quality", "single_pages"), _single_pages),
+    "redesigns": (("redesigns",), _redesigns),
     "peers": (("beside_peers",), _peers),
     "sites": (("beside_peers",), _sites),
     "speed": (("clean_speed",), _speed),
