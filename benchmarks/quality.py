@@ -233,7 +233,7 @@ def main() -> None:
     texts = list(marked_texts(args.single_pages)) if args.single_pages else []
     domains = domains_of(sites, texts)
     if args.random_names:
-        names = {site.name for site in sites[:: ceil(len(sites) / args.random_names)]}
+        names = {sites[place * len(sites) // args.random_names].name for place in range(args.random_names)}
         sites = [one for each in args.folders for one in marked_sites(each, with_random_names, names)]
         texts = []
     marked = Marked(sites, texts, domains)
