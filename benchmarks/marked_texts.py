@@ -65,9 +65,9 @@ def _marked(row: Mapping[str, Any], folder: Path) -> MarkedText | None:
         return None
     of_blocks = [WORD.findall(block.text.lower()) for block in page.blocks]
     here, true = [word for block in of_blocks for word in block], WORD.findall(text.lower())
-    if len(true) < FEWESTWORDS or len(here) > _MOST_WORDS:
+    if len(true) < FEWESTWORDS:
         return None
-    is_true = aligned(here, true)
+    is_true = aligned(here, true) if len(here) <= _MOST_WORDS else [False] * len(here)
     main, at = [], 0
     for block in of_blocks:
         main.append(sum(is_true[at : at + len(block)]) / len(block) if block else float("nan"))

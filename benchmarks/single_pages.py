@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks import results
 from benchmarks.corpus import decode
 from benchmarks.peers import text_of
-from benchmarks.words import Score, mean, score, words
+from benchmarks.words import FEWESTWORDS, Score, mean, score, words
 from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.metadata import metadata_of
 from scrapy_dedup.core.metadata_titles import folded
@@ -83,8 +83,8 @@ def judge(rows: list[dict[str, Any]], folder: Path, name: str, lines: Path | Non
         answer = _METHODS[name](html, row["url"])
         seconds += time.process_time() - started
         written.append({"url": row["url"], "cleaned_content": answer.text} | {k: getattr(answer, k) for k in _FIELDS})
-        if row.get("gold_text"):
-            true = words(row["gold_text"])
+        true = words(row.get("gold_text") or "")
+        if true.total() >= FEWESTWORDS:
             for kind in ("all", row.get("page_type") or "unknown"):
                 scores[kind].append(score(words(answer.text), true, true))
         for field, gold in _FIELDS.items():

@@ -31,7 +31,7 @@ _NAMELESS: Final = {60: 0.3, 20: 0.3, 5: 0.2, 2: 0.0, 1: 0.0}
 _SINGLE: Final = 1.5
 # Of sites there are few shops and forums, which are hardest: each counts as so many others.
 _KINDS: Final = {"shop": 1.5, "forum": 2.0}
-# All single pages of one kind together count as so many sites; of fewer pages nothing is learned about a kind.
+# All single pages of one kind together count as the single pages of so many sites; of fewer nothing is learned.
 _TEXTS: Final = 10.0
 _FEWEST_TEXTS: Final = 20
 _ROUNDS: Final = 300
@@ -225,14 +225,13 @@ def domains_of(sites: Sequence[MarkedSite], texts: Sequence[MarkedText] = (), se
             domain = found.setdefault(site.domain, Domain(is_site=True))
             domain.rows.extend(drawn(site, seed))
             domain.weight += _KINDS.get(site.kind, 1.0)
-    kinds = Counter(text.kind for text in texts if text.is_aligned)
-    for text in texts:
-        if text.is_aligned and kinds[text.kind] >= _FEWEST_TEXTS:
-            rows = rows_of([text.page], 1)
+    usable = [text for text in texts if text.is_aligned and text.domain not in found]
+    kinds = Counter(text.kind for text in usable)
+    for text in usable:
+        if kinds[text.kind] >= _FEWEST_TEXTS:
             domain = found.setdefault(text.domain, Domain())
-            if len(rows.nodes) and not domain.is_site:
-                domain.rows.append(rows)
-                domain.weight += _TEXTS / kinds[text.kind]
+            domain.rows.append(rows_of([text.page], 1))
+            domain.weight += _TEXTS / kinds[text.kind]
     return found
 
 

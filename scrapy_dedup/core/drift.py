@@ -75,6 +75,9 @@ class DriftWatch:
     def note(self, look: Look) -> Drift | None:
         """Take in a page; return the alarm that it raises."""
         # One page with texts of its own is any page; a second one with the same may be of a new design.
+        # What comes again is the same page.
+        for earlier in [one for one in self._looks if one.page_key == look.page_key]:
+            self._looks.remove(earlier)
         is_doubtful = bool(look.what) or any(not look.new.isdisjoint(one.new) for one in self._looks)
         self._looks.append(look)
         if self.raised:

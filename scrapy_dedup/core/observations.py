@@ -160,7 +160,8 @@ def _kind(declared: Declared) -> PageKind | None:
     return PageKind.OTHER if types or said else None
 
 
-_TYPE: Final = re.compile(r'"@type"\s*:\s*\[?\s*"(\w+)"')
+# Possessive: blanks are read once.
+_TYPE: Final = re.compile(r'"@type"\s*+:\s*+(?:\[\s*+)?+"(\w+)"')
 _LISTS: Final = frozenset({"ItemList", "CollectionPage"})
 _ARTICLES: Final = ("Article", "Posting", "Recipe")
 

@@ -243,9 +243,13 @@ class _Tree:
     def add(self, seen: Observation, paths: Sequence[str]) -> None:
         """Add one page: its blocks to the paths on which they stand, and what it shows of those above."""
         nodes = [self.node(path) for path in paths]
+        counted: dict[PathNode, int] = {}
         for node, count, controls, hints in zip(nodes, seen.elements, seen.controls, seen.hints, strict=True):
             node.elements += count
-            node.element_squares += count * count
+            # Several paths of a page may be one here: the square is of their sum.
+            before = counted.get(node, 0)
+            node.element_squares += count * (count + 2 * before)
+            counted[node] = before + count
             node.parts[node.tag] += count
             node.controls += controls
             for hint in hints.split() if hints else ():
@@ -667,7 +671,7 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
 
 
 def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _Figures], pages: int) -> tuple[float, ...]:
-    """Return what the nearest element that a page has several times shows, so many steps above a path or itself."""
+    """Return what the outermost element that a page has several times shows, so many steps above a path or itself."""
     one, elements, alone = figures[group], group.elements, pages == 1
     return (
         steps, one.elements, nan if alone else _spread(group), one.chars, one.links, group.whole.links / elements,

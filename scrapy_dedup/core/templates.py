@@ -283,7 +283,8 @@ class Cut:
     """Share of the texts that surround the content on nearly all pages and are not on this one; 0.0 where they are
     few."""
     own: float
-    """Share that stays of the text that half of the learning pages do not have, 0 to 1; 1.0 where there is none."""
+    """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
+    there is."""
     new: frozenset[int]
     """32 bits of each text that stands where the template knows nothing and stays, or surrounded the content before; of
     so many as can be remembered."""
@@ -336,7 +337,7 @@ def cut(page: Page, template: Template) -> Cut:
         fit,
         moved=moved / met if met >= _ENOUGH_MET else 0.0,
         gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
-        own=own_kept / own_text if own_text else 1.0,
+        own=own_kept / own_text if own_text else kept / total if total else 1.0,
         new=frozenset(new),
     )
 

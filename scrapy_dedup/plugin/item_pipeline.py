@@ -181,12 +181,16 @@ class DedupPipeline:
         if draft.domain not in runtime.crawl.configs and settings.patterns_enabled:
             await self._meet(draft)
         compares = compares and not runtime.crawl.keeps(draft)
+        verdict: Deferred[str] | None = None
         async with runtime.aside.turn(draft.domain):
             # Perhaps another of its page's items was first.
             if draft.cleaned is None:
                 await runtime.aside.result(runtime.crawl.clean(draft, learner, settings))
-        if learner is not None and settings.acts("boilerplate"):
-            await self._await_verdict(draft, learner)
+            if learner is not None and settings.acts("boilerplate"):
+                verdict = await self._judged(draft, learner)
+        if verdict is not None:
+            why = await maybe_deferred_to_future(verdict)
+            draft.released = str(why)
         if settings.shadows("boilerplate"):
             # What the shadow learned proves nothing: it would show on the feed.
             learner = None
@@ -359,26 +363,27 @@ class DedupPipeline:
             learner = crawl.learner(draft.domain, draft.method) or await self._meet(draft)
             await runtime.aside.result(crawl.take_in(draft, learner))
         if not learner.known and settings.acts("boilerplate"):
-            await self._park(draft, learner)
+            why = await maybe_deferred_to_future(self._park(draft, learner))
+            draft.released = str(why)
         return learner
 
-    async def _await_verdict(self, draft: Draft, learner: Learner) -> None:
-        """Let a page wait while its site may have been designed anew, and the others go on once that is known."""
-        runtime = self._runtime
-        if learner.site is None or not learner.known:
-            return
-        if learner.site.is_judging:
-            await self._park(draft, learner)
-        elif runtime.lot.settle(learner):
-            # Behind those that waited.
-            async with runtime.aside.turn(draft.domain):
-                pass
+    async def _judged(self, draft: Draft, learner: Learner) -> "Deferred[str] | None":
+        """Return what a page waits for while its site may have been designed anew, or let go who waited for that.
 
-    async def _park(self, draft: Draft, learner: Learner) -> None:
+        In the domain's turn, so that the pages go on in their order.
+        """
+        if learner.site is None or not learner.known:
+            return None
+        if learner.site.is_judging:
+            return self._park(draft, learner)
+        if self._runtime.lot.settle(learner):
+            # They go on first.
+            await pause(0)
+        return None
+
+    def _park(self, draft: Draft, learner: Learner) -> "Deferred[str]":
         self._runtime.count("items/parked")
-        parked = self._runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
-        why = await maybe_deferred_to_future(parked)
-        draft.released = str(why)
+        return self._runtime.lot.park(learner, draft.page_key, len(draft.source), time.monotonic())
 
     async def _meet(self, draft: Draft) -> Learner:
         crawl = self._runtime.crawl

@@ -1,6 +1,6 @@
 """Pages that wait: for others of their domain, or for the items of those before them."""
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -65,14 +65,14 @@ def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, tim
 
 
 class ParkingLot:
-    """Batches by learner. *on_release* is given what lets the pages of a batch go on; it calls that in any case."""
+    """Batches by learner. *on_release* is given pages and what lets them go on; it calls that in any case."""
 
     def __init__(
         self,
         batch_pages: int,
         max_bytes: int,
         max_wait: timedelta,
-        on_release: Callable[[Learner, Release, int, Callable[[], None]], None],
+        on_release: Callable[[Learner, Release, Collection[bytes], Callable[[], None]], None],
     ) -> None:
         self._batch_pages = batch_pages
         self._max_bytes = max_bytes
@@ -139,7 +139,7 @@ class ParkingLot:
             del self._batches[batch.learner.domain, batch.learner.method]
             self.size_bytes -= batch.size_bytes
         for batch in let_go:
-            self._on_release(batch.learner, why, len(batch.pages), partial(_go_on, batch, why))
+            self._on_release(batch.learner, why, batch.pages, partial(_go_on, batch, why))
 
 
 def _go_on(batch: _Batch, why: Release) -> None:

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -16,7 +16,7 @@ from scrapy.crawler import Crawler
 from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.utils.asyncio import create_looping_call, run_in_thread
-from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.blocks import Page
@@ -75,6 +75,9 @@ _PAUSE_SECONDS: Final = 1.0
 class Runtime:
     """One for each crawler: the first component that asks opens it, the end of the engine closes it."""
 
+    _finishing: Deferred[None] | None = None
+    """Fires when all is learned that there was to learn."""
+
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self.crawler = crawler
         check_settings(settings)
@@ -97,7 +100,8 @@ class Runtime:
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
-        self.unmet = Unmet(self.crawl, self.count)
+        self.aside = Aside()
+        self.unmet = Unmet(self.crawl, self.aside, self.count)
         self.met = PagesMet()
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
         if self.guard is not None:
@@ -112,7 +116,6 @@ class Runtime:
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
-        self.aside = Aside()
         self.teaching = Teaching(crawler, self.crawl, self.ways, self.aside)
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
@@ -209,15 +212,19 @@ class Runtime:
             at, state = time.monotonic(), self._engine
             self.lot.tick(at, closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
 
-    def _released(self, learner: Learner, why: Release, pages: int, go_on: Callable[[], None]) -> None:
-        self.count(f"release/{why}", pages)
+    def _released(self, learner: Learner, why: Release, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
+        self.count(f"release/{why}", len(pages))
+        if why is Release.JUDGED:
+            # Whoever judged has the turn, and nothing else is to be learned of them.
+            go_on()
+            return
         # The turn is taken now: what comes meanwhile is cut by what is learned, behind the pages that waited.
-        deferred_from_coro(self._learn(learner, self.aside.turn(learner.domain), go_on))
+        deferred_from_coro(self._learn(learner, self.aside.turn(learner.domain), pages, go_on))
 
-    async def _learn(self, learner: Learner, turn: Turn, go_on: Callable[[], None]) -> None:
+    async def _learn(self, learner: Learner, turn: Turn, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
         async with turn:
             try:
-                await self.aside.result(self.crawl.let_go(learner))
+                await self.aside.result(self.crawl.let_go(learner, pages))
             except Exception:
                 logger.exception("%s could not be learned; its pages go out all the same", learner.domain)
             go_on()
@@ -271,15 +278,25 @@ class Runtime:
     async def _spider_closed(self, reason: str) -> None:
         self.state.reason = reason
         self._ended = True
+        self._finishing = Deferred()
         # Counted once: a signal for each of a crawl's many repeated links would cost more than all else here.
         if filtered := self.crawler.stats.get_value("dupefilter/filtered", 0):
             self.count("url/dropped", filtered)
         self.lot.release_all()
         self.done.settle_all()
-        for learner in list(self.crawl.learners.values()):
-            async with self.aside.turn(learner.domain):
-                await self.aside.result(self.crawl.finish(learner, complete=reason == "finished"))
-        self.aside.end()
+        try:
+            for learner in list(self.crawl.learners.values()):
+                await self._finish(learner, complete=reason == "finished")
+        finally:
+            self.aside.end()
+            self._finishing.callback(None)
+
+    async def _finish(self, learner: Learner, *, complete: bool) -> None:
+        async with self.aside.turn(learner.domain):
+            try:
+                await self.aside.result(self.crawl.finish(learner, complete=complete))
+            except Exception:
+                logger.exception("%s could not be learned at the end", learner.domain)
 
     async def _tell_of_drops(self) -> None:
         """Say where a layer left out so much that somebody should look."""
@@ -308,6 +325,9 @@ class Runtime:
         for loop in self._loops:
             if loop.running:
                 loop.stop()
+        if self._finishing is not None:
+            # Who interrupts a crawl twice does not wait for a spider that closes.
+            await maybe_deferred_to_future(self._finishing)
         await self.teaching.end()
         await self._tell_of_drops()
         parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.reuse)
@@ -348,8 +368,9 @@ def _is_our_fingerprinter(given: Any) -> bool:
 class Unmet:
     """What is known of them, and what people decided about them, holds from when the store is back."""
 
-    def __init__(self, crawl: Crawl, count: Callable[[str, int], None]) -> None:
+    def __init__(self, crawl: Crawl, aside: Aside, count: Callable[[str, int], None]) -> None:
         self._crawl = crawl
+        self._aside = aside
         self._count = count
         self._domains: dict[str, None] = {}
         self._asking: Deferred[None] | None = None
@@ -369,7 +390,8 @@ class Unmet:
         try:
             for domain in list(self._domains):
                 stored = await run_in_thread(load, self._crawl.store, domain)
-                recall_late(self._crawl, domain, stored)
+                async with self._aside.turn(domain):
+                    recall_late(self._crawl, domain, stored)
                 self._domains.pop(domain, None)
         except AwayStoreError:
             # It says so at once.

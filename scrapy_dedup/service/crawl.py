@@ -1,6 +1,6 @@
 """One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -203,17 +203,19 @@ class Crawl:
         """
         if learner.site is None or learner.site.is_judging:
             return
-        for draft, settings in learner.in_doubt:
+        # Taken out first: a page that cannot be cut must not come again with each that follows.
+        in_doubt, learner.in_doubt = learner.in_doubt, []
+        for draft, settings in in_doubt:
             is_out = draft.went_out or draft.comparison is not None
             if draft.cut is not None and draft.cut_by is not learner.site.knowledge and not is_out:
-                self.count(f"pages/by_{draft.cut.how}", -1)
+                before = draft.cut.how
                 draft.cleaned = yield from self._cut(draft, learner, settings)
+                self.count(f"pages/by_{before}", -1)
                 self.count(f"pages/by_{draft.cut.how}", 1)
-        learner.in_doubt.clear()
 
-    def let_go(self, learner: Learner) -> Steps[None]:
-        """Learn from pages that do not wait any longer; those in doubt go out as they are."""
-        learner.in_doubt.clear()
+    def let_go(self, learner: Learner, pages: Collection[bytes]) -> Steps[None]:
+        """Learn from pages that do not wait any longer; of those in doubt these go out as they are."""
+        learner.in_doubt = [one for one in learner.in_doubt if one[0].page_key not in pages]
         if not learner.known:
             yield from self.learn(learner)
 
@@ -233,21 +235,22 @@ class Crawl:
             yield from self.learn(learner)
         if not (learner.known or at_end or len(learner.shadowed) >= self.settings.batch_pages):
             return
-        for draft, settings in learner.shadowed:
+        shadowed, learner.shadowed = learner.shadowed, []
+        for draft, settings in shadowed:
             draft.cleaned = yield from self._cut(draft, learner, settings)
             yield from self._note(draft, learner)
             learner.shadowed_in_doubt.append((draft, settings))
             is_full = len(learner.shadowed_in_doubt) >= min(self.settings.batch_pages, WINDOW)
             if is_full or learner.site is None or not learner.site.is_judging:
                 yield from self._tell_shadowed(learner)
-        learner.shadowed.clear()
         if at_end:
             yield from self._tell_shadowed(learner)
 
     def _tell_shadowed(self, learner: Learner) -> Steps[None]:
         """Note what would have been removed of pages, as far as that is known by now."""
         at = datetime.now(UTC)
-        for draft, settings in learner.shadowed_in_doubt:
+        in_doubt, learner.shadowed_in_doubt = learner.shadowed_in_doubt, []
+        for draft, settings in in_doubt:
             site = learner.site
             if site is not None and not site.is_judging and draft.cut_by is not site.knowledge:
                 draft.cleaned = yield from self._cut(draft, learner, settings)
@@ -257,7 +260,6 @@ class Crawl:
                 self.count("shadow/boilerplate/blocks", len(cleaned.removed))
                 self.count("shadow/boilerplate/chars", cleaned.chars_removed)
                 self.rows.append(shadow_decision(draft.page_key, cleaned, at))
-        learner.shadowed_in_doubt.clear()
 
     def _cut(
         self, draft: Draft, learner: Learner | None, settings: Settings, watch: Stopwatch | None = None

@@ -223,6 +223,8 @@ def hold_as_before(draft: Draft, settings: Settings) -> None:
     if before is None or (page.title, page.lang or None) != (judgement.state.title, known.report.get("lang")):
         return
     if known.cleaned_content != cleaned.content:
+        if not known.cleaned_content.strip():
+            return
         whole = render(page, [True] * len(page.blocks), settings.output, draft.url)
         if not set(known.cleaned_content.splitlines()) <= set(whole.splitlines()):
             return

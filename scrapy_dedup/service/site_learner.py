@@ -160,8 +160,12 @@ class SiteLearner:
         learned = (learned_page(page_key, url, page), html) if is_wanted else None
         self._late.append(learned)
         drift = self._watch.note(look)
-        if drift is not None and (yield from self._learn_more(at)):
-            self._watch, drift = DriftWatch(), None
+        if drift is not None:
+            watch, self._watch = self._watch, DriftWatch()
+            if (yield from self._learn_more(at)):
+                drift = None
+            else:
+                self._watch = watch
         if drift is not None:
             yield from self._begin_anew(drift, at)
         elif learned is not None and self._former is not None:

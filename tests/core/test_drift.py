@@ -58,6 +58,9 @@ class TestAlarm:
         noted(watch, look(50, "", 49))
         assert watch.is_judging
 
+    def test_one_page_that_comes_again_and_again_is_none(self) -> None:
+        assert noted(DriftWatch(), *[look(1, "", 5), look(1, LOST, 5)] * 10) == []
+
     def test_it_retires_the_layouts_of_which_no_page_fits(self) -> None:
         fits = [look(place, layout=8) for place in range(2)]
         odd = [look(place, LOST, layout=7 + place % 2) for place in range(2, 2 + ENOUGH)]
@@ -85,8 +88,8 @@ def test_question_is_open_until_it_is_answered(pages: list[str], judging: str) -
     watch = DriftWatch()
     found = ""
 
-    for page in pages:
-        noted(watch, page)
+    for number, page in enumerate(pages):
+        noted(watch, look(number, page))
         found += "?" if watch.is_judging else "-"
 
     assert found == judging

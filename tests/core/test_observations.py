@@ -5,9 +5,11 @@ from dataclasses import fields
 import pytest
 from hypothesis import given
 
+from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import MOST_BLOCKS, MOST_STEPS, Observation, PageKind, observe
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
+from tests.growth import assert_in_proportion
 
 
 def seen(html: str) -> Observation:
@@ -50,6 +52,13 @@ def test_usual_page_takes_less_than_four_kilobytes() -> None:
 )
 def test_what_a_page_declares_itself_to_be_is_read(head: str, kind: PageKind | None) -> None:
     assert seen(f"<head>{head}</head><p>text</p>").kind is kind
+
+
+def test_what_a_page_declares_takes_time_in_proportion_to_its_length() -> None:
+    def page(blanks: int) -> Page:
+        return parsed(f'<script type="application/ld+json">{{"@type":{" " * blanks}x}}</script>')
+
+    assert_in_proportion(observe, page, 5_000)
 
 
 def test_texts_that_differ_in_numbers_alone_have_one_mask() -> None:

@@ -63,6 +63,18 @@ def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page
     assert isnan(figures(pages, "body>h1")["group_at"])
 
 
+def test_paths_with_names_of_their_own_count_as_one_on_a_page() -> None:
+    pages = [
+        "".join(
+            f"<article class=own{'abcd'[number]}{chr(97 + item)}><p>text {number} {item}</p></article>"
+            for item in range(count)
+        )
+        for number, count in enumerate([5, 15, 5, 15])
+    ]
+
+    assert figures(pages, "body>article>p")["group_spread"] == 0.5
+
+
 def test_pages_that_say_what_they_are_are_counted() -> None:
     said = ["article", "article", "product", "website", ""]
     pages = [f'<head><meta property="og:type" content="{kind}"></head><p>text {kind}</p>' for kind in said]

@@ -52,6 +52,14 @@ def test_page_is_cut_to_its_content_and_each_removal_tells_why() -> None:
     assert (found.fit, found.moved) == (1.0, 0.0)
 
 
+def test_of_a_page_without_own_text_counts_what_stays_of_all() -> None:
+    menu = parsed("<nav><ul><li><a href=/>Home</a><li><a href=/a>About us</a></ul></nav>")
+    found = cut(menu, TEMPLATE)
+
+    assert None not in found.removed
+    assert found.own == 0.0
+
+
 @pytest.mark.parametrize("within", ["<section><p>{}</p></section>", "<h2>{}</h2>"], ids=["section", "heading"])
 def test_what_is_new_is_as_what_it_stands_in(within: str) -> None:
     other = article(99).replace("</ul></nav>", "<li><b>New link</b></ul></nav>")

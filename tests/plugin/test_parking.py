@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from itertools import count
 
@@ -27,8 +27,8 @@ class Parked:
         self.lot = ParkingLot(batch_pages, max_bytes, MAX_WAIT, self._on_release)
         self._numbers = count()
 
-    def _on_release(self, learner: Learner, why: Release, pages: int, go_on: Callable[[], None]) -> None:
-        self.batches.append((learner.domain, why, pages))
+    def _on_release(self, learner: Learner, why: Release, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
+        self.batches.append((learner.domain, why, len(pages)))
         go_on()
 
     def park(self, learner: Learner = LEARNERS[0], *, size: int = 10, now: float = 0, key: bytes = b"") -> int:
