@@ -9,8 +9,6 @@ from typing import Final
 WINDOW: Final = 10
 ENOUGH: Final = 5
 
-NEW_TEXTS: Final = "the same new texts"
-
 
 @dataclass(frozen=True, slots=True)
 class Drift:
@@ -44,13 +42,6 @@ class Look:
     """Does not fit, such as `content root lost`; empty where all does."""
     at: datetime
     """When it was received."""
-    new: frozenset[int] = frozenset()
-    """Texts that were kept where nothing is known: on many pages they are a menu in new clothes."""
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether it may be one of a new design."""
-        return bool(self.what or self.new)
 
 
 class DriftWatch:
@@ -74,36 +65,26 @@ class DriftWatch:
 
     def note(self, look: Look) -> Drift | None:
         """Take in a page; return the alarm that it raises."""
-        # One page with texts of its own is any page; a second one with the same may be of a new design.
         # What comes again is the same page.
         for earlier in [one for one in self._looks if one.page_key == look.page_key]:
             self._looks.remove(earlier)
-        is_doubtful = bool(look.what) or any(not look.new.isdisjoint(one.new) for one in self._looks)
         self._looks.append(look)
         if self.raised:
             return None
-        found = self._failed()
+        found = [one for one in self._looks if one.what]
         if len(found) < ENOUGH:
-            self._ask(is_doubtful=is_doubtful)
+            self._ask(is_doubtful=bool(look.what))
             return None
         self.raised = True
         self._asked = self._doubtful = 0
-        causes = [(one.layout, what) for one, what in found]
+        causes = [(one.layout, one.what) for one in found]
         # Of equally frequent ones the first.
         layout, what = max(causes, key=lambda cause: (causes.count(cause), -causes.index(cause)))
-        pages = frozenset(one.page_key for one, _ in found)
+        pages = frozenset(one.page_key for one in found)
         fitting = {one.layout for one in self._looks if one.page_key not in pages}
-        since = min(one.at for one, _ in found)
-        retired = frozenset({one.layout for one, _ in found} - fitting)
+        since = min(one.at for one in found)
+        retired = frozenset({one.layout for one in found} - fitting)
         return Drift(layout, what, len(found), len(self._looks), since, pages, retired)
-
-    def _failed(self) -> list[tuple[Look, str]]:
-        """Return the pages that do not fit, and what does not."""
-        late = list(self._looks)[-ENOUGH:]
-        # A menu is on all pages; what only most of a run of pages have may be of one kind of them.
-        shared = frozenset.intersection(*(look.new for look in late)) if len(late) == ENOUGH else frozenset[int]()
-        whats = ((look, look.what or (NEW_TEXTS if not shared.isdisjoint(look.new) else "")) for look in self._looks)
-        return [(look, what) for look, what in whats if what]
 
     def _ask(self, *, is_doubtful: bool) -> None:
         if self._asked or is_doubtful:

@@ -1,6 +1,5 @@
 """What is kept of a site's verdicts, and how a page is cut by it."""
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -285,9 +284,6 @@ class Cut:
     own: float
     """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
     there is."""
-    new: frozenset[int]
-    """32 bits of each text that stands where the template knows nothing and stays, or surrounded the content before; of
-    so many as can be remembered."""
 
 
 def cut(page: Page, template: Template) -> Cut:
@@ -297,14 +293,12 @@ def cut(page: Page, template: Template) -> Cut:
     repeated, often = template.repeated, _OFTEN * template.pages
     removed: list[Why | None] = []
     total = unknown = moved = met = kept = own_text = own_kept = 0
-    new: set[int] = set()
     shared: list[int] = []
     for block in page.blocks:
         path, text = block.path, block.text
         why, is_inside, is_known = known.get(path) or find(path)
         chars = len(text)
-        number = text_number(text) if surrounding or not is_known else 0
-        if on_others := surrounding.get(number, 0):
+        if surrounding and (on_others := surrounding.get(text_number(text), 0)):
             met += 1
             if not is_known or why is None:
                 moved += 1
@@ -319,8 +313,6 @@ def cut(page: Page, template: Template) -> Cut:
             kept += chars
             if chars >= _SENTENCE and on_pages >= often:
                 shared.append(len(removed))
-        if not is_known and (why is None or on_others) and len(new) < _MOST_NEW and _LETTER.search(text):
-            new.add(number)
         removed.append(why)
         total += chars
         if not (is_known or is_inside):
@@ -338,7 +330,6 @@ def cut(page: Page, template: Template) -> Cut:
         moved=moved / met if met >= _ENOUGH_MET else 0.0,
         gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
         own=own_kept / own_text if own_text else kept / total if total else 1.0,
-        new=frozenset(new),
     )
 
 
@@ -350,6 +341,3 @@ _NEAR_COPY: Final = 0.3
 # Of fewer texts none says that a site was designed anew.
 _ENOUGH_MET: Final = 3
 _ENOUGH_GONE: Final = 2
-_MOST_NEW: Final = 200
-# Lines of code are numbered from one, whatever they are.
-_LETTER: Final = re.compile(r"[^\W\d_]")

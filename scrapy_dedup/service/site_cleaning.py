@@ -62,8 +62,6 @@ class SiteCut:
     """Why the template of the page's layout was not used."""
     doubt: str = ""
     """Why the site may have been designed anew, where it was used."""
-    new: frozenset[int] = frozenset()
-    """Texts that were kept and stand where it knows nothing: where the next pages have them, too, it was."""
 
 
 def cut_page(
@@ -113,7 +111,7 @@ def cut_page(
             ]
             cleaned = _finished(html, page, url, (removals, protected), settings, patterns)
             metadata = metadata_of(page, url, chosen.locators)
-            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt, new=found.new)
+            return SiteCut(cleaned, metadata, How.TEMPLATE, layout, doubt=doubt)
     known = chosen or (knowledge.templates.get(REST) if knowledge is not None else None)
     removals, protected, how = _alone(page, known, settings)
     cleaned = _finished(html, page, url, (removals, protected), settings, patterns)

@@ -155,8 +155,8 @@ class SiteLearner:
         self._examples.setdefault(found.layout, url)
         if self.knowledge is None or not self.knowledge.templates:
             return False
-        look = Look(page_key, found.layout, found.misfit or found.doubt, at, found.new)
-        is_wanted = look.is_doubtful or self._former is not None
+        look = Look(page_key, found.layout, found.misfit or found.doubt, at)
+        is_wanted = bool(look.what) or self._former is not None
         learned = (learned_page(page_key, url, page), html) if is_wanted else None
         self._late.append(learned)
         drift = self._watch.note(look)

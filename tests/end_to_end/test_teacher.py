@@ -134,16 +134,16 @@ def test_off_costs_nothing(project: Project, server: WebServer) -> None:
 
 
 def boxes(number: int) -> str:
-    """Return a page in which no name says what is what: as many links as notes, all in plain boxes."""
+    """Return a page in which no name says what is what: many entries and a note, all in plain boxes."""
     name = WORDS[number]
     links = "".join(
         f'<div><a href="/{name}-{place}">Entry {name}-{place} of rope</a><span>{place + 3} knots</span></div>'
-        for place in range(8)
+        for place in range(16)
     )
-    notes = "".join(f"<div>{text(name, place)[:60]}</div>" for place in range(4))
+    note = text(name, 1)[:60]
     return (
         f"<html><head><title>{name}</title></head><body><div>{NAV}</div>"
-        f"<div><div>{links}</div><div>{notes}</div></div><div>{FOOTER}</div></body></html>"
+        f"<div><div>{links}</div><div>{note}</div></div><div>{FOOTER}</div></body></html>"
     )
 
 

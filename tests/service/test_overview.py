@@ -90,7 +90,7 @@ class TestReport:
 
     @pytest.mark.parametrize(
         ("fill", "evidence"),
-        [(put_html, "on 100% of the other pages"), (put_text, "on 5 of 5 pages")],
+        [(put_html, "on 5 of 5 pages"), (put_text, "on 5 of 5 pages")],
         ids=["html", "text"],
     )
     def test_samples_show_what_was_removed_and_why(
