@@ -1,8 +1,9 @@
 """What is done beside the reactor, in the order in which a domain's pages asked for it."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
@@ -10,6 +11,7 @@ from twisted.internet.defer import Deferred
 from scrapy_dedup.service.steps import Steps
 
 T = TypeVar("T")
+_COUNTED: Final = ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM", "TIMEOUT_NO_ITEM")
 # No domain is called so.
 _THREAD = ""
 
@@ -52,7 +54,9 @@ class Aside:
     More threads would only share one interpreter, and the store needs the others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, of_crawl: BaseSettings) -> None:
+        self._at_once = any(of_crawl.getfloat(f"CLOSESPIDER_{what}") > 0 for what in _COUNTED)
+        """Pages that come meanwhile would count for the end of the crawl, and their items not yet."""
         self._last: dict[str, Deferred[None]] = {}
         """What fires when who came last for a domain is done."""
         self._ended = False
@@ -81,8 +85,8 @@ class Aside:
             return result
 
     async def _in_thread(self, part: Callable[[], Any]) -> Any:
-        if self._ended:
-            # Nothing else is to be done meanwhile.
+        if self._ended or self._at_once:
+            # Nothing else is to be done meanwhile, or may be.
             return part()
         async with self.turn(_THREAD):
             found = await run_in_thread(part)

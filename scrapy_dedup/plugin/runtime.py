@@ -100,7 +100,7 @@ class Runtime:
         self.safety = Safety(crawler, follows_feeds=settings.ack == "auto", count=self.count)
         self.done = Acknowledgement(self.crawl, self.visits, self.writer, self.safety, self.rules, self.count)
         self.sites = Sites(self.crawl.store, repeat_policy(settings), self.count)
-        self.aside = Aside()
+        self.aside = Aside(crawler.settings)
         self.unmet = Unmet(self.crawl, self.aside, self.count)
         self.met = PagesMet()
         self.departures = Departures(crawler, self.crawl, self.sites, settings, self.count)
