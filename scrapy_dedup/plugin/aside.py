@@ -1,14 +1,15 @@
 """What is done beside the reactor, in the order in which a domain's pages asked for it."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from functools import partial
+from typing import Final, TypeVar
 
 from scrapy.settings import BaseSettings
 from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.service.steps import Steps
+from scrapy_dedup.service.steps import Steps, done
 
 T = TypeVar("T")
 _COUNTED: Final = ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM", "TIMEOUT_NO_ITEM")
@@ -74,22 +75,18 @@ class Aside:
         try:
             part = next(steps)
             while True:
-                try:
-                    found = await self._in_thread(part)
-                except Exception as error:  # noqa: BLE001 (where it is raised is decided by the steps)
-                    part = steps.throw(error)
-                else:
-                    part = steps.send(found)
+                go_on = await self._in_thread(partial(done, steps, part))
+                part = go_on()
         except StopIteration as ended:
             result: T = ended.value
             return result
 
-    async def _in_thread(self, part: Callable[[], Any]) -> Any:
+    async def _in_thread(self, call: Callable[[], T]) -> T:
         if self._ended or self._at_once:
             # Nothing else is to be done meanwhile, or may be.
-            return part()
+            return call()
         async with self.turn(_THREAD):
-            found = await run_in_thread(part)
+            found = await run_in_thread(call)
         if self._ended:
             raise CrawlEndedError
         return found
