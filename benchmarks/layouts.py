@@ -101,7 +101,7 @@ def read(corpus: Path) -> tuple[dict[str, list[Seen]], float]:
                 started = time.process_time()
                 skeleton = skeleton_of(page)
                 spent += time.process_time() - started
-                kept = Page(walk=page.walk, body_classes=page.body_classes)
+                kept = Page(walk=page.walk, around=page.around)
                 of_site.append(Seen(url, kept, skeleton, preorder(html)))
     return seen, 1e6 * spent / sum(map(len, seen.values()))
 

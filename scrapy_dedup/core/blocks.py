@@ -119,8 +119,6 @@ class Page:
     """The way through its elements, from which skeleton and places are told."""
     controls: Mapping[str, int] = field(default_factory=dict)
     """How many fields and buttons stand on each DOM path, in the element itself."""
-    body_classes: str = ""
-    """The raw `class` of body."""
     around: tuple[tuple[str, Mapping[str, str]], ...] = ()
     """Name and attributes of html and body."""
     is_redrawn: bool = False
@@ -138,6 +136,11 @@ class Page:
     """The `content` of each `meta name=robots` in head."""
     declared: Declared = field(default_factory=Declared)
     """What it says about itself: title, dates, authors, kind."""
+
+    @property
+    def body_classes(self) -> str:
+        """The raw `class` of body."""
+        return self.around[-1][1].get("class", "") if self.around else ""
 
     @property
     def skeleton(self) -> list[int | Tag]:
@@ -194,7 +197,6 @@ def parse_page(html: str, limits: ParseLimits | None = None, *, with_links: bool
         if with_links:
             page.links = _links(tree.body)
         page.around = tuple((name, _attributes(node)) for name, node in (("html", tree.root), ("body", tree.body)))
-        page.body_classes = page.around[-1][1].get("class", "")
         source = tree.body.inner_html or ""
         if not _gather(source, page, limits):
             return Unparsed(UnparsedReason.TOO_MANY_ELEMENTS)

@@ -24,7 +24,7 @@ _TITLE_CHARS: Final = 200
 _WORD: Final = re.compile(r"\w+")
 _DIGIT: Final = re.compile(r"\d")
 # A price, a day or a span as much as a number.
-_NUMBER: Final = re.compile(r"\d+(?:[.,:/ -]\d+)*")
+_NUMERAL: Final = re.compile(r"\d+(?:[.,:/ -]\d+)*")
 _PUNCTUATION: Final = ".,;:!?"
 # With those of Chinese, Japanese, Arabic and Indian scripts.
 _MORE_PUNCTUATION: Final = "\u3002\u3001\uff0c\uff1b\uff1a\uff01\uff1f\u061f\u060c\u0964"
@@ -124,11 +124,11 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
     else:
         marks += sum(map(text.count, _MORE_PUNCTUATION))
         digits = len(_DIGIT.findall(text))
-    number = crc32(lower.encode("utf-8", "surrogatepass"))
+    number = _number(lower)
     return (
         block.fingerprint,
         number,
-        crc32(_NUMBER.sub("0", lower).encode("utf-8", "surrogatepass")) if digits else number,
+        _number(_NUMERAL.sub("0", lower)) if digits else number,
         chars,
         min(linked, chars),
         min(within, chars),
@@ -142,7 +142,11 @@ def _row(block: Block, title: frozenset[str]) -> tuple[int, ...]:
 
 def text_number(text: str) -> int:
     """Return 32 bits of a text, whatever its case, by which it is known wherever it stands."""
-    return crc32(text.lower().encode("utf-8", "surrogatepass"))
+    return _number(text.lower())
+
+
+def _number(lower: str) -> int:
+    return crc32(lower.encode("utf-8", "surrogatepass"))
 
 
 def _kind(declared: Declared) -> PageKind | None:

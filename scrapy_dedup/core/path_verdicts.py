@@ -155,7 +155,7 @@ def _as_before(
     chars: dict[str, int] = {}
     surround: dict[str, int] = {}
     for seen in observations:
-        folded = [found.folding.path(path) for path in seen.paths]
+        folded = [found.folded[path] for path in seen.paths]
         for at, text, count in zip(seen.at, seen.texts, seen.chars, strict=True):
             chars[folded[at]] = chars.get(folded[at], 0) + count
             if text in former.surrounding:
