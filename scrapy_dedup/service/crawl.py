@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
@@ -27,6 +26,7 @@ from scrapy_dedup.service.reading import Reading
 from scrapy_dedup.service.removal_counts import counts_of
 from scrapy_dedup.service.removals import removal_decisions, shadow_decision
 from scrapy_dedup.service.run_pages import Given
+from scrapy_dedup.service.site_cleaning import SiteCut
 from scrapy_dedup.service.site_learner import SiteLearner
 from scrapy_dedup.service.site_patterns import patterns_of
 from scrapy_dedup.service.site_records import site_of
@@ -89,9 +89,13 @@ def cut_draft(
     """Cut a page by what is known of its site now; note its title, date and author."""
     patterns = patterns_of(settings, config, draft.domain)
     if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
-        page = draft.page
-        draft.cut_by = learner.site.knowledge
-        cut = watch.timed("boilerplate", partial(learner.site.cut, draft.url, draft.source, page, settings, patterns))
+        site, page = learner.site, draft.page
+
+        def cut() -> SiteCut:
+            with watch.on("boilerplate"):
+                return site.cut(draft.url, draft.source, page, settings, patterns)
+
+        draft.cut_by = site.knowledge
         draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
         draft.metadata = draft.cut.metadata
         return draft.cut.cleaned

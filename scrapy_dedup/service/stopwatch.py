@@ -2,11 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
-
-T = TypeVar("T")
 
 
 class Stopwatch:
@@ -23,15 +20,6 @@ class Stopwatch:
             yield
         finally:
             self._seconds[layer] += time.thread_time() - began
-
-    def timed(self, layer: str, call: Callable[[], T]) -> Callable[[], T]:
-        """Return a call that counts for a layer, in whatever thread it is made."""
-
-        def counted() -> T:
-            with self.on(layer):
-                return call()
-
-        return counted
 
     def counts(self) -> Mapping[str, float]:
         """Return the seconds, by the names of stats without `dedup/`."""
