@@ -19,6 +19,7 @@ class EngineState:
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
         self._quiet_looks = 0
+        self._arrived = 0
         self._told = False
 
     def closing(self) -> bool:
@@ -37,14 +38,21 @@ class EngineState:
         scraper_slot = getattr(getattr(self._engine(), "scraper", None), "slot", None)
         return bool(getattr(scraper_slot, "active", None) or getattr(scraper_slot, "queue", None))
 
-    def quiet(self) -> bool:
-        """Say whether nothing is being downloaded or queued, at several looks in a row."""
+    def quiet(self, arrived: int) -> bool:
+        """Say whether nothing was downloaded or queued, at several looks in a row.
+
+        Args:
+            arrived: how many pages came so far. In Scrapy 2.15 a callback starts 0.1 s after its page came, so that at
+                every look a spider that asks for one page after the other is downloading nothing.
+        """
         engine = self._engine()
         downloading = getattr(getattr(engine, "downloader", None), "active", None)
         scheduler = self.scheduler()
         if downloading is None or scheduler is None:
             return False
-        self._quiet_looks = 0 if downloading or self._has_pending(scheduler) else self._quiet_looks + 1
+        is_working = downloading or arrived != self._arrived or self._has_pending(scheduler)
+        self._quiet_looks = 0 if is_working else self._quiet_looks + 1
+        self._arrived = arrived
         return self._quiet_looks >= _QUIET_LOOKS
 
     def duplicate_filter(self) -> Any:

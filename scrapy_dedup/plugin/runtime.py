@@ -124,6 +124,8 @@ class Runtime:
         self.at_end: Callable[[], Awaitable[int]] = _nothing_left
         """Called when all that could be written is."""
         self._engine = EngineState(crawler)
+        self._arrived = 0
+        """How many pages came."""
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
         """Redirects that were noted last."""
         self._loops: list[Any] = []
@@ -194,6 +196,7 @@ class Runtime:
     def begin_visit(self, request: Request, response: Response, settings: Settings | None) -> Visit | None:
         """Note a response; None where its URL has no domain."""
         self.safety.look()
+        self._arrived += 1
         visit = self.visits.begin(request, response, settings)
         if visit is not None:
             self.ways.note(request)
@@ -210,7 +213,8 @@ class Runtime:
             self.crawl.rows += islice(self.safety.released(), ROWS_AT_ONCE)
         if len(self.lot):
             at, state = time.monotonic(), self._engine
-            self.lot.tick(at, closing=state.closing(), pressure=state.pressed(), quiet=state.quiet())
+            quiet = state.quiet(self._arrived)
+            self.lot.tick(at, closing=state.closing(), pressure=state.pressed(), quiet=quiet)
 
     def _released(self, learner: Learner, why: Release, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
         self.count(f"release/{why}", len(pages))

@@ -61,7 +61,8 @@ def test_crawl_that_scrapy_closes_has_stored_what_was_yielded(
 def test_crawl_that_is_interrupted_has_stored_what_was_yielded(
     project: Project, server: WebServer, reactor: Settings
 ) -> None:
-    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", **reactor)
+    # A page takes so long that the signal comes before the last.
+    running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.05, **reactor)
     running.send_when(signal.SIGINT, stored=40)
     crawled = running.finish()
 

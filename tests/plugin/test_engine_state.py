@@ -24,13 +24,19 @@ def state_of(engine: Any) -> EngineState:
 
 
 def quiet_after(state: EngineState, looks: int) -> bool:
-    return [state.quiet() for _ in range(looks)][-1]
+    return [state.quiet(0) for _ in range(looks)][-1]
 
 
 def test_engine_is_quiet_when_several_looks_say_so() -> None:
     state = state_of(an_engine())
 
-    assert [state.quiet() for _ in range(4)] == [False, False, True, True]
+    assert [state.quiet(0) for _ in range(4)] == [False, False, True, True]
+
+
+def test_engine_that_downloads_nothing_at_any_look_but_has_new_pages_is_not_quiet() -> None:
+    state = state_of(an_engine())
+
+    assert [state.quiet(arrived) for arrived in (1, 2, 3, 4, 4, 4, 4)] == [False] * 6 + [True]
 
 
 @pytest.mark.parametrize("busy", [{"pending": True}, {"active": ("a request",)}])
