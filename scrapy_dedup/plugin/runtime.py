@@ -77,6 +77,8 @@ class Runtime:
 
     _finishing: Deferred[None] | None = None
     """Fires when all is learned that there was to learn."""
+    _arrived = 0
+    """How many pages came."""
 
     def __init__(self, crawler: Crawler, settings: Settings) -> None:
         self.crawler = crawler
@@ -124,8 +126,6 @@ class Runtime:
         self.at_end: Callable[[], Awaitable[int]] = _nothing_left
         """Called when all that could be written is."""
         self._engine = EngineState(crawler)
-        self._arrived = 0
-        """How many pages came."""
         self._noted: OrderedDict[tuple[bytes, bytes], None] = OrderedDict()
         """Redirects that were noted last."""
         self._loops: list[Any] = []
