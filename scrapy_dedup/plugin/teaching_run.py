@@ -1,6 +1,7 @@
 """A Scrapy run of our own in which a few pages are asked for, and what a browser needs to show them."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, Final
 from urllib.parse import urljoin
@@ -149,6 +150,9 @@ def run_errand(errand: Errand, settings: Settings, ours: OurSettings) -> None:
         await errand(web)
 
     process = AsyncCrawlerProcess(_settings(settings))
+    if process.settings["LOG_LEVEL"] == "ERROR":
+        # Of a page that does not come the errand tells, in one line.
+        logging.getLogger("scrapy.downloadermiddlewares").setLevel(logging.CRITICAL)
     process.crawl(TeachingSpider, errand=noted, our_settings=ours, failures=failures)
     process.start()
     if failures:

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -263,3 +264,18 @@ def test_pages_of_the_web_and_of_a_folder_come_out_in_the_order_of_the_call(fold
     assert [json.loads(line)["url"] for line in told.out.splitlines()] == ["http://localhost/a.html", f"{here}/new"]
     assert (gone.code, gone.out) == (1, "")
     assert "the server answered with 404" in gone.err
+
+
+def test_a_page_that_cannot_be_fetched_is_told_in_one_line(folder: Path) -> None:
+    # A port that is bound, and at which nobody listens, refuses.
+    with socket.socket() as bound, serving(1, lambda _: {}) as server:
+        bound.bind(("127.0.0.1", 0))
+        here = server.origins[0].removeprefix("http://")
+        urls = [f"http://127.0.0.1:{bound.getsockname()[1]}/", f"https://{here}/", "http://no-such-name.invalid/"]
+        ended = {url: clean(folder, url, "-O", "out.jsonl", "-s", "RETRY_TIMES=1") for url in [*urls, "http://a b/"]}
+
+    for url, told in ended.items():
+        assert told.code == 1
+        assert told.err.startswith(f"scrapy dedup: {url} cannot be fetched (")
+        assert told.err.count("\n") == 1
+    assert names(folder) == ["in.jsonl"]
