@@ -14,16 +14,23 @@ from scrapy_dedup.store.schema import VERSION_TABLE, Refused, Schema, judge
 _SCRIPTS = Path(__file__).with_name("migrations")
 # Any constant will do, as long as every version of this package takes the same.
 _POSTGRESQL_LOCK = 0x64656475
+_COLUMNS = {
+    "postgresql": "SELECT table_name, column_name FROM information_schema.columns"
+    " WHERE table_schema = current_schema()",
+    "sqlite": "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'",
+}
 
 
 def inspect_connection(connection: Connection) -> Schema | Refused:
     """Judge the database behind a connection."""
-    tables = inspect(connection).get_table_names()
+    tables: dict[str, list[str]] = {name: [] for name in inspect(connection).get_table_names()}
+    for table, column in connection.execute(text(_COLUMNS[connection.dialect.name])):
+        tables.get(table, []).append(column)
     revisions: list[str] = []
     if VERSION_TABLE in tables:
         query = text(f"SELECT version_num FROM {VERSION_TABLE} ORDER BY 1")  # noqa: S608 (a constant)
         revisions = [str(revision) for revision in connection.scalars(query)]
-    return judge(tables, revisions, Base.metadata.tables.keys())
+    return judge(tables, revisions, Base.metadata.tables)
 
 
 def migrate(engine: Engine) -> Refused | None:

@@ -1,8 +1,10 @@
 """Which schema a database has, and whether this code may write to it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+from sqlalchemy import Table
 
 from scrapy_dedup.store.migrations import HEAD, REVISIONS
 
@@ -36,11 +38,13 @@ _BEGIN_ANOTHER = (
 )
 
 
-def judge(tables: Collection[str], revisions: Sequence[str], expected: Collection[str]) -> Schema | Refused:
+def judge(
+    tables: Mapping[str, Collection[str]], revisions: Sequence[str], expected: Mapping[str, Table]
+) -> Schema | Refused:
     """Judge a database by its tables and by what its version table holds.
 
     Args:
-        tables: names of all tables.
+        tables: names of all tables; of those that are expected their columns, too.
         revisions: rows of the version table; empty when there is no such table.
         expected: tables of the present revision.
     """
@@ -54,10 +58,17 @@ def judge(tables: Collection[str], revisions: Sequence[str], expected: Collectio
         return _unknown(found, tables)
     if found != HEAD:
         return Schema.OLDER
-    missing = sorted(set(expected) - set(tables))
-    if missing:
-        return Refused(f"its tables {', '.join(missing)} are missing", "Restore a copy, or name another database.")
-    return Schema.CURRENT
+    lack = _lack(tables, expected)
+    return Refused(lack, "Restore a copy, or name another database.") if lack else Schema.CURRENT
+
+
+def _lack(tables: Mapping[str, Collection[str]], expected: Mapping[str, Table]) -> str | None:
+    if missing := sorted(set(expected) - set(tables)):
+        return f"its tables {', '.join(missing)} are missing"
+    for name, table in sorted(expected.items()):
+        if columns := sorted(set(table.columns.keys()) - set(tables[name])):
+            return f"its table {name} has no {', '.join(columns)}"
+    return None
 
 
 def _unknown(revision: str, tables: Collection[str]) -> Refused:

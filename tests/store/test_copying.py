@@ -263,6 +263,18 @@ def test_schema_of_another_revision_is_refused_on_either_side(backup: Path, post
         copied(backup, backup.with_name("copy.db"))
 
 
+def test_column_of_another_name_is_refused_on_either_side(backup: Path, tmp_path: Path, postgresql: Server) -> None:
+    with postgresql.new_store() as server:
+        postgresql.execute("ALTER TABLE visits RENAME COLUMN reason TO why", str(server.database))
+        for source, target in ((server, tmp_path / "new.db"), (backup, server)):
+            with pytest.raises(StoreError, match=r"its table visits has no reason.*Restore a copy"):
+                copied(source, target)
+        with pytest.raises(StoreError, match="its table visits has no reason"):
+            Store.open(server)
+        assert not (tmp_path / "new.db").exists()
+        assert postgresql.execute("SELECT * FROM projects", str(server.database)) == []
+
+
 def change(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as connection:
         for statement in statements:
@@ -297,8 +309,8 @@ HOSTILE: dict[str, tuple[str, str]] = {
     "another-table": ("CREATE TABLE more (x)", "its table 'more' is not one of a store"),
     "another-column": ("ALTER TABLE visits ADD COLUMN x", "its table 'visits' is not one"),
     "computed-column": ("ALTER TABLE visits ADD COLUMN x AS (length(reason))", "its table 'visits' is not one"),
-    "column-renamed": ("ALTER TABLE visits RENAME COLUMN reason TO why", "its table 'visits' is not one"),
-    "column-missing": ("ALTER TABLE visits DROP COLUMN reason", "its table 'visits' is not one"),
+    "column-renamed": ("ALTER TABLE visits RENAME COLUMN reason TO why", "its table visits has no reason"),
+    "column-missing": ("ALTER TABLE visits DROP COLUMN reason", "its table visits has no reason"),
     "table-missing": ("DROP TABLE visits", "its tables visits are missing"),
     "stray-row": ("DELETE FROM projects", "belongs to no projects"),
     "value-of-another-kind": ("UPDATE sources SET fetched_at = 'soon'", "table sources holds a value of another kind"),
