@@ -18,8 +18,6 @@ from benchmarks.crawls import crawl_in
 from benchmarks.local_site import serving
 
 _LAST: Final = 10
-# By default half a million are kept, some 320 bytes each: of a small site 40 crawls do not come near it.
-_VISITS_A_PAGE: Final = 20
 MOST_GROWTH: Final = 0.05
 """Of the last ten crawls' sizes: from the smallest to the largest."""
 
@@ -31,8 +29,7 @@ def main() -> None:
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE", help="of the crawls")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    settings = {"DEDUP_KEEP_VISITS": str(_VISITS_A_PAGE * args.pages)}
-    settings |= dict(one.split("=", 1) for one in args.setting)
+    settings = dict(one.split("=", 1) for one in args.setting)
     sizes, tables = [], [dict[str, int]()]
     with tempfile.TemporaryDirectory() as folder, serving(args.pages, etags=True) as (start,):
         for number in range(args.crawls):

@@ -28,6 +28,7 @@ def keep_policy(settings: Settings) -> KeepPolicy:
         max_bytes=settings.store_max_bytes or None,
         decisions=settings.keep_decisions,
         visits=settings.keep_visits,
+        visits_a_page=settings.keep_visits_a_page,
         extractions=settings.keep_extractions,
         enough_pages=settings.learn_pages,
     )

@@ -465,6 +465,9 @@ class Settings:
         100_000, integer(0, 10**9), "Rows kept of why something was dropped.", allowed="0 to 1000000000 rows"
     )
     keep_visits: int = setting(500_000, integer(0, 10**10), "Rows kept of visits.", allowed="0 to 10000000000 rows")
+    keep_visits_a_page: int = setting(
+        20, integer(1, 10**6), "And of these so many for each page that is stored.", allowed="1 to 1000000 rows a page"
+    )
     keep_extractions: int = setting(
         4,
         integer(0, 1000),

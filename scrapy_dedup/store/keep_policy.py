@@ -13,6 +13,7 @@ class KeepPolicy:
         max_bytes: bound of packed originals and cleaned texts; beyond it the oldest are emptied. None: no bound.
         decisions: bound of the rows of `decisions`; several writers at once may exceed it by a tenth each.
         visits: bound of the rows of `visits`, likewise.
+        visits_a_page: how many of them there may be for each page that is stored, on average. None: no bound.
         extractions: how many extractions of a page are kept, the newest: its contents, callbacks and their arguments.
         enough_pages: what was learned of a domain from so many pages replaces what rests on more; from fewer it does
             not: two crawls may learn at once.
@@ -22,6 +23,7 @@ class KeepPolicy:
     max_bytes: int | None = None
     decisions: int = 100_000
     visits: int = 500_000
+    visits_a_page: int | None = None
     extractions: int = 4
     enough_pages: int = 0
 

@@ -390,7 +390,7 @@ class ProjectStore(CrawlRuns):
         super().__init__(database, project_id, name)
         self._keep = keep
         self._decision_bound = decision_bound(project_id, keep.decisions)
-        self._visit_bound = RowBound(project_id, keep.visits, Visit.at, Visit.id)
+        self._visit_bound = RowBound(project_id, keep.visits, Visit.at, Visit.id, a_page=keep.visits_a_page)
         self._writing = threading.Lock()
 
     def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:

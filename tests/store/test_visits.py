@@ -124,6 +124,23 @@ def test_visits_are_capped_and_the_oldest_go(store: Store, bound: int) -> None:
     assert len(list(other.changes(a_time(-1)))) == 1
 
 
+def test_visits_are_capped_by_the_number_of_pages_where_there_are_more_than_a_few(store: Store) -> None:
+    project = store.project("p", KeepPolicy(visits=5_000, visits_a_page=4))
+    run = begin(project)
+
+    def kept_after(pages: int, crawls: int) -> int:
+        for crawl in range(crawls):
+            project.write([a_document(n) for n in range(pages)])
+            project.write([a_visit(n, at=a_time(1_000 * pages + crawl)) for n in range(pages)])
+        return sum(1 for _ in project.visits_of_run(run.id))
+
+    few, more, most = kept_after(10, 200), kept_after(500, 12), kept_after(2_000, 4)
+
+    assert 900 <= few <= 1_000
+    assert 1_800 <= more <= 2_000
+    assert 4_500 <= most <= 5_000
+
+
 def test_validators_add_up(store: Store, project: ProjectStore) -> None:
     project.write([ValidatorRecord(DOMAIN, sent=1), ValidatorRecord(DOMAIN, sent=2, not_modified=1)])
     project.write([ValidatorRecord(DOMAIN, sent=4, useless=2, changed_304=1), ValidatorRecord("other", sent=9)])
