@@ -275,11 +275,26 @@ def _check_text(page: CachedPage, settings: Settings) -> None:
         return
     if content_hash(source.cleaned_content) == expected:
         return
-    strange = set(_WORD.findall(source.cleaned_content)) - _words_of(source, settings)
+    words = _words_of(source, settings)
+    strange = set(_WORD.findall(source.cleaned_content)) - words
+    if strange:
+        strange = _not_cut_from(words, strange)
     if strange:
         raise DamagedError(
             f"the cleaned text is not that of its content hash, and {min(strange)[:50]!r} not the page's"
         )
+
+
+def _not_cut_from(words: set[str], strange: set[str]) -> set[str]:
+    """Return the words that no expression can have left: neither a part of one nor the beginning of one and an end."""
+    whole = " ".join(sorted(words))
+    begins = {word[:at] for word in words for at in range(len(word))}
+    ends = {word[at:] for word in words for at in range(1, len(word) + 1)}
+    return {
+        word
+        for word in strange
+        if word not in whole and not any(word[:at] in begins and word[at:] in ends for at in range(1, len(word)))
+    }
 
 
 def _words_of(source: StoredSource, settings: Settings) -> set[str]:

@@ -263,8 +263,13 @@ class TestVerify:
     @pytest.mark.parametrize("form", ["markdown", "text", "html"])
     @pytest.mark.parametrize(
         "since",
-        [{}, {"output": "text"}, {"boilerplate_text_patterns": (r"\w+\W*$",)}],
-        ids=["alike", "other-form", "expressions"],
+        [
+            {},
+            {"output": "text"},
+            {"boilerplate_text_patterns": (r"\w+\W*$",)},
+            {"boilerplate_text_patterns": (r"\w\w\W*$", "h, so that it co")},
+        ],
+        ids=["alike", "other-form", "expressions", "within-words"],
     )
     def test_takes_a_page_that_was_analysed_since_for_no_damage(
         self, store: Store, project: ProjectStore, form: str, since: dict[str, Any]
