@@ -33,7 +33,7 @@ from scrapy_dedup.store.responses import HeldText
 # Settings that begin so decide what is cut from a page.
 _CUTTING: Final = (
     "allow_slow", "attach_response", "boilerplate", "chunk_", "content_field", "cut_", "fallback", "generic",
-    "html_field", "language", "max_page", "min_", "output", "patterns", "pdf_", "shadow", "threshold",
+    "html_field", "item_", "language", "max_page", "min_", "output", "patterns", "pdf_", "shadow", "threshold",
 )  # fmt: skip
 
 
