@@ -1,6 +1,7 @@
 """Whatever file a verb is given: it ends, within bounds of time and memory, and tells what is wrong in a line."""
 
 import gzip
+import json
 import os
 import random
 import sys
@@ -21,6 +22,7 @@ _MOST_BYTES: Final = 300_000_000
 _MOST_CPU_SECONDS: Final = 20
 _NAMES: Final = b"".join(b"site-%d.example\n" % number for number in range(20_000))
 _HEAD: Final = b"domain_name,blacklist_reason\n"
+_EXPRESSIONS: Final = [rf"\w{{3,100}} {number}" for number in range(2_000)]
 VERBS: Final = {
     "domains": ("domains", "import", "{}"),
     "candidates": ("candidates", "{}"),
@@ -44,6 +46,7 @@ FILES: Final[dict[str, Callable[[Path], object]]] = {
     "one-line": lambda path: path.write_bytes(b"a" * 50_000_000),
     "json-deep": lambda path: path.write_bytes(b"[" * 1_000_000),
     "json-wide": lambda path: path.write_bytes(b"[" + b"[]," * 10_000_000 + b"[]]"),
+    "expressions": lambda path: path.write_text(json.dumps({"boilerplate_text_patterns": _EXPRESSIONS})),
     "cut.gz": lambda path: path.write_bytes(gzip.compress(_NAMES)[:-500]),
     "cut.zst": lambda path: path.write_bytes(zstd.compress(_NAMES)[:-500]),
     "bomb.gz": lambda path: path.write_bytes(b"".join([gzip.compress(bytes(100_000_000))] * 20)),
