@@ -82,6 +82,9 @@ def bodies(*rows: dict[str, str]) -> bytes:
         pytest.param(b"[\n" + lines(ROWS[0])[:-1] + b",\n" + lines(ROWS[1]) + b"]", id="json-feed"),
         pytest.param(gzip.compress(lines(ROWS[0])) + gzip.compress(lines(ROWS[1])), id="gzip"),
         pytest.param(zstd.compress(lines(ROWS[0])) + zstd.compress(lines(ROWS[1])), id="zstd"),
+        pytest.param(
+            b"".join(map(gzip.compress, (b"", lines(*ROWS)[:20], b"", lines(*ROWS)[20:]))), id="gzip-in-parts"
+        ),
         pytest.param(bodies(*ROWS), id="bodies"),
         pytest.param(ANSWERS, id="warc"),
         pytest.param(
