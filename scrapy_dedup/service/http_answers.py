@@ -61,6 +61,11 @@ class HttpAnswer:
         Raises:
             EncodingError: it is cut off, damaged, has more than so many bytes, or is packed in a way that is not known.
         """
+        # Under an encoding it may stand unpacked, and what is packed tells by itself that it is cut off.
+        if self.content_length.isdecimal() and not (self.content_encoding or self.transfer_encoding):
+            announced = int(self.content_length[:18])
+            if len(self.body) < announced:
+                raise EncodingError(f"it is cut off: {len(self.body)} of {announced} bytes that the server announced")
         body = self._joined()
         codings = [name for name in self.transfer_encoding.split(",") if "chunked" not in name.lower()]
         try:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http.client import PARTIAL_CONTENT
 from io import BytesIO
 from pathlib import Path
 
@@ -96,4 +97,6 @@ def _page(answer: HttpAnswer, url: str, where: str) -> Found:
         return NoPage(where, f"{url[:200]}: status {answer.status}")
     if not (answer.content_type and is_page(answer.content_type)):
         return NoPage(where, f"{url[:200]}: neither HTML nor PDF")
+    if answer.status == PARTIAL_CONTENT:
+        return BadRecord(where, f"holds a part of an answer, by its status {answer.status}")
     return AnswerRecord(where, url, answer)

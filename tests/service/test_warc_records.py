@@ -175,6 +175,18 @@ def test_no_half_page_comes_out_as_a_whole_one(headers: tuple[bytes, ...], cut: 
     assert len(bad(found)) == 1
 
 
+@pytest.mark.parametrize("digest", ["", "WARC-Block-Digest", "WARC-Payload-Digest"])
+def test_what_the_crawl_got_of_an_answer_is_no_page(digest: str) -> None:
+    """A record may be as it was written, and its page be half of what the server announced."""
+    half = answer(6, b"Content-Length: %d" % (2 * len(html(6))), digest=digest)
+    part = answer(7).replace(b"200 OK", b"206 OK")
+
+    found = read(whole(1) + half + part + whole(2))
+
+    assert numbers(found) == [1, 2]
+    assert [word in one.reason for one, word in zip(bad(found), ("cut off", "206"), strict=True)] == [True, True]
+
+
 @pytest.mark.parametrize(
     "body",
     [
