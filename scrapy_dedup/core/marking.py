@@ -26,8 +26,14 @@ _MOST_STEPS: Final = 20
 _UNITS_A_MARK: Final = 400
 
 _QUOTED: Final = re.compile(r"\"[^\"]*\"|'[^']*'|\[[^\]]*\]")
-_AROUND_COMBINATOR: Final = re.compile(r"\s*([>+~,()])\s*")
+# A space behind a bracket is a step.
+_AROUND_COMBINATOR: Final = re.compile(r"\s*([>+~,])\s*|(?<=\()\s+|\s+(?=\))")
 _NTH: Final = re.compile(r":nth-")
+_PART: Final = re.compile(r":nth-[\w-]+\(|:has\(|contains\(|[(),>+~ ]")
+_LOOKS: Final = (":has(", "contains(")
+_NEAR: Final = re.compile(r":has\([>+]")
+_UNITS_A_LOOK: Final = 3
+_CHARS_A_LOOK: Final = 16
 
 
 PREFIX: Final = "xpath:"
@@ -201,6 +207,12 @@ class Form(NamedTuple):
     """Steps to any element beside it."""
     times: int = 1
     """Of CSS its parts with commas between; of XPath how often a condition looks at the text of an element."""
+    looks: int = 0
+    """How often what is in an element is looked at for each of those from which a step leads to it; not of XPath."""
+    is_near: bool = False
+    """Whether its children alone are."""
+    reads: bool = False
+    """Whether its text is."""
 
 
 class Shape(NamedTuple):
@@ -222,7 +234,29 @@ def form_of(selector: str) -> Form:
     bare = _AROUND_COMBINATOR.sub(r"\1", _QUOTED.sub("_", selector).strip())
     parts = bare.split(",")
     inner = max(len(part.split()) - 1 for part in parts) + bare.count(":has(")
-    return Form(inner, bare.count("~") + len(_NTH.findall(bare)), len(parts))
+    looks = sum(map(bare.count, _LOOKS)) if _leads_to_look(bare) else 0
+    is_near, reads = len(_NEAR.findall(bare)) == looks, _LOOKS[1] in bare
+    return Form(inner, bare.count("~") + len(_NTH.findall(bare)), len(parts), looks, is_near, reads)
+
+
+def _leads_to_look(bare: str) -> bool:
+    """Say whether a step leads from an element to one in which a selector looks, and not to it alone."""
+    opened, looks = list[str](), [False]
+    for part in _PART.findall(bare):
+        if part.endswith("("):
+            opened.append(part)
+            looks.append(False)
+        elif part == ")" and opened:
+            inside, pseudo = looks.pop(), opened.pop()
+            looks[-1] |= inside or pseudo in _LOOKS
+            if inside and pseudo.startswith(":nth-"):
+                return True
+        elif part != ",":
+            if looks[-1]:
+                return True
+        elif not opened:
+            looks[-1] = False
+    return False
 
 
 def units(form: Form, shape: Shape, *, xpath: bool = False) -> int:
@@ -240,6 +274,16 @@ def units(form: Form, shape: Shape, *, xpath: bool = False) -> int:
     return n * (_UNITS_AN_ELEMENT + ways * form.times)
 
 
+def units_of_looks(form: Form, tree: LexborHTMLParser, shape: Shape) -> int:
+    """Return about how much work it is to look into elements anew for each of those from which steps lead to them."""
+    # The sum says already what one step takes.
+    up = form.inner - form.looks
+    inner, beside = (up - 1, form.beside) if up > 0 else (0, max(0, form.beside - 1))
+    ways = comb(shape.depth, min(inner, _MOST_STEPS)) * comb(shape.siblings, min(beside, _MOST_STEPS))
+    times = ways * int(shape.depth ** (form.looks - 1))
+    return _UNITS_A_LOOK * times * _looked_into(tree, form, goes_far=up + form.beside > 0)
+
+
 class Costs:
     """What may still be spent on the selectors of one page."""
 
@@ -252,7 +296,11 @@ class Costs:
         """Say whether a selector may be run, and count it."""
         if self._shape is None:
             self._shape = _shape_of(self._tree)
-        return self._spend(units(form_of(selector), self._shape, xpath=is_xpath(selector)))
+        form = form_of(selector)
+        cost = units(form, self._shape, xpath=is_xpath(selector))
+        if form.looks and cost <= self._left:
+            cost += units_of_looks(form, self._tree, self._shape)
+        return self._spend(cost)
 
     def allow_marks(self, elements: int) -> bool:
         """Say whether so many elements may be marked, and count them; after the first that may not no selector runs."""
@@ -280,6 +328,29 @@ def _shape_of(tree: LexborHTMLParser) -> Shape:
         most = max(most, len(children))
         stack += children
     return Shape(elements + 1, deepest, most, len(root.text(deep=True)) if root is not None else 0)
+
+
+def _looked_into(tree: LexborHTMLParser, form: Form, *, goes_far: bool) -> int:
+    """Return the sum over all elements of what is looked at in them, times those from which steps lead to them."""
+    nodes: list[tuple[LexborNode, int]] = [(tree.root, 0)] if tree.root is not None else []
+    children, chars = [0] * len(nodes), [0] * len(nodes)
+    for place, (node, _) in enumerate(nodes):
+        for child in node.iter(include_text=True):
+            if child.is_text_node:
+                chars[place] += len(child.text_content or "")
+            else:
+                nodes.append((child, place))
+                children.append(0)
+                chars.append(0)
+                children[place] += 1
+    sizes, found = [1] * len(nodes), 0
+    for place in range(len(nodes) - 1, -1, -1):
+        looked_at = children[place] if form.is_near else sizes[place] + form.reads * chars[place] // _CHARS_A_LOOK
+        found += looked_at * (sizes[place] if goes_far else children[place])
+        if place:
+            sizes[nodes[place][1]] += sizes[place]
+            chars[nodes[place][1]] += chars[place]
+    return found
 
 
 class XPathError(DedupError):
