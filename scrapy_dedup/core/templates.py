@@ -246,7 +246,10 @@ def is_thin(template: Template, observations: Sequence[Observation]) -> bool:
 
 
 def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
-    """Return of how many pages hardly anything of the main column is left: what they share is their content."""
+    """Return of how many pages hardly anything of the main column is left: what they share is their content.
+
+    Links do not count where there is other text: a shop shows more of other products than of the page's own.
+    """
     lookup, column = template.lookup, template.containers[0]
     inside = f"{column}>"
     thin = 0
@@ -254,12 +257,14 @@ def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
         folded = [lookup.folding.path(path) for path in seen.paths]
         within = [path == column or path.startswith(inside) for path in folded]
         keeps = [lookup.standing(path).why is None for path in seen.paths]
-        total = kept = 0
-        for at, chars in zip(seen.at, seen.chars, strict=True):
+        total = kept = prose = kept_prose = 0
+        for at, chars, linked in zip(seen.at, seen.chars, seen.link_chars, strict=True):
             if within[at]:
                 total += chars
+                prose += chars - linked
                 kept += chars * keeps[at]
-        thin += kept < _THIN * total
+                kept_prose += (chars - linked) * keeps[at]
+        thin += kept < _THIN * total and kept_prose <= _THIN * prose
     return thin
 
 
@@ -337,7 +342,7 @@ def cut(page: Page, template: Template) -> Cut:
 _SENTENCE: Final = 50
 # Of the pages that a template was learned from.
 _OFTEN: Final = 0.6
-_NEAR_COPY: Final = 0.3
+_NEAR_COPY: Final = 0.5
 # Of fewer texts none says that a site was designed anew.
 _ENOUGH_MET: Final = 3
 _ENOUGH_GONE: Final = 2

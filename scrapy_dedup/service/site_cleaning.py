@@ -38,8 +38,9 @@ _MOVED: Final = 0.5
 _GONE: Final = 0.5
 # Of a page's text on paths that the template knows: below, it cuts the page, but the site may have changed.
 _WELL_KNOWN: Final = 0.8
-# Of a page's own text: no page is only its site's.
-_NEXT_TO_NOTHING: Final = 0.01
+# Of a page's own text: no page is only its site's. By itself a page may show more of others than of its own.
+_NEXT_TO_NOTHING: Final = 0.05
+_NOTHING: Final = 0.01
 
 
 class How(StrEnum):
@@ -151,9 +152,9 @@ def _alone(
         # Who wants pages whole means it of what holds on any site, too; selectors of the site itself are their word.
         return whole, [True] * len(page.blocks), How.WHOLE
     found = cut(page, page_template(page, settings.cut_caution))
-    if found.own < _NEXT_TO_NOTHING:
+    if found.own < _NOTHING:
         found = cut(page, page_template(page, max(settings.cut_caution, MORE_CAUTION)))
-    if found.own < _NEXT_TO_NOTHING:
+    if found.own < _NOTHING:
         return whole, [False] * len(page.blocks), How.WHOLE
     surrounding = chosen.template.surrounding if chosen is not None else {}
     removals = [

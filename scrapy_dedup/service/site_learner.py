@@ -10,7 +10,7 @@ from typing import Final
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.drift import WINDOW, Drift, DriftWatch, Look
 from scrapy_dedup.core.layouts import VERSION, skeleton_of
-from scrapy_dedup.service.site_cleaning import SiteCut, cut_page
+from scrapy_dedup.service.site_cleaning import NO_LAYOUT, SiteCut, cut_page
 from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.service.site_learning import learn_sample
 from scrapy_dedup.service.site_patterns import SitePatterns
@@ -155,7 +155,9 @@ class SiteLearner:
         self._examples.setdefault(found.layout, url)
         if self.knowledge is None or not self.knowledge.templates:
             return False
-        look = Look(page_key, found.layout, found.misfit or found.doubt, at)
+        # Where no template is live yet, none of them ceased to fit.
+        what = found.doubt if found.misfit == NO_LAYOUT else found.misfit or found.doubt
+        look = Look(page_key, found.layout, what, at)
         is_wanted = bool(look.what) or self._former is not None
         learned = (learned_page(page_key, url, page), html) if is_wanted else None
         self._late.append(learned)

@@ -1,5 +1,6 @@
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,18 +10,20 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.observations import observe
-from scrapy_dedup.core.path_verdicts import DropReason
+from scrapy_dedup.core.path_verdicts import DropReason, learn
 from scrapy_dedup.core.template_selectors import selector
 from scrapy_dedup.core.templates import (
     Template,
     TemplateError,
     Why,
     cut,
+    is_thin,
     part_of,
     selectors,
     surrounded_on,
     template_of,
 )
+from scrapy_dedup.service.model_file import verdict_model
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.core.learned_sites import article, learned, site, words
@@ -119,9 +122,41 @@ def test_long_text_of_some_pages_stays_within_the_main_column() -> None:
     assert notice in kept(pages[0], template_of(learned(pages)))
 
 
-def test_near_copies_keep_the_text_that_they_share() -> None:
+def _product(number: int) -> str:
+    cards = "".join(
+        f"<li><a href=/p{number + step}>{words(6, number + step)}</a><div class=price>{step} pounds</div>"
+        for step in range(1, 30)
+    )
+    return article(number, text=f"<p>{words(25, number)}</p>", within=f"<div class=related><ul>{cards}</ul></div>")
+
+
+def _steps(number: int) -> str:
+    return article(number, text="".join(f"<p>{words(30, step)}</p>" for step in range(6)))
+
+
+@pytest.mark.parametrize(
+    ("page", "left_out", "thin"),
+    [
+        pytest.param(_product, "li", False, id="more links to other products than text"),
+        pytest.param(_steps, "p", True, id="text that all pages share"),
+    ],
+)
+def test_main_column_is_thin_where_its_prose_goes(page: Callable[[int], str], left_out: str, *, thin: bool) -> None:
+    seen = [observe(one) for one in site(page)]
+    found = template_of(learn(seen, verdict_model()))
+    verdicts = {
+        path: replace(verdict, keep=verdict.keep and f">{left_out}" not in path)
+        for path, verdict in found.verdicts.items()
+    }
+    template = replace(found, verdicts=verdicts, containers=(MAIN,))
+
+    assert is_thin(template, seen) is thin
+
+
+@pytest.mark.parametrize("own", [25, 80], ids=["a seventh as much of their own", "less than half as much"])
+def test_near_copies_keep_the_text_that_they_share(own: int) -> None:
     shared = "".join(f"<div class=step><p>{words(30, step)}</p></div>" for step in range(6))
-    pages = site(lambda number: article(number, text=f"<p>{words(25, number)}</p>{shared}"))
+    pages = site(lambda number: article(number, text=f"<p>{words(own, number)}</p>{shared}"))
     template = template_of(learned(pages))
 
     assert words(30, 2) in kept(pages[0], template)

@@ -3,6 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -140,6 +141,20 @@ class TestRedesign:
         known = learned.learner.knowledge
         assert known is not None
         assert written - retired == set(known.templates)
+
+
+def test_pages_whose_template_is_on_probation_are_no_redesign(learned: Watched) -> None:
+    known = learned.learner.knowledge
+    assert known is not None
+    again = Watched()
+    templates = {layout: replace(one, state="probation") for layout, one in known.templates.items()}
+    again.learner.recall(replace(known, templates=templates))
+
+    found = again.take(range(100, 120))
+
+    assert {one.misfit for one in found} == {"no layout known"}
+    assert not again.alarms
+    assert not again.learner.is_judging
 
 
 class TestFirstPages:
