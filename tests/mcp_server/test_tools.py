@@ -92,6 +92,13 @@ def test_changes_are_those_of_the_command_in_the_order_of_time(shop: Shop) -> No
     assert (some["counts"]["new"], len(some["changes"])) == (2, 1)
 
 
+def test_a_group_without_pages_is_an_error_as_in_the_command(shop: Shop) -> None:
+    result = call(shop, "analyze_boilerplate", {"source_groups": ["tea", "coffee"], "dry_run": True})
+
+    assert result.is_error
+    assert "keeps no pages of the group 'coffee'" in str(result.content)
+
+
 def test_an_analysis_is_stored_and_reports_how_far_it_is(shop: Shop) -> None:
     seen: list[tuple[float, float | None]] = []
 
