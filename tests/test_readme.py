@@ -1,4 +1,4 @@
-"""What the README shows is run here as it stands there."""
+"""What the README and docs/commands.md show is run here as it stands there."""
 
 import json
 import re
@@ -15,6 +15,7 @@ from tests.sites import html_page
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 PAGES = 9
 TRIED_ELSEWHERE = ("analyze-layout", "doctor", "learn", "mcp", "serve")
 """Verbs that start a browser, or do not end by themselves; each has tests of its own."""
@@ -97,7 +98,7 @@ def test_the_three_ways_to_crawl_again_do_what_they_say(project: Path) -> None:
 def test_every_command_that_is_shown_runs(project: Path) -> None:
     shown = [
         command
-        for command in re.findall(r"\$ scrapy (dedup [^#\n]*)", README)
+        for command in dict.fromkeys(re.findall(r"\$ scrapy (dedup [^#\n]*)", README + COMMANDS))
         if command.split()[1] not in TRIED_ELSEWHERE
     ]
 
@@ -112,7 +113,7 @@ def test_every_command_that_is_shown_runs(project: Path) -> None:
                 (project / arguments[3]).unlink()
             json.loads(run(project, *arguments, "--json"))
 
-    assert len(shown) >= 5
+    assert len(shown) >= 15
 
 
 def test_the_spider_with_overrides_is_valid(tmp_path: Path) -> None:
@@ -121,6 +122,10 @@ def test_the_spider_with_overrides_is_valid(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=False)
 
     assert done.stderr == ""
+
+
+def test_it_is_read_in_a_few_minutes() -> None:
+    assert len(README.split()) <= 800
 
 
 def test_links_lead_to_files() -> None:
