@@ -1,145 +1,101 @@
-"""How much better are templates when a browser has shown some pages, on sites whose style sheets are known?
+"""How much does a browser teach, on sites that neither the model nor the weight of its looks was trained on?
 
-Each site is learned from its first pages by page key, once without and once with up to three shown pages a layout; the
-browser gets no network, but the site's own sheets. Then all pages are cut as in a crawl: by the live template of their
-layout, or by the fallback. Confidence is compared with the true F1 over sites: Spearman's rank correlation.
+Of the marked sites those whose style sheets are known are left out of one training, all together. Each is learned from
+sixty pages and from seven, without a browser and with three of these shown: no network, the site's own sheets. How far
+looks move the model's log odds, slope and shift, is fitted to the paths of the other shown sites. F1 of words, means of
+a site's pages.
 """
 
 import argparse
-import importlib
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from benchmarks import results
 from benchmarks.corpus import pages, sites
-from benchmarks.peers import text_of
-from benchmarks.words import Truth, score, truth, words
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.layouts import skeleton_of
+from benchmarks.marked_sites import Floats, MarkedPage, MarkedSite, read_folders, rows_of, spread
+from benchmarks.marked_texts import marked_texts
+from benchmarks.train import domains_of, fit, to_json
+from scrapy_dedup.core import path_verdicts
 from scrapy_dedup.core.numbering import numbered
-from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import cut
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.site_cleaning import cut_page
-from scrapy_dedup.service.site_knowledge import REST, SiteKnowledge
-from scrapy_dedup.service.site_learning import PageSight, learn_sample, seen_page
-from scrapy_dedup.service.site_sample import FEWEST_PAGES, SiteSample, learned_page
-from scrapy_dedup.settings import Settings
+from scrapy_dedup.core.path_looks import PathLooks, looks_by_path
+from scrapy_dedup.core.path_verdicts import learn
+from scrapy_dedup.core.templates import cut, template_of
+from scrapy_dedup.core.verdict_model import VerdictModel
+from scrapy_dedup.service.model_file import verdict_model
+from scrapy_dedup.service.site_sights import seen_page
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import Resource, Showing, Shown, Wanted
 
-_MOST_LAYOUTS = 4
-_MOST_PAGES = 9
+_KNOWN: Final = (60, 7)
+# As in the fitting of the calibration: what is certain already teaches nothing.
+_CLIP: Final = 6.0
 
-
-@dataclass(frozen=True, slots=True)
-class SiteScore:
-    """F1 of one site's pages, mean."""
-
-    static: float
-    visual: float
-    alone: float
-    """With the visual templates, fit or not, and never the fallback."""
-    trafilatura: float
-    shown: int
-    """Pages that the browser showed."""
-    confidence: float
-    """Of the templates, weighed by the pages of their layouts."""
-    taught: int
-    """Templates that the browser's evidence is in, and that are live."""
-    pages: int
-    doubtful: bool
+Looks = Sequence[Mapping[str, PathLooks]]
 
 
 @dataclass(slots=True)
-class _Read:
-    url: str
-    key: bytes
-    html: str
-    page: Page
-    truth: Truth | None
+class Paths:
+    """Paths of one site whose text a browser showed, in arrays of one length."""
+
+    odds: Floats
+    share: Floats
+    """Of the text that is seen, what looks like content."""
+    true: Floats
+    weights: Floats
+    """Share of a page's text that stands there."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("corpus", type=Path, help="folder of sites, each with manifest.json")
-    parser.add_argument("--learn", type=int, default=60, help="learn from so many pages of each site")
-    parser.add_argument("--pages", type=int, default=2, help="show so many pages a layout, 1 to 3")
-    parser.add_argument("--all", action="store_true", help="sites without style sheets, too")
-    parser.add_argument("--json", type=Path)
-    args = parser.parse_args()
-    found: dict[str, SiteScore] = {}
-    print(
-        f"{'site':28}{'static':>9}{'visual':>9}{'alone':>9}{'trafil.':>9}{'shown':>7}{'live':>6}{'confid.':>9}{'pages':>7}"
-    )
+@dataclass(slots=True)
+class Learned:
+    """Pages of a site that it is learned from, and what a browser showed of three of them."""
+
+    site: MarkedSite
+    pages: list[MarkedPage]
+    looks: Looks
+    paths: Paths
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFigures:
+    """Mean F1 of one site."""
+
+    site: str
+    known: int
+    shown: int
+    static: float
+    visual: float
+    """With the slope and shift of the other sites."""
+    shipped: float
+    """With those that are in the code."""
+
+
+def shown_sites(folders: Sequence[Path], model: VerdictModel, left_out: Sequence[MarkedSite]) -> Iterator[Learned]:
+    """Yield the sites of some folders that are left out, learned from many pages and from few."""
+    by_name = {site.name: site for site in left_out}
     browser = Browser()
     try:
-        for manifest, folder in sites(args.corpus):
-            if args.all or manifest.get("assets"):
-                found[manifest["name"]] = site = judge(manifest, folder, browser, args)
-                note = "  (doubtful, not in the mean)" if site.doubtful else ""
-                print(_row(manifest["name"], site) + note, flush=True)
+        for manifest, place in (one for folder in folders for one in sites(folder)):
+            if (site := by_name.get(manifest["name"])) is not None:
+                html = dict(pages(manifest, place))
+                for known in _KNOWN:
+                    some = spread(site.pages, known)
+                    looks = list(_looks(manifest, place, browser, [(one, html[one.url]) for one in spread(some, 3)]))
+                    yield Learned(site, some, looks, _paths(some, looks, model))
     finally:
         browser.close()
-    judged = [site for site in found.values() if not site.doubtful]
-    for name in ("static", "visual", "alone", "trafilatura"):
-        values = [getattr(site, name) for site in judged]
-        print(f"{name:12} mean {fmean(values):.4f}  worst {min(values):.4f}")
-    print(f"worst of visual - static: {min(site.visual - site.static for site in judged):+.4f}")
-    rank = spearman([site.confidence for site in judged], [site.visual for site in judged])
-    print(f"rank correlation of confidence and F1 over {len(judged)} sites: {rank:.2f}")
-    results.write(args.json, {name: asdict(site) for name, site in found.items()} | {"rank_correlation": rank})
 
 
-def judge(manifest: dict[str, Any], folder: Path, browser: Browser, args: argparse.Namespace) -> SiteScore:
-    """Learn a site twice, and cut all its pages."""
-    read = sorted(_read(manifest, folder), key=lambda one: one.key)
-    settings = Settings(learn_pages=args.learn, output="text")
-    sample = SiteSample(args.learn)
-    for one in read[: args.learn]:
-        sample.add(learned_page(one.key, one.url, one.page), one.html)
-    static = learn_sample(manifest["domain"], sample, settings)
-    wanted = to_show(read[: args.learn], static, sample, args.pages)
-    sights = list(_sights(manifest, folder, browser, wanted))
-    visual = learn_sample(manifest["domain"], sample, settings, sights)
-    f1 = _f1(read)
-    return SiteScore(
-        static=f1(lambda one: _cut(one, static, settings)),
-        visual=f1(lambda one: _cut(one, visual, settings)),
-        alone=f1(lambda one: _cut_alone(one, visual)),
-        trafilatura=f1(_trafilatura),
-        shown=len(sights),
-        confidence=_confidence(read, visual),
-        taught=sum(one.source == "visual" and one.state == "live" for one in visual.templates.values()),
-        pages=len(read),
-        doubtful=manifest.get("gold_quality", "checked") != "checked",
-    )
-
-
-def to_show(read: list[_Read], known: SiteKnowledge, sample: SiteSample, most: int) -> list[_Read]:
-    """Return the pages to show: some of each of the largest layouts."""
-    if len(sample) < FEWEST_PAGES:
-        return read[:most]
-    layouts: dict[int, list[_Read]] = {}
-    for one in read:
-        layouts.setdefault(known.layout_of(skeleton_of(one.page)), []).append(one)
-    largest = sorted(layouts.values(), key=lambda found: (-len(found), found[0].key))[:_MOST_LAYOUTS]
-    chosen = [one for found in largest for one in found[:most]]
-    return chosen[:_MOST_PAGES]
-
-
-def _read(manifest: dict[str, Any], folder: Path) -> Iterator[_Read]:
-    for url, html in pages(manifest, folder):
-        page = parse_page(html)
-        if isinstance(page, Page):
-            yield _Read(url, page_key(url), html, page, truth(html, manifest["gold"]))
-
-
-def _sights(manifest: dict[str, Any], folder: Path, browser: Browser, wanted: list[_Read]) -> Iterator[PageSight]:
+def _looks(
+    manifest: Mapping[str, Any], folder: Path, browser: Browser, wanted: Sequence[tuple[MarkedPage, str]]
+) -> Iterator[Mapping[str, PathLooks]]:
     sheets = {one["url"]: folder / one["file"] for one in manifest.get("assets") or ()}
 
     def fetch(resource: Wanted) -> Future[Resource | None]:
@@ -148,63 +104,101 @@ def _sights(manifest: dict[str, Any], folder: Path, browser: Browser, wanted: li
         answer.set_result(Resource(200, {"content-type": "text/css"}, file.read_bytes()) if file else None)
         return answer
 
-    for one in wanted:
-        page = numbered(one.html, one.page)
+    for one, html in wanted:
+        page = numbered(html, one.page)
         shown = browser.show(Showing(one.url, page), fetch).result() if page else None
         if page is not None and isinstance(shown, Shown):
-            yield seen_page(one.key, one.url, one.page, page, shown.sight)
-        else:
-            print(f"  not shown: {one.url}: {shown}")
+            seen = seen_page(one.key, one.url, one.page, page, shown.sight).seen
+            if not seen.is_odd:
+                yield seen.paths
+                continue
+        print(f"  not shown, or oddly: {one.url}")
 
 
-def _cut(one: _Read, known: SiteKnowledge, settings: Settings) -> str:
-    return cut_page(one.html, one.page, one.url, known, settings).cleaned.content
+def _paths(some: Sequence[MarkedPage], looks: Looks, model: VerdictModel) -> Paths:
+    rows = rows_of(some)
+    by_path = looks_by_path(looks, rows.found.folding)
+    figures = dict(zip(rows.nodes, rows.features.tolist(), strict=True))
+    judged = model.judge(figures)
+    told = [
+        (np.clip(judged[node].odds, -_CLIP, _CLIP), there.main / there.seen, true, weight)
+        for node, true, weight in zip(rows.nodes, rows.main, rows.weights, strict=True)
+        if (there := by_path.get(node.path)) is not None and there.seen and not np.isnan(true)
+    ]
+    return Paths(*(np.array(column, dtype=float) for column in zip(*told, strict=True)))
 
 
-def _cut_alone(one: _Read, known: SiteKnowledge) -> str:
-    chosen = known.templates.get(known.layout_of(skeleton_of(one.page))) or known.templates[REST]
-    keep = [why is None for why in cut(one.page, chosen.template).removed]
-    return render(one.page, keep, "text")
+def fitted(paths: Sequence[Paths]) -> tuple[float, float]:
+    """Return (slope, shift) that make the log odds of some sites true; each site counts alike. By Newton's method."""
+    odds, share, true = (np.concatenate([getattr(one, name) for one in paths]) for name in ("odds", "share", "true"))
+    weights = np.concatenate([one.weights / one.weights.sum() for one in paths])
+    table = np.stack([share, np.ones_like(share)], axis=1)
+    found = np.zeros(2)
+    for _ in range(50):
+        likely = 1 / (1 + np.exp(-(odds + table @ found)))
+        slope = table.T @ (weights * (true - likely))
+        bend = (table * (weights * likely * (1 - likely))[:, None]).T @ table + 1e-6 * np.eye(2)
+        found = found + np.linalg.solve(bend, slope)
+    return float(found[0]), float(found[1])
 
 
-def _trafilatura(one: _Read) -> str:
-    library = importlib.import_module("trafilatura")
-    return text_of(lambda source: library.extract(source, include_comments=False, include_tables=True) or "", one.html)
+@contextmanager
+def weighed(slope: float, shift: float) -> Iterator[None]:
+    """Let looks weigh so much, instead of as the code has it."""
+    before = path_verdicts.LOOKS_SLOPE, path_verdicts.LOOKS_SHIFT
+    path_verdicts.LOOKS_SLOPE, path_verdicts.LOOKS_SHIFT = slope, shift  # type: ignore[misc]
+    try:
+        yield
+    finally:
+        path_verdicts.LOOKS_SLOPE, path_verdicts.LOOKS_SHIFT = before  # type: ignore[misc]
 
 
-def _f1(read: list[_Read]) -> Callable[[Callable[[_Read], str]], float]:
-    def of(method: Callable[[_Read], str]) -> float:
-        return fmean(
-            score(words(method(one)), one.truth.true, one.truth.lenient).f1 for one in read if one.truth is not None
-        )
-
-    return of
-
-
-def _confidence(read: list[_Read], known: SiteKnowledge) -> float:
-    used = [known.template_for(known.layout_of(skeleton_of(one.page)), one.url) for one in read]
-    return fmean(one.confidence if one is not None else 0.0 for one in used)
-
-
-def spearman(one: list[float], other: list[float]) -> float:
-    """Return the correlation of two rankings, -1.0 to 1.0; equal values share their rank."""
-    first, second = _ranks(one), _ranks(other)
-    left, right = fmean(first), fmean(second)
-    common = sum((a - left) * (b - right) for a, b in zip(first, second, strict=True))
-    spread = sum((a - left) ** 2 for a in first) * sum((b - right) ** 2 for b in second)
-    return float(common / spread**0.5) if spread else 0.0
-
-
-def _ranks(values: list[float]) -> list[float]:
-    ordered = sorted(values)
-    return [ordered.index(value) + (ordered.count(value) - 1) / 2 for value in values]
-
-
-def _row(name: str, site: SiteScore) -> str:
-    return (
-        f"{name:28}{site.static:9.4f}{site.visual:9.4f}{site.alone:9.4f}{site.trafilatura:9.4f}"
-        f"{site.shown:7}{site.taught:6}{site.confidence:9.3f}{site.pages:7}"
+def _f1(learned: Learned, model: VerdictModel, looks: Looks) -> float:
+    template = template_of(learn([one.observation for one in learned.pages], model, 0.5, looks))
+    scored = [one for one in learned.site.pages if one.scored]
+    return fmean(
+        one.score(np.array([why is None for why in cut(one.page, template).removed], dtype=bool))[2] for one in scored
     )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folders", type=Path, nargs="+", help="folders of sites, each with manifest.json")
+    parser.add_argument("--single-pages", type=Path, help="folder of sets of single pages, each with pages.jsonl")
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    with_sheets = {
+        manifest["name"] for folder in args.folders for manifest, _ in sites(folder) if manifest.get("assets")
+    }
+    all_sites = read_folders(args.folders)
+    left_out = [site for site in all_sites if site.name in with_sheets and not site.doubtful]
+    texts = list(marked_texts(args.single_pages)) if args.single_pages else []
+    domains = domains_of(all_sites, texts)
+    for site in left_out:
+        domains.pop(site.domain, None)
+    made = verdict_model()
+    model = VerdictModel.from_json(json.loads(json.dumps(to_json(fit(domains), made.scale, made.shift, {}))))
+    learned = list(shown_sites(args.folders, model, left_out))
+    found: list[SiteFigures] = []
+    print(f"{'site':28}{'known':>6}{'shown':>6}{'static':>9}{'visual':>9}{'shipped':>9}")
+    for one in learned:
+        slope, shift = fitted([other.paths for other in learned if other.site is not one.site])
+        with weighed(slope, shift):
+            visual = _f1(one, model, one.looks)
+        known, shown = len(one.pages), len(one.looks)
+        figures = SiteFigures(one.site.name, known, shown, _f1(one, model, ()), visual, _f1(one, model, one.looks))
+        found.append(figures)
+        print(f"{figures.site:28}{known:6}{shown:6}", end="")
+        print(f"{figures.static:9.4f}{figures.visual:9.4f}{figures.shipped:9.4f}", flush=True)
+    for place, known in enumerate(_KNOWN):
+        of_known = found[place :: len(_KNOWN)]
+        means = [fmean(getattr(each, name) for each in of_known) for name in ("static", "visual", "shipped")]
+        worst = min(each.visual - each.static for each in of_known)
+        print(f"mean of {len(of_known)} sites, {known} pages: static {means[0]:.4f}, visual {means[1]:.4f}, ", end="")
+        print(f"shipped {means[2]:.4f}; worst of visual - static {worst:+.4f}")
+    slope, shift = fitted([one.paths for one in learned])
+    print(f"of all sites: slope {slope:.2f}, shift {shift:+.2f}")
+    results.write(args.json, {"sites": [asdict(each) for each in found], "slope": slope, "shift": shift})
 
 
 if __name__ == "__main__":
