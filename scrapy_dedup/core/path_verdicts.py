@@ -90,7 +90,7 @@ _SURROUNDS: Final = 0.5
 _SUREST: Final = 0.01
 # Looks are of what a browser showed: no person sees so much of a path's text.
 _UNSEEN: Final = 0.9
-# By how much the share of the text that looks like content moves the log odds. Chosen by hand: of the marked sites eight
+# How far the share of the text that looks like content moves the log odds. Chosen by hand: of the marked sites eight
 # have style sheets, and what is fitted to seven of them (`benchmarks.teacher`) is no better on the eighth.
 LOOKS_SLOPE: Final = 4.0
 LOOKS_SHIFT: Final = -1.7
