@@ -150,8 +150,9 @@ class TestChunkItems:
     def test_are_not_waited_for_once_their_page_is_done(
         self, crawls: dict[str, Crawled], urls: list[str], folder: Path
     ) -> None:
-        delta = {"DEDUP_UNCHANGED": "skip", "DEDUP_LANGUAGES": ["nl"], "DEDUP_EMIT_CHUNKS": True}
-        project = Project(folder / "as-items", ADDON | delta)
+        # With other details on an item every page would be given again.
+        as_then = {"DEDUP_LANGUAGES": ["nl"], "DEDUP_ITEM_DETAILS": ["chunks"], "DEDUP_EMIT_CHUNKS": True}
+        project = Project(folder / "as-items", ADDON | as_then | {"DEDUP_UNCHANGED": "skip"})
         again = project.crawl("hospital", "-a", f"start={' '.join(urls)}")
 
         assert crawls["as-items"].stats["left_behind"] == 0
