@@ -171,7 +171,7 @@ class Acknowledgement:
         drafts = [draft for draft in visit.drafts if draft.duplicate is None]
         if visit.drafts and not drafts:
             drafts = self._as_duplicate(visit)
-        elif not visit.drafts and visit.delivered and not visit.scraped:
+        elif not visit.drafts and visit.delivered.items and not visit.scraped:
             _stays_left_out(visit)
         visit.drafts.clear()
         if visit.judgement is None:
@@ -317,8 +317,7 @@ def _stays_left_out(visit: Visit) -> None:
 
 def delivery_record(visit: Visit) -> DeliveryRecord:
     """Return which items a visit gave, delivered or left out."""
-    items = b"".join(sorted(visit.delivered))
-    return DeliveryRecord(visit.page_key, visit.giver, visit.domain, visit.fetched_at, items)
+    return DeliveryRecord(visit.page_key, visit.giver, visit.domain, visit.fetched_at, *visit.delivered.packed())
 
 
 class Lending:

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Self
 
@@ -21,6 +22,7 @@ from scrapy_dedup.core.evidence import NO_FIELDS
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
+from scrapy_dedup.plugin.deliveries import Shown
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
@@ -59,8 +61,20 @@ _MOST_KEEPERS: Final = 50
 class DuplicateItem(DropItem):
     """The item's page went out before, under this or another URL."""
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, keeper: bytes | None = None) -> None:
         super().__init__(message, log_level="DEBUG")
+        self.keeper = keeper
+        """The key of the other page whose item stands for this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What stands for an item as it came."""
+
+    stands: bytes
+    """For all of it."""
+    fields: bytes | None
+    """For its own fields, by which another page's item may equal it; None: it equals none."""
 
 
 class DedupPipeline:
@@ -70,6 +84,7 @@ class DedupPipeline:
         self._runtime = Runtime.of(crawler)
         self._intake = Intake(self._runtime)
         self._fields = Fields()
+        self._shown = Shown()
         self._aliases = AliasCheck(self._runtime)
         self._likeness = LikenessCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
@@ -107,14 +122,17 @@ class DedupPipeline:
         visit = self._runtime.visits.of_item(item, None)
         async with self._runtime.items_first.held_up(), self._in_order(visit.domain if visit is not None else None):
             await self._runtime.writer.room()
+            noted = None
             try:
-                if visit is not None and visit.giver:
-                    self._drop_delivered(item, visit)
+                if visit is not None and visit.giver and (noted := self._note(item, visit)) is not None:
+                    self._drop_delivered(item, visit, noted)
                 if ItemAdapter.is_item(item):
-                    await self._process(item, ItemAdapter(item))
+                    await self._process(item, ItemAdapter(item), noted)
                 else:
                     self._runtime.count(f"left/{LeftReason.NO_ITEM}")
-            except DuplicateItem:
+            except DuplicateItem as why:
+                if visit is not None and noted is not None and why.keeper is not None:
+                    visit.delivered.left_out[noted.stands] = why.keeper
                 raise
             except Exception as error:  # noqa: BLE001 - a layer must not lose an item
                 self._failed(item, error)
@@ -139,7 +157,7 @@ class DedupPipeline:
                 # Without asyncio the next one would go on inside of `callback`, and leave before this one.
                 call_later(0, left.callback, None)
 
-    async def _process(self, item: Any, adapter: ItemAdapter) -> None:
+    async def _process(self, item: Any, adapter: ItemAdapter, noted: Noted | None) -> None:
         runtime = self._runtime
         if is_tombstone(item):
             runtime.count("items/tombstones")
@@ -152,7 +170,7 @@ class DedupPipeline:
         self._drop_repeated(brought)
         draft, settings = brought.draft, brought.settings
         # As it comes in here: what we add to it is no field of its own.
-        fields = item_hash(item, not_own(settings))
+        fields = noted.fields if noted is not None else item_hash(item, not_own(settings))
         if draft.held is not None and runtime.crawl.others.with_text(draft, settings):
             # Another page of this run has its text: it is judged as if nothing were known of it.
             brought = self._intake.read_anew(brought)
@@ -202,24 +220,39 @@ class DedupPipeline:
             await self._likeness.check(draft, settings)
             await self._drop_alike(brought, fields, learner)
 
-    def _drop_delivered(self, item: Any, visit: Visit) -> None:
-        """Note an item for the next visit; drop one that the last visit gave, where that is asked for."""
+    def _note(self, item: Any, visit: Visit) -> Noted | None:
+        """Note an item for the next visit, where it can be."""
         if not ItemAdapter.is_item(item) or is_tombstone(item):
-            return
+            return None
         url = url_of(ItemAdapter(item), visit.settings)
         # One page has many addresses: by which of them a crawl comes to it is chance.
         is_own = url is not None and page_key(url, self._runtime.rules) == visit.page_key
         known = {visit.settings.url_field: visit.page_key.hex()} if is_own else {}
         stands = item_hash(item, visit.settings.ignore_fields, known)
         if stands is None:
+            return None
+        fields = item_hash(item, not_own(visit.settings))
+        visit.delivered.items.append(stands)
+        if fields is not None:
+            visit.delivered.fields.add(fields)
+        if visit.settings.unchanged == "skip":
+            self._shown.add(visit.page_key, visit.giver, fields)
+        return Noted(stands, fields)
+
+    def _drop_delivered(self, item: Any, visit: Visit, noted: Noted) -> None:
+        """Drop an item that the last visit gave, where that is asked for."""
+        earlier = visit.earlier
+        if earlier.items[noted.stands] <= 0 or self._is_all_text(item, visit):
             return
-        visit.delivered.append(stands)
-        if visit.earlier[stands] <= 0 or self._is_all_text(item, visit):
-            return
-        visit.earlier[stands] -= 1
+        keeper = earlier.left_out.get(noted.stands)
+        if keeper is not None:
+            is_as_then = visit.judgement is None or visit.judgement.is_unchanged
+            if not (is_as_then and earlier.stays_left_out(keeper, noted.fields, self._shown.of(keeper, visit.giver))):
+                return
+        earlier.items[noted.stands] -= 1
         self._runtime.count("unchanged/dropped")
         self._runtime.count("items/dropped")
-        raise DuplicateItem(f"dedup: unchanged: the last visit gave this item: {visit.url}")
+        raise DuplicateItem(f"dedup: unchanged: the last visit gave this item: {visit.url}", keeper)
 
     def _is_all_text(self, item: Any, visit: Visit) -> bool:
         """Say whether an item has nothing but its URL, and its page has another text now."""
@@ -352,7 +385,10 @@ class DedupPipeline:
         runtime.count("items/dropped")
         if duplicate.document_key != draft.page_key:
             runtime.crawl.note_drop(draft, layer, duplicate.reason, duplicate.document_key, datetime.now(UTC))
-        raise DuplicateItem(f"dedup: {layer}: {duplicate.reason}: {draft.url}")
+        is_other = duplicate.document_key != draft.page_key
+        raise DuplicateItem(
+            f"dedup: {layer}: {duplicate.reason}: {draft.url}", duplicate.document_key if is_other else None
+        )
 
     async def _learn(self, draft: Draft, settings: Settings) -> Learner:
         """Let the domain learn from the page; wait for its siblings while the domain is unknown."""

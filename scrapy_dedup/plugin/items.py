@@ -12,7 +12,7 @@ from itemadapter import ItemAdapter
 from scrapy.http import Response, TextResponse
 from w3lib.encoding import html_to_unicode
 
-from scrapy_dedup.core.evidence import ITEM_BYTES, fields_hash
+from scrapy_dedup.core.evidence import fields_hash
 from scrapy_dedup.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -81,11 +81,6 @@ def item_hash(item: Any, left_out: Collection[str], known: Mapping[str, str] = M
     # Items in items become dicts, which takes longer than all else here.
     found = hashed(adapter)
     return hashed(adapter.asdict()) if found is None else found
-
-
-def unpack_items(packed: bytes) -> list[bytes]:
-    """Return what stands for some items, as a visit left it."""
-    return [packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES)]
 
 
 def plain(value: Any) -> Any:

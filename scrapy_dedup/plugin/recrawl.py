@@ -29,7 +29,7 @@ from scrapy_dedup.core.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.verdicts import NEW, Kind, Verdict
-from scrapy_dedup.plugin.items import unpack_items
+from scrapy_dedup.plugin.deliveries import Recall
 from scrapy_dedup.plugin.marks import LEFT_OUT
 from scrapy_dedup.plugin.reuse import stands
 from scrapy_dedup.plugin.revalidation import validators_of
@@ -153,6 +153,7 @@ class Recrawl:
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
         self._error_pages = ErrorPages(runtime)
         self._titles = TitleCheck(runtime, self._sitemaps)
+        self._recall = Recall(store, runtime.met, runtime.departed)
 
     # Before the fetch.
 
@@ -316,37 +317,11 @@ class Recrawl:
         if is_begun and self._runtime.met.get(visit.page_key) is None:
             # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
             return
-        keeper = state.document_key if state is not None else None
         try:
-            if state is not None and keeper not in (None, visit.page_key) and await run_in_thread(self._is_over, state):
-                # Its items were left out for those of a page that does not give them any more.
-                return
-            items = await run_in_thread(self._runtime.crawl.store.delivered, visit.page_key, visit.giver)
+            last_seen = state.last_seen_at if state is not None else None
+            visit.earlier = await run_in_thread(self._recall.earlier, visit.page_key, visit.giver, last_seen)
         except StoreError:
             self._runtime.count("store/errors")
-            return
-        visit.earlier.update(unpack_items(items or b""))
-
-    def _is_over(self, alias: StoredState) -> bool:
-        """Say whether the page that stood for another is gone, redirects, was removed, or is another one since then.
-
-        Blocks, so call it in a thread.
-
-        Raises:
-            StoreError: the store failed.
-        """
-        runtime, state, passed = self._runtime, alias, {alias.page_key}
-        # One that was left out itself stands for what it was left out for.
-        while (key := state.document_key) is not None and key not in passed:
-            passed.add(key)
-            found = runtime.crawl.store.page_states([key]).get(key)
-            if found is None or found.gone_at is not None or found.http_status in GONE or key in runtime.departed:
-                return True
-            was_changed = found.last_changed_at is not None and found.last_changed_at > alias.last_seen_at
-            if was_changed or found.alias_kind == "redirect" or runtime.met.get(key) is Kind.CHANGED:
-                return True
-            state = found
-        return False
 
     async def _judge(
         self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site

@@ -1,7 +1,7 @@
 """Which page an item belongs to: responses, the items that came from them, and when a page is done."""
 
 import re
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,6 +19,7 @@ from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
+from scrapy_dedup.plugin.deliveries import Delivered, Earlier
 from scrapy_dedup.plugin.marks import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
 from scrapy_dedup.service.drafts import Draft, Recalled
@@ -82,10 +83,9 @@ class Visit:
     """What was cut from the same bytes before."""
     giver: bytes = b""
     """Spider and callback, under which is kept which items it gave; empty where that is not."""
-    earlier: Counter[bytes] = field(default_factory=Counter)
-    """Items of the last visit that did not come yet, where these are left out."""
-    delivered: list[bytes] = field(default_factory=list)
-    """What stands for its items, as they came to the pipeline."""
+    earlier: Earlier = field(default_factory=Earlier)
+    """What the last visit gave, where that is left out."""
+    delivered: Delivered = field(default_factory=Delivered)
     is_error_page: bool = False
     """It came with 200 all the same."""
     waits_for: set[Any] = field(default_factory=set)

@@ -28,7 +28,7 @@ from scrapy_dedup.store.layout_pictures import PictureFacts, StoredPicture
 from scrapy_dedup.store.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.lookups import columns_of, named
 from scrapy_dedup.store.models import IS_OPEN, REST, CrawlRun, LayoutAlarm, LayoutRun, LayoutSignature, LayoutTemplate
-from scrapy_dedup.store.records import ExtractionRecord, ResponseRecord, ValidatorRecord
+from scrapy_dedup.store.records import DeliveryRecord, ExtractionRecord, ResponseRecord, ValidatorRecord
 from scrapy_dedup.store.responses import HeldText
 from scrapy_dedup.store.stored import (
     LayoutCount,
@@ -87,9 +87,9 @@ class PageHistory:
         """Return what became of the chunks of some pages."""
         return self._ask(document_chunks.of_pages, keys) if keys else {}
 
-    def delivered(self, page_key: bytes, giver: bytes) -> bytes | None:
-        """Return which items the last acknowledged visit of a page gave, see `DeliveryRecord`."""
-        return self._ask(responses.delivered, (page_key, giver))
+    def deliveries(self, page_key: bytes) -> dict[bytes, DeliveryRecord]:
+        """Return which items the last acknowledged visit of a page gave, by giver."""
+        return self._ask(responses.deliveries, page_key)
 
     def has_pages(self) -> bool:
         """Return whether any page was ever met."""

@@ -165,8 +165,10 @@ class Delivery(Base):
     giver: Mapped[bytes] = mapped_column(Key, primary_key=True)
     domain: Mapped[str]
     at: Mapped[datetime]
-    # Eight bytes an item.
+    # See `DeliveryRecord`.
     items: Mapped[bytes] = mapped_column(LargeBinary)
+    fields: Mapped[bytes] = mapped_column(LargeBinary)
+    left_out: Mapped[bytes] = mapped_column(LargeBinary)
 
 
 class Forgotten(Base):

@@ -119,6 +119,8 @@ class DeliveryRecord:
     Attributes:
         giver: of spider and callback.
         items: eight bytes for each.
+        fields: that an item of another page may have, too: eight bytes for those of each item, each once.
+        left_out: of those that were left out for another page's: eight bytes for the item, 16 for that page.
     """
 
     page_key: bytes
@@ -126,6 +128,8 @@ class DeliveryRecord:
     domain: str
     at: datetime
     items: bytes
+    fields: bytes = b""
+    left_out: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from scrapy_dedup.store.codec import unpack_bytes, unpack_json
 from scrapy_dedup.store.errors import DamagedError
 from scrapy_dedup.store.lookups import columns_of
 from scrapy_dedup.store.models import Delivery, Response, Source
-from scrapy_dedup.store.records import ResponseRecord
+from scrapy_dedup.store.records import DeliveryRecord, ResponseRecord
 from scrapy_dedup.store.upserts import Row, chunks, table_of, upsert
 
 _KEYS = ("project_id", "wire_key")
@@ -36,6 +36,9 @@ _TEXTS = select(*columns_of(Source, HeldText)).where(
     Source.page_key.in_(bindparam("of_pages", expanding=True)),
     Source.report.is_not(None),
     Source.cleaned_content.is_not(None),
+)
+_DELIVERIES = select(*columns_of(Delivery, DeliveryRecord)).where(
+    Delivery.project_id == bindparam("of_project"), Delivery.page_key == bindparam("of_page")
 )
 
 
@@ -116,8 +119,7 @@ def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> i
     return freed
 
 
-def delivered(connection: Connection, project_id: uuid.UUID, key: tuple[bytes, bytes]) -> bytes | None:
-    """Return which items the last acknowledged visit gave; None where there was none."""
-    page_key, giver = key
-    of_key = (Delivery.project_id == project_id, Delivery.page_key == page_key, Delivery.giver == giver)
-    return connection.scalar(select(Delivery.items).where(*of_key))
+def deliveries(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> dict[bytes, DeliveryRecord]:
+    """Return which items the last acknowledged visit of a page gave, by giver."""
+    rows = connection.execute(_DELIVERIES, {"of_project": project_id, "of_page": page_key})
+    return {row.giver: DeliveryRecord(**row._mapping) for row in rows}  # noqa: SLF001

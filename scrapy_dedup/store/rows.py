@@ -85,6 +85,8 @@ def delivery_row(record: DeliveryRecord, project_id: uuid.UUID) -> Row:
         "domain": column_text(record.domain),
         "at": record.at,
         "items": record.items,
+        "fields": record.fields,
+        "left_out": record.left_out,
     }
 
 

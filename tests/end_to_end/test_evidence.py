@@ -108,6 +108,69 @@ def test_under_skip_a_page_left_out_for_another_goes_out_once_that_does_not_give
     assert sorted(name for found in later for name in found) == sorted(expected)
 
 
+def offers(*prices: int, text: str = "") -> str:
+    """Return a page that shows no reader which prices it has."""
+    shown = "".join(f"<i data-price='{price}'></i>" for price in prices)
+    return html_page("harbour", body=f"<p>{text or prose('harbour', sentences=40)}</p>{shown}")
+
+
+class Skipping:
+    """Crawls of one store under `skip`, page by page in a given order; two pages equal each other at first."""
+
+    def __init__(self, project: Project, server: WebServer, *prices: int) -> None:
+        self._project, self._server = project, server
+        first = self.crawl(a=offers(*prices), b=offers(*prices))
+        ((self.keeper, _), *_) = first
+        (self.alias,) = {"a", "b"} - {self.keeper}
+        assert first == [(self.keeper, str(price)) for price in prices]
+        assert self.crawl(a=offers(*prices), b=offers(*prices)) == []
+
+    def crawl(self, **pages: str | Answer) -> list[tuple[str, str]]:
+        """Return what came out of these pages: page and price."""
+        start = publish(self._server, **pages, **around())
+        settings: dict[str, Any] = {**ONE_BY_ONE, "DEDUP_UNCHANGED": "skip", "DEDUP_REMOVED_AFTER": 1}
+        crawled = self._project.crawl("offers", "-a", start, **settings)
+        return sorted((item["url"].rpartition("/")[2], item["price"]) for item in crawled.fed)
+
+
+@pytest.mark.parametrize("first", ["keeper", "alias"])
+def test_under_skip_a_page_left_out_for_another_goes_out_once_that_has_another_price(
+    project: Project, server: WebServer, first: str
+) -> None:
+    """Though no text of either changes; an alias that is met before its keeper is judged by the next crawl."""
+    skipping = Skipping(project, server, 10)
+    pages = {skipping.keeper: offers(12), skipping.alias: offers(10)}
+    order = [skipping.keeper, skipping.alias][:: 1 if first == "keeper" else -1]
+    later = [skipping.crawl(**{name: pages[name] for name in order}) for _ in range(3)]
+
+    keepers, aliases = [(skipping.keeper, "12")], [(skipping.alias, "10")]
+    assert later in ([sorted(keepers + aliases), [], []], [keepers, aliases, []])
+    assert first == "alias" or later[1] == []
+
+
+def test_under_skip_of_a_page_left_out_for_another_goes_out_what_that_does_not_give_any_more(
+    project: Project, server: WebServer
+) -> None:
+    skipping = Skipping(project, server, 10, 11)
+    pages: dict[str, str | Answer] = {skipping.keeper: offers(10), skipping.alias: offers(10, 11)}
+    fewer = [skipping.crawl(**pages) for _ in range(2)]
+    pages[skipping.keeper] = Answer("", 404)
+    gone = [skipping.crawl(**pages) for _ in range(2)]
+
+    assert fewer == [[(skipping.alias, "11")], []]
+    assert gone == [[(skipping.alias, "10")], []]
+
+
+def test_under_skip_a_page_left_out_for_another_goes_out_once_it_has_another_text(
+    project: Project, server: WebServer
+) -> None:
+    """With the fields as then."""
+    skipping = Skipping(project, server, 10)
+    pages = {skipping.keeper: offers(10), skipping.alias: offers(10, text=prose("lighthouse", sentences=40))}
+
+    assert [skipping.crawl(**pages) for _ in range(2)] == [[(skipping.alias, "10")], []]
+
+
 @pytest.mark.parametrize("crawls", [1, 2, 3])
 def test_of_equal_pages_one_is_in_each_feed(project: Project, server: WebServer, crawls: int) -> None:
     """Also where all of them are what they were, and whichever comes first."""

@@ -50,3 +50,13 @@ class Priced(Pages):
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         yield noted({"url": response.url, "html": response.text, "price": response.css("main::attr(data-price)").get()})
+
+
+class Offers(Pages):
+    """Yields an item for each offer of a page, and no text."""
+
+    name = "offers"
+
+    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
+        for price in response.css("[data-price]::attr(data-price)").getall():
+            yield noted({"url": response.url, "price": price})

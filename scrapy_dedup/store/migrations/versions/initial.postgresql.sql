@@ -103,6 +103,8 @@ CREATE TABLE deliveries (
     domain TEXT NOT NULL,
     at TIMESTAMP WITH TIME ZONE NOT NULL,
     items BYTEA NOT NULL,
+    fields BYTEA NOT NULL,
+    left_out BYTEA NOT NULL,
     CONSTRAINT pk_deliveries PRIMARY KEY (project_id, page_key, giver),
     CONSTRAINT fk_deliveries_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
 );

@@ -104,6 +104,8 @@ CREATE TABLE deliveries (
     domain TEXT NOT NULL,
     at DATETIME NOT NULL,
     items BLOB NOT NULL,
+    fields BLOB NOT NULL,
+    left_out BLOB NOT NULL,
     CONSTRAINT pk_deliveries PRIMARY KEY (project_id, page_key, giver),
     CONSTRAINT fk_deliveries_project_id FOREIGN KEY(project_id) REFERENCES projects (id) ON DELETE CASCADE
 );
