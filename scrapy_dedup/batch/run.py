@@ -43,11 +43,11 @@ from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
 from scrapy_dedup.service.chunking import ACROSS
 from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
 from scrapy_dedup.service.cleaning_run_others import RunOthers
-from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages
 from scrapy_dedup.service.cleaning_run_tasks import Known, Learned
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages
 
 PAGES: Final = "pages"
 LEFT_OUT: Final = "left_out"

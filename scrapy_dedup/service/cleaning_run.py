@@ -19,7 +19,6 @@ from typing import Any, Final, Protocol, Self, TypeVar
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.service.cleaning_run_others import RunOthers
-from scrapy_dedup.service.cleaning_run_samples import DomainPages, Samples
 from scrapy_dedup.service.cleaning_run_tasks import (
     Learned,
     Line,
@@ -36,6 +35,7 @@ from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.scratch import DomainPages, Samples
 
 PASSES: Final = 2
 """So often `Watcher.advance` is told of all bytes: while domains are surveyed, and while pages are cut."""

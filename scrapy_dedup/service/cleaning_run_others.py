@@ -1,6 +1,5 @@
 """The pages of a cleaning run beside each other: those do not go out of which another one proves that it has them."""
 
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from scrapy_dedup.service.start_check import keeping_all, marking_all
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.records import DocumentRecord, Record, SourceRecord
+from scrapy_dedup.store.scratch import ShownPages
 from scrapy_dedup.store.store import Store
 
 _ROWS_AT_ONCE: Final = 500
@@ -60,11 +60,7 @@ class RunOthers:
         # No row of it must outlive a crash.
         self._store = Store.open(f"sqlite:///{folder}/others.db")
         self._project = self._store.project("clean", KeepPolicy(decisions=0))
-        # Without a name SQLite keeps it in its cache, beyond that in a file that nobody else sees.
-        self._met = sqlite3.connect("", isolation_level=None)
-        self._met.execute("PRAGMA journal_mode = OFF")
-        # The evidence is that of pages that went out.
-        self._met.execute("CREATE TABLE met (key BLOB PRIMARY KEY, url BLOB, evidence BLOB)")
+        self._shown = ShownPages()
         self._others = Others(self._project, is_alone=True)
         self._aliases = Aliases()
         self._rules = url_rules(settings)
@@ -76,7 +72,7 @@ class RunOthers:
     def close(self) -> None:
         """Let go of the files."""
         self._store.close()
-        self._met.close()
+        self._shown.close()
 
     def place(self, line: Line, counts: Counter[str]) -> Placed:
         """Return what goes out of a page, or why nothing does, and count what became of it."""
@@ -188,18 +184,12 @@ class RunOthers:
 
     def _meet(self, line: Line, facts: Facts, evidence: Evidence | None) -> None:
         """Note that a page came; with its evidence, that it went out."""
-        url = line.row["url"].encode("utf-8", "surrogatepass")
-        packed = evidence.pack() if evidence is not None else None
-        self._met.execute("INSERT OR REPLACE INTO met VALUES (?, ?, ?)", (facts.page_key, url, packed))
+        self._shown.put(facts.page_key, line.row["url"], evidence.pack() if evidence is not None else None)
 
     def _of(self, key: bytes) -> tuple[str | None, Evidence | None]:
         """Return a page's URL, None where it has not come, and what it shows, where it went out."""
-        row = self._met.execute("SELECT url, evidence FROM met WHERE key = ?", (key,)).fetchone()
-        url, packed = row if row is not None else (None, None)
-        return (
-            url.decode("utf-8", "surrogatepass") if url is not None else None,
-            Evidence.unpack(packed) if packed is not None else None,
-        )
+        url, packed = self._shown.of(key)
+        return url, Evidence.unpack(packed) if packed is not None else None
 
     def _write_at_times(self) -> None:
         if len(self._rows) + self._unshared >= _ROWS_AT_ONCE:

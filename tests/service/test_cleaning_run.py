@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.service.cleaning_run import BadInputError, CleaningRun, Plan, WorkerError, Workers
 from scrapy_dedup.service.cleaning_run_output import OutputError, replacing_alone
-from scrapy_dedup.service.cleaning_run_samples import MOST_SAMPLE_BYTES, DomainPages, Samples
 from scrapy_dedup.service.inputs import Inputs
 from scrapy_dedup.service.inputs_records import BadRecord
 from scrapy_dedup.service.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages, Samples
 from tests.standing import CASES, SETTINGS, Case, counts_of, out_of, rows
 
 SITE = "https://shop.example/"

@@ -1,4 +1,4 @@
-"""Which pages each domain is learned from: found on disk, so that neither pages nor domains fill the memory."""
+"""What one run over files knows of its pages: on disk, so that neither pages nor domains fill the memory."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -21,23 +21,29 @@ class DomainPages:
     sampled: int = 0
 
 
+def _scratch(*tables: str) -> sqlite3.Connection:
+    """Return a database that nobody else sees; it is gone when it is closed."""
+    # Without a name SQLite keeps it in its cache, beyond that in a file. No row of it must outlive a crash.
+    database = sqlite3.connect("", isolation_level=None)
+    database.execute("PRAGMA journal_mode = OFF")
+    for table in tables:
+        database.execute(f"CREATE TABLE {table}")
+    return database
+
+
 class Samples:
-    """The pages of all domains, in a temporary database that is gone when it is closed.
+    """The pages of all domains, and which of them each is learned from.
 
     Of each domain those with the smallest page keys are chosen: keys are hashes, so that the sample is evenly spread,
     and the same in whatever order the pages come.
     """
 
     def __init__(self) -> None:
-        # Without a name SQLite keeps it in its cache, beyond that in a file that nobody else sees.
-        self._database = sqlite3.connect("", isolation_level=None)
-        self._database.execute("PRAGMA journal_mode = OFF")
-        for table, columns in (
-            ("pages", "domain TEXT, key BLOB, place INTEGER, size INTEGER, PRIMARY KEY (domain, key)"),
-            ("chosen", "place INTEGER PRIMARY KEY, domain TEXT, rank INTEGER"),
-            ("sources", "domain TEXT, rank INTEGER, url BLOB, html BLOB, PRIMARY KEY (domain, rank)"),
-        ):
-            self._database.execute(f"CREATE TABLE {table} ({columns}) WITHOUT ROWID")
+        self._database = _scratch(
+            "pages (domain TEXT, key BLOB, place INTEGER, size INTEGER, PRIMARY KEY (domain, key)) WITHOUT ROWID",
+            "chosen (place INTEGER PRIMARY KEY, domain TEXT, rank INTEGER) WITHOUT ROWID",
+            "sources (domain TEXT, rank INTEGER, url BLOB, html BLOB, PRIMARY KEY (domain, rank)) WITHOUT ROWID",
+        )
         self._rows: list[tuple[str, bytes, int, int]] = []
 
     def add(self, domain: str, key: bytes, place: int, size: int) -> None:
@@ -77,8 +83,7 @@ class Samples:
 
     def put(self, domain: str, rank: int, url: str, html: str) -> None:
         """Keep the source of a chosen page."""
-        source = (domain, rank, url.encode("utf-8", "surrogatepass"), html.encode("utf-8", "surrogatepass"))
-        self._database.execute("INSERT INTO sources VALUES (?, ?, ?, ?)", source)
+        self._database.execute("INSERT INTO sources VALUES (?, ?, ?, ?)", (domain, rank, _raw(url), _raw(html)))
 
     def sources(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Iterate over the domains by name, each with URL and HTML of its chosen pages, by rank."""
@@ -95,6 +100,30 @@ class Samples:
     def _write(self) -> None:
         self._database.executemany("INSERT OR IGNORE INTO pages VALUES (?, ?, ?, ?)", self._rows)
         self._rows.clear()
+
+
+class ShownPages:
+    """The pages that came: URL of each, and what those show that went out."""
+
+    def __init__(self) -> None:
+        self._database = _scratch("shown (key BLOB PRIMARY KEY, url BLOB, evidence BLOB)")
+
+    def put(self, key: bytes, url: str, evidence: bytes | None) -> None:
+        """Note that a page came; with its evidence, packed, that it went out."""
+        self._database.execute("INSERT OR REPLACE INTO shown VALUES (?, ?, ?)", (key, _raw(url), evidence))
+
+    def of(self, key: bytes) -> tuple[str | None, bytes | None]:
+        """Return a page's URL, None where it has not come, and its evidence, None where it did not go out."""
+        row = self._database.execute("SELECT url, evidence FROM shown WHERE key = ?", (key,)).fetchone()
+        return (_text(row[0]), row[1]) if row is not None else (None, None)
+
+    def close(self) -> None:
+        """Forget all of them."""
+        self._database.close()
+
+
+def _raw(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _text(raw: bytes) -> str:
