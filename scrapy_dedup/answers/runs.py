@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AliasPath, Field
 
 from scrapy_dedup.answers.words import Answer, Chars, Count, Cursor, Id, Instant, Key, MaybeId, MaybeUrl, Project
+from scrapy_dedup.core.drops import DropAlarm
 from scrapy_dedup.service.changes import VERDICTS, Since
 from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.stored_visits import RunFigures
@@ -28,6 +29,16 @@ class WorkerAnswer(Answer):
     items: Count
 
 
+class DropAlarmAnswer(Answer):
+    """A layer left out a tenth of a domain's pages or more: the first, each with the page that stands for it."""
+
+    domain: Annotated[str, Field(examples=["example.org"])]
+    layer: Annotated[str, Field(examples=["duplicate"])]
+    dropped: Count
+    pages: Count
+    pairs: Annotated[list[tuple[str, str]], Field(examples=[[("https://example.org/b", "https://example.org/a")]])]
+
+
 class RunAnswer(Answer):
     """What a run found."""
 
@@ -46,6 +57,7 @@ class RunAnswer(Answer):
     bytes_received: Chars
     request_seconds: Annotated[float, Field(ge=0, examples=[12.5])]
     workers: list[WorkerAnswer]
+    drop_alarms: list[DropAlarmAnswer]
 
     @classmethod
     def made(cls, figures: RunFigures) -> Self:
@@ -58,6 +70,7 @@ class RunAnswer(Answer):
             seconds=one.took.total_seconds() if one.took is not None else None,
             request_seconds=round(figures.seconds, 3),
             workers=[WorkerAnswer.of(worker, **_counted(worker.stats)) for worker in figures.workers],
+            drop_alarms=[DropAlarmAnswer.of(alarm) for alarm in DropAlarm.of_run(one.stats)],
         )
 
 

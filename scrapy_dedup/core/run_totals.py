@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from scrapy_dedup.core.drops import STAT
+
 ELAPSED: Final = "elapsed_time_seconds"
 
 # Words of Scrapy's names for figures that two workers do not have twice: `memusage/max`, `request_depth_max`.
@@ -23,14 +25,14 @@ class Part:
 def total(parts: Sequence[Part]) -> dict[str, Any]:
     """Return the stats of a run, in the order of their names.
 
-    Counts and sums of seconds are added; of maxima and minima there is one; a text or a switch stays where all
-    workers that have it say the same, and all else is left out. The time that the run took is that in which any
-    worker was at work, by their own clocks.
+    Counts and sums of seconds are added, and alarms joined; of maxima and minima there is one; a text or a switch stays
+    where all workers that have it say the same, and all else is left out. The time that the run took is that in which
+    any worker was at work, by their own clocks.
     """
     found: dict[str, list[Any]] = {}
     for part in parts:
         for name, value in part.stats.items():
-            if isinstance(value, int | float | str):
+            if isinstance(value, int | float | str) or name == STAT:
                 found.setdefault(name, []).append(value)
     together = {name: _together(name, values) for name, values in sorted(found.items())}
     if ELAPSED in together:
@@ -40,6 +42,8 @@ def total(parts: Sequence[Part]) -> dict[str, Any]:
 
 def _together(name: str, values: Sequence[Any]) -> Any:
     """Return one value for all; None where there is none."""
+    if name == STAT:
+        return [one for value in values if isinstance(value, list) for one in value]
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return values[0] if all(value == values[0] for value in values) else None
     words = set(name.replace("/", "_").split("_"))

@@ -380,7 +380,7 @@ class DedupPipeline:
             runtime.crawl.evidence.forget(draft.page_key)
             if not draft.is_dropped:
                 draft.is_dropped = True
-                runtime.crawl.drops.note(draft, layer, duplicate.document_key)
+                runtime.crawl.drops.note(draft.domain, layer, draft.url, duplicate.document_key)
         runtime.count(f"{layer}/dropped")
         runtime.count("items/dropped")
         if duplicate.document_key != draft.page_key:

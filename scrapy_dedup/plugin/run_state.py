@@ -15,6 +15,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.misc import load_object
 from twisted.internet.defer import Deferred
 
+from scrapy_dedup.core.drops import STAT as DROP_ALARMS
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
@@ -147,7 +148,9 @@ class RunState:
 
     def _stats(self) -> dict[str, Any]:
         stats = self._crawler.stats.get_stats()
-        told: dict[str, Any] = {name: value for name, value in stats.items() if isinstance(value, int | float | str)}
+        told: dict[str, Any] = {
+            name: value for name, value in stats.items() if isinstance(value, int | float | str) or name == DROP_ALARMS
+        }
         if self._crawl.run.worker is not None:
             told[INCOMPLETE] = self.incomplete()
         return told

@@ -21,6 +21,7 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
+from scrapy_dedup.core.drops import STAT
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
@@ -304,18 +305,20 @@ class Runtime:
 
     async def _tell_of_drops(self) -> None:
         """Say where a layer left out so much that somebody should look."""
-        alarms = self.crawl.drops.alarms(lambda domain: self.sites.of(domain).fetches)
-        if alarms:
+        pages_of = {domain: self.sites.of(domain).fetches for domain in self.crawl.drops.domains()}
+        if pages_of:
             # The last pages' addresses may not be written yet.
             await self.writer.catch_up()
+        alarms = await run_in_thread(self.crawl.drops.alarms, pages_of, self._url_of)
         for alarm in alarms:
             self.count(f"{alarm.layer}/alarms")
-            told = [(url, await run_in_thread(self._url_of, key)) for url, key in alarm.pairs]
-            pairs = "\n".join(f"{url} for {keeper}" for url, keeper in told)
+            pairs = "\n".join(f"{url} for {keeper}" for url, keeper in alarm.pairs)
             logger.warning(
                 "%s: the layer %s left out %d of %d pages. Look at some of them; DEDUP_%s_ENABLED=False keeps all:\n%s",
                 alarm.domain, alarm.layer, alarm.dropped, alarm.pages, alarm.layer.upper(), pairs,
             )  # fmt: skip
+        if alarms:
+            self.crawler.stats.set_value(STAT, [alarm.plain() for alarm in alarms])
 
     def _url_of(self, key: bytes) -> str:
         try:

@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
+from scrapy_dedup.core.drops import DropAlarm
 from scrapy_dedup.core.run_totals import LedgerDomain
 
 
@@ -543,6 +544,7 @@ class Report:
         repeated: most pages first.
         recrawl: of the crawl that is reported on, else of the last one; None where it found nothing but new pages.
         alarms: that are open, newest first.
+        drop_alarms: of the run that is reported on, else of the last one.
         layouts: of some domains, those with most pages first.
         shadowed: layers that only look on, in the order in which they act.
         ledger: what each layer spared; None where no crawl left counts.
@@ -557,6 +559,7 @@ class Report:
     samples: tuple[SamplePage, ...]
     recrawl: Recrawl | None = None
     alarms: tuple[Alarm, ...] = ()
+    drop_alarms: tuple[DropAlarm, ...] = ()
     layouts: tuple[DomainLayouts, ...] = ()
     shadowed: tuple[ShadowedLayer, ...] = ()
     ledger: Ledger | None = None

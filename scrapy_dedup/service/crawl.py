@@ -7,6 +7,7 @@ from typing import Literal
 
 from scrapy_dedup.core.canonical import Address
 from scrapy_dedup.core.drift import WINDOW
+from scrapy_dedup.core.drops import DropWatch
 from scrapy_dedup.core.metadata import Metadata, metadata_of
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.repeats import RepeatPolicy
@@ -17,7 +18,7 @@ from scrapy_dedup.service.cleaning import Cleaned
 from scrapy_dedup.service.commits import alias_kind
 from scrapy_dedup.service.comparison import compare, withdraw
 from scrapy_dedup.service.drafts import Draft, source_record
-from scrapy_dedup.service.evidence import DropWatch, RunEvidence
+from scrapy_dedup.service.evidence import RunEvidence
 from scrapy_dedup.service.learning import Learner, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.others import Found, Others
 from scrapy_dedup.service.page_facts import Facts

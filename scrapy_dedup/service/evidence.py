@@ -2,7 +2,6 @@
 
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -29,52 +28,10 @@ _MOST_BLOCKS: Final = 2_000_000
 _MOST_RECALLED: Final = 200_000
 
 
-_PAIRS_TOLD: Final = 3
-_LEAST_PAGES_TOLD: Final = 20
-_SHARE_TOLD: Final = 0.1
-
-
 def _blocks_of(draft: Draft) -> Blocks:
     if draft.page is not None and draft.method != "text":
         return [(block.fingerprint, block.text) for block in draft.page.blocks]
     return blocks_of_text(draft.text)
-
-
-@dataclass(frozen=True, slots=True)
-class DropAlarm:
-    """That a layer left out so many of a domain's pages that somebody should look."""
-
-    domain: str
-    layer: str
-    dropped: int
-    pages: int
-    pairs: tuple[tuple[str, bytes], ...]
-    """URLs of pages that were left out, with the keys of those that stand for them."""
-
-
-@dataclass(slots=True)
-class DropWatch:
-    """How many pages of each domain a layer leaves out, and the first of them."""
-
-    _pages: dict[tuple[str, str], int] = field(default_factory=dict)
-    _pairs: dict[tuple[str, str], list[tuple[str, bytes]]] = field(default_factory=dict)
-
-    def note(self, draft: Draft, layer: str, keeper: bytes) -> None:
-        """Count a page, once for all of its items."""
-        which = (draft.domain, layer)
-        self._pages[which] = self._pages.get(which, 0) + 1
-        pairs = self._pairs.setdefault(which, [])
-        if len(pairs) < _PAIRS_TOLD:
-            pairs.append((draft.url, keeper))
-
-    def alarms(self, pages_of: Callable[[str], int]) -> list[DropAlarm]:
-        """Return where a layer left out a tenth of a domain's pages, of domains with twenty and more."""
-        found = []
-        for (domain, layer), dropped in sorted(self._pages.items()):
-            pages = max(pages_of(domain), dropped)
-            if pages >= _LEAST_PAGES_TOLD and dropped >= _SHARE_TOLD * pages:
-                found.append(DropAlarm(domain, layer, dropped, pages, tuple(self._pairs[domain, layer])))
-        return found
 
 
 @dataclass(slots=True)

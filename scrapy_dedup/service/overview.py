@@ -10,6 +10,7 @@ from typing import Self
 
 from sqlalchemy.orm import Session
 
+from scrapy_dedup.core.drops import DropAlarm
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.report import values
 from scrapy_dedup.service.cache import spared, total_of
@@ -121,6 +122,7 @@ def make_report(
         samples=tuple(_samples(store, project, settings, keys)),
         recrawl=findings(store, project, settings, last) if last else None,
         alarms=open_alarms(project),
+        drop_alarms=DropAlarm.of_run(last.stats) if last else (),
         layouts=shown_layouts(store, project, run.id if run is not None else None),
         shadowed=shadowed_layers(store, project, settings, runs, run),
         ledger=make_ledger(store, project, settings, runs, run),

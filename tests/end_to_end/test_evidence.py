@@ -1,16 +1,19 @@
 """An item is left out only where another item of this crawl is surely the same, and who looks is told."""
 
+import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import ADDON, Crawled, Project
+from tests.end_to_end.crawling import ADDON, PATIENCE_SECONDS, ROOT, Crawled, Project
 from tests.server import Answer, WebServer, serving
 from tests.service.test_cleaning_run import Done
 from tests.sites import html_page, prose
 from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
+from tests.warm import start_scrapy
 
 pytestmark = pytest.mark.crawl
 
@@ -218,6 +221,37 @@ def test_a_layer_that_leaves_out_much_is_told_with_pages_to_look_at(
 
     assert warned[0] in ([("title", "4", "24", 3)], [("duplicate", "4", "24", 3)])
     assert warned[1] == []
+
+
+def test_a_layer_that_leaves_out_much_is_told_by_stats_runs_and_report(project: Project, server: WebServer) -> None:
+    page = html_page("harbour")
+    copies = {f"copy{number}": page for number in range(5)}
+    crawled = project.crawl("pages", "-a", publish(server, **copies, **around(19)), **ONE_BY_ONE)
+    listed = json.loads(command(project, "runs", "--json"))
+    table = command(project, "runs")
+    command(project, "report", "--html", "report.html")
+    html = (project.folder / "report.html").read_text(encoding="utf-8")
+
+    (alarm,) = crawled.stats["dedup/drop_alarms"]
+    assert (alarm["domain"] in server.origins[0], alarm["dropped"], alarm["pages"]) == (True, 4, 24)
+    left_out, keepers = map(set, zip(*alarm["pairs"], strict=True))
+    origin = server.origins[0]
+    assert len(left_out) == 3
+    assert left_out | keepers <= {f"{origin}/{name}" for name in copies}
+    assert keepers == {url for url in (item["url"] for item in crawled.fed) if "/copy" in url}
+    assert [run["drop_alarms"] for run in listed["runs"]] == [[alarm]]
+    for url, keeper in alarm["pairs"]:
+        assert f"{url} for {keeper}" in table
+        assert f'href="{url}"' in html
+
+
+def command(project: Project, *words: str) -> str:
+    """Return what `scrapy dedup` says about a project."""
+    out = project.folder / "out.txt"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = start_scrapy(["dedup", *words], project.folder, environment, stdout=out, stderr=project.folder / "err.txt")
+    assert done.wait(PATIENCE_SECONDS) == 0
+    return out.read_text(encoding="utf-8")
 
 
 def test_a_crawl_leaves_out_as_much_as_clean_for_the_same_reasons(project: Project) -> None:

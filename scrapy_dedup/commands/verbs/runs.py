@@ -2,7 +2,8 @@
 
 A run that is said to be running, and was not heard (`seen_at`) for half a minute, was probably killed. Figures are
 those of the visits that are still kept; `request_seconds`, from requests to their acknowledgement, are added up. A
-worker is lost that is not heard within its lease, and resumed where the run went on after it ended.
+worker is lost that is not heard within its lease, and resumed where the run went on after it ended. Layers that left
+out a tenth of a domain's pages in a run stand below, with pages to look at.
 
 JSON: `RunsAnswer` of `scrapy_dedup.answers.runs`.
 """
@@ -16,6 +17,7 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
+from scrapy_dedup.core.drops import DropAlarm
 from scrapy_dedup.report.numbers import lasting, short, whole
 from scrapy_dedup.store.stored import StoredRun, StoredWorker
 from scrapy_dedup.store.stored_visits import RunFigures
@@ -69,6 +71,18 @@ def show(call: Call, runs: Sequence[RunFigures]) -> None:
             short(each.bytes_received),
         )
     print_table(f"Runs of project {call.project}, newest first", table)
+    for each in runs:
+        for alarm in DropAlarm.of_run(each.run.stats):
+            output().print(
+                shown(
+                    f"Run {str(each.run.id)[:_ID_DIGITS]}: {alarm.layer} left out {whole(alarm.dropped)} of"
+                    f" {alarm.pages} pages of {alarm.domain}. Look at some:",
+                    300,
+                    "bold",
+                )
+            )
+            for url, keeper in alarm.pairs:
+                output().print(shown(f"  {url} for {keeper}", 1_000))
     output().print(Text("\nscrapy dedup changes --since RUN shows what a run found, and all after it.", style="dim"))
 
 

@@ -17,6 +17,7 @@ def test_json_is_the_report(finished_shop: Shop) -> None:
         "samples",
         "recrawl",
         "alarms",
+        "drop_alarms",
         "layouts",
         "shadowed",
         "ledger",

@@ -53,6 +53,7 @@ def test_json_is_as_documented(shop: Shop, runs: list[str]) -> None:
         "bytes_received": 100_000,
         "request_seconds": 2.5,
         "workers": [],
+        "drop_alarms": [],
     }
     assert (found["runs"][0]["status"], found["runs"][0]["seconds"]) == ("running", None)
 
