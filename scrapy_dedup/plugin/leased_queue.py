@@ -9,8 +9,7 @@ import logging
 import uuid
 from heapq import heappop, heappush
 from itertools import count
-from typing import Any, Self
-from weakref import WeakKeyDictionary
+from typing import Any, Final, Self
 
 from redis.exceptions import RedisError
 from scrapy import Request, Spider
@@ -31,7 +30,8 @@ _FILTERS = ("scrapy_dedup.LeasedDupeFilter", "scrapy_dedup.plugin.leased_queue.L
 
 logger = logging.getLogger(__name__)
 
-_queues: WeakKeyDictionary[Crawler, "LeasedQueue"] = WeakKeyDictionary()
+# Kept on the crawler: in a weak table of the module a value that knows its crawler would keep it for ever.
+_QUEUE: Final = "_scrapy_dedup_queue"
 
 
 class LeasedQueue:
@@ -59,13 +59,14 @@ class LeasedQueue:
         self._told = False
         self.filters = False
         """Our filter is in use, which leaves it to the queue to note what is seen."""
-        _queues[crawler] = self
+        setattr(crawler, _QUEUE, self)
         _warn_of_losses(crawler, server)
 
     @classmethod
     def of(cls, crawler: Crawler) -> "LeasedQueue | None":
         """Return a crawler's queue."""
-        return _queues.get(crawler)
+        queue: LeasedQueue | None = getattr(crawler, _QUEUE, None)
+        return queue
 
     def __len__(self) -> int:
         """Return how many requests wait; one at least while the server is away: nobody knows."""

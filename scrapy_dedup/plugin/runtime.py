@@ -62,8 +62,9 @@ _REDIRECTS_REMEMBERED = 1_000
 # Of some 100 bytes each. A page that moved, and whose old address is forgotten by then, counts as new.
 _MOST_DEPARTED = 50_000
 
-_runtimes: WeakKeyDictionary[Crawler, "Runtime"] = WeakKeyDictionary()
-_hearing: WeakKeyDictionary[Crawler, Callable[[Any], None]] = WeakKeyDictionary()
+# Kept on the crawler: in a weak table of the module a value that knows its crawler would keep it for ever.
+_RUNTIME: Final = "_scrapy_dedup_runtime"
+_HEARING: Final = "_scrapy_dedup_hearing"
 
 
 logger = logging.getLogger(__name__)
@@ -142,7 +143,7 @@ class Runtime:
             SettingError: a setting is wrong.
             StoreError: the store cannot be used.
         """
-        known = _runtimes.get(crawler)
+        known = cls.of_open(crawler)
         if known is None:
             settings = settings_of(crawler)
             if not settings.enabled:
@@ -150,13 +151,15 @@ class Runtime:
             if only_shows():
                 raise NotConfigured("a command that shows what a spider does leaves no trace")
             with told():
-                known = _runtimes[crawler] = cls(crawler, settings)
+                known = cls(crawler, settings)
+            setattr(crawler, _RUNTIME, known)
         return known
 
     @classmethod
     def of_open(cls, crawler: Crawler) -> "Runtime | None":
         """Return the crawler's runtime if a component has opened one."""
-        return _runtimes.get(crawler)
+        known: Runtime | None = getattr(crawler, _RUNTIME, None)
+        return known
 
     def _connect(self) -> None:
         connect: Callable[..., None] = self.crawler.signals.connect
@@ -351,7 +354,7 @@ def acknowledge(crawler: Crawler, *items: Any) -> None:
     Items that are never acknowledged come again in the next crawl.
     """
     runtime = Runtime.of_open(crawler)
-    hear = runtime.done.said if runtime is not None else _hearing.get(crawler)
+    hear = runtime.done.said if runtime is not None else getattr(crawler, _HEARING, None)
     if hear is not None:
         for item in items:
             hear(item)
@@ -359,7 +362,7 @@ def acknowledge(crawler: Crawler, *items: Any) -> None:
 
 def on_acknowledged(crawler: Crawler, hear: Callable[[Any], None]) -> None:
     """Tell the user's words to somebody else, in a run that has no runtime."""
-    _hearing[crawler] = hear
+    setattr(crawler, _HEARING, hear)
 
 
 async def _nothing_left() -> int:
