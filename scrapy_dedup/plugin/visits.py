@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import urlsplit
-from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, finalize, ref
+from weakref import ReferenceType, WeakKeyDictionary, WeakValueDictionary, ref
 
 from scrapy import Request
 from scrapy.http import HtmlResponse, Response, TextResponse
@@ -196,7 +196,7 @@ class Visits:
     def __init__(self, settings: Settings, rules: UrlRules) -> None:
         self._settings = settings
         self._rules = rules
-        self._by_response: WeakKeyDictionary[Response, Visit] = WeakKeyDictionary()
+        self._by_response: dict[ReferenceType[Response], Visit] = {}
         self._expected: WeakKeyDictionary[Request, Visit] = WeakKeyDictionary()
         """By request: whose responses are on their way to the spider, as these or as what another middleware makes."""
         self._by_key: WeakValueDictionary[bytes, Visit] = WeakValueDictionary()
@@ -211,7 +211,7 @@ class Visits:
 
     def of_response(self, response: Response) -> Visit | None:
         """Return the visit that a response belongs to."""
-        return self._by_response.get(response)
+        return self._by_response.get(ref(response))
 
     def expected(self, request: Request) -> Visit | None:
         """Return the visit whose response is on its way to the request's callback."""
@@ -240,7 +240,7 @@ class Visits:
             domain=domain or "",
             settings=settings or self._left_alone,
             fetched_at=datetime.now(UTC),
-            response=ref(response),
+            response=ref(response, self._response_gone),
             http_status=response.status,
             callback=callback_name(request),
             cb_kwargs=request.cb_kwargs,
@@ -249,12 +249,17 @@ class Visits:
             is_page=not is_signpost(request, response),
             lease=str(request.meta.get(LEASE, "")),
         )
-        finalize(response, self._gone.append, visit).atexit = False
-        self._by_response[response] = visit
+        self._by_response[visit.response] = visit
         if request.callback is not NO_CALLBACK:
             self._expected[request] = visit
         self._by_key[visit.page_key] = visit
         return visit
+
+    def _response_gone(self, response: ReferenceType[Response]) -> None:
+        # Not `finalize`: its table is of the process, and what a visit waits for knows its crawler.
+        visit = self._by_response.pop(response, None)
+        if visit is not None:
+            self._gone.append(visit)
 
     def attach(self, item: Any, visit: Visit) -> None:
         """Note that a response gave an item."""

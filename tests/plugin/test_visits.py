@@ -1,6 +1,7 @@
 import gc
 from datetime import UTC, datetime
 from typing import Any
+from weakref import ref
 
 import pytest
 from hypothesis import given
@@ -162,3 +163,15 @@ def test_page_of_html_under_the_name_of_a_sitemap_is_a_page() -> None:
 
     assert response.request is not None
     assert not is_signpost(response.request, response)
+
+
+def test_what_a_visit_waits_for_keeps_no_crawl_in_a_process_that_goes_on() -> None:
+    """A feed knows its crawler, which knows its responses: all of them must be able to go at once."""
+    visits, response = Visits(SETTINGS, DEFAULT_RULES), a_response()
+    a_visit(visits, response).waits_for.add((visits, response))
+    gone = ref(response)
+
+    del visits, response
+    gc.collect()
+
+    assert gone() is None
