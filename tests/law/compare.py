@@ -1,6 +1,7 @@
 """The law: what a crawl with the add-on may give, beside what the same crawl gives without it."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ def beside(bare: Crawl, crawl: Crawl) -> list[str]:
     differences = [
         *_some("not asked for", map(str, (bare.asked - crawl.asked).elements())),
         *_some("asked for without need", map(str, (crawl.asked - bare.asked).elements())),
-        *_some("error", (Counter(crawl.errors) - Counter(bare.errors)).elements()),
+        *_some("error", (Counter(map(_error, crawl.errors)) - Counter(map(_error, bare.errors))).elements()),
     ]
     if crawl.reason != bare.reason:
         differences.append(f"it ended by {crawl.reason}, the bare one by {bare.reason}")
@@ -137,6 +138,11 @@ def _last_visits(before: Sequence[Crawl], strip: Stripped) -> dict[str, list[Cou
             each = [Counter(map(strip.item, visit.items)) for visit in crawl.visits if _page(visit.url) == page]
             last[page] = [*last.get(page, []), Counter(), here.counted, *each]
     return last
+
+
+def _error(line: str) -> str:
+    """Return an error without the page that asked first for the one that failed: two do, in the order of answers."""
+    return re.sub(r" \(referer: [^)]*\)", "", line)
 
 
 def _page(url: str) -> str:
