@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, Self, TextIO
 
 from itemadapter import ItemAdapter
-from scrapy import signals
+from scrapy import Request, signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import DropItem
 from scrapy.utils.asyncio import is_asyncio_available
@@ -133,3 +133,16 @@ class JudgingThreads:
     def _end(self) -> None:
         sys.setprofile(None)
         threading.setprofile(None)
+
+
+class Slots:
+    """Writes the slot by which each request reaches the downloader."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        found = cls()
+        crawler.signals.connect(found.note, signals.request_reached_downloader)
+        return found
+
+    def note(self, request: Request) -> None:
+        note("slots.jsonl", {"url": request.url, "slot": request.meta.get("download_slot")})

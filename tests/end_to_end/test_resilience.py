@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Project
+from tests.end_to_end.crawling import Project, lines_of
 from tests.server import Answer, Site, WebServer
 from tests.trap_site import EndlessSite, OtherTrapSite, TrapSite, sentences
 
@@ -207,7 +207,7 @@ def test_nothing_is_stopped_where_that_is_switched_off(project: Project, server:
 
 
 def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, server: WebServer) -> None:
-    """The site is reached by a proxy with a password alone, and asks for a key."""
+    """The site is reached by a proxy with a password alone, and asks for a key; its spider has a slot for it."""
     shop = "http://shop.example"
     sitemap = f"<urlset><url><loc>{shop}/named</loc></url></urlset>"
     site: Site = {f"{shop}/": page("home", "/a", "/b"), f"{shop}/named": page("named")}
@@ -216,6 +216,7 @@ def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, s
     server.asked_with.clear()
     proxy = server.origins[0].replace("//", "//user:secret@")
     asks: dict[str, Any] = {"DEDUP_DISCOVERY": "sitemaps", "DEDUP_SOFT_404": "mark", "ROBOTSTXT_OBEY": False}
+    asks["EXTENSIONS"] = {**ON["EXTENSIONS"], "tests.end_to_end.recorders.Slots": 1}
 
     crawled = project.crawl("proxied", "-a", f"start={shop}/", "-a", f"proxy={proxy}", **{**ON, **asks})
 
@@ -224,5 +225,7 @@ def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, s
     # Scrapy counts the one that begins the discovery, too, which nobody is asked for.
     assert len(server.requests) == crawled.stats["downloader/request_count"] - 1
     assert all({"X-Key", "Proxy-Authorization"} <= headers.keys() for _, headers in server.asked_with)
+    slots = {line["url"]: line["slot"] for line in lines_of(project.folder / "slots.jsonl")}
+    assert {url: slots[url] for url in server.requests} == dict.fromkeys(server.requests, "its own")
     assert {item["id"] for item in crawled.stored} == {f"{shop}/", *(f"{shop}/{name}" for name in ("a", "b", "named"))}
     assert "internal meta keys" not in crawled.log

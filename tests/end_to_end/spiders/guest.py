@@ -41,13 +41,13 @@ class Quotes(Guest):
 
 
 class Proxied(Guest):
-    """Reaches its site by a proxy with a password, and with a key."""
+    """Reaches its site by a proxy with a password, with a key, and in a slot of its own."""
 
     name = "proxied"
 
     def __init__(self, proxy: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.way: dict[str, Any] = {"headers": {"X-Key": "key"}, "meta": {"proxy": proxy}}
+        self.way: dict[str, Any] = {"headers": {"X-Key": "key"}, "meta": {"proxy": proxy, "download_slot": "its own"}}
 
     async def start(self) -> AsyncIterator[Any]:
         for url in self.start_urls:
