@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
+from tldextract import TLDExtract
+
 # Everything but a reactor, which each process installs for itself.
 PRELOADED = (
     "scrapy.cmdline",
@@ -86,6 +88,9 @@ def preload() -> None:
     for name in PRELOADED_PACKAGES:
         for one in pkgutil.iter_modules(importlib.import_module(name).__path__, f"{name}."):
             importlib.import_module(one.name)
+    # Scrapy's asks the network for the public suffixes, once an environment, and logs a traceback where there is none.
+    cookies: Any = importlib.import_module("scrapy.downloadermiddlewares.cookies")
+    cookies._split_domain = TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
     # Scrapy looks at each of them at every call; scrapy-poet's imports pytest, a quarter of a second.
     for command in entry_points(group="scrapy.commands"):
         with contextlib.suppress(ImportError, SystemExit):
