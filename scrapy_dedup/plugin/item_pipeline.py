@@ -22,7 +22,6 @@ from scrapy_dedup.core.evidence import NO_FIELDS
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
 from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
-from scrapy_dedup.plugin.deliveries import Shown
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
 from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
@@ -35,6 +34,7 @@ from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.claims import claims_of, waits_for_title, with_holders
 from scrapy_dedup.service.comparison import would_drop
 from scrapy_dedup.service.crawl import load
+from scrapy_dedup.service.deliveries import Shown
 from scrapy_dedup.service.departures import is_tombstone
 from scrapy_dedup.service.drafts import Draft, hold_as_before
 from scrapy_dedup.service.learning import Learner

@@ -29,7 +29,6 @@ from scrapy_dedup.core.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
 from scrapy_dedup.core.verdicts import NEW, Kind, Verdict
-from scrapy_dedup.plugin.deliveries import Recall
 from scrapy_dedup.plugin.marks import LEFT_OUT
 from scrapy_dedup.plugin.reuse import stands
 from scrapy_dedup.plugin.revalidation import validators_of
@@ -38,6 +37,7 @@ from scrapy_dedup.plugin.sites import Site, Sites
 from scrapy_dedup.plugin.visits import Visit, is_html, is_sitemap_request, received_bytes
 from scrapy_dedup.service.chunking import makes_chunks
 from scrapy_dedup.service.commits import failed_fetch
+from scrapy_dedup.service.deliveries import Recall
 from scrapy_dedup.service.drafts import usable_text
 from scrapy_dedup.service.policies import change_policy
 from scrapy_dedup.service.recrawling import (

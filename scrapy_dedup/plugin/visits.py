@@ -19,9 +19,9 @@ from scrapy_dedup.core.directives import Directives
 from scrapy_dedup.core.guard import ParseLimits, UnparsedReason
 from scrapy_dedup.core.pdf import PdfText
 from scrapy_dedup.core.urls import UrlRules, extract_domain, page_key
-from scrapy_dedup.plugin.deliveries import Delivered, Earlier
 from scrapy_dedup.plugin.marks import LEASE, READMITTED, callback_name, is_unfiltered, redirected_from
 from scrapy_dedup.service.commits import Recorded
+from scrapy_dedup.service.deliveries import Delivered, Earlier
 from scrapy_dedup.service.drafts import Draft, Recalled
 from scrapy_dedup.service.pdf_drafts import is_pdf
 from scrapy_dedup.service.pdf_reading import Unread
