@@ -22,7 +22,7 @@ from benchmarks import results
 from benchmarks.corpus import pages, sites
 from benchmarks.marked_sites import Floats, MarkedPage, MarkedSite, read_folders, rows_of, spread
 from benchmarks.marked_texts import marked_texts
-from benchmarks.train import domains_of, fit, to_json
+from benchmarks.train import domains_of, fit, logistic, to_json
 from scrapy_dedup.core import path_verdicts
 from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.core.path_looks import PathLooks, looks_by_path
@@ -129,17 +129,9 @@ def _paths(some: Sequence[MarkedPage], looks: Looks, model: VerdictModel) -> Pat
 
 
 def fitted(paths: Sequence[Paths]) -> tuple[float, float]:
-    """Return (slope, shift) that make the log odds of some sites true; each site counts alike. By Newton's method."""
+    """Return (slope, shift) that make the log odds of some sites true; each site counts alike."""
     odds, share, true = (np.concatenate([getattr(one, name) for one in paths]) for name in ("odds", "share", "true"))
-    weights = np.concatenate([one.weights / one.weights.sum() for one in paths])
-    table = np.stack([share, np.ones_like(share)], axis=1)
-    found = np.zeros(2)
-    for _ in range(50):
-        likely = 1 / (1 + np.exp(-(odds + table @ found)))
-        slope = table.T @ (weights * (true - likely))
-        bend = (table * (weights * likely * (1 - likely))[:, None]).T @ table + 1e-6 * np.eye(2)
-        found = found + np.linalg.solve(bend, slope)
-    return float(found[0]), float(found[1])
+    return logistic(share, true, np.concatenate([one.weights / one.weights.sum() for one in paths]), odds)
 
 
 @contextmanager

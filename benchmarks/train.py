@@ -155,15 +155,15 @@ def left_out(domains: Mapping[str, Domain], count: int = 11, seed: int = 1) -> L
 
 def calibrated(found: LeftOut) -> tuple[float, float]:
     """Return (scale, shift) that make odds true of sites that were left out of the training."""
-    return _logistic(found.odds, found.true, found.weights)
+    return logistic(found.odds, found.true, found.weights)
 
 
-def _logistic(odds: Floats, true: Floats, weights: Floats) -> tuple[float, float]:
-    """Fit scale and shift by Newton's method."""
-    table_of = np.stack([odds, np.ones_like(odds)], axis=1)
-    found = np.array([1.0, 0.0])
+def logistic(column: Floats, true: Floats, weights: Floats, odds: Floats | float = 0.0) -> tuple[float, float]:
+    """Return by which factor and shift a column makes log odds true that have *odds* already, by Newton's method."""
+    table_of = np.stack([column, np.ones_like(column)], axis=1)
+    found = np.array([0.0, 0.0])
     for _ in range(50):
-        likely = 1 / (1 + np.exp(-table_of @ found))
+        likely = 1 / (1 + np.exp(-(odds + table_of @ found)))
         slope = table_of.T @ (weights * (true - likely))
         bend = (table_of * (weights * likely * (1 - likely))[:, None]).T @ table_of + 1e-6 * np.eye(2)
         found = found + np.linalg.solve(bend, slope)
