@@ -98,6 +98,7 @@ TASKS: Final = (
     Task("layouts", ("benchmarks.layouts {folder}/corpus",), 60, needs="corpus"),
     Task("quality", (f"benchmarks.quality {_TRAINED_ON}",), 60, needs="train"),
     Task("redesigns", (f"benchmarks.redesigns {_MARKED}",), 60, needs="train"),
+    Task("right_drops", ("benchmarks.right_drops {folder}/corpus {folder}/more",), 60, needs="train"),
     Task("streaming", (f"benchmarks.streaming {_MARKED}",), 60, needs="train"),
     Task("teacher", (f"benchmarks.teacher {_TRAINED_ON}",), 30, needs="train"),
     Task("html_method", ("benchmarks.html_method {folder}/corpus",), 30, needs="corpus"),
