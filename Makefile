@@ -51,7 +51,7 @@ screenshots: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed-dev
 	@mkdir -p docs
-	$(RUN) -c "from scrapy_dedup.settings import as_markdown; print(as_markdown(), end='')" > docs/settings.md
+	$(RUN) -c "from scrapy_dedup.settings.page import as_markdown; print(as_markdown(), end='')" > docs/settings.md
 	$(RUN) -m scrapy_dedup.web.openapi docs/rest.md
 
 clean:
