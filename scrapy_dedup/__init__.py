@@ -23,31 +23,35 @@ if TYPE_CHECKING:
     from scrapy_dedup.plugin.runtime import acknowledge
     from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
     from scrapy_dedup.plugin.stall_monitor import StallMonitor
+    from scrapy_dedup.service.cleaner import Cleaner, clean
 
 _HOMES = {
-    "Addon": "addon",
-    "ChunkItem": "chunk_items",
-    "DedupDownloaderMiddleware": "downloader_middleware",
-    "DedupExtension": "extension",
-    "DedupPipeline": "item_pipeline",
-    "DedupSpiderMiddleware": "spider_middleware",
-    "DuplicateItem": "item_pipeline",
-    "Fingerprinter": "fingerprinter",
-    "Heartbeat": "heartbeat",
-    "LeasedDupeFilter": "leased_queue",
-    "LeasedQueue": "leased_queue",
-    "PageItem": "items",
-    "ResilienceExtension": "resilience_extension",
-    "RevalidationMiddleware": "revalidation",
-    "StallMonitor": "stall_monitor",
-    "StoreDupeFilter": "dupefilter",
-    "acknowledge": "runtime",
-    "memo": "memo",
+    "Addon": "plugin.addon",
+    "ChunkItem": "plugin.chunk_items",
+    "Cleaner": "service.cleaner",
+    "DedupDownloaderMiddleware": "plugin.downloader_middleware",
+    "DedupExtension": "plugin.extension",
+    "DedupPipeline": "plugin.item_pipeline",
+    "DedupSpiderMiddleware": "plugin.spider_middleware",
+    "DuplicateItem": "plugin.item_pipeline",
+    "Fingerprinter": "plugin.fingerprinter",
+    "Heartbeat": "plugin.heartbeat",
+    "LeasedDupeFilter": "plugin.leased_queue",
+    "LeasedQueue": "plugin.leased_queue",
+    "PageItem": "plugin.items",
+    "ResilienceExtension": "plugin.resilience_extension",
+    "RevalidationMiddleware": "plugin.revalidation",
+    "StallMonitor": "plugin.stall_monitor",
+    "StoreDupeFilter": "plugin.dupefilter",
+    "acknowledge": "plugin.runtime",
+    "clean": "service.cleaner",
+    "memo": "plugin.memo",
 }
 
 __all__ = [
     "Addon",
     "ChunkItem",
+    "Cleaner",
     "DedupDownloaderMiddleware",
     "DedupExtension",
     "DedupPipeline",
@@ -63,6 +67,7 @@ __all__ = [
     "StallMonitor",
     "StoreDupeFilter",
     "acknowledge",
+    "clean",
     "memo",
 ]
 
@@ -70,4 +75,4 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.plugin.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -16,7 +16,7 @@ from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.service.aliases import declaration_of
 from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage, NoPage
-from scrapy_dedup.service.page_cleaning import CleanedPage, clean_page, clean_pdf
+from scrapy_dedup.service.page_cleaning import CleanedPage, clean_page, clean_pdf, uncleaned_row
 from scrapy_dedup.service.page_facts import Facts, facts_of
 from scrapy_dedup.service.pdf_drafts import pdf_text
 from scrapy_dedup.service.policies import url_rules
@@ -182,9 +182,8 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
         evidence = _evidence(cleaned, page.html, site_seen(around.shelf, domain, settings), settings)
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
         flag = f"error: {named(error)}"
-        return Line(_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
-    row = _row(page.url, cleaned.cleaned.content, cleaned.report(settings))
-    row |= {"title": cleaned.title, "date": cleaned.date, "author": cleaned.author}
+        return Line(uncleaned_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
+    row = cleaned.row(settings)
     said = declaration_of(page.url, cleaned.page) if cleaned.page is not None and cleaned.page.canonicals else None
     is_kept = patterns.keeps_page(cleaned.page_key)
     counts = counts_of(cleaned.cleaned)
@@ -206,10 +205,6 @@ def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Setting
     blocks = blocks_of_text(source) if page is None else [(block.fingerprint, block.text) for block in page.blocks]
     with_numbers = settings.near_duplicate == "drop"
     return Evidence.of(source, blocks, with_numbers=with_numbers), own_words(blocks, site)
-
-
-def _row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:
-    return {"url": url, "cleaned_content": content, "title": None, "date": None, "author": None, "dedup": report}
 
 
 def as_json(row: dict[str, Any]) -> bytes:

@@ -79,6 +79,16 @@ class CleanedPage:
             report["pdf"] = pdf_report(self.pdf)
         return report | as_asked(hashes_and_removed(self.cleaned), settings)
 
+    def row(self, settings: Settings) -> dict[str, Any]:
+        """Return what goes out: `url`, `cleaned_content`, `title`, `date`, `author` and `dedup`."""
+        row = uncleaned_row(self.url, self.cleaned.content, self.report(settings))
+        return row | {"title": self.title, "date": self.date, "author": self.author}
+
+
+def uncleaned_row(url: str, content: str, report: dict[str, Any]) -> dict[str, Any]:
+    """Return what goes out of a page of which no more is known."""
+    return {"url": url, "cleaned_content": content, "title": None, "date": None, "author": None, "dedup": report}
+
 
 def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns) -> CleanedPage:
     """Return a PDF file without what patterns name; one that gives no text comes back empty, and flagged."""

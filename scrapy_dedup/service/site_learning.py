@@ -34,13 +34,17 @@ __all__ = ["PageSight", "learn_sample", "learn_site", "seen_page"]
 def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings) -> SiteKnowledge:
     """Return what a site's pages teach, given by URL and HTML; pages that cannot be parsed teach nothing."""
     sample = SiteSample(settings.learn_pages)
-    limits, rules = parse_limits(settings), url_rules(settings)
     for url, html in pages:
-        key = page_key(url, rules)
-        page = parse_page(html, limits) if sample.wants(key) else None
-        if isinstance(page, Page):
-            sample.add(learned_page(key, url, page), html)
+        sample_page(sample, url, html, settings)
     return learn_sample(domain, sample, settings)
+
+
+def sample_page(sample: SiteSample, url: str, html: str, settings: Settings) -> None:
+    """Let a site be learned from a page, too, where the sample wants it and it can be parsed."""
+    key = page_key(url, url_rules(settings))
+    page = parse_page(html, parse_limits(settings)) if sample.wants(key) else None
+    if isinstance(page, Page):
+        sample.add(learned_page(key, url, page), html)
 
 
 def learn_sample(
