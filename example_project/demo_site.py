@@ -92,7 +92,7 @@ class _Handler(SimpleHTTPRequestHandler):
         return super().send_head()
 
     def list_directory(self, path: object) -> None:  # noqa: ARG002
-        """A folder without index.html is no page."""
+        """List no folder: one without index.html is no page."""
         self.send_error(HTTPStatus.NOT_FOUND)
 
     def end_headers(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from tests.item_schema import faults_of
 from tests.law.crawls import Crawl, Visit
 
 ADDED = frozenset({"cleaned_content", "dedup"})
@@ -86,6 +87,7 @@ class Stripped:
         return cls(ADDED | (ADDED_WHERE_LACKING - has), frozenset(varies))
 
     def item(self, item: Mapping[str, object]) -> str:
+        assert faults_of(item.get("dedup", {})) == []
         kept = {
             name: type(value).__name__ if name in self.varies else value
             for name, value in item.items()
