@@ -21,7 +21,7 @@ help:
 	@echo "make bench FOLDER=.. those on real pages, too"
 	@echo "make bench QUICK=1   small sizes, to try them: some minutes; changes no file"
 	@echo "make screenshots     pictures of the dashboard's pages: light, dark, on a phone"
-	@echo "make docs            docs/settings.md from the declaration, the table in docs/rest.md"
+	@echo "make docs            docs/settings.md, the table in docs/rest.md, and all pages as a site in build/docs"
 	@echo "make clean           remove everything that was made, the environment included"
 
 demo: $(VENV)/.installed
@@ -49,10 +49,11 @@ bench: $(VENV)/.installed-dev
 screenshots: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks.screenshots $(ARGS)
 
-docs: $(VENV)/.installed-dev
-	@mkdir -p docs
+docs: $(VENV)/.installed-docs
 	$(RUN) -c "from scrapy_dedup.settings import as_markdown; print(as_markdown(), end='')" > docs/settings.md
 	$(RUN) -m scrapy_dedup.web.openapi docs/rest.md
+	$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
 
 clean:
 	rm -rf $(VENV) demo-output build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -66,6 +67,11 @@ $(VENV)/.installed: $(VENV)/bin/python setup.cfg pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/bin/python setup.cfg pyproject.toml
 	@echo "Installing scrapy_dedup with what its tests need ..."
 	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[test,dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/bin/python setup.cfg pyproject.toml
+	@echo "Installing scrapy_dedup with what its docs need ..."
+	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[docs,server]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/bin/python:
