@@ -1,0 +1,83 @@
+"""The README and docs: plain words, links that lead somewhere, and no more than somebody reads."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GENERATED = DOCS / "settings.md"
+PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {GENERATED})
+DIALECT = {
+    r"gives?|gave": "yield, return, emit, contain",
+    r"stand(s|ing)?|stood": "is, replaces, represents",
+    r"is no content": "is not content",
+    r"go(es)? out|went out|left as they came": "is emitted",
+    r"com(e|es|ing) again": "is fetched again, returns",
+    r"beside": "next to, compared with",
+    r"is told|are told|tells? of|tell whether": "is reported, says",
+    r"(is|are) cut(?! off)|cuts a page": "is cleaned",
+    r"next to nothing": "almost nothing",
+    r"as ever": "as usual",
+    r"in vain": "without result",
+    r"hand(s|ed)? on": "passes on",
+    r"lent|lending": "leased",
+    r"held (body|answer)|is held": "stored response",
+    r"sight|tails|departures|outlet|unmet|likeness": "rendered page, trailing links, removed pages, output, missing, similarity",
+    r"brings? (no )?news|brought news": "has new content",
+    r"whatever is known of": "regardless of",
+    r"nobody needs": "is no longer needed",
+    r"somebody's word|at your word": "a decision of yours",
+    r"in earnest": "in production",
+    r"spare[sd]?|sparing": "save",
+    r"wherever|whosoever": "anywhere",
+}
+"""What the field says otherwise, as a whole word, and what it says."""
+
+
+def prose(page: Path) -> str:
+    """Return what a person wrote to be read: no code, no generated part, no target of a link."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"<!-- (figures|operations):.*?<!-- end of \w+ -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
+
+
+def links(page: Path) -> Iterator[str]:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return (found[1] for found in re.finditer(r"\]\(((?!http)[^)\s]+)\)", text))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of headings, as GitHub and myst-parser make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_words_are_those_of_the_field(page: Path) -> None:
+    text = prose(page)
+
+    found = [
+        f"{' '.join(text[max(0, hit.start() - 40) : hit.end() + 30].split())!r}: write {instead}"
+        for pattern, instead in DIALECT.items()
+        for hit in re.finditer(rf"\b({pattern})\b", text, re.IGNORECASE)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_pages_and_headings(page: Path) -> None:
+    for link in links(page):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_reading_order() -> None:
+    listed = set(links(DOCS / "index.md"))
+
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} == listed
