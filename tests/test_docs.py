@@ -33,6 +33,9 @@ DIALECT = {
     r"in earnest": "in production",
     r"spare[sd]?|sparing": "save",
     r"wherever|whosoever": "anywhere",
+    r"(not )?heard of": "silent, unknown",
+    r"siblings": "other pages",
+    r"guests?|unasked|be it|at hand|good order|spoke for": "something plainer",
 }
 """What the field says otherwise, as a whole word, and what it says."""
 
