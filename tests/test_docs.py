@@ -1,6 +1,8 @@
 """The README and docs: plain words, links that lead somewhere, and no more than somebody reads."""
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,3 +87,23 @@ def test_every_page_is_in_the_reading_order() -> None:
     listed = set(links(DOCS / "index.md"))
 
     assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} == listed
+
+
+def test_docs_are_at_most_20_000_words() -> None:
+    """Rules of tables are no words."""
+    words = [word for page in DOCS.rglob("*.md") for word in page.read_text(encoding="utf-8").split()]
+
+    assert sum(any(map(str.isalnum, word)) for word in words) <= 20_000
+
+
+def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    for name in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(name, reason="pip install '.[docs]'")
+
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", str(tmp_path / "trees")]
+    done = subprocess.run([*command, DOCS, tmp_path / "html"], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    loads = re.compile(r"<(?:script|link|img)[^>]*(?:src|href)=\"(http[^\"]+)")
+    pages = [page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")]
+    assert {url for page in pages for url in loads.findall(page)} == set()
