@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN := $(VENV)/bin/python
 SITE ?= $(URL)
-# One more than processors: tests of crawls wait as often as they work.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# More than processors: tests of crawls wait more than they work.
+WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 1)
 CORE_TESTS := tests/core tests/plugin tests/report tests/test_architecture.py tests/test_settings.py
 
 .PHONY: help demo test test-core lint format bench screenshots docs clean
@@ -14,14 +14,14 @@ help:
 	@echo "make demo            crawl a real site twice with the plugin on: what it kept, and what had changed"
 	@echo "make demo URL=...    the same for any site: 200 pages at most, robots.txt and delay kept"
 	@echo "make test            all tests; what needs PostgreSQL, Redis, Chromium or Java is skipped where there is none"
-	@echo "make test-core       those that need neither server nor browser: less than a minute"
+	@echo "make test-core       those that need neither server nor browser: a minute or two"
 	@echo "make lint            ruff, mypy, import-linter"
 	@echo "make format          let ruff lay out the code"
 	@echo "make bench           all benchmarks, hours of them, and their tables in docs/benchmarks.md (ARGS='--only NAME')"
 	@echo "make bench FOLDER=.. those on real pages, too"
 	@echo "make bench QUICK=1   small sizes, to try them: some minutes; changes no file"
 	@echo "make screenshots     pictures of the dashboard's pages: light, dark, on a phone"
-	@echo "make docs            docs/settings.md from the declaration, the table in docs/rest.md"
+	@echo "make docs            docs/settings.md, the table in docs/rest.md, and all pages as a site in build/docs"
 	@echo "make clean           remove everything that was made, the environment included"
 
 demo: $(VENV)/.installed
@@ -49,10 +49,11 @@ bench: $(VENV)/.installed-dev
 screenshots: $(VENV)/.installed-dev
 	$(RUN) -m benchmarks.screenshots $(ARGS)
 
-docs: $(VENV)/.installed-dev
-	@mkdir -p docs
+docs: $(VENV)/.installed-docs
 	$(RUN) -c "from scrapy_dedup.settings.page import as_markdown; print(as_markdown(), end='')" > docs/settings.md
 	$(RUN) -m scrapy_dedup.web.openapi docs/rest.md
+	$(RUN) -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "build/docs/index.html"
 
 clean:
 	rm -rf $(VENV) demo-output build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -66,6 +67,11 @@ $(VENV)/.installed: $(VENV)/bin/python setup.cfg pyproject.toml
 $(VENV)/.installed-dev: $(VENV)/bin/python setup.cfg pyproject.toml
 	@echo "Installing scrapy_dedup with what its tests need ..."
 	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[test,dev]'
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-docs: $(VENV)/bin/python setup.cfg pyproject.toml
+	@echo "Installing scrapy_dedup with what its docs need ..."
+	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[docs,server]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/bin/python:

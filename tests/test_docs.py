@@ -1,0 +1,109 @@
+"""The README and docs: plain words, links that lead somewhere, and no more than somebody reads."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GENERATED = DOCS / "settings.md"
+PAGES = sorted({ROOT / "README.md", *DOCS.rglob("*.md")} - {GENERATED})
+DIALECT = {
+    r"gives?|gave": "yield, return, emit, contain",
+    r"stand(s|ing)?|stood": "is, replaces, represents",
+    r"is no content": "is not content",
+    r"go(es)? out|went out|left as they came": "is emitted",
+    r"com(e|es|ing) again": "is fetched again, returns",
+    r"beside": "next to, compared with",
+    r"is told|are told|tells? of|tell whether": "is reported, says",
+    r"(is|are) cut(?! off)|cuts a page": "is cleaned",
+    r"next to nothing": "almost nothing",
+    r"as ever": "as usual",
+    r"in vain": "without result",
+    r"hand(s|ed)? on": "passes on",
+    r"lent|lending": "leased",
+    r"held (body|answer)|is held": "stored response",
+    r"sight|tails|departures": "rendered page, trailing links, removed pages",
+    r"outlet|unmet|likeness": "output, missing, similarity",
+    r"brings? (no )?news|brought news": "has new content",
+    r"whatever is known of": "regardless of",
+    r"nobody needs": "is no longer needed",
+    r"somebody's word|at your word": "a decision of yours",
+    r"in earnest": "in production",
+    r"spare[sd]?|sparing": "save",
+    r"wherever|whosoever": "anywhere",
+    r"(not )?heard of": "silent, unknown",
+    r"siblings": "other pages",
+    r"guests?|unasked|be it|at hand|good order|spoke for": "something plainer",
+}
+"""What the field says otherwise, as a whole word, and what it says."""
+
+
+def prose(page: Path) -> str:
+    """Return what a person wrote to be read: no code, no generated part, no target of a link."""
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"<!-- (figures|operations):.*?<!-- end of \w+ -->", "", text, flags=re.DOTALL)
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
+
+
+def links(page: Path) -> Iterator[str]:
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return (found[1] for found in re.finditer(r"\]\(((?!http)[^)\s]+)\)", text))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the names of headings, as GitHub and myst-parser make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_words_are_those_of_the_field(page: Path) -> None:
+    text = prose(page)
+
+    found = [
+        f"{' '.join(text[max(0, hit.start() - 40) : hit.end() + 30].split())!r}: write {instead}"
+        for pattern, instead in DIALECT.items()
+        for hit in re.finditer(rf"\b({pattern})\b", text, re.IGNORECASE)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_pages_and_headings(page: Path) -> None:
+    for link in links(page):
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_reading_order() -> None:
+    listed = set(links(DOCS / "index.md"))
+
+    assert {page.name for page in DOCS.glob("*.md")} - {"index.md"} == listed
+
+
+def test_docs_are_at_most_20_000_words() -> None:
+    """Rules of tables are no words."""
+    words = [word for page in DOCS.rglob("*.md") for word in page.read_text(encoding="utf-8").split()]
+
+    assert sum(any(map(str.isalnum, word)) for word in words) <= 20_000
+
+
+def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    for name in ("sphinx", "myst_parser", "furo"):
+        pytest.importorskip(name, reason="pip install '.[docs]'")
+
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", str(tmp_path / "trees")]
+    done = subprocess.run([*command, DOCS, tmp_path / "html"], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    loads = re.compile(r"<(?:script|link|img)[^>]*(?:src|href)=\"(http[^\"]+)")
+    pages = [page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")]
+    assert {url for page in pages for url in loads.findall(page)} == set()
