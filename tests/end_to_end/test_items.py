@@ -88,7 +88,8 @@ def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(
     item = crawled.items[f"{kind} p3"]
 
     assert item.keys() <= {"id", "url", "name", "dedup"}
-    assert (item["dedup"]["left"], item["dedup"]["url"]) == ("no_page", f"{server.origins[0]}/p3")
+    told = item["dedup"]
+    assert (told["left"], told["verdict"], told["url"]) == ("no_page", "new", f"{server.origins[0]}/p3")
     assert crawled.count("left/no_page") == 2 * len(PAGES)
 
 
