@@ -60,6 +60,7 @@ class Asks(scrapy.Spider):
         for number, url in enumerate(self.start_urls):
             yield scrapy.Request(url, dont_filter=True, meta={"cookiejar": number})
             yield scrapy.Request(url, dont_filter=True, cb_kwargs={"asked": number})
+            yield scrapy.Request(url, dont_filter=True, headers={"Accept-Language": "x"})
             yield scrapy.Request(url, self.parse_other, dont_filter=True)
             # mypy takes a callback for one of several kinds, and this for none of them.
             yield scrapy.Request(url, lambda response: [*self.parse(response)], dont_filter=True)  # type: ignore[misc]
