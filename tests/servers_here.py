@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -60,15 +61,16 @@ def one_for_the_run(name: str, start: Callable[[Path], Started]) -> dict[str, An
     return reached_by
 
 
-def begin_run() -> None:
-    """Name a folder to all processes of this run."""
+def begin_run(cache: Path) -> None:
+    """Name a folder to all processes of this run, and one that is there in the next one."""
     folder = tempfile.mkdtemp(prefix="dedup-servers-")
     # PostgreSQL's server runs as a user of its own, who has to pass.
     Path(folder).chmod(0o711)
     os.environ[_FOLDER] = folder
-    # Of what is imported each process would make bytecode of its own where none may be written: 0.7 s of 1.1 s.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(folder) / "bytecode")
+    # Where none may be written beside the code, each process would make bytecode of its own, some for 12 s.
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(cache / "bytecode")
+        sys.dont_write_bytecode = False
 
 
 def end_run() -> None:
@@ -81,6 +83,9 @@ def end_run() -> None:
                 os.kill(told["pid"], told["ends_by"])
             wait_for(lambda pid=told["pid"]: not _runs(pid))  # type: ignore[misc]
     shutil.rmtree(folder, ignore_errors=True)
+    if bytecode := os.environ.get("PYTHONPYCACHEPREFIX"):
+        for of_tests in Path(f"{bytecode}{tempfile.gettempdir()}").glob("pytest-of-*"):
+            shutil.rmtree(of_tests, ignore_errors=True)
 
 
 def _runs(pid: int) -> bool:

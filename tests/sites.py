@@ -5,9 +5,8 @@ from random import Random
 
 from tests.server import Answer, Site
 
-DONE_WHEN = (3, 5, 8, 12, 20, 30, 45, 60)
-"""Pages of the eight domains of a site: some are never known, some early, some late."""
 SMALL = (3, 5, 17, 40)
+"""Pages of the four domains of a site: some are never known, some early, some late."""
 
 _WORDS = """amber basalt cedar delta ember fjord granite harbour island juniper kestrel lagoon meadow nectar orchard
 pebble quartz raven saffron tundra umber valley willow yarrow zephyr anchor birch copper drift estuary""".split()

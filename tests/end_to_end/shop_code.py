@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.end_to_end.crawling import BASE, Crawled, Project
+from tests.end_to_end.crawling import Crawled, Project
 from tests.end_to_end.recrawl_site import ChangingSite
 
 SPIDER = """
@@ -24,13 +24,6 @@ class Shop(scrapy.Spider):
     def product(self, response):
         yield noted({"url": response.url, "price": float(response.css(".price::text").get())})
 """
-TAX = """
-class Tax:
-    def process_item(self, item):
-        item["price"] = round(item["price"] * 1.2, 2)
-        return item
-"""
-PIPELINES = {**BASE["ITEM_PIPELINES"], "shop_pipelines.Tax": 400}
 OURS = ("dedup", "cleaned_content", "title", "date", "author")
 
 

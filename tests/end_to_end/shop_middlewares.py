@@ -3,28 +3,9 @@
 from typing import Any
 
 from scrapy import Request
-from scrapy.exceptions import IgnoreRequest
 from scrapy.http import HtmlResponse, Response
 
 from tests.end_to_end.recorders import note
-
-
-class BanDetector:
-    """Takes whatever is no page for a ban."""
-
-    def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002 - Scrapy's signature
-        if response.status != 200 and not response.url.endswith("/robots.txt"):
-            raise IgnoreRequest("banned")
-        return response
-
-
-class Rewriter:
-    """Gives the callback another body than the server gave."""
-
-    def process_response(self, request: Request, response: Response) -> Response:  # noqa: ARG002 - Scrapy's signature
-        if not isinstance(response, HtmlResponse):
-            return response
-        return response.replace(body=response.body.replace(b"It costs", b"Today it costs"))
 
 
 class Watcher:

@@ -80,7 +80,7 @@ def test_pages_come_again_whose_feed_was_not_stored(project: Project, site: Chan
 
     assert site.names_of(first.stored) == EVERYTHING
     assert again(project, site) == expected
-    assert again(project, site) == []
+    assert not expected or again(project, site) == []
 
 
 def test_pages_of_the_batch_that_was_not_stored_come_again(project: Project, site: ChangingSite) -> None:

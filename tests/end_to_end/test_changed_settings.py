@@ -1,12 +1,13 @@
 """A setting that says what an item holds counts at the next crawl, also for pages that did not change themselves."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.end_to_end.crawling import ADDON, Crawled, Project
-from tests.end_to_end.recrawl_site import ChangingSite, statuses
+from tests.end_to_end.recrawl_site import ChangingSite, copied, statuses
 from tests.server import WebServer
 
 pytestmark = pytest.mark.crawl
@@ -32,12 +33,23 @@ OF_VISIT = {
 }
 
 
-@pytest.fixture
-def site(server: WebServer) -> ChangingSite:
+def a_site(server: WebServer) -> ChangingSite:
     site = ChangingSite(server, PAGES - 1)
     notes = {name: (PROMOTION + GERMAN).format(name=name) for name in site.names}
     site.publish(notes=notes)
     return site
+
+
+@pytest.fixture
+def site(server: WebServer) -> ChangingSite:
+    return a_site(server)
+
+
+@pytest.fixture(scope="module")
+def seen(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, dict[str, Any]]:
+    """A project that has crawled the site once, of which tests work on copies; and what its items hold."""
+    project = Project(tmp_path_factory.mktemp("seen") / "project", dict(SETTINGS))
+    return project, held(a_site(server).crawl(project))
 
 
 def held(crawled: Crawled) -> dict[str, Any]:
@@ -64,19 +76,23 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("unchanged", ["emit", "skip"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_pages_that_did_not_change_are_as_a_first_crawl_gives_them(
-    make_project: Callable[..., Project], site: ChangingSite, change: str, unchanged: str
+    make_project: Callable[..., Project],
+    seen: tuple[Project, dict[str, Any]],
+    site: ChangingSite,
+    tmp_path: Path,
+    change: str,
 ) -> None:
-    again, anew = make_project("again", **SETTINGS), make_project("anew", **SETTINGS)
-    first = held(site.crawl(again))
-
-    # What was made anew for a setting looks as if no callback had given it.
-    second = site.crawl(again, clean=False, DEDUP_UNCHANGED=unchanged, **CHANGES[change])
-
-    expected = held(site.crawl(anew, **CHANGES[change]))
-    assert statuses(second) == {"304": PAGES}
-    assert second.errors == []
-    assert held(second) == expected
+    before, first = seen
+    expected = held(site.crawl(make_project("anew", **SETTINGS), **CHANGES[change]))
     assert first != expected
+
+    for unchanged in ("emit", "skip"):
+        again = copied(before, tmp_path / unchanged)
+        # What was made anew for a setting looks as if no callback had given it.
+        second = site.crawl(again, clean=False, DEDUP_UNCHANGED=unchanged, **CHANGES[change])
+
+        assert statuses(second) == {"304": PAGES}
+        assert second.errors == []
+        assert held(second) == expected

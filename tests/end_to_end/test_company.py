@@ -8,17 +8,18 @@ import pytest
 
 from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.server import Answer, Site, WebServer, serving
-from tests.sites import SMALL, html_page, interleaved, pages_of
+from tests.sites import html_page, interleaved, pages_of
 from tests.tables import table
 
 pytestmark = pytest.mark.crawl
 
+SIZES = (3, 17)
 STORAGE = {"tests.end_to_end.recorders.Storage": 800}
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[WebServer]:
-    with serving(len(SMALL), lambda origins: interleaved(origins, SMALL)) as running:
+    with serving(len(SIZES), lambda origins: interleaved(origins, SIZES)) as running:
         yield running
 
 

@@ -97,12 +97,11 @@ def test_what_is_held_too_long_is_made_anew(project: Project, site: ChangingSite
     assert afterwards.yielded == []
 
 
-@pytest.mark.parametrize("status", [404, 410])
-def test_page_that_is_gone_has_a_wait_of_its_own(project: Project, site: ChangingSite, status: int) -> None:
+def test_page_that_is_gone_has_a_wait_of_its_own(project: Project, site: ChangingSite) -> None:
     asked = []
     for days in (0, 29, 1):
         let_pass(project, days)
-        site.publish(others={"/p1": Answer("gone", status)})
+        site.publish(others={"/p1": Answer("gone", 404)})
         site.crawl(project, DEDUP_GONE_FOR=30)
         asked.append(site.asked[site.url("p1")])
 

@@ -54,8 +54,10 @@ def test_item_tells_what_was_removed_and_why(crawled: Crawled, kind: str) -> Non
 
 
 def test_report_is_small_where_nobody_asked_for_more(project: Project, server: WebServer, crawled: Crawled) -> None:
-    reports = [item["dedup"] for item in project.crawl("page-items", "-a", start_of(server)).fed]
+    fed = project.crawl("page-items", "-a", start_of(server)).fed
+    reports = [item["dedup"] for item in fed]
 
+    assert all(FOOTER not in item["cleaned_content"] and item["dedup"]["removed"] for item in fed)
     assert [report["chunks"] for report in reports] == [{"added": 1}] * len(PAGES)
     blocks = sum(len(group["blocks"]) for group in crawled.items["html p3"]["dedup"]["removed"])
     assert {report["removed"]["boilerplate"]["blocks"] for report in reports} == {blocks}
@@ -88,7 +90,8 @@ def test_item_that_names_no_page_of_its_own_is_told_of_the_one_it_came_from(
     item = crawled.items[f"{kind} p3"]
 
     assert item.keys() <= {"id", "url", "name", "dedup"}
-    assert (item["dedup"]["left"], item["dedup"]["url"]) == ("no_page", f"{server.origins[0]}/p3")
+    told = item["dedup"]
+    assert (told["left"], told["verdict"], told["url"]) == ("no_page", "new", f"{server.origins[0]}/p3")
     assert crawled.count("left/no_page") == 2 * len(PAGES)
 
 
@@ -101,28 +104,16 @@ def test_undeclared_field_is_left_out_with_one_warning(crawled: Crawled) -> None
     assert crawled.log.count("Article has no field dedup: left out") == 1
 
 
-def test_class_that_cannot_take_the_text_passes_through_with_one_error(project: Project, server: WebServer) -> None:
+def test_what_is_no_item_or_cannot_take_the_text_passes_through(project: Project, server: WebServer) -> None:
+    """Scrapy hands anything that a callback yields to the pipelines; only feeds refuse it."""
     crawled = project.crawl("kinds", "-a", start_of(server), "-a", "bare=1", clean=False, FEEDS={})
 
     all_accounted_for(crawled)
     assert crawled.count("left/no_field") == 2 * len(PAGES)
     assert crawled.log.count("add to the class: cleaned_content = scrapy.Field()") == 1
     assert crawled.log.count("add to the class: cleaned_content: str | None = None") == 1
-
-
-def test_what_is_no_item_passes_through_and_is_counted(project: Project, server: WebServer) -> None:
-    """Scrapy hands anything that a callback yields to the pipelines; only feeds refuse it."""
-    crawled = project.crawl("kinds", "-a", start_of(server), "-a", "bare=1", clean=False, FEEDS={})
-
     assert crawled.stored_ids.count("42") == crawled.stored_ids.count("'text'") == len(PAGES)
     assert crawled.count("left/no_item") == 2 * len(PAGES)
-
-
-def test_page_item_is_filled(project: Project, server: WebServer) -> None:
-    crawled = project.crawl("page-items", "-a", start_of(server))
-
-    assert len(crawled.fed) == len(PAGES)
-    assert all(FOOTER not in item["cleaned_content"] and item["dedup"]["removed"] for item in crawled.fed)
 
 
 def test_object_that_is_yielded_several_times_leaves_as_often(project: Project, server: WebServer) -> None:

@@ -12,7 +12,7 @@ import scrapy
 from tests.end_to_end.crawling import Crawled, Project, all_accounted_for
 from tests.end_to_end.recrawl_site import rows
 from tests.server import WebServer, serving
-from tests.sites import DONE_WHEN, interleaved, pages_of
+from tests.sites import SMALL, interleaved, pages_of
 from tests.tables import table
 
 pytestmark = pytest.mark.crawl
@@ -29,7 +29,7 @@ Settings = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[WebServer]:
-    with serving(len(DONE_WHEN), lambda origins: interleaved(origins, DONE_WHEN)) as running:
+    with serving(len(SMALL), lambda origins: interleaved(origins, SMALL)) as running:
         yield running
 
 
@@ -63,7 +63,7 @@ def test_crawl_that_is_interrupted_has_stored_what_was_yielded(
 ) -> None:
     # A page takes so long that the signal comes before the last.
     running = project.start("pages", "-a", f"start={server.origins[0]}/hub", DOWNLOAD_DELAY=0.05, **reactor)
-    running.send_when(signal.SIGINT, stored=40)
+    running.send_when(signal.SIGINT, stored=20)
     crawled = running.finish()
 
     assert crawled.stats["finish_reason"] == "shutdown"
@@ -77,7 +77,7 @@ def test_crawl_that_is_stopped_and_resumed_stores_every_page_once(
 ) -> None:
     project.settings |= {"JOBDIR": "job", **reactor}
 
-    parts = [crawl(project, server, "-a", "close_after=50") for _ in range(2)]
+    parts = [crawl(project, server, "-a", "close_after=20", CONCURRENT_REQUESTS=4) for _ in range(2)]
     parts.append(crawl(project, server))
 
     assert [part.stats["finish_reason"] for part in parts] == ["enough", "enough", "finished"]
@@ -94,7 +94,7 @@ def test_second_crawl_may_store_every_page_again_and_parks_none(project: Project
 
 
 @pytest.mark.parametrize(
-    ("jobdir", "stored"), [("", 5), ("", 120), ("job", 60), ("job", 120)], ids=lambda value: str(value or "without")
+    ("jobdir", "stored"), [("", 5), ("", 40), ("job", 20)], ids=lambda value: str(value or "without")
 )
 def test_crawl_that_was_killed_stores_all_that_is_missing_when_it_runs_again(
     project: Project, server: WebServer, jobdir: str, stored: int

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.end_to_end.crawling import Crawled, Project
-from tests.end_to_end.test_nothing_lost import ASYNCIO, SELECT
+from tests.end_to_end.test_nothing_lost import BY_SELECT
 from tests.end_to_end.test_ways_in import BY_HAND, PIPELINE
 from tests.server import Answer, WebServer, serving
 from tests.sites import html_page
@@ -40,16 +40,6 @@ def refused(project: Project, server: WebServer, told: str, *arguments: str, **s
     return crawled
 
 
-WRONG = [
-    pytest.param({"DEDUP_BACH_PAGES": 3}, "DEDUP_BACH_PAGES .* did you mean DEDUP_BATCH_PAGES", id="misspelt"),
-    pytest.param({"DEDUP_BATCH_PAGES": 0}, "DEDUP_BATCH_PAGES=0: needs 1 to 1000 pages", id="too-small"),
-    pytest.param({"DEDUP_THRESHOLD_PCT": 1.1}, "DEDUP_THRESHOLD_PCT=1.1: needs 0.1 to 1.0", id="too-large"),
-    pytest.param({"DEDUP_MAX_WAIT": "soon"}, "DEDUP_MAX_WAIT='soon': needs 0.1 to 3600 seconds", id="no-number"),
-    pytest.param({"DEDUP_OUTPUT": "pdf"}, "DEDUP_OUTPUT='pdf': needs markdown, text or html", id="no-such-word"),
-    pytest.param({"DEDUP_ENABLED": "perhaps"}, "DEDUP_ENABLED='perhaps': needs True or False", id="no-switch"),
-]
-
-
 @table("end_to_end/wrong_settings")
 def test_wrong_setting_is_told_with_value_and_range(
     project: Project, server: WebServer, setting: dict[str, Any], told: str
@@ -57,8 +47,7 @@ def test_wrong_setting_is_told_with_value_and_range(
     refused(project, server, told, **setting)
 
 
-@pytest.mark.parametrize("reactor", [ASYNCIO, SELECT])
-@pytest.mark.parametrize("way", [pytest.param(BY_HAND, id="by-hand"), pytest.param(PIPELINE, id="pipeline-alone")])
+@pytest.mark.parametrize(("way", "reactor"), [(BY_HAND, {}), (PIPELINE, BY_SELECT)], ids=["by-hand", "pipeline-alone"])
 def test_wrong_setting_is_told_without_the_add_on_too(
     make_project: Callable[..., Project], server: WebServer, way: dict[str, Any], reactor: dict[str, Any]
 ) -> None:

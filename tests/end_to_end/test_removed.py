@@ -64,12 +64,12 @@ def tombstones(crawled: Crawled) -> list[str]:
     return [line["id"] for line in crawled.stored if line["report"].get("verdict") == "removed"]
 
 
-@pytest.mark.parametrize("runs", [1, 2, 3])
+@pytest.mark.parametrize("runs", [1, 2])
 def test_deleted_page_is_reported_after_exactly_so_many_complete_runs(
     project: Project, site: ChangingSite, runs: int
 ) -> None:
     without(site, "p3")
-    found = [crawl(project, site, DEDUP_REMOVED_AFTER=runs, DEDUP_EMIT_REMOVED=True) for _ in range(min(runs + 1, 3))]
+    found = [crawl(project, site, DEDUP_REMOVED_AFTER=runs, DEDUP_EMIT_REMOVED=True) for _ in range(runs + 1)]
 
     expected = [[site.url("p3")] if run + 1 == runs else [] for run in range(len(found))]
     assert [tombstones(crawled) for crawled in found] == expected
@@ -89,9 +89,8 @@ def test_tombstone_names_the_page_and_has_no_content(project: Project, site: Cha
     assert crawled.count("removed/tombstones") == 1
 
 
-@pytest.mark.parametrize("status", [404, 410])
-def test_page_that_is_linked_and_gone_is_removed(project: Project, site: ChangingSite, status: int) -> None:
-    site.publish(others=sitemaps(site) | {"/p3": Answer("gone", status)})
+def test_page_that_is_linked_and_gone_is_removed(project: Project, site: ChangingSite) -> None:
+    site.publish(others=sitemaps(site) | {"/p3": Answer("gone", 410)})
 
     assert tombstones(crawl(project, site, **AT_ONCE)) == [site.url("p3")]
 

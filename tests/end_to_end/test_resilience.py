@@ -1,11 +1,11 @@
 """A crawl of a site without end finds every real page once, and ends."""
 
-import sqlite3
 from typing import Any
 
 import pytest
 
-from tests.end_to_end.crawling import Project, lines_of
+from tests.end_to_end.crawling import Crawled, Project, lines_of
+from tests.end_to_end.recrawl_site import rows
 from tests.server import Answer, Site, WebServer
 from tests.trap_site import EndlessSite, OtherTrapSite, TrapSite, sentences
 
@@ -29,49 +29,51 @@ def published(server: WebServer, site: Site) -> None:
     server.requests.clear()
 
 
+def crawl(project: Project, site: EndlessSite, **settings: Any) -> Crawled:
+    return project.crawl(
+        "everything", "-a", f"start={site.origin}/", **{"CLOSESPIDER_PAGECOUNT": ENOUGH, **ON, **settings}
+    )
+
+
 @pytest.mark.parametrize("build", [TrapSite, OtherTrapSite])
-def test_every_real_page_is_found(project: Project, server: WebServer, build: type[EndlessSite]) -> None:
+def test_every_real_page_is_found_and_the_second_crawl_knows_the_parameters_from_the_start(
+    project: Project, server: WebServer, build: type[EndlessSite]
+) -> None:
     site = build(server.origins[0])
     published(server, site)
 
-    crawled = project.crawl("everything", "-a", f"start={site.origin}/", CLOSESPIDER_PAGECOUNT=ENOUGH, **ON)
+    crawled = crawl(project, site)
 
     assert crawled.stats["finish_reason"] == "finished"
     assert sorted(set(site.served)) == site.real
     assert len(server.requests) <= MOST_SHARE * len(site.real)
     assert crawled.count("traps/waited_in_vain") == 0
     assert "Trap: " in crawled.log
+    if build is OtherTrapSite:
+        return
 
-
-def test_same_crawl_without_it_has_no_end_and_misses_what_only_the_sitemap_names(
-    project: Project, server: WebServer
-) -> None:
-    site = TrapSite(server.origins[0])
-    published(server, site)
-
-    crawled = project.crawl("everything", "-a", f"start={site.origin}/", CLOSESPIDER_PAGECOUNT=ENOUGH)
-
-    assert crawled.stats["finish_reason"] == "closespider_pagecount"
-    assert len(server.requests) >= ENOUGH
-    assert {f"orphan-{number}" for number in range(site.orphans)}.isdisjoint(site.served)
-
-
-def test_second_crawl_knows_the_parameters_from_the_start(project: Project, server: WebServer) -> None:
-    site = TrapSite(server.origins[0])
-    published(server, site)
-    start = f"start={site.origin}/"
-    project.crawl("everything", "-a", start, **ON)
-    host = site.origin.removeprefix("http://")
-    with sqlite3.connect(project.folder / ".scrapy" / "dedup.db") as store:
-        found = store.execute("SELECT domain, name, different, ignored FROM url_parameters").fetchall()
+    found = rows(project, "SELECT domain, name, different, ignored FROM url_parameters")
     site.served.clear()
+    again = crawl(project, site)
 
-    crawled = project.crawl("everything", "-a", start, **ON)
-
-    assert (host, "sid", 0, 1) in found
+    assert (site.origin.removeprefix("http://"), "sid", 0, 1) in found
     assert sorted(set(site.served)) == site.real
     # All that is fetched twice is what is tried again on purpose.
-    assert len(site.served) - len(site.real) <= crawled.count("parameters/rechecks")
+    assert len(site.served) - len(site.real) <= again.count("parameters/rechecks")
+
+
+@pytest.mark.parametrize("off", [{"DEDUP_RESILIENCE_ENABLED": False}, {"DEDUP_TRAPS": "off"}], ids=["all", "traps"])
+def test_same_crawl_without_it_has_no_end(project: Project, server: WebServer, off: dict[str, Any]) -> None:
+    """And misses what only the sitemap names."""
+    site = TrapSite(server.origins[0])
+    published(server, site)
+
+    crawled = crawl(project, site, CLOSESPIDER_PAGECOUNT=200, **off)
+
+    assert crawled.stats["finish_reason"] == "closespider_pagecount"
+    assert crawled.count("traps/dropped") == 0
+    orphans = {f"orphan-{number}" for number in range(site.orphans)}
+    assert "DEDUP_TRAPS" in off or orphans.isdisjoint(site.served)
 
 
 def page(name: str, *links: str, head: str = "", foot: str = "") -> Answer:
@@ -96,17 +98,19 @@ FEEDS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "body"), FEEDS.values(), ids=FEEDS)
-def test_pages_that_only_a_feed_names_are_found(project: Project, server: WebServer, kind: str, body: str) -> None:
+def test_pages_that_only_a_feed_names_are_found(project: Project, server: WebServer) -> None:
     origin = server.origins[0]
-    head = f'<link rel="alternate" type="{kind}" href="/feed">'
-    site: Site = {f"{origin}/": page("home", head=head), f"{origin}/in-feed": page("in feed")}
-    published(server, site | {f"{origin}/feed": Answer(body, content_type=kind)})
+    heads = (f'<link rel="alternate" type="{kind}" href="/{name}">' for name, (kind, _) in FEEDS.items())
+    site: Site = {f"{origin}/": page("home", head="".join(heads))}
+    for name, (kind, body) in FEEDS.items():
+        site[f"{origin}/{name}"] = Answer(body.replace("/in-feed", f"/in-{name}"), content_type=kind)
+        site[f"{origin}/in-{name}"] = page(f"in {name}")
+    published(server, site)
 
     crawled = project.crawl("everything", "-a", f"start={origin}/", **SMALL | {"DEDUP_DISCOVERY": "feeds"})
 
-    assert asked(server) == sorted(["/robots.txt", "/", "/feed", "/in-feed"])
-    assert crawled.stored_ids == [f"{origin}/", f"{origin}/in-feed"]
+    assert sorted(server.requests) == sorted([*site, f"{origin}/robots.txt"])
+    assert sorted(crawled.stored_ids) == sorted([f"{origin}/", *(f"{origin}/in-{name}" for name in FEEDS)])
 
 
 def test_archives_in_the_footer_are_read_by_the_callback_of_the_crawl(project: Project, server: WebServer) -> None:
@@ -192,18 +196,6 @@ def test_crawl_goes_on_in_its_jobdir(project: Project, server: WebServer) -> Non
     # The start page is asked for again, and what was under way may be.
     assert len(server.requests) <= 1.5 * len(site.real)
     assert second.count("parameters/learned") == 0
-
-
-@pytest.mark.parametrize("switch", ["DEDUP_RESILIENCE_ENABLED", "DEDUP_TRAPS"])
-def test_nothing_is_stopped_where_that_is_switched_off(project: Project, server: WebServer, switch: str) -> None:
-    site = TrapSite(server.origins[0])
-    published(server, site)
-    off: dict[str, Any] = {switch: "off" if switch == "DEDUP_TRAPS" else False}
-
-    crawled = project.crawl("everything", "-a", f"start={site.origin}/", CLOSESPIDER_PAGECOUNT=200, **ON | off)
-
-    assert crawled.stats["finish_reason"] == "closespider_pagecount"
-    assert crawled.count("traps/dropped") == 0
 
 
 def test_what_is_asked_for_because_of_a_page_goes_by_its_way(project: Project, server: WebServer) -> None:

@@ -141,7 +141,7 @@ def test_crawl_without_a_monitor_goes_on(project: Project, server: WebServer) ->
     """The same crawl ends when somebody else ends it."""
     home = publish(server, Answer(COPY))
 
-    crawled = crawl(project, home, **SLOWLY, DEDUP_RESILIENCE_ENABLED=False, CLOSESPIDER_TIMEOUT=2 * AFTER_SECONDS)
+    crawled = crawl(project, home, **SLOWLY, DEDUP_RESILIENCE_ENABLED=False, CLOSESPIDER_TIMEOUT=AFTER_SECONDS + 1)
 
     assert crawled.stats["finish_reason"] == "closespider_timeout"
     assert crawled.sum("stall/") == 0

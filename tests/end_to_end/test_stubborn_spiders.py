@@ -44,7 +44,7 @@ def crawl(
 
 @pytest.mark.parametrize(
     ("spider", "path"),
-    [("by-rules", "/hub"), ("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub"), ("never-idle", "/hub")],
+    [("by-sitemap", "/sitemap.xml"), ("filters-its-start", "/hub"), ("never-idle", "/hub")],
 )
 def test_spider_of_any_kind_gets_every_page(project: Project, server: WebServer, spider: str, path: str) -> None:
     crawled = crawl(project, server, spider, path)
@@ -101,26 +101,6 @@ def test_page_that_a_callback_retries_goes_out(project: Project) -> None:
     assert crawled.stored_ids == [f"{server.origins[0]}/page"]
 
 
-def test_page_that_a_callback_downloads_is_left_to_it(project: Project) -> None:
-    with serving(1, lambda origins: {f"{origins[0]}/p{n}": Answer(html_page(n)) for n in range(3)}) as server:
-        start = " ".join(server.site)
-        crawled = project.crawl("downloads-inline", "-a", f"start={start}")
-
-    assert Counter(crawled.stored_ids) == Counter(list(server.site))
-
-
-def test_page_that_two_callbacks_read_gives_the_items_of_both(project: Project, server: WebServer) -> None:
-    crawled = crawl(project, server, "two-callbacks", "/p0")
-
-    assert Counter(name.split()[0] for name in crawled.stored_ids) == {"text": 1, "links": 1}
-
-
-def test_first_requests_that_differ_in_more_than_the_url_are_all_made(project: Project, server: WebServer) -> None:
-    crawled = crawl(project, server, "variants", "/p0", COOKIES_ENABLED=False)
-
-    assert len(set(crawled.stored_ids)) == len(crawled.stored_ids) == 9
-
-
 # JOBDIR.
 
 
@@ -139,25 +119,6 @@ def test_first_requests_that_are_filtered_are_made_again_after_a_kill(
 
     assert set(killed.stored_ids) | set(again.stored_ids) == pages(server), len(fingerprints)
     assert max(Counter(again.stored_ids).values()) == 1
-
-
-def test_emptied_jobdir_begins_a_new_crawl(project: Project, server: WebServer) -> None:
-    project.settings["JOBDIR"] = "job"
-    first = crawl(project, server, "pages", "/hub", "-a", "close_after=20", CONCURRENT_REQUESTS=4)
-    for file in sorted((project.folder / "job").rglob("*"), reverse=True):
-        file.rmdir() if file.is_dir() else file.unlink()
-    second = crawl(project, server, "pages")
-
-    assert len(first.stored) < len(pages(server))
-    assert Counter(second.stored_ids) == Counter(pages(server))
-
-
-def test_jobdir_that_was_moved_goes_on_with_its_crawl(project: Project, server: WebServer) -> None:
-    first = crawl(project, server, "pages", "/hub", "-a", "close_after=20", JOBDIR="job", CONCURRENT_REQUESTS=4)
-    (project.folder / "job").rename(project.folder / "moved")
-    second = crawl(project, server, "pages", JOBDIR="./moved/")
-
-    assert Counter(first.stored_ids + second.stored_ids) == Counter(pages(server))
 
 
 # The store.

@@ -173,4 +173,3 @@ class TestDecisions:
         self.templates(project, server, "rollback")
 
         assert texts(crawl(project, server)) == before
-        assert texts(crawl(project, server)) == before

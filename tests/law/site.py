@@ -51,6 +51,9 @@ SLOTS: Mapping[str, Slot] = {
     "hidden": Slot("attribute", "input[name=offer]::attr(value)"),
     "width": Slot("attribute", ".rating::attr(style)"),
     "frame": Slot("attribute", "iframe::attr(src)"),
+    "badge": Slot("attribute", ".rating::attr(class)"),
+    "stars": Slot("attribute", ".rating::attr(aria-label)"),
+    "part": Slot("text", expression=r"<template><i>([^<]*)"),
     "manual": Slot("link", "a.manual::attr(href)"),
     "state": Slot("script", expression=r'window\.state = \{"left": "([^"]*)"', numeric=True),
     "description": Slot("meta", 'meta[name="description"]::attr(content)'),
@@ -459,11 +462,13 @@ class World:
 </head><body><nav><a href="/">Start</a> <a class=manual href="{at["manual"]}">Manual</a></nav><!--segment-->
 <main><article data-sku="{at["sku"]}"><h1>{at["name"]}</h1><p class=summary>{at["summary"]}</p>
 <span class=price>{at["price"]}</span> <span class=stock>{at["stock"]}</span>
-<div class=rating style="{at["width"]}">Rating <b>{at["rating"]}</b></div><time datetime="{at["since"]}">some day</time>
+<div class="rating {at["badge"]}" aria-label="{at["stars"]}" style="{at["width"]}">
+Rating <b>{at["rating"]}</b></div><time datetime="{at["since"]}">some day</time>
 <img src="{at["image"]}" alt="{at["alt"]}" srcset="{at["sizes"]}"><meta itemprop="gtin" content="{at["micro"]}">
 <p class=body>{at["body"]}</p><table>{rows}</table>
 <select><option value="{at["option"]}">one</option></select><input type=hidden name=offer value="{at["hidden"]}">
-<iframe src="{at["frame"]}"></iframe><noscript><p>{at["hint"]}</p></noscript><!-- remark: {at["remark"]} -->
+<iframe src="{at["frame"]}"></iframe><template><i>{at["part"]}</i></template>
+<noscript><p>{at["hint"]}</p></noscript><!-- remark: {at["remark"]} -->
 </article></main><aside>{links}</aside><footer>About this shop, its terms, and how to return what one bought</footer>
 </body></html>"""
 

@@ -14,8 +14,6 @@ from scrapy_dedup import (
     StallMonitor,
 )
 from scrapy_dedup.plugin.addon import SLOT_BYTES
-from scrapy_dedup.plugin.fingerprinter import Fingerprinter
-from scrapy_dedup.settings import SettingError
 
 PLACES: list[tuple[str, type, int]] = [
     ("DOWNLOADER_MIDDLEWARES", DedupDownloaderMiddleware, 545),
@@ -48,13 +46,6 @@ def test_place_that_the_project_gave_stays(setting: str, component: type, order:
     assert component not in settings[setting]
 
 
-def test_fingerprinter_keeps_the_former_one_behind_it() -> None:
-    settings = settings_with_addon(REQUEST_FINGERPRINTER_CLASS="mine.Fingerprinter")
-
-    assert settings["REQUEST_FINGERPRINTER_CLASS"] is Fingerprinter
-    assert settings["DEDUP_FALLBACK_REQUEST_FINGERPRINTER_CLASS"] == "mine.Fingerprinter"
-
-
 def test_add_on_that_runs_twice_does_not_stand_behind_itself() -> None:
     settings = settings_with_addon()
     Addon().update_settings(settings)
@@ -71,10 +62,3 @@ def test_add_on_that_is_switched_off_changes_nothing() -> None:
     before = Settings({"DEDUP_ENABLED": False})
 
     assert settings_with_addon(DEDUP_ENABLED=False).copy_to_dict() == before.copy_to_dict()
-
-
-def test_wrong_setting_stops_with_a_line_that_stands_out(caplog: pytest.LogCaptureFixture) -> None:
-    with pytest.raises(SettingError, match="DEDUP_BATCH_PAGES=0: needs 1 to 1000 pages"):
-        settings_with_addon(DEDUP_BATCH_PAGES=0)
-
-    assert caplog.messages == ["The crawl does not start: DEDUP_BATCH_PAGES=0: needs 1 to 1000 pages"]

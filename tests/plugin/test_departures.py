@@ -21,7 +21,6 @@ from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.service.crawl import Crawl
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.models import Forgotten
-from scrapy_dedup.store.records import GoneRecord, VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.plugin.builders import a_crawler, a_response
@@ -74,30 +73,6 @@ class Ending:
         return list(request.callback(a_response(request.url, request=request)))
 
 
-def test_tombstones_leave_when_the_spider_is_idle_for_the_last_time(project: ProjectStore) -> None:
-    ending = Ending(project)
-
-    assert ending.idle()
-    assert not ending.idle(), "once"
-    (item,) = ending.tombstones()
-    assert item["dedup"]["page_key"] == a_key(0).hex()
-    assert ending.counts == {"removed/tombstones": 1}
-
-
-def test_page_is_removed_once_its_tombstone_is_safe_and_the_run_has_finished(project: ProjectStore) -> None:
-    ending = Ending(project)
-    ending.idle()
-    (item,) = ending.tombstones()
-    ending.departures.persist()
-    before = state_of(project, 0)
-    records = ending.departures.records_of(item)
-    project.write(records)
-
-    assert (before.gone_at, before.missed_runs) == (None, 1)
-    assert [type(record) for record in records] == [GoneRecord, VisitRecord]
-    assert state_of(project, 0).gone_at is not None
-
-
 def test_removal_of_forgotten_pages_is_told_by_their_keys_alone(project: ProjectStore) -> None:
     with project.transaction(write=True) as connection:
         keys = (a_key("forgotten"), a_key("met"))
@@ -121,33 +96,12 @@ def test_tombstone_that_is_not_ours_says_nothing(project: ProjectStore) -> None:
     assert ending.departures.records_of({"dedup": {"verdict": "removed", "page_key": "00"}}) == []
 
 
-def test_without_tombstones_pages_are_removed_at_the_end(project: ProjectStore) -> None:
-    ending = Ending(project, emit_removed=False)
-    stays_open = ending.idle()
-    ending.departures.persist()
-
-    assert not stays_open
-    assert state_of(project, 0).gone_at is not None
-    assert ending.counts == {"removed/missed": 1, "removed/pages": 1}
-
-
 def test_run_counts_once(project: ProjectStore) -> None:
     ending = Ending(project, removed_after=3, emit_removed=False)
     for _ in range(2):
         ending.departures.persist()
 
     assert state_of(project, 0).missed_runs == 1
-
-
-def test_too_many_are_held_back_and_told(project: ProjectStore, caplog: pytest.LogCaptureFixture) -> None:
-    ending = Ending(project, emit_removed=False, removed_max_share=0.1)
-    ending.departures.persist()
-
-    assert state_of(project, 0).gone_at is None
-    assert +ending.counts == {"removed/held_back": 1, "removed/missed": 1}
-    assert (
-        f"1 of 6 pages of {DOMAIN} were missed by 1 complete runs, more than DEDUP_REMOVED_MAX_SHARE=0.1" in caplog.text
-    )
 
 
 def test_domain_that_was_not_crawled_has_no_missing_pages(project: ProjectStore) -> None:

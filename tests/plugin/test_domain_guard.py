@@ -156,13 +156,6 @@ def test_reasons_are_written_once(store: Store) -> None:
 
 
 class TestSample:
-    def test_it_is_so_many_pages(self, store: Store) -> None:
-        guarded = Guarded(store, domain_policy="sample", domain_sample_pages=2)
-
-        assert [guarded.sends(f"{POOR}{number}") for number in range(4)] == [True, True, False, False]
-        assert not guarded.guard.passes(Request(f"{POOR}9"))
-        assert guarded.counts["domain/sampled"] == 3
-
     def test_what_a_callback_yields_does_not_use_it_up(self, store: Store) -> None:
         guarded = Guarded(store, domain_policy="sample", domain_sample_pages=1)
 
@@ -189,21 +182,6 @@ class TestSample:
         guarded.sends(f"{POOR}1")
 
         assert guarded.sends(url, **fields) is is_sent
-
-
-class TestShadow:
-    def test_nothing_is_refused(self, store: Store) -> None:
-        guarded = Guarded(store, shadow=frozenset({"domain"}), domain_policy="skip")
-
-        assert guarded.sends(BAD)
-        assert guarded.sends(POOR)
-        assert guarded.guard.passes(Request(BAD))
-        assert guarded.counts == {
-            "shadow/domain/requests": 2,
-            "shadow/domain/blacklisted": 1,
-            "shadow/domain/low_quality": 1,
-        }
-        assert guarded.guard.refused == set()
 
 
 class TestReadingAgain:

@@ -1,4 +1,3 @@
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,14 +7,9 @@ from scrapy.http import Response
 
 from scrapy_dedup import PageItem
 from scrapy_dedup.core.verdicts import Kind
-from scrapy_dedup.plugin.items import CONTENT, REPORT, Fields, text_field, url_of
+from scrapy_dedup.plugin.items import REPORT, Fields, text_field, url_of
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_response
-
-
-@dataclass
-class Bare:
-    url: str
 
 
 @pytest.mark.parametrize(
@@ -43,26 +37,6 @@ def test_bytes_are_read_as_the_response_declares() -> None:
 def test_url_is_stripped_text_or_nothing(value: Any, url: str | None) -> None:
     assert url_of(ItemAdapter({"url": value}), Settings()) == url
     assert url_of(ItemAdapter({"link": value}), Settings(url_field="link")) == url
-
-
-def test_missing_field_is_told_once_a_class(caplog: pytest.LogCaptureFixture) -> None:
-    fields, item = Fields(), Bare(PAGE)
-
-    for _ in range(3):
-        assert fields.can_take_content(item, ItemAdapter(item)) is False
-        fields.put(item, ItemAdapter(item), REPORT, {})
-
-    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
-    assert item == Bare(PAGE)
-
-
-def test_dict_takes_every_field() -> None:
-    item: dict[str, Any] = {}
-
-    assert Fields().can_take_content(item, ItemAdapter(item))
-    Fields().put(item, ItemAdapter(item), CONTENT, "text")
-
-    assert item == {CONTENT: "text"}
 
 
 def test_page_item_of_a_response() -> None:

@@ -173,18 +173,6 @@ def test_old_tokens_do_not_end_requests_of_a_later_crawl(worker: Worker) -> None
     assert emptied(worker("other")) == [b"new"] * 500
 
 
-def test_a_request_of_which_five_workers_died_is_given_up(worker: Worker) -> None:
-    other = worker("other")
-    filled(other, b"deadly")
-    outcomes = []
-    for number in range(5):
-        worker(f"dead{number}", OVER).pop()
-        outcomes.append(other.reclaim())
-
-    assert outcomes == [(1, [])] * 4 + [(1, [b"deadly"])]
-    assert other.pop() is None
-
-
 def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: Worker) -> None:
     living = worker("living")
     filled(living, *(str(number).encode() for number in range(16)))
@@ -204,29 +192,6 @@ def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: 
 
     assert given_up == [b"7"]
     assert living.state().is_over
-
-
-def test_the_last_of_a_finished_crawl_leaves_nothing_behind(worker: Worker, client: "redis.Redis") -> None:
-    first, last = worker("first"), worker("last")
-    first.renew()
-    last.renew()
-    first.push(Wanted(b"1", 0, "link", b"page", "parse"))
-    token = popped(last)
-    last.done([token])
-    first.leave(finished=True)
-    assert last.is_seen(b"page")
-    last.leave(finished=True)
-
-    assert client.keys("*") == []
-
-
-def test_a_stopped_crawl_leaves_its_queue_to_the_next(worker: Worker) -> None:
-    stopped = worker("stopped")
-    stopped.push(Wanted(b"1", 0, "link", b"page", "parse"))
-    stopped.leave(finished=False)
-
-    assert worker("next").is_seen(b"page")
-    assert emptied(worker("next")) == [b"1"]
 
 
 def test_a_worker_does_not_clear_the_queue_of_others(worker: Worker) -> None:

@@ -43,22 +43,6 @@ def recalled(sites: Sites, domain: str = DOMAIN, times: int = 1) -> list[Site]:
     return asyncio.run(work())
 
 
-def test_site_knows_what_earlier_crawls_found_out(project: ProjectStore) -> None:
-    blocks = [a_document(n, content_hash=b"c" * 32, blocks=pack_fingerprints([MENU, 100 + n])) for n in range(10)]
-    project.write([*blocks, ValidatorRecord(DOMAIN, sent=9, not_modified=4, useless=5, changed_304=1, lastmod_right=3)])
-
-    (site,) = recalled(sites_of(project))
-
-    assert site.versions.repeats.boilerplate == {MENU}
-    assert (site.validators.sent, site.validators.not_modified, site.validators.equal, site.validators.lied) == (
-        9,
-        4,
-        5,
-        1,
-    )
-    assert (site.lastmod.right, site.lastmod.wrong) == (3, 0)
-
-
 def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project: ProjectStore) -> None:
     project.write([ValidatorRecord(DOMAIN, sent=9)])
 
@@ -75,17 +59,6 @@ def test_old_counts_weigh_half_in_a_new_run(project: ProjectStore) -> None:
 
     assert (site.validators.sent, site.validators.not_modified) == (500, 5)
     assert (site.lastmod.right, site.lastmod.wrong) == (300, 200)
-
-
-def test_counts_of_this_run_are_added(project: ProjectStore) -> None:
-    sites = sites_of(project)
-    site = sites.of(DOMAIN)
-    site.count(ValidatorRecord(DOMAIN, 1, 2, 3, 4, 5, 6))
-    site.count(ValidatorRecord(DOMAIN, 1, 1, 1, 1, 1, 1))
-
-    validators, lastmod = sites.of(DOMAIN).validators, sites.of(DOMAIN).lastmod
-    assert (validators.sent, validators.not_modified, validators.equal, validators.lied) == (2, 3, 4, 5)
-    assert (lastmod.right, lastmod.wrong) == (6, 7)
 
 
 @pytest.mark.parametrize("damage", ["DROP TABLE domain_validators", "UPDATE documents SET blocks = x'0102'"])

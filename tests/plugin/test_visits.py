@@ -1,5 +1,4 @@
 import gc
-from datetime import UTC, datetime
 from typing import Any
 from weakref import ref
 
@@ -11,11 +10,11 @@ from scrapy.http import HtmlResponse, Response, XmlResponse
 
 from scrapy_dedup.core.blocks import Page
 from scrapy_dedup.core.guard import ParseLimits
-from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
+from scrapy_dedup.core.urls import DEFAULT_RULES
 from scrapy_dedup.plugin.visits import Visit, Visits, is_signpost
 from scrapy_dedup.service.drafts import Draft
 from scrapy_dedup.settings import Settings
-from tests.plugin.builders import PAGE, a_request, a_response
+from tests.plugin.builders import a_request, a_response
 
 SETTINGS = Settings()
 
@@ -30,52 +29,6 @@ def a_visit(visits: Visits, response: HtmlResponse, settings: Settings | None = 
 @pytest.fixture
 def visits() -> Visits:
     return Visits(SETTINGS, DEFAULT_RULES)
-
-
-def test_item_is_known_by_itself(visits: Visits) -> None:
-    response, item = a_response(), {"name": "no URL"}
-    visit = a_visit(visits, response)
-    visits.attach(item, visit)
-
-    assert visits.of_item(item, None) is visit
-    assert visits.of_item(dict(item), None) is None
-
-
-def test_item_that_was_replaced_is_known_by_its_url(visits: Visits) -> None:
-    response = a_response()
-    visit = a_visit(visits, response)
-    visits.attach({"url": PAGE}, visit)
-
-    assert visits.of_item({"url": PAGE}, page_key(PAGE)) is visit
-    assert visits.of_item({"url": f"{PAGE}/other"}, page_key(f"{PAGE}/other")) is None
-
-
-def test_nothing_is_kept_of_a_response_that_is_gone(visits: Visits) -> None:
-    response, item = a_response(), {"url": PAGE}
-    visit = a_visit(visits, response)
-    visits.attach(item, visit)
-    visits.left(item, visit)
-
-    del response, visit
-    gc.collect()
-
-    assert len(list(visits.take_gone())) == 1
-    gc.collect()
-    assert len(visits) == 0
-
-
-def test_items_that_never_left_are_given_up_with_their_response(visits: Visits) -> None:
-    response = a_response()
-    visits.attach({"url": PAGE}, a_visit(visits, response))
-
-    del response
-    gc.collect()
-    for visit in visits.take_gone():
-        visits.forget_items(visit)
-    del visit
-    gc.collect()
-
-    assert len(visits) == 0
 
 
 def test_response_without_a_domain_has_no_visit(visits: Visits) -> None:
@@ -103,13 +56,6 @@ def test_endless_callback_keeps_two_pages_at_most(visits: Visits) -> None:
     assert [draft.page for draft in visit.drafts] == [shared, None]
 
 
-def test_page_is_parsed_once(visits: Visits) -> None:
-    response = a_response()
-    visit = a_visit(visits, response)
-
-    assert visit.page(ParseLimits()) is visit.page(ParseLimits())
-
-
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
 def test_visit_is_empty_once_as_many_items_left_as_came(yielded: list[tuple[int, bool]]) -> None:
     """Also where the same object comes several times, and where pipelines replace some."""
@@ -126,14 +72,6 @@ def test_visit_is_empty_once_as_many_items_left_as_came(yielded: list[tuple[int,
 
     assert visit.items == {}
     assert visits.of_item(objects[0], None) is None
-
-
-def test_fetched_at_is_now_in_utc(visits: Visits) -> None:
-    response = a_response()
-    visit = a_visit(visits, response)
-
-    assert visit.fetched_at.tzinfo is UTC
-    assert visit.fetched_at <= datetime.now(UTC)
 
 
 @pytest.mark.parametrize(

@@ -90,51 +90,6 @@ def test_whoever_catches_up_goes_on_when_the_rows_are_written(crawl: Crawl, path
     assert documents(path) == 8
 
 
-def test_rows_that_come_while_others_are_written_are_written_at_the_end(crawl: Crawl, path: Path) -> None:
-    async def work() -> None:
-        writer = a_writer(crawl, Counter(), every_rows=1)
-        for n in range(20):
-            crawl.rows.append(a_document(n))
-            writer.if_due()
-        await writer.end()
-
-    asyncio.run(work())
-
-    assert documents(path) == 20
-
-
-def test_rows_wait_while_the_store_is_locked(crawl: Crawl, path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    counts: Counter[str] = Counter()
-
-    async def work() -> None:
-        writer = a_writer(crawl, counts, every_rows=1)
-        with locked(path):
-            for n in range(3):
-                crawl.rows.append(a_document(n))
-                await writer.catch_up()
-        await writer.end()
-
-    asyncio.run(work())
-
-    assert documents(path) == 3
-    assert counts["store/errors"] == 3
-    assert counts["store/rows"] == 3
-    assert len(caplog.records) == 1
-
-
-def test_rows_that_cannot_be_written_at_the_end_are_counted(crawl: Crawl, path: Path) -> None:
-    counts: Counter[str] = Counter()
-
-    async def work() -> None:
-        with locked(path):
-            crawl.rows += [a_document(n) for n in range(3)]
-            await a_writer(crawl, counts).end()
-
-    asyncio.run(work())
-
-    assert counts == {"store/errors": 1, "store/rows_given_up": 3}
-
-
 def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: Path) -> None:
     counts: Counter[str] = Counter()
 
@@ -260,32 +215,6 @@ def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, pat
     with closing(sqlite3.connect(path)) as store:
         left = [url for (url,) in store.execute("SELECT url FROM documents")]
     assert set(left) == {a_document(n).url for n in range(100 - len(left), 100)}
-
-
-def test_crawl_waits_for_a_store_that_is_slower_and_nothing_is_given_up(crawl: Crawl, path: Path) -> None:
-    """Other than where it fails, of which the test above tells."""
-    counts: Counter[str] = Counter()
-    most = 0
-
-    async def note(writer: WriteBehind, names: range) -> None:
-        nonlocal most
-        for n in names:
-            await writer.room()
-            crawl.rows.append(a_document(n))
-            writer.if_due()
-            most = max(most, len(crawl.rows))
-
-    async def work() -> None:
-        writer = WriteBehind(crawl, 2, lambda what, n: counts.update({what: n}), bounds=RowBounds(rows=21))
-        await asyncio.gather(*(note(writer, range(start, start + 100)) for start in range(0, 500, 100)))
-        await writer.end()
-
-    asyncio.run(work())
-
-    assert documents(path) == 500
-    assert counts == {"store/rows": 500}
-    # Eight batches of two, not all twenty that may wait: beyond them each of five may have gone on.
-    assert most < 8 * 2 + 5
 
 
 def test_who_waits_for_room_goes_on_when_the_store_fails(crawl: Crawl, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Several items a page, in an order; some name no page."""
+"""Several items a page, in an order."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import scrapy
 import scrapy.dupefilters
 from scrapy.http import Response
-from scrapy.spiders import SitemapSpider
 
 from tests.end_to_end.spiders.pages import noted
 
@@ -14,30 +13,17 @@ ITEMS_A_PAGE = 4
 
 
 class Guest(scrapy.Spider):
-    """Yields some items of each page; `-a elsewhere=1` yields one, too, whose URL is none."""
+    """Yields some items of each page."""
 
     name = "guest"
 
-    def __init__(self, start: str = "", elsewhere: str = "", **kwargs: Any) -> None:
+    def __init__(self, start: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = start.split()
-        self.elsewhere = elsewhere
 
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
         for number in range(ITEMS_A_PAGE):
             yield noted({"id": f"{response.url} {number}", "url": response.url})
-        if self.elsewhere:
-            yield noted({"id": f"{response.url} elsewhere", "url": "no page at all", "html": "<p>A text</p>"})
-
-
-class Quotes(Guest):
-    """Its items name no page."""
-
-    name = "quotes"
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        for number in range(10):
-            yield noted({"id": f"{response.url} {number}", "quote": response.css("p::text").get()})
 
 
 class Proxied(Guest):
@@ -74,6 +60,7 @@ class Asks(scrapy.Spider):
         for number, url in enumerate(self.start_urls):
             yield scrapy.Request(url, dont_filter=True, meta={"cookiejar": number})
             yield scrapy.Request(url, dont_filter=True, cb_kwargs={"asked": number})
+            yield scrapy.Request(url, dont_filter=True, headers={"Accept-Language": "x"})
             yield scrapy.Request(url, self.parse_other, dont_filter=True)
             # mypy takes a callback for one of several kinds, and this for none of them.
             yield scrapy.Request(url, lambda response: [*self.parse(response)], dont_filter=True)  # type: ignore[misc]
@@ -89,24 +76,6 @@ class Asks(scrapy.Spider):
         yield noted({"id": f"{response.url} other", "url": response.url})
 
 
-class RetriedBelow:
-    """A downloader middleware that asks again for a page that bans."""
-
-    def process_response(self, request: scrapy.Request, response: Response) -> Any:
-        return request.replace(dont_filter=True) if b"banned" in response.body else response
-
-
-class RetriedAbove:
-    """A spider middleware that does so."""
-
-    async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        if b"banned" in response.body and response.request is not None:
-            yield response.request.copy()
-            return
-        async for output in result:
-            yield output
-
-
 class NeverFilters(scrapy.dupefilters.RFPDupeFilter):
     """A filter of a user's own that lets everything pass."""
 
@@ -119,25 +88,6 @@ class FragmentsFingerprinter:
 
     def fingerprint(self, request: scrapy.Request) -> bytes:
         return f"{request.method} {request.url}".encode()
-
-
-class MapReader(SitemapSpider):
-    """Gives an item of each sitemap and feed, too."""
-
-    name = "map-reader"
-
-    def __init__(self, sitemap: str, feed: str, **kwargs: Any) -> None:
-        self.sitemap_urls = [sitemap]
-        super().__init__(**kwargs)
-        self.feed = feed
-
-    async def start(self) -> AsyncIterator[Any]:
-        async for request in super().start():
-            yield request
-        yield scrapy.Request(self.feed)
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:  # noqa: ARG002 - Scrapy's signature
-        yield noted({"id": response.url, "url": response.url})
 
 
 class Unlucky(Guest):

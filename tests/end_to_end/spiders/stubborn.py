@@ -10,9 +10,7 @@ from scrapy import signals
 from scrapy.downloadermiddlewares.retry import get_retry_request
 from scrapy.exceptions import DontCloseSpider
 from scrapy.http import Response, TextResponse
-from scrapy.http.request import NO_CALLBACK
-from scrapy.linkextractors import LinkExtractor
-from scrapy.spiders import CrawlSpider, Rule, SitemapSpider
+from scrapy.spiders import SitemapSpider
 
 from tests.end_to_end.recorders import note, sleep
 from tests.end_to_end.spiders.pages import Pages, noted
@@ -91,7 +89,7 @@ class NeverIdle(Pages):
     @classmethod
     def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> "NeverIdle":
         spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.until = time.monotonic() + 4
+        spider.until = time.monotonic() + 2
         crawler.signals.connect(spider.stay, signals.spider_idle)
         return spider
 
@@ -144,31 +142,6 @@ class ListsAndDetails(Pages):
         yield noted({"id": f"failed {url}", "url": url, "content": "There is no such page"})
 
 
-class DownloadsInline(Pages):
-    """Fetches a further page within a callback."""
-
-    name = "downloads-inline"
-
-    async def parse(self, response: Response, **kwargs: Any) -> AsyncIterator[Any]:  # type: ignore[override]  # noqa: ARG002
-        request = scrapy.Request(response.urljoin("/p0"), callback=NO_CALLBACK)
-        inline = await self.crawler.engine.download_async(request)
-        assert isinstance(inline, TextResponse)
-        yield noted({"url": response.url, "html": f"{response.text}{inline.text}"})
-
-
-class ByRules(CrawlSpider):
-    name = "by-rules"
-    rules = (Rule(LinkExtractor(restrict_css="main"), callback="parse_page", follow=True),)
-
-    def __init__(self, start: str = "", **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.start_urls = start.split()
-
-    def parse_page(self, response: TextResponse) -> Iterator[Any]:
-        if not response.url.endswith("/hub"):
-            yield noted({"url": response.url, "html": response.text})
-
-
 class BySitemap(SitemapSpider):
     name = "by-sitemap"
     sitemap_rules = [("", "parse_page")]  # noqa: RUF012 - as Scrapy declares it
@@ -179,39 +152,3 @@ class BySitemap(SitemapSpider):
 
     def parse_page(self, response: TextResponse) -> Iterator[Any]:
         yield noted({"url": response.url, "html": response.text})
-
-
-class TwoCallbacks(Pages):
-    """Has one page read in two ways."""
-
-    name = "two-callbacks"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
-            yield scrapy.Request(url, self.parse_text, dont_filter=True)
-            yield scrapy.Request(url, self.parse_links, dont_filter=True)
-
-    def parse_text(self, response: Response) -> Iterator[Any]:
-        yield noted({"id": f"text {response.url}", "url": response.url})
-
-    def parse_links(self, response: Response) -> Iterator[Any]:
-        yield noted({"id": f"links {response.url}", "url": response.url})
-
-
-class Variants(Pages):
-    """Asks for one URL several times, each time for something else."""
-
-    name = "variants"
-
-    async def start(self) -> AsyncIterator[Any]:
-        for url in self.start_urls:
-            for number in range(3):
-                yield scrapy.Request(url, cookies={"page": str(number)}, dont_filter=True)
-                yield scrapy.Request(url, headers={"Accept-Language": f"x-{number}"}, dont_filter=True)
-                yield scrapy.Request(url, cb_kwargs={"number": number}, dont_filter=True)
-
-    def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
-        assert response.request is not None
-        request = response.request
-        what = [request.cookies, str(request.headers.get("Accept-Language")), kwargs]
-        yield noted({"id": f"{what}", "url": response.url})
