@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from scrapy_dedup.store.stored import Run
 import uuid
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, exists, select
+from sqlalchemy import ColumnElement, Connection, Executable, and_, bindparam, exists, select
 
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.document_chunks import visible
@@ -95,7 +95,7 @@ _MOST_TEXTS = 256
 
 
 @lru_cache(maxsize=32)
-def _any_other(bands: int, texts: int) -> Select[Any]:
+def _any_other(bands: int, texts: int) -> Executable:
     """Ask by one statement whether any page may have the title, the text, a band or the text of a chunk of a page."""
     own = select(PageSignature.id).where(_OF_PROJECT)
     title = own.where(PageSignature.domain == bindparam("of_domain"), PageSignature.title_key == bindparam("title"))
