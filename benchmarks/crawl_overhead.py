@@ -4,7 +4,9 @@ One local site is crawled bare and with the add-on in turn; the figure is the me
 """
 
 import argparse
+import json
 import statistics
+import tempfile
 from pathlib import Path
 
 from benchmarks import results
@@ -41,11 +43,15 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--only", choices=WAYS)
+    parser.add_argument("--profile", action="store_true", help="say what a page costs by steps, and nothing else")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    print(f"{args.pages} pages of {len(page(1, args.pages, 32)) / 1000:.0f} kB, {args.pairs} pairs")
     figures = {}
     with serving(args.pages) as (start,):
+        if args.profile:
+            _print_budget(start, WAYS[args.only or "and chunk: the default"])
+            return
+        print(f"{args.pages} pages of {len(page(1, args.pages, 32)) / 1000:.0f} kB, {args.pairs} pairs")
         for way, settings in WAYS.items():
             if args.only in (None, way):
                 figures[way] = _compare(way, start, settings, args.pairs)
@@ -67,6 +73,23 @@ def _compare(way: str, start: str, settings: dict[str, str], pairs: int) -> dict
     return {"bare_ms": bare, "with_ms": ours, "ratio": ratios, "median_ratio": [statistics.median(ratios)]} | {
         f"layer_{name}_ms": [ms] for name, ms in layers.items()
     }
+
+
+def _print_budget(start: str, settings: dict[str, str]) -> None:
+    """Print what a page costs, by steps."""
+    extensions = json.dumps({"benchmarks.stats_file.StatsFile": 0, "benchmarks.budget.Budget": 0})
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "budget.json"
+        measured = crawl(start, settings | {"EXTENSIONS": extensions, "BUDGET_FILE": str(file)})
+        budget = json.loads(file.read_text())
+    print("| step | µs CPU a page | calls a page |\n| --- | --- | --- |")
+    for step, (seconds, calls) in budget["steps"].items():
+        shown = step.replace("  ", "&nbsp; ")
+        print(f"| {shown} | {1e6 * seconds / measured.pages:,.0f} | {calls / measured.pages:.2f} |")
+    for name, seconds in budget["totals"].items():
+        print(f"| *{name}, start and end included* | {1e6 * seconds / measured.pages:,.0f} | |")
+    for name, number in budget["counts"].items():
+        print(f"| *{name} of SQL* | | {number / measured.pages:.2f} |")
 
 
 def _by_layer(measured: Measured) -> dict[str, float]:

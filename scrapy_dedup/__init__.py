@@ -3,7 +3,10 @@
 The components resolve when they are asked for, so that `scrapy_dedup.core` can be used without Scrapy.
 """
 
+import gc
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -75,4 +78,24 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    home = f"{__name__}.{_HOMES[name]}"
+    # A component lives as long as its crawl; who cleans a page from Python keeps the collector as it is.
+    return getattr((_imported if _HOMES[name].startswith("plugin.") else import_module)(home), name)
+
+
+def _imported(module: str) -> ModuleType:
+    """Import a module, whose objects the garbage collector then leaves alone: they stay until the process ends.
+
+    To look at them again and again, while they are made and in each crawl, would take it a tenth of a crawl's CPU. What
+    is unreachable and in a cycle at that moment stays, too: some kilobytes, once.
+    """
+    if module in sys.modules:
+        return sys.modules[module]
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return import_module(module)
+    finally:
+        gc.freeze()
+        if collects:
+            gc.enable()

@@ -1,20 +1,15 @@
 """Responses become visits here; repeated requests end here where the duplicate filter does not know them as such."""
 
 import logging
-import re
-from typing import Final, Self
+from typing import TYPE_CHECKING, Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.dupefilters import BaseDupeFilter
 from scrapy.exceptions import IgnoreRequest
-from scrapy.http import Response, TextResponse
+from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
-from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.layouts import skeleton_of
-from scrapy_dedup.core.numbering import Numbered, numbered
 from scrapy_dedup.core.urls import extract_domain
 from scrapy_dedup.plugin.domain_guard import RefusedDomain
 from scrapy_dedup.plugin.engine_state import EngineState
@@ -25,21 +20,13 @@ from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.recrawl import Recrawl
 from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import is_html
-from scrapy_dedup.service.crawl import load
-from scrapy_dedup.service.layout_figures import name_of
 from scrapy_dedup.service.run_pages import Names
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.teaching import NEARLY_EMPTY
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.teacher.values import NotShown, Showing
+
+if TYPE_CHECKING:
+    from scrapy_dedup.plugin.rendering import Rendering
 
 logger = logging.getLogger(__name__)
-
-
-RENDERED: Final = "dedup_rendered"
-"""The flag of a response whose scripts were run."""
 
 
 class _Repeated(IgnoreRequest):
@@ -55,7 +42,7 @@ class DedupDownloaderMiddleware:
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
         self._recrawl = Recrawl(self._runtime)
-        self._rendering = Rendering(self._runtime)
+        self._rendering = _rendering(self._runtime)
         self._failures: set[type[Exception]] = set()
         self._requested = Names()
         """Fingerprints of all requests, where the layer is in the shadow."""
@@ -99,7 +86,7 @@ class DedupDownloaderMiddleware:
             if is_left_alone(runtime.settings, request):
                 runtime.begin_visit(request, response, None)
             return response
-        answer = await self._rendering.of(response)
+        answer = await self._rendering.of(response) if self._rendering is not None else response
         await self._judge(request, answer, settings)
         visit = runtime.visits.of_response(answer)
         if visit is not None and (request.dont_filter or not runtime.fingerprints):
@@ -159,63 +146,10 @@ class DedupDownloaderMiddleware:
         return with_request(self._runtime.settings, request)
 
 
-class Rendering:
-    """Asks the teacher's browser, which reaches no network but through Scrapy."""
+def _rendering(runtime: Runtime) -> "Rendering | None":
+    """Return what renders pages; None where none are to be."""
+    if runtime.teaching is None or not runtime.settings.render_enabled:
+        return None
+    from scrapy_dedup.plugin.rendering import Rendering  # noqa: PLC0415 (few crawls render pages)
 
-    def __init__(self, runtime: "Runtime") -> None:
-        self._runtime = runtime
-        self._is_on = runtime.settings.render_enabled and runtime.settings.teacher != "off"
-        self._told: set[tuple[str, int]] = set()
-
-    async def of(self, response: Response) -> Response:
-        """Return a response as its scripts leave it, if its layout needs that; else as it is."""
-        if not self._is_on:
-            return response
-        domain = extract_domain(response.url, self._runtime.settings.domain_scope) or ""
-        known = await self._known(domain)
-        layouts = known.need_rendering if known is not None else frozenset()
-        if known is None or not layouts:
-            return response
-        if response.status != 200 or not isinstance(response, TextResponse) or not is_html(response):
-            return response
-        page = parse_page(response.text, self._runtime.limits)
-        layout = known.layout_of(skeleton_of(page)) if isinstance(page, Page) else None
-        if not isinstance(page, Page) or layout not in layouts or page.chars >= NEARLY_EMPTY:
-            return response
-        self._tell(domain, layout)
-        return await self._rendered(response, page)
-
-    async def _known(self, domain: str) -> SiteKnowledge | None:
-        """Return what is known of a domain; the store is asked once, before the domain's first item."""
-        crawl = self._runtime.crawl
-        learner = crawl.learner(domain, "template")
-        if learner is None and domain:
-            try:
-                stored = await run_in_thread(load, crawl.store, domain)
-            except StoreError:
-                return None
-            learner = crawl.learner(domain, "template") or crawl.meet(domain, "template", stored)
-        return learner.site.knowledge if learner is not None and learner.site is not None else None
-
-    def _tell(self, domain: str, layout: int) -> None:
-        if (domain, layout) not in self._told:
-            self._told.add((domain, layout))
-            logger.info("Pages of layout %s of %s are rendered: their text is made by scripts", name_of(layout), domain)
-
-    async def _rendered(self, response: TextResponse, page: Page) -> Response:
-        count = self._runtime.count
-        with_numbers = await run_in_thread(numbered, response.text, page)
-        if with_numbers is None:
-            count("teacher/not_rendered/too_large")
-            return response
-        answer = await self._runtime.teaching.show(Showing(response.url, with_numbers, scripts=True))
-        if isinstance(answer, NotShown) or answer.html is None:
-            count(f"teacher/not_rendered/{answer.reason if isinstance(answer, NotShown) else 'failed'}")
-            return response
-        count("teacher/rendered")
-        body = _without_numbers(answer.html, with_numbers).encode("utf-8", "replace")
-        return response.replace(body=body, encoding="utf-8", flags=[*response.flags, RENDERED])
-
-
-def _without_numbers(html: str, page: Numbered) -> str:
-    return re.sub(rf' {page.attribute}="\d+"', "", html)
+    return Rendering(runtime, runtime.teaching)

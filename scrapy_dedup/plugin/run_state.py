@@ -17,11 +17,11 @@ from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.drops import STAT as DROP_ALARMS
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.run_totals import ELAPSED
 from scrapy_dedup.core.urls import UrlRules
 from scrapy_dedup.plugin.jobs import forget_broken_queues, job_of
 from scrapy_dedup.service.crawl import Count, Crawl
 from scrapy_dedup.service.departures import INCOMPLETE
-from scrapy_dedup.service.ledger import ELAPSED
 from scrapy_dedup.service.start_check import check_sites
 from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import NO_BOT_NAME, Settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from scrapy import Request, signals
@@ -40,7 +40,6 @@ from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, c
 from scrapy_dedup.plugin.safety import Safety
 from scrapy_dedup.plugin.sites import Sites
 from scrapy_dedup.plugin.store_address import database_url
-from scrapy_dedup.plugin.teaching import Teaching
 from scrapy_dedup.plugin.visits import Visit, Visits
 from scrapy_dedup.plugin.ways import Ways
 from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
@@ -55,6 +54,9 @@ from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
+
+if TYPE_CHECKING:
+    from scrapy_dedup.plugin.teaching import Teaching
 
 TICK_SECONDS = 0.1
 # The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
@@ -120,7 +122,7 @@ class Runtime:
         """Pages that answered in this run that they are gone, or redirected."""
         self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
-        self.teaching = Teaching(crawler, self.crawl, self.ways, self.aside)
+        self.teaching = self._teaching()
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])
         """The duplicate filter compares our keys; else the downloader middleware does."""
         self.resilience: Resilience | None = None
@@ -161,6 +163,14 @@ class Runtime:
         known: Runtime | None = getattr(crawler, _RUNTIME, None)
         return known
 
+    def _teaching(self) -> "Teaching | None":
+        """Return what has pages shown; None where no browser is to show any."""
+        if self.settings.teacher == "off":
+            return None
+        from scrapy_dedup.plugin.teaching import Teaching  # noqa: PLC0415 (few crawls have a teacher)
+
+        return Teaching(self.crawler, self.crawl, self.ways, self.aside)
+
     def _connect(self) -> None:
         connect: Callable[..., None] = self.crawler.signals.connect
         connect(self._opened, signals.spider_opened)
@@ -181,7 +191,8 @@ class Runtime:
         if self.crawler.spider is not None:
             self.done.recorder = Recorder(self.crawler.spider)
         self.departures.watch(self.met)
-        self.teaching.watch()
+        if self.teaching is not None:
+            self.teaching.watch()
         self.done.removal_of = self.departures.records_of
         self.done.judged = self.registry.judged
         self._every(TICK_SECONDS, self._tick)
@@ -212,7 +223,8 @@ class Runtime:
 
     def _tick(self) -> None:
         self.done.settle_gone()
-        self.teaching.begin()
+        if self.teaching is not None:
+            self.teaching.begin()
         if not self._ended and self.writer.takes_more:
             self.crawl.rows += islice(self.safety.released(), ROWS_AT_ONCE)
         if len(self.lot):
@@ -338,7 +350,8 @@ class Runtime:
         if self._finishing is not None:
             # Who interrupts a crawl twice does not wait for a spider that closes.
             await maybe_deferred_to_future(self._finishing)
-        await self.teaching.end()
+        if self.teaching is not None:
+            await self.teaching.end()
         await self._tell_of_drops()
         parts = (self.crawl, self.state, self.writer, self.safety, self.done, self.guard, self.reuse)
         try:

@@ -56,11 +56,10 @@ class Teaching:
 
     def watch(self) -> None:
         """Begin to hear when the crawl has nothing else to do; call it on the crawl's thread."""
-        if self._settings.teacher != "off":
-            self._loop = Loop()
-            self._resources = SubResources(self._crawler, self._settings, self._ways)
-            connect: Callable[..., None] = self._crawler.signals.connect
-            connect(self._idle, signals.spider_idle)
+        self._loop = Loop()
+        self._resources = SubResources(self._crawler, self._settings, self._ways)
+        connect: Callable[..., None] = self._crawler.signals.connect
+        connect(self._idle, signals.spider_idle)
 
     @property
     def is_busy(self) -> bool:

@@ -152,7 +152,8 @@ class Visit:
             if len(response.body) > limits.characters:
                 self.parsed = Unparsed(UnparsedReason.TOO_LARGE)
             elif (html := self.html()) is not None:
-                self.parsed = parse_page(html, limits)
+                # Its links are read where a crawl looks for pages by itself.
+                self.parsed = parse_page(html, limits, with_links=self.settings.resilience_enabled)
         return self.parsed
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from scrapy_dedup.core.fingerprints import to_hex
 from scrapy_dedup.core.repeats import Rule
-from scrapy_dedup.service.cleaning import Cleaned, Removed
+from scrapy_dedup.service.cleaning import Cleaned, Removed, by_rule
 from scrapy_dedup.settings import Settings
 
 
@@ -37,15 +37,14 @@ def _removed(removed: list[Removed]) -> list[dict[str, Any]]:
 
     `scrapy dedup explain URL` shows path and text behind a fingerprint.
     """
-    groups: dict[Rule, dict[str, Any]] = {}
-    for block in removed:
-        rule = block.removal.rule
-        group = groups.get(rule)
-        if group is None:
-            reason = f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence
-            group = groups[rule] = {"layer": rule.layer, "reason": reason, "chars": 0, "blocks": []}
-            if rule.path:
-                group["path"] = rule.path
-        group["chars"] += len(block.text)
-        group["blocks"].append(to_hex(block.removal.fingerprint))
-    return list(groups.values())
+    return [_left_out(rule, own) for rule, own in by_rule(removed).items()]
+
+
+def _left_out(rule: Rule, removed: list[Removed]) -> dict[str, Any]:
+    told = {
+        "layer": rule.layer,
+        "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,
+        "chars": sum([len(one.text) for one in removed]),
+        "blocks": [to_hex(one.removal.fingerprint) for one in removed],
+    }
+    return told | {"path": rule.path} if rule.path else told

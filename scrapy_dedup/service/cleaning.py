@@ -14,6 +14,7 @@ from scrapy_dedup.core.repeats import (
     REPEATED_TEXT,
     Boilerplate,
     Removal,
+    Rule,
     hash_block,
     judge_blocks,
     repeated,
@@ -62,7 +63,21 @@ class Cleaned:
     @property
     def bytes_removed(self) -> int:
         """UTF-8 bytes of the removed blocks."""
-        return sum(len(one.text.encode("utf-8", "surrogatepass")) for one in self.removed)
+        return len("".join([one.text for one in self.removed]).encode("utf-8", "surrogatepass"))
+
+
+def by_rule(removed: Sequence[Removed]) -> dict[Rule, list[Removed]]:
+    """Return removed blocks by the rule that they share, in the order in which the rules come first."""
+    groups: dict[Rule, list[Removed]] = {}
+    # Neighbours mostly share it, and to look a rule up costs more than all else here.
+    last: Rule | None = None
+    own: list[Removed] = []
+    for one in removed:
+        rule = one.removal.rule
+        if rule is not last:
+            last, own = rule, groups.setdefault(rule, [])
+        own.append(one)
+    return groups
 
 
 def clean_html(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
+from scrapy_dedup.core.run_totals import ELAPSED
 from scrapy_dedup.core.urls import split_url
 from scrapy_dedup.report.values import AliasGroup, Ledger, LedgerTable, SharedChunk
 from scrapy_dedup.service.ledger_table import Span, Tokens, checks_of, estimated, make_table
@@ -15,7 +16,6 @@ from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
 
 PREFIX: Final = "dedup/"
-ELAPSED: Final = "elapsed_time_seconds"
 ALIAS_GROUPS: Final = 20
 SHARED_CHUNKS: Final = 10
 # Of so many addresses the patterns are right; more would not fit into memory on every machine.

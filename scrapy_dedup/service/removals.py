@@ -52,9 +52,16 @@ def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> list[D
 def _decision(
     page_key: bytes, said: tuple[str, str], removed: Sequence[Removed], chars_in: int, at: datetime
 ) -> DecisionRecord:
-    rules = list(dict.fromkeys(one.removal.rule for one in removed))
-    places = {rule: place for place, rule in enumerate(rules)}
-    chars = sum(len(one.text) for one in removed)
+    places: dict[Rule, int] = {}
+    blocks: dict[str, int] = {}
+    # Neighbours mostly share their rule, and to look it up costs more than all else here.
+    last, place = None, 0
+    for one in removed:
+        rule = one.removal.rule
+        if rule is not last:
+            last, place = rule, places.setdefault(rule, len(places))
+        blocks[to_hex(one.removal.fingerprint)] = place
+    chars = sum([len(one.text) for one in removed])
     layer, action = said
     return DecisionRecord(
         page_key=page_key,
@@ -63,8 +70,8 @@ def _decision(
         reason=f"{len(removed)} blocks, {chars} of {chars_in} characters",
         decided_at=at,
         detail={
-            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in rules],
-            "blocks": {to_hex(one.removal.fingerprint): places[one.removal.rule] for one in removed},
+            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in places],
+            "blocks": blocks,
         },
     )
 

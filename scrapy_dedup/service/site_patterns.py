@@ -149,7 +149,9 @@ class SitePatterns:
             removals: what other layers say of each block.
             protected: for each block whether something better than a generic selector knows that it is content.
         """
-        kept = [None if self.stays(removal) else removal for removal in removals]
+        kept = list(removals)
+        if self.keep_blocks or self.keep_rules:
+            kept = [None if self.stays(removal) else removal for removal in kept]
         nothing: list[Removal | None] = [None] * len(kept)
         if not html or not (self.acts or self.shadows):
             return Judged(kept, nothing)

@@ -1,8 +1,9 @@
 """What a crawl asks of its project's store about other pages with a page's title, text or chunks."""
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from scrapy_dedup.store import document_chunks, signatures, site_configs, url_parameters
 from scrapy_dedup.store.known_layouts import KnownLayouts
@@ -15,11 +16,11 @@ if TYPE_CHECKING:
     from scrapy_dedup.store.stored import Run
 import uuid
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, select
+from sqlalchemy import ColumnElement, Connection, Executable, and_, bindparam, exists, select
 
 from scrapy_dedup.store.codec import column_text
 from scrapy_dedup.store.document_chunks import visible
-from scrapy_dedup.store.models import Document, PageSignature, Source
+from scrapy_dedup.store.models import Document, DocumentChunk, NearDuplicate, PageSignature, Source
 from scrapy_dedup.store.upserts import chunks
 
 # More pages with one title, or one text, tell nothing that these do not.
@@ -88,6 +89,48 @@ def texts(
     return found
 
 
+# A statement for each number of texts would be too many to keep, and to build one costs more than the answer.
+_TEXTS_STEP = 16
+_MOST_TEXTS = 256
+
+
+@lru_cache(maxsize=32)
+def _any_other(bands: int, texts: int) -> Executable:
+    """Ask by one statement whether any page may have the title, the text, a band or the text of a chunk of a page."""
+    own = select(PageSignature.id).where(_OF_PROJECT)
+    title = own.where(PageSignature.domain == bindparam("of_domain"), PageSignature.title_key == bindparam("title"))
+    found: list[ColumnElement[bool]] = [exists(title), exists(own.where(PageSignature.text_hash == bindparam("text")))]
+    if bands:
+        of_bands = NearDuplicate.band.in_([bindparam(f"band_{at}") for at in range(bands)])
+        found.append(exists(select(NearDuplicate.page).where(of_bands)))
+    if texts:
+        of_project = DocumentChunk.project_id == bindparam("of_project")
+        of_texts = DocumentChunk.content_hash.in_([bindparam(f"chunk_{at}") for at in range(texts)])
+        found.append(exists(select(DocumentChunk.page_key).where(of_project, of_texts)))
+    return select(*found)
+
+
+def without_what_none_has(connection: Connection, project_id: uuid.UUID, question: "Question") -> "Question":
+    """Return a question about a new page without what no other page can have: of most pages that is all."""
+    bands, texts = question.bands, sorted(question.hashes)
+    if len(texts) > _MOST_TEXTS:
+        return question
+    # The last one again, up to a number for which there is a statement.
+    texts += texts[-1:] * (-len(texts) % _TEXTS_STEP)
+    values: dict[str, Any] = {f"band_{number}": band for number, band in enumerate(bands)}
+    values |= {f"chunk_{number}": text for number, text in enumerate(texts)}
+    values |= {"of_project": project_id, "of_domain": column_text(question.domain)}
+    values |= {"title": question.title_key, "text": question.text_hash}
+    title, text, *others = connection.execute(_any_other(len(bands), len(texts)), values).one()
+    return replace(
+        question,
+        title_key=question.title_key if title else None,
+        text_hash=question.text_hash if text else None,
+        bands=bands if bands and others[0] else (),
+        hashes=question.hashes if texts and others[-1] else frozenset(),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """What of a page others may have, too."""
@@ -125,8 +168,10 @@ class KnownPages(KnownLayouts):
     def others(self, question: Question) -> Answer:
         """Return who has what a page has; pages that are not completed count only if this run has them in work."""
         run_id = self.run.id if self.run else None
-        title_key, text_hash = question.title_key, question.text_hash
         with self._database.transaction() as connection:
+            if question.is_new:
+                question = without_what_none_has(connection, self.id, question)
+            title_key, text_hash = question.title_key, question.text_hash
             about = (connection, self.id, run_id)
             own = question.page_key
             titles = same_title(*about, question.domain, title_key) if title_key else []

@@ -1,10 +1,11 @@
 """One statement that adds a row or replaces it, in the words of the database at hand."""
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Table, case, func
+from sqlalchemy import Connection, Executable, Table, case, func
 from sqlalchemy.dialects import sqlite
 
 from scrapy_dedup.store.models import Base
@@ -27,7 +28,11 @@ def table_of(model: type[Base]) -> Table:
 
 def insert_into(connection: Connection, model: type[Base]) -> "sqlite.Insert | postgresql.Insert":
     """Return an insert that knows ON CONFLICT."""
-    if connection.dialect.name == "postgresql":
+    return _insert_into(connection.dialect.name, model)
+
+
+def _insert_into(dialect: str, model: type[Base]) -> "sqlite.Insert | postgresql.Insert":
+    if dialect == "postgresql":
         # Its dialect takes a while to import, for those who do not need it.
         from sqlalchemy.dialects.postgresql import insert  # noqa: PLC0415
 
@@ -62,17 +67,29 @@ def upsert(  # noqa: PLR0913 (columns change in four ways)
     """
     if not rows:
         return
-    statement = insert_into(connection, model)
-    table = table_of(model)
-    names = [name for name in rows[0] if name not in keys and (only is None or name in only)]
+    changes = tuple(name for name in rows[0] if name not in keys and (only is None or name in only))
+    statement = _replacing(connection.dialect.name, model, tuple(keys), changes, frozenset(once), frozenset(largest))
+    connection.execute(statement, sorted(rows, key=itemgetter(*keys)))
+
+
+# To build one takes longer than to write ten rows by it.
+@lru_cache(maxsize=128)
+def _replacing(
+    dialect: str,
+    model: type[Base],
+    keys: tuple[str, ...],
+    changes: tuple[str, ...],
+    once: frozenset[str],
+    largest: frozenset[str],
+) -> Executable:
+    statement, table = _insert_into(dialect, model), table_of(model)
     new = statement.excluded
-    changed: dict[str, Any] = {name: new[name] for name in names}
-    changed |= {name: func.coalesce(table.c[name], new[name]) for name in names if name in once}
+    changed: dict[str, Any] = {name: new[name] for name in changes}
+    changed |= {name: func.coalesce(table.c[name], new[name]) for name in changes if name in once}
     changed |= {
-        name: case((table.c[name] > new[name], table.c[name]), else_=new[name]) for name in names if name in largest
+        name: case((table.c[name] > new[name], table.c[name]), else_=new[name]) for name in changes if name in largest
     }
-    ordered = sorted(rows, key=itemgetter(*keys))
-    connection.execute(statement.on_conflict_do_update(index_elements=list(keys), set_=changed), ordered)
+    return statement.on_conflict_do_update(index_elements=list(keys), set_=changed)
 
 
 def chunks(keys: Collection[bytes]) -> Iterator[list[bytes]]:
