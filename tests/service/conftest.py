@@ -23,3 +23,10 @@ def store(request: pytest.FixtureRequest) -> Iterator[Store]:
 @pytest.fixture
 def project(store: Store) -> ProjectStore:
     return store.project("shop")
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Store]:
+    """A store for many examples, each with a project of its own."""
+    with Store.open("sqlite://") as opened:
+        yield opened
