@@ -137,6 +137,11 @@ class TestRemoval:
             cache.invalidate(filled, [a_url(1), "nonsense"], Settings(), dry_run=False)
         assert len(held(filled)) == 4
 
+    def test_of_all_of_an_age(self, filled: ProjectStore) -> None:
+        did = cache.remove(filled, ExtractionChoice(created_before=NEXT_DAY), dry_run=False)
+
+        assert (did.extractions, did.memos, held(filled)) == (4, 0, [])
+
     def test_of_what_no_crawl_would_use(self, project: ProjectStore) -> None:
         fill(project)
 
