@@ -233,5 +233,5 @@ def test_elements_below_many_others_are_seen_in_time_in_proportion_to_their_numb
     assert_in_proportion(
         lambda page: see(page.page, page.numbered, page.sight),
         lambda count: shown("<b>a" * 400 + "<div>b" * 400 + "<p>c</p>" * count, {}),
-        4_000,
+        2_000,
     )

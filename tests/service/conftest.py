@@ -4,14 +4,29 @@ import pytest
 
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from tests.databases import postgresql
+from tests.store.conftest import emptied
+
+__all__ = ["postgresql"]
+
+on_both = pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=True)
+"""For tests of what each database does in its own words."""
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with Store.open("sqlite://") as opened:
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    is_server = getattr(request, "param", "sqlite") == "postgresql"
+    with Store.open(emptied(request.getfixturevalue("postgresql")) if is_server else "sqlite://") as opened:
         yield opened
 
 
 @pytest.fixture
 def project(store: Store) -> ProjectStore:
     return store.project("shop")
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Store]:
+    """A store for many examples, each with a project of its own."""
+    with Store.open("sqlite://") as opened:
+        yield opened

@@ -1,6 +1,6 @@
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
@@ -17,12 +17,10 @@ from scrapy_dedup.store.records import DecisionRecord, DocumentRecord, SourceRec
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored_visits import ExtractionChoice
 from scrapy_dedup.store.writer import ProjectStore
-from tests.databases import Server, postgresql
 from tests.service.cached import a_page, an_extraction, fill, rows, text_of
+from tests.service.conftest import on_both
 from tests.service.stored_pages import NOON, a_url
 from tests.tables import table
-
-__all__ = ["postgresql"]
 
 INDEX = "content_index.json"
 # Their SHA-256 begin with the same twelve digits: found among the hashes of 45 million such URLs.
@@ -79,17 +77,6 @@ def tree(tmp_path: Path) -> Path:
         project.write([DecisionRecord(page_key(a_url(1)), "content_index", "excluded", "a login page", NOON)])
         assert export(store, project, tmp_path / "deep" / "x") == Transfer(pages=3, extractions=5)
     return tmp_path / "deep" / "x"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def other(request: pytest.FixtureRequest) -> Iterator[Store]:
-    if request.param == "sqlite":
-        with Store.open("sqlite://") as opened:
-            yield opened
-        return
-    server: Server = request.getfixturevalue("postgresql")
-    with server.new_store() as url, Store.open(url) as opened:
-        yield opened
 
 
 class TestExport:
@@ -241,20 +228,22 @@ class TestExport:
 
 
 class TestImport:
-    def test_brings_back_every_row_on_every_database_and_the_same_tree(
-        self, store: Store, project: ProjectStore, other: Store, tmp_path: Path, tree: Path
+    @on_both
+    def test_brings_back_every_row_and_the_same_tree(
+        self, store: Store, project: ProjectStore, tmp_path: Path, tree: Path
     ) -> None:
-        fill(project)
-        there = other.project("shop")
+        with Store.open("sqlite://") as other:
+            fill(other.project("shop"))
+            before = rows(other, other.project("shop"))
 
-        assert take(other, there, tree, dry_run=True) == Transfer(pages=3, extractions=5)
-        assert not any(rows(other, there).values())
-        assert take(other, there, tree) == Transfer(pages=3, extractions=5)
+        assert take(store, project, tree, dry_run=True) == Transfer(pages=3, extractions=5)
+        assert not any(rows(store, project).values())
+        assert take(store, project, tree) == Transfer(pages=3, extractions=5)
 
-        assert rows(other, there) == rows(store, project)
-        assert take(other, there, tree) == Transfer(pages_held=3, extractions=5)
-        assert rows(other, there) == rows(store, project)
-        export(other, there, tmp_path / "again")
+        assert rows(store, project) == before
+        assert take(store, project, tree) == Transfer(pages_held=3, extractions=5)
+        assert rows(store, project) == before
+        export(store, project, tmp_path / "again")
         for path in [tree / INDEX, *(tree / "extractions").iterdir()]:
             assert (tmp_path / "again" / path.relative_to(tree)).read_bytes() == path.read_bytes()
 
@@ -488,22 +477,22 @@ class TestTreeOfTheSpecification:
         (tmp_path / "metadata" / "abc123def_meta.json").write_text(json.dumps(metadata, indent=2))
         return tmp_path
 
-    def test_comes_in_and_answers_as_it_did(self, other: Store, plain: Path) -> None:
-        project = other.project("shop")
+    def test_comes_in_and_answers_as_it_did(self, store: Store, plain: Path) -> None:
+        project = store.project("shop")
 
-        assert take(other, project, plain) == Transfer(pages=1, extractions=1)
-        assert take(other, project, plain) == Transfer(pages_held=1, extractions=1)
-        index = ContentIndexManager(other, project)
+        assert take(store, project, plain) == Transfer(pages=1, extractions=1)
+        assert take(store, project, plain) == Transfer(pages_held=1, extractions=1)
+        index = ContentIndexManager(store, project)
         assert not index.is_content_changed(a_url(1), self.HASH)
-        assert index.is_content_changed(a_url(1), sha256(b"other").hexdigest())
+        assert index.is_content_changed(a_url(1), sha256(b"store").hexdigest())
         assert index.get_cached_extraction(a_url(1)) == read(plain / "extractions" / "abc123def.json")
-        (row,) = rows(other, project)["documents"]
+        (row,) = rows(store, project)["documents"]
         told = (row["title"], row["depth"], row["last_seen_at"].isoformat())
         assert told == ("Page Title", 1, "2025-05-26T16:59:00+00:00")
         with_us = plain / "again"
-        export(other, project, with_us)
+        export(store, project, with_us)
         assert read(with_us / "metadata" / f"{stem(a_url(1))}_meta.json")["decision_explanation"] == "a login page"
-        assert take(other, other.project("third"), with_us).pages == 1
+        assert take(store, store.project("third"), with_us).pages == 1
 
     def test_without_its_index_the_lines_are_the_content(
         self, store: Store, project: ProjectStore, plain: Path

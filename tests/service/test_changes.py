@@ -1,7 +1,6 @@
 """What changed since a run or a date, and how it is shown."""
 
 import uuid
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,36 +26,17 @@ from scrapy_dedup.store.keep_policy import KeepPolicy
 from scrapy_dedup.store.records import BoilerplateRecord, DecisionRecord, DocumentRecord, SourceRecord, VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
-from tests.databases import Server, postgresql
+from tests.service.conftest import on_both
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 from tests.tables import table
-
-__all__ = ["postgresql"]
 
 HOUR = timedelta(hours=1)
 OTHER = "other.example"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    if request.param == "postgresql":
-        server: Server = request.getfixturevalue("postgresql")
-        with server.new_store() as url, Store.open(url) as opened:
-            yield opened
-        return
-    with Store.open("sqlite://") as opened:
-        yield opened
-
-
 @pytest.fixture
 def project(store: Store) -> ProjectStore:
     return store.project("shop", KeepPolicy(pages=3))
-
-
-@pytest.fixture
-def small() -> Iterator[ProjectStore]:
-    with Store.open("sqlite://") as opened:
-        yield opened.project("shop", KeepPolicy(pages=3))
 
 
 def begin(project: ProjectStore, hours: float) -> uuid.UUID:
@@ -81,8 +61,8 @@ def found(project: ProjectStore, start: Since, **choice: Any) -> list[PageChange
     return list(iterate_changes(project, start, Choice(**choice), Settings()))
 
 
-def told(project: ProjectStore, hours: float = 0, **choice: Any) -> list[tuple[str | None, str | None]]:
-    return [(each.visit.verdict, each.url) for each in found(project, Since(NOON + hours * HOUR), **choice)]
+def told(project: ProjectStore, **choice: Any) -> list[tuple[str | None, str | None]]:
+    return [(each.visit.verdict, each.url) for each in found(project, Since(NOON), **choice)]
 
 
 class TestSince:
@@ -99,15 +79,15 @@ class TestSince:
             pytest.param("0d", NOON, id="now"),
         ],
     )
-    def test_a_date_or_an_age_is_an_instant(self, small: ProjectStore, said: str, at: datetime) -> None:
-        assert since(small, said, NOON) == Since(at)
+    def test_a_date_or_an_age_is_an_instant(self, project: ProjectStore, said: str, at: datetime) -> None:
+        assert since(project, said, NOON) == Since(at)
 
     @table("values/no_since")
-    def test_anything_else_is_told_with_what_there_is(self, small: ProjectStore, said: str) -> None:
-        begin(small, 0)
+    def test_anything_else_is_told_with_what_there_is(self, project: ProjectStore, said: str) -> None:
+        begin(project, 0)
 
         with pytest.raises(SinceError, match="scrapy dedup runs"):
-            since(small, said, NOON)
+            since(project, said, NOON)
 
     def test_the_last_run_is_the_one_that_began_last(self, project: ProjectStore) -> None:
         begin(project, 0)
@@ -115,10 +95,11 @@ class TestSince:
 
         assert since(project, "last", NOON) == Since(NOON + 5 * HOUR, last)
 
-    def test_without_a_run_there_is_no_last_one(self, small: ProjectStore) -> None:
+    def test_without_a_run_there_is_no_last_one(self, project: ProjectStore) -> None:
         with pytest.raises(SinceError, match="no run yet: run a crawl first"):
-            since(small, "last", NOON)
+            since(project, "last", NOON)
 
+    @on_both
     @pytest.mark.parametrize("digits", [8, 13, 36])
     def test_a_run_is_known_by_its_beginning(self, project: ProjectStore, digits: int) -> None:
         runs = [begin(project, hours) for hours in range(3)]
@@ -126,17 +107,18 @@ class TestSince:
         for hours, run in enumerate(runs):
             assert since(project, str(run)[:digits].upper(), NOON) == Since(NOON + hours * HOUR, run)
 
-    def test_a_beginning_that_runs_share_is_refused_with_their_ids(self, small: ProjectStore) -> None:
+    def test_a_beginning_that_runs_share_is_refused_with_their_ids(self, project: ProjectStore) -> None:
         """Of 17 runs two have the same first digit."""
-        runs = [str(begin(small, hours)) for hours in range(17)]
+        runs = [str(begin(project, hours)) for hours in range(17)]
         first = next(digit for digit in "0123456789abcdef" if sum(run[0] == digit for run in runs) > 1)
         shared = sum(run[0] == first for run in runs)
 
         with pytest.raises(SinceError, match=f"beginning of {shared} runs .*{first}.*give more digits"):
-            since(small, first, NOON)
+            since(project, first, NOON)
 
 
 class TestWhichChanges:
+    @on_both
     def test_new_changed_and_removed_pages_in_the_order_of_time(self, project: ProjectStore) -> None:
         run = begin(project, 0)
         visit(project, "c", "removed", 3, http_status=404)
@@ -156,32 +138,16 @@ class TestWhichChanges:
         assert {each.visit.run_id for each in changes} == {run}
         assert {each.domain for each in changes} == {DOMAIN}
 
-    def test_from_the_beginning_of_a_run_on(self, project: ProjectStore) -> None:
-        begin(project, 0)
+    def test_they_may_be_limited(self, project: ProjectStore) -> None:
         visit(project, "a", "new", 1)
-        second = begin(project, 5)
-        visit(project, "a", "changed", 6)
-        begin(project, 10)
-        visit(project, "a", "removed", 11)
+        visit(project, "b", "changed", 2)
+        visit(project, "c", "new", 3, domain=OTHER)
 
-        assert [verdict for verdict, _ in told(project, 5)] == ["changed", "removed"]
-        assert [each.visit.verdict for each in found(project, since(project, str(second), NOON))] == [
-            "changed",
-            "removed",
-        ]
-        assert told(project, 6) == told(project, 5)
-        assert [verdict for verdict, _ in told(project, 6.5)] == ["removed"]
-
-    def test_they_may_be_limited(self, small: ProjectStore) -> None:
-        visit(small, "a", "new", 1)
-        visit(small, "b", "changed", 2)
-        visit(small, "c", "new", 3, domain=OTHER)
-
-        assert told(small, verdict="new") == [("new", a_url("a")), ("new", a_url("c"))]
-        assert told(small, domain=OTHER) == [("new", a_url("c"))]
-        assert told(small, domain=DOMAIN, verdict="removed") == []
-        assert count_changes(small, Since(NOON), Choice()) == {"new": 2, "changed": 1}
-        assert count_changes(small, Since(NOON), Choice(domain=OTHER)) == {"new": 1}
+        assert told(project, verdict="new") == [("new", a_url("a")), ("new", a_url("c"))]
+        assert told(project, domain=OTHER) == [("new", a_url("c"))]
+        assert told(project, domain=DOMAIN, verdict="removed") == []
+        assert count_changes(project, Since(NOON), Choice()) == {"new": 2, "changed": 1}
+        assert count_changes(project, Since(NOON), Choice(domain=OTHER)) == {"new": 1}
 
 
 OLD = html_page(1, "Tea costs 3 euros.", "Shipping is free.")
@@ -202,14 +168,14 @@ class TestDiff:
 
         assert self.diffs(project) == [("-a\n+b", None)]
 
-    def test_what_an_earlier_run_wrote_down_is_not(self, small: ProjectStore) -> None:
-        begin(small, 0)
+    def test_what_an_earlier_run_wrote_down_is_not(self, project: ProjectStore) -> None:
+        begin(project, 0)
         decision = DecisionRecord(page_key(a_url(1)), "unchanged", "changed", "differs", NOON, {"diff": "-a\n+b"})
-        small.write([decision])
-        begin(small, 1)
-        visit(small, 1, "changed", 1, NEW)
+        project.write([decision])
+        begin(project, 1)
+        visit(project, 1, "changed", 1, NEW)
 
-        assert self.diffs(small) == [(None, NOT_KEPT)]
+        assert self.diffs(project) == [(None, NOT_KEPT)]
 
     def test_without_it_each_change_is_that_of_its_two_versions(self, project: ProjectStore) -> None:
         visit(project, 1, "new", 0, OLD)
@@ -224,14 +190,14 @@ class TestDiff:
         assert second is not None
         assert second.splitlines()[3:] == ["-Tea costs 4 euros.", "+Tea costs 5 euros."]
 
-    def test_what_repeats_on_the_site_is_no_change(self, small: ProjectStore) -> None:
-        visit(small, 1, "new", 0, html_page(1, "Monday", "Tea costs 3 euros."))
-        visit(small, 1, "changed", 1, html_page(1, "Tuesday", "Tea costs 4 euros."))
+    def test_what_repeats_on_the_site_is_no_change(self, project: ProjectStore) -> None:
+        visit(project, 1, "new", 0, html_page(1, "Monday", "Tea costs 3 euros."))
+        visit(project, 1, "changed", 1, html_page(1, "Tuesday", "Tea costs 4 euros."))
         pages = [parse_page(html_page(1, day)) for day in ("Monday", "Tuesday")]
         known = [page.fingerprints[0] for page in pages if isinstance(page, Page)]
-        small.write([BoilerplateRecord(DOMAIN, "html", tuple(sorted(map(to_hex, known))), pages_analyzed=9)])
+        project.write([BoilerplateRecord(DOMAIN, "html", tuple(sorted(map(to_hex, known))), pages_analyzed=9)])
 
-        ((diff, _),) = self.diffs(small)
+        ((diff, _),) = self.diffs(project)
 
         assert diff is not None
         assert diff.splitlines()[3:] == ["-Tea costs 3 euros.", "+Tea costs 4 euros."]
@@ -246,18 +212,18 @@ class TestDiff:
         ],
     )
     def test_where_there_is_none_it_says_why(
-        self, small: ProjectStore, versions: list[str | None], settings: dict[str, Any], reason: str
+        self, project: ProjectStore, versions: list[str | None], settings: dict[str, Any], reason: str
     ) -> None:
         for hours, html in enumerate(versions):
-            visit(small, 1, "changed" if hours == len(versions) - 1 else "new", hours, html)
+            visit(project, 1, "changed" if hours == len(versions) - 1 else "new", hours, html)
 
-        assert self.diffs(small, **settings) == [(None, reason)]
+        assert self.diffs(project, **settings) == [(None, reason)]
 
-    def test_pages_that_are_new_or_removed_have_none_and_none_is_made_unasked(self, small: ProjectStore) -> None:
-        visit(small, 1, "new", 0, OLD)
-        visit(small, 1, "changed", 1, NEW)
-        visit(small, 1, "removed", 2)
+    def test_pages_that_are_new_or_removed_have_none_and_none_is_made_unasked(self, project: ProjectStore) -> None:
+        visit(project, 1, "new", 0, OLD)
+        visit(project, 1, "changed", 1, NEW)
+        visit(project, 1, "removed", 2)
 
-        diffs = [each.diff for each in found(small, Since(NOON), diff=True)]
+        diffs = [each.diff for each in found(project, Since(NOON), diff=True)]
         assert [diff is None for diff in diffs] == [True, False, True]
-        assert [each.diff for each in found(small, Since(NOON))] == [None] * 3
+        assert [each.diff for each in found(project, Since(NOON))] == [None] * 3

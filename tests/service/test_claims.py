@@ -25,12 +25,6 @@ from tests.store.builders import a_key
 NUMBERS = count()
 
 
-@pytest.fixture(scope="module")
-def lasting() -> Iterator[Store]:
-    with Store.open("sqlite://") as opened:
-        yield opened
-
-
 class Worker:
     """One of several, whose rows are not written while it works: nobody knows of them by the store."""
 

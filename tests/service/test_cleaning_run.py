@@ -118,7 +118,8 @@ class TestRun:
 
     def test_any_number_of_processes_gives_the_same(self) -> None:
         sites = [f"https://{name}.example/" for name in "abc"]
-        rows = [b"bad", *(a_row(number, site) for number in range(40) for site in sites), b"worse"]
+        odd = {"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"}
+        rows = [b"bad", odd, *(a_row(number, site) for number in range(40) for site in sites), b"worse"]
 
         one, two = Done(*rows), Done(*rows, jobs=2)
 
@@ -179,7 +180,7 @@ class TestRun:
         assert "Tea number 1 grows" in Done({"url": url, "html": a_page(1)}).contents[0]
 
     def test_the_output_is_utf_8_whatever_the_page_holds(self) -> None:
-        done = Done({"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"}, jobs=2)
+        done = Done({"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"})
 
         assert done.rows[0]["url"] == f"{SITE}\ufffd"
         assert "tea \U0001f375".encode() in done.lines[0]
@@ -246,34 +247,28 @@ def dying(_given: int) -> None:
     os._exit(9)
 
 
-class TestWorkers:
-    @pytest.mark.parametrize("jobs", [1, 2])
-    def test_results_come_in_the_order_of_what_was_given(self, jobs: int) -> None:
-        with Workers(jobs) as workers:
-            assert list(workers.in_order(doubled, ((1, each) for each in range(30)))) == list(range(0, 60, 2))
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_workers_give_results_in_order_draw_little_ahead_and_raise_what_a_task_raises(jobs: int) -> None:
+    drawn = 0
 
-    @pytest.mark.parametrize(("jobs", "size"), [(1, 1), (2, 1), (2, 10**9)])
-    def test_only_so_much_is_drawn_as_is_worked_on(self, jobs: int, size: int) -> None:
-        drawn = 0
+    def lots(size: int) -> Iterator[tuple[int, int]]:
+        nonlocal drawn
+        for drawn in range(1, 100):
+            yield size, drawn
 
-        def lots() -> Iterator[tuple[int, int]]:
-            nonlocal drawn
-            for drawn in range(1, 100):
-                yield size, drawn
-
-        with Workers(jobs) as workers:
-            next(results := workers.in_order(doubled, lots()))
-            assert drawn <= (2 if size > 1 else 3 * jobs + 1)
+    with Workers(jobs) as workers:
+        assert list(workers.in_order(doubled, ((1, each) for each in range(30)))) == list(range(0, 60, 2))
+        for size, most in ((10**9, 2), (1, 3 * jobs + 1)):
+            next(results := workers.in_order(doubled, lots(size)))
+            assert drawn <= most
             results.close()  # type: ignore[attr-defined]
-
-    @pytest.mark.parametrize("jobs", [1, 2])
-    def test_what_a_task_raises_is_raised(self, jobs: int) -> None:
-        with Workers(jobs) as workers, pytest.raises(ValueError, match="5"):
+        with pytest.raises(ValueError, match="5"):
             list(workers.in_order(failing, [(1, 5)]))
 
-    def test_a_process_that_dies_is_told(self) -> None:
-        with Workers(2) as workers, pytest.raises(WorkerError, match="fewer --jobs"):
-            list(workers.in_order(dying, [(1, 1)]))
+
+def test_a_process_that_dies_is_told() -> None:
+    with Workers(2) as workers, pytest.raises(WorkerError, match="fewer --jobs"):
+        list(workers.in_order(dying, [(1, 1)]))
 
 
 class TestOutput:

@@ -1,7 +1,7 @@
 """Whatever the order of pages, no text is lost, and none goes out twice."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -32,13 +32,6 @@ def holders_of(project: ProjectStore, names: Sequence[object]) -> Counter[bytes]
     for name in names:
         found.update({chunk.content_hash for chunk in project.chunks_of(a_key(name)) if chunk.state in HOLDING})
     return found
-
-
-@pytest.fixture(scope="module")
-def lasting() -> Iterator[Store]:
-    """A store for many examples, each with a project of its own."""
-    with Store.open("sqlite://") as opened:
-        yield opened
 
 
 NUMBERS = count()

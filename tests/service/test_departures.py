@@ -1,5 +1,5 @@
 import uuid
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from datetime import datetime
 from typing import Any
 
@@ -7,7 +7,6 @@ import pytest
 
 from scrapy_dedup.service.departures import Departed, find_departed, is_tombstone, removal_records, tombstone
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.stored_visits import MissedPage
 from scrapy_dedup.store.writer import ProjectStore
@@ -18,12 +17,10 @@ PAGES = 10
 
 
 @pytest.fixture
-def project() -> Iterator[ProjectStore]:
-    with Store.open("sqlite://") as store:
-        project = store.project("shop")
-        begin(project, NOON)
-        project.write([a_document(number, content_hash=b"c" * 32) for number in range(PAGES)])
-        yield project
+def project(project: ProjectStore) -> ProjectStore:
+    begin(project, NOON)
+    project.write([a_document(number, content_hash=b"c" * 32) for number in range(PAGES)])
+    return project
 
 
 def begin(project: ProjectStore, at: datetime) -> Run:

@@ -20,9 +20,6 @@ from scrapy_dedup.service.page_lists import (
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_time, a_url
-from tests.store.conftest import lasting, new_url, postgresql, project, store, url
-
-__all__ = ["lasting", "new_url", "postgresql", "project", "store", "url"]
 
 
 def followed(store: Store, project: ProjectStore, **choice: Any) -> list[str]:
@@ -67,14 +64,13 @@ def test_pages_are_chosen_by_status_and_verdict(store: Store, project: ProjectSt
     assert sorted(followed(store, project, status="completed", limit=1)) == [a_url(1), a_url(2), a_url(4)]
 
 
-def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(lasting: Store) -> None:
-    project = lasting.project("rare")
+def test_a_filter_that_few_pages_pass_looks_at_a_bounded_number(store: Store, project: ProjectStore) -> None:
     project.write([a_document(number) for number in range(LOOKED_AT + 10)])
     project.write([a_document("rare", status="failed", updated_at=a_time(-1))])
 
-    first = list_pages(lasting, project, PageChoice(status="failed"))
+    first = list_pages(store, project, PageChoice(status="failed"))
     assert (first.pages, first.next is None) == ((), False)
-    assert followed(lasting, project, status="failed") == [a_url("rare")]
+    assert followed(store, project, status="failed") == [a_url("rare")]
 
 
 @pytest.mark.parametrize(("limit", "pages"), [(0, 1), (-5, 1), (10**9, 3)])

@@ -18,9 +18,6 @@ from scrapy_dedup.service.page_search import (
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_source, a_time, a_url
-from tests.store.conftest import lasting, new_url, postgresql, project, store, url
-
-__all__ = ["lasting", "new_url", "postgresql", "project", "store", "url"]
 
 
 def put(project: ProjectStore, name: object, title: str, text: str | None, hour: float = 0) -> None:
@@ -51,15 +48,11 @@ def test_all_words_must_be_there_wherever(store: Store, project: ProjectStore) -
     assert found(store, project, "metre ROPE") == [a_url(1)]
 
 
-@pytest.mark.parametrize(
-    "words", ["%", "_", "r%e", "' OR 1=1 --", "ro.e", ".*", "(", "[a-z", "\\", "\0", "*", '"rope"', "\ud800", "\u202e"]
-)
-def test_hostile_words_are_plain_text(store: Store, project: ProjectStore, words: str) -> None:
+def test_hostile_words_are_plain_text(store: Store, project: ProjectStore) -> None:
     put(project, 1, "Rope", "Sold by the metre.")
-    put(project, 2, f"literally {words}", None)
 
-    pages = found(store, project, words)
-    assert a_url(1) not in pages
+    for words in (*"%_(\\\0*\ud800\u202e", "r%e", "' OR 1=1 --", "ro.e", ".*", "[a-z", '"rope"'):
+        assert found(store, project, words) == []
 
 
 def test_who_goes_on_finds_each_page_once(store: Store, project: ProjectStore) -> None:
@@ -76,15 +69,14 @@ def test_who_goes_on_finds_each_page_once(store: Store, project: ProjectStore) -
     assert pages == [a_url(5), a_url(3), a_url(1)]
 
 
-def test_a_search_stops_after_so_many_pages_and_goes_on(lasting: Store) -> None:
-    project = lasting.project("many")
+def test_a_search_stops_after_so_many_pages_and_goes_on(store: Store, project: ProjectStore) -> None:
     project.write([a_document(number, title="String") for number in range(PAGES + 5)])
     project.write([a_document("rope", title="Rope", updated_at=a_time(-1))])
 
     forever = lambda: 0.0  # noqa: E731 (a clock that stands)
-    first = search_pages(lasting, project, SearchChoice("rope"), forever)
+    first = search_pages(store, project, SearchChoice("rope"), forever)
     assert (first.found, first.looked_at, first.stopped) == ((), PAGES, "pages")
-    second = search_pages(lasting, project, SearchChoice("rope", after=first.next), forever)
+    second = search_pages(store, project, SearchChoice("rope", after=first.next), forever)
     assert ([each.page.url for each in second.found], second.stopped, second.next) == ([a_url("rope")], None, None)
 
 

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,19 +17,12 @@ from scrapy_dedup.service.recrawling import (
 )
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records import Record, SeenRecord, ValidatedRecord
-from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time, a_url, an_answer, an_extraction
 
 CONTENT = b"c" * 32
 WIRE = wire_key(a_url(1))
 ASKED = Asked(a_key(1), WIRE, a_key("outcome"))
-
-
-@pytest.fixture
-def project() -> Iterator[ProjectStore]:
-    with Store.open("sqlite://") as store:
-        yield store.project("shop")
 
 
 def an_outcome(**fields: Any) -> Record:

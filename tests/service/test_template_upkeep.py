@@ -69,6 +69,14 @@ def site(store: Store, project: ProjectStore) -> Site:
     return Site(store, project, layouts["article"], layouts["listing"])
 
 
+@pytest.fixture(scope="module")
+def exported() -> str:
+    """The file of a site's templates."""
+    with Store.open("sqlite://") as store:
+        put_site(project := store.project("shop"))
+        return json.dumps(export_templates(project))
+
+
 class TestNames:
     @given(st.integers(-(2**63), 2**63 - 1))
     def test_a_layout_is_found_by_its_name(self, layout: int) -> None:
@@ -338,12 +346,12 @@ class TestFiles:
         with pytest.raises(TemplateFileError, match=message):
             read_templates(text, LATER)
 
-    def test_more_templates_than_a_domain_can_have_are_refused(self, site: Site) -> None:
-        exported = export_templates(site.project)
-        exported["templates"] *= 400
+    def test_more_templates_than_a_domain_can_have_are_refused(self, exported: str) -> None:
+        held = json.loads(exported)
+        held["templates"] *= 400
 
         with pytest.raises(TemplateFileError, match=rf"1,200 templates of {DOMAIN}: at most 1,000"):
-            read_templates(json.dumps(exported), LATER)
+            read_templates(json.dumps(held), LATER)
 
     @given(
         st.lists(st.from_regex(r"(/[a-zA-Z0-9._~%-]{1,8}){1,4}/?(\?[a-z]=[a-z0-9]{1,3})?", fullmatch=True), min_size=1)
@@ -387,12 +395,12 @@ class TestFiles:
         ],
     )
     def test_a_template_that_could_not_be_used_is_refused_with_its_number(
-        self, site: Site, change: dict[str, Any]
+        self, exported: str, change: dict[str, Any]
     ) -> None:
-        exported = export_templates(site.project)
+        held = json.loads(exported)
         for way, value in change.items():
             *outer, name = way.split(".")
-            reduce(getitem, outer, exported["templates"][1])[name] = value
+            reduce(getitem, outer, held["templates"][1])[name] = value
 
         with pytest.raises(TemplateFileError, match=r"template 2 cannot be used \(.+\); nothing was imported"):
-            read_templates(json.dumps(exported), LATER)
+            read_templates(json.dumps(held), LATER)

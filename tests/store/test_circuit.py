@@ -7,12 +7,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from scrapy_dedup.store.circuit import Circuit
+from scrapy_dedup.store.circuit import SLOW, Circuit
 from scrapy_dedup.store.errors import AwayStoreError, StoreError
 from scrapy_dedup.store.store import Store
 from tests.databases import Server
 from tests.proxy import Proxy, proxy
 from tests.store.builders import DOMAIN, NOON, a_document, a_key
+from tests.store.conftest import emptied
 from tests.waiting import wait_for
 
 AT_ONCE = timedelta(milliseconds=1)
@@ -102,7 +103,7 @@ def way(postgresql: Server) -> Iterator[Proxy]:
 @pytest.fixture
 def far(postgresql: Server, way: Proxy) -> Iterator[Store]:
     """A store behind a proxy."""
-    with postgresql.database() as url, Store.open(url.set(port=way.port), timeout=timedelta(seconds=2)) as store:
+    with Store.open(emptied(postgresql).set(port=way.port), timeout=timedelta(seconds=2)) as store:
         yield store
 
 
@@ -147,5 +148,5 @@ def test_nobody_waits_for_a_network_that_swallows_everything(way: Proxy, far: St
 
 def test_a_slow_answer_is_waited_for(postgresql: Server) -> None:
     """A server that is busy is not one that has gone."""
-    with postgresql.database() as url, Store.open(url) as store, store.session(read_only=True) as session:
-        assert session.scalar(text("SELECT 1 FROM pg_sleep(5)")) == 1
+    with Store.open(emptied(postgresql)) as store, store.session(read_only=True) as session:
+        assert session.scalar(text(f"SELECT 1 FROM pg_sleep({SLOW.total_seconds() + 1})")) == 1

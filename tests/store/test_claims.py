@@ -1,11 +1,9 @@
 """Claims of the workers of one run: of two pages with one title or text, one is told that it is first."""
 
-import subprocess
-import sys
+import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from sqlalchemy import URL, text, update
@@ -16,9 +14,8 @@ from scrapy_dedup.store.page_records import ClaimKey, ClaimKind, ReleaseRecord
 from scrapy_dedup.store.shared_models import RunWorker
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
+from tests.store.at_once import at_once
 from tests.store.builders import a_key, a_time
-
-ROOT = str(Path(__file__).parents[2])
 
 
 def a_worker(store: Store, job: str = "job") -> ProjectStore:
@@ -150,32 +147,23 @@ def is_somebody_waiting(store: Store) -> bool:
         return bool(session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
 
 
-def test_of_eight_processes_one_wins_each_claim_and_none_waits_in_a_circle(url: URL) -> None:
-    spelt = url.render_as_string(hide_password=False)
-    Store.open(url).close()
-    script = f"""
-import random, sys
-from datetime import timedelta
-from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
-from scrapy_dedup.store.store import Store
-from tests.store.builders import a_key, a_time
-dice = random.Random(int(sys.argv[1]))
-with Store.open({spelt!r}, timeout=timedelta(seconds=60)) as store:
-    project = store.project("shop")
-    project.begin_run(spider="site", jobdir=None, started_at=a_time(), job="job", lease=timedelta(hours=1))
-    won = set()
-    for turn in range(10):
-        keys = [ClaimKey(kind, a_key(name)) for name in dice.sample(range(600), 20) for kind in ClaimKind]
-        won |= set(keys) - project.claim(a_key((sys.argv[1], turn)), keys).keys()
-print(len(won))
-"""
-    command = [sys.executable, "-W", "error", "-c", script]
-    processes = [
-        subprocess.Popen([*command, str(seed)], cwd=ROOT, stdout=subprocess.PIPE, text=True) for seed in range(8)
-    ]
-    outputs = [process.communicate(timeout=300)[0] for process in processes]
+def win(url: str, number: int) -> int:
+    dice = random.Random(number)
+    with Store.open(url, timeout=timedelta(seconds=60)) as store:
+        project = store.project("shop")
+        project.begin_run(spider="site", jobdir=None, started_at=a_time(), job="job", lease=timedelta(hours=1))
+        won: set[ClaimKey] = set()
+        for turn in range(10):
+            keys = [ClaimKey(kind, a_key(name)) for name in dice.sample(range(600), 20) for kind in ClaimKind]
+            won |= set(keys) - project.claim(a_key((number, turn)), keys).keys()
+    return len(won)
 
-    assert [process.returncode for process in processes] == [0] * 8
+
+def test_of_eight_processes_one_wins_each_claim_and_none_waits_in_a_circle(url: URL) -> None:
+    Store.open(url).close()
+
+    won = at_once(8, win, url)
+
     with Store.open(url) as store:
-        assert sum(map(int, outputs)) == rows_of(store)
-        assert "0\n" not in outputs
+        assert sum(won) == rows_of(store)
+    assert all(won)

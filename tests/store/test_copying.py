@@ -23,11 +23,8 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server
 from tests.small_disk import small_disk
 from tests.store.builders import NOON, a_document, a_key, a_source, an_alarm
-from tests.store.conftest import new_url, postgresql, url
 from tests.store.test_writer import everything_about
 from tests.tables import table
-
-__all__ = ["new_url", "postgresql", "url"]
 
 PATIENCE = timedelta(milliseconds=500)
 

@@ -31,11 +31,8 @@ from tests.store.builders import (
     a_visit,
     an_answer,
 )
-from tests.store.conftest import new_url, postgresql, project, store, url
 from tests.store.test_copying import note_seen
 from tests.store.test_repositories import fill
-
-__all__ = ["new_url", "postgresql", "project", "store", "url"]
 
 OTHER = {"domain": "other.example", "url": "https://other.example/a"}
 MARKER = "zanzibarine"

@@ -15,11 +15,8 @@ from scrapy_dedup.store.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source, a_time
-from tests.store.conftest import new_url, postgresql, project, store, url
 from tests.store.test_copying import note_seen
 from tests.store.test_writer import everything_about
-
-__all__ = ["new_url", "postgresql", "project", "store", "url"]
 
 LATER = a_time(24 * 365)
 NOTHING = Garbage(0, 0, 0)

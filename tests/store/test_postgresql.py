@@ -16,6 +16,7 @@ from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from tests.databases import Server
 from tests.store.builders import DOMAIN, a_boilerplate, a_document, a_source, document_of
+from tests.store.conftest import emptied
 
 SHORT = timedelta(milliseconds=300)
 
@@ -24,6 +25,12 @@ SHORT = timedelta(milliseconds=300)
 def url(postgresql: Server) -> Iterator[URL]:
     with postgresql.database() as url:
         yield url
+
+
+@pytest.fixture
+def made(postgresql: Server) -> URL:
+    """A store that is there."""
+    return emptied(postgresql)
 
 
 def refused(url: URL | str, match: str, timeout: timedelta = SHORT) -> str:
@@ -116,8 +123,8 @@ def test_a_lock_that_outlasts_the_timeout_stops(postgresql: Server, url: URL) ->
     Store.open(url, timeout=SHORT).close()
 
 
-def test_a_write_fails_when_another_one_lasts_too_long(url: URL) -> None:
-    with Store.open(url, timeout=SHORT) as store:
+def test_a_write_fails_when_another_one_lasts_too_long(made: URL) -> None:
+    with Store.open(made, timeout=SHORT) as store:
         project = store.project("shop")
         with store.session() as session:
             session.execute(text("SELECT * FROM projects FOR UPDATE"))
@@ -129,8 +136,8 @@ def test_a_write_fails_when_another_one_lasts_too_long(url: URL) -> None:
         assert document_of(project).status == "completed"
 
 
-def test_reads_do_not_wait_for_writes(url: URL) -> None:
-    with Store.open(url, timeout=SHORT) as store:
+def test_reads_do_not_wait_for_writes(made: URL) -> None:
+    with Store.open(made, timeout=SHORT) as store:
         project = store.project("shop")
         project.write([a_document(), a_boilerplate()])
         with store.session() as session:
@@ -141,21 +148,21 @@ def test_reads_do_not_wait_for_writes(url: URL) -> None:
             assert document_of(project).status == "completed"
 
 
-def test_a_connection_that_was_cut_is_replaced(postgresql: Server, url: URL) -> None:
-    with Store.open(url) as store:
+def test_a_connection_that_was_cut_is_replaced(postgresql: Server, made: URL) -> None:
+    with Store.open(made) as store:
         project = store.project("shop")
         project.write([a_document()])
         cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-        postgresql.execute(f"{cut} AND pid <> pg_backend_pid()", str(url.database))
+        postgresql.execute(f"{cut} AND pid <> pg_backend_pid()", str(made.database))
 
         project.write([a_document(2)])
 
         assert document_of(project, 2).status == "completed"
 
 
-def test_an_analysis_waits_for_its_turn(url: URL) -> None:
+def test_an_analysis_waits_for_its_turn(made: URL) -> None:
     """It reads while a crawl writes, and neither waits for the other in a circle."""
-    with Store.open(url, timeout=timedelta(seconds=20)) as store:
+    with Store.open(made, timeout=timedelta(seconds=20)) as store:
         project = store.project("shop")
         project.write(a_source(name) for name in range(200))
         failed: list[BaseException] = []
@@ -180,9 +187,9 @@ def test_an_analysis_waits_for_its_turn(url: URL) -> None:
     assert failed == []
 
 
-def test_an_error_of_the_server_shows_no_content(url: URL) -> None:
+def test_an_error_of_the_server_shows_no_content(made: URL) -> None:
     """Its further lines hold the row."""
-    with Store.open(url) as store, pytest.raises(StoreError, match="too long") as caught:
+    with Store.open(made) as store, pytest.raises(StoreError, match="too long") as caught:
         store.project("shop").write([a_document(title="a secret title", verdict="x" * 17)])
 
     assert "secret" not in str(caught.value)

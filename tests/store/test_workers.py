@@ -1,12 +1,9 @@
 """Workers of one run: who joins which, who is dead, and when the run is over."""
 
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +15,10 @@ from scrapy_dedup.store.shared_models import RunWorker
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.stored import Ending, Run
 from scrapy_dedup.store.writer import ProjectStore
+from tests.store.at_once import at_once
 from tests.store.builders import DOMAIN, a_crawled_url, a_document, a_key, a_sight
 from tests.tables import table
 
-ROOT = str(Path(__file__).parents[2])
 LONG = timedelta(minutes=5)
 SHORT = timedelta(milliseconds=1)
 
@@ -83,23 +80,14 @@ def test_a_job_belongs_to_a_spider_and_is_no_jobdir(begin: Begin, project: Proje
     assert len({alone.id, run_of(begin()).id, run_of(begin("day")).id, run_of(begin(spider="other")).id}) == 4
 
 
+def begun(url: str, _number: int) -> tuple[uuid.UUID, object]:
+    with Store.open(url, timeout=timedelta(seconds=30)) as store:
+        run = store.project("shop").begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job="night")
+    return run.id, run.worker
+
+
 def test_eight_that_start_at_once_have_one_run(url: URL) -> None:
-    script = f"""
-import sys
-from datetime import timedelta, datetime, UTC
-from scrapy_dedup.store.store import Store
-sys.stdin.read(1)
-with Store.open({url.render_as_string(hide_password=False)!r}, timeout=timedelta(seconds=30)) as store:
-    run = store.project("shop").begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job="night")
-print(run.id, run.worker)
-"""
-    command = [sys.executable, "-W", "error", "-c", script]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    processes = [subprocess.Popen(command, cwd=ROOT, **pipes) for _ in range(8)]  # type: ignore[call-overload]
-    for process in processes:
-        process.stdin.write("x")
-        process.stdin.flush()
-    told = [process.communicate(timeout=120)[0].split() for process in processes]
+    told = at_once(8, begun, url)
 
     assert len({run for run, _ in told}) == 1
     assert len({worker for _, worker in told}) == 8

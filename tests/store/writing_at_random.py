@@ -1,10 +1,6 @@
-"""A process that writes full batches of the same pages as others do, in an order of its own; started by tests.
-
-Arguments: URL of the store, number of the process, turns.
-"""
+"""A process that writes full batches of the same pages as others do, in an order of its own."""
 
 import random
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -36,6 +32,7 @@ from tests.store.builders import (
 
 PAGES = 20
 DOMAINS = 8
+TURNS = 2
 
 
 def domain_of(page: int) -> str:
@@ -83,14 +80,10 @@ def turn_of(project: ProjectStore, worker: int, turn: int, order: random.Random)
         site_configs.forget_stale(connection, project.id, [a_key(page) for page in pages])
 
 
-def main(url: str, worker: int, turns: int) -> None:
+def write_at_random(url: str, worker: int) -> None:
     with Store.open(url, timeout=timedelta(seconds=60)) as store:
         project = store.project("shop")
         project.begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job="night")
         order = random.Random(worker)
-        for turn in range(turns):
+        for turn in range(TURNS):
             turn_of(project, worker, turn, order)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
