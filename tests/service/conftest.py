@@ -5,7 +5,6 @@ import pytest
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import postgresql
-from tests.store.conftest import emptied
 
 __all__ = ["postgresql"]
 
@@ -15,8 +14,11 @@ on_both = pytest.mark.parametrize("store", ["sqlite", "postgresql"], indirect=Tr
 
 @pytest.fixture
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    is_server = getattr(request, "param", "sqlite") == "postgresql"
-    with Store.open(emptied(request.getfixturevalue("postgresql")) if is_server else "sqlite://") as opened:
+    if getattr(request, "param", "sqlite") == "sqlite":
+        with Store.open("sqlite://") as opened:
+            yield opened
+        return
+    with request.getfixturevalue("postgresql").new_store() as url, Store.open(url) as opened:
         yield opened
 
 

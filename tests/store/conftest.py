@@ -2,7 +2,6 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,18 +12,6 @@ from scrapy_dedup.store.writer import ProjectStore
 from tests.databases import Server, postgresql, sqlite_schema
 
 __all__ = ["postgresql"]
-
-# Ends who may hold a lock still, too.
-_EMPTY = """
-DO $$ DECLARE name text; filled bool; BEGIN
-    PERFORM pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend';
-    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'alembic_version' LOOP
-        EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I)', name) INTO filled;
-        IF filled THEN EXECUTE format('TRUNCATE %I RESTART IDENTITY CASCADE', name); END IF;
-    END LOOP;
-END $$
-"""
 
 
 @pytest.fixture
@@ -44,27 +31,9 @@ def new_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable
     with ExitStack() as databases:
 
         def new() -> URL:
-            if has_schema and next(numbers) == 0:
-                return emptied(server)
             return databases.enter_context(server.new_store() if has_schema else server.database())
 
         yield new
-
-
-def emptied(server: Server) -> URL:
-    """Return the URL of a store for one test after the other of this process: emptied sooner than made."""
-    url = _own_store(server)
-    server.execute(_EMPTY, str(url.database))
-    return url
-
-
-# What goes with its server.
-_kept = ExitStack()
-
-
-@cache
-def _own_store(server: Server) -> URL:
-    return _kept.enter_context(server.new_store())
 
 
 def new_file(path: Path, *, has_schema: bool) -> URL:

@@ -13,7 +13,6 @@ from scrapy_dedup.store.store import Store
 from tests.databases import Server
 from tests.proxy import Proxy, proxy
 from tests.store.builders import DOMAIN, NOON, a_document, a_key
-from tests.store.conftest import emptied
 from tests.waiting import wait_for
 
 AT_ONCE = timedelta(milliseconds=1)
@@ -103,7 +102,10 @@ def way(postgresql: Server) -> Iterator[Proxy]:
 @pytest.fixture
 def far(postgresql: Server, way: Proxy) -> Iterator[Store]:
     """A store behind a proxy."""
-    with Store.open(emptied(postgresql).set(port=way.port), timeout=timedelta(seconds=2)) as store:
+    with (
+        postgresql.new_store() as url,
+        Store.open(url.set(port=way.port), timeout=timedelta(seconds=2)) as store,
+    ):
         yield store
 
 
@@ -148,5 +150,5 @@ def test_nobody_waits_for_a_network_that_swallows_everything(way: Proxy, far: St
 
 def test_a_slow_answer_is_waited_for(postgresql: Server) -> None:
     """A server that is busy is not one that has gone."""
-    with Store.open(emptied(postgresql)) as store, store.session(read_only=True) as session:
+    with postgresql.new_store() as url, Store.open(url) as store, store.session(read_only=True) as session:
         assert session.scalar(text(f"SELECT 1 FROM pg_sleep({SLOW.total_seconds() + 1})")) == 1

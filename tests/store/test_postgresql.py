@@ -16,7 +16,6 @@ from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from tests.databases import Server
 from tests.store.builders import DOMAIN, a_boilerplate, a_document, a_source, document_of
-from tests.store.conftest import emptied
 
 SHORT = timedelta(milliseconds=300)
 
@@ -28,9 +27,10 @@ def url(postgresql: Server) -> Iterator[URL]:
 
 
 @pytest.fixture
-def made(postgresql: Server) -> URL:
+def made(postgresql: Server) -> Iterator[URL]:
     """A store that is there."""
-    return emptied(postgresql)
+    with postgresql.new_store() as url:
+        yield url
 
 
 def refused(url: URL | str, match: str, timeout: timedelta = SHORT) -> str:

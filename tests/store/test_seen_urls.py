@@ -9,7 +9,6 @@ from scrapy_dedup.store.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, drop_scope, scope_name, scopes
 from scrapy_dedup.store.store import Store
 from tests.databases import Server
-from tests.store.conftest import emptied
 
 TIMEOUT = timedelta(seconds=5)
 Opener = Callable[..., SeenTable]
@@ -94,8 +93,7 @@ def test_database_in_memory_is_asked_through_the_store() -> None:
 
 
 def test_lost_connection_is_told_and_made_anew_by_the_next_write(postgresql: Server) -> None:
-    url = emptied(postgresql)
-    with Store.open(url) as store:
+    with postgresql.new_store() as url, Store.open(url) as store:
         table = SeenTable.open(store.project("shop"), url, "job a", timeout=TIMEOUT)
         table.add([key(1)])
         postgresql.execute(
