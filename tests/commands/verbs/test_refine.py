@@ -275,8 +275,13 @@ class TestSafety:
         assert told["emitted"]["stored"] == PAGES
         assert changes(project) == 0
 
-    @pytest.mark.parametrize(("named", "stored"), [(["p1", "p2"], 2), ([], PAGES)], ids=["of-some", "of-all"])
-    @pytest.mark.parametrize("at_the_end", [False, True], ids=["at-once", "at-the-end"])
+    @pytest.mark.parametrize(
+        ("named", "stored", "at_the_end"),
+        [
+            pytest.param(["p1", "p2"], 2, False, id="of-some-at-once"),
+            pytest.param([], PAGES, True, id="of-all-at-the-end"),
+        ],
+    )
     def test_pages_are_safe_by_the_users_word(
         self, project: Project, named: list[str], stored: int, *, at_the_end: bool
     ) -> None:
