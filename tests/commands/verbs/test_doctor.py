@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -163,37 +164,29 @@ def test_a_distribution_that_is_too_old_is_named(tmp_path: Path) -> None:
     assert (check["state"], check["remedy"]) == ("wrong", "pip install 'rich>=13'")
 
 
-class TestStore:
-    def test_a_damaged_one_is_wrong(self, shop: Shop) -> None:
-        shop.file.write_bytes(shop.file.read_bytes()[:20_000])
+def set_revision(file: Path, revision: str) -> None:
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
 
-        self.refused(shop, "Restore a copy")
 
-    @pytest.mark.parametrize(
-        ("revision", "remedy"), [("9999", "Upgrade scrapy-dedup"), ("0011", "Begin a new one with: scrapy crawl")]
-    )
-    def test_one_of_an_unknown_schema_is_wrong(self, shop: Shop, revision: str, remedy: str) -> None:
-        with sqlite3.connect(shop.file) as connection:
-            connection.execute("UPDATE alembic_version SET version_num = ?", (revision,))
+@pytest.mark.parametrize(
+    ("harm", "remedy"),
+    [
+        pytest.param(lambda file: file.write_bytes(file.read_bytes()[:20_000]), "Restore a copy", id="damaged"),
+        pytest.param(lambda file: set_revision(file, "9999"), "Upgrade scrapy-dedup", id="later-schema"),
+        pytest.param(lambda file: set_revision(file, "0011"), "Begin a new one with: scrapy crawl", id="old-schema"),
+        pytest.param(lambda file: file.write_text("notes"), "Name another file in DEDUP_DATABASE_URL", id="no-store"),
+        pytest.param(lambda file: file.chmod(stat.S_IRUSR), "right to write", id="read-only"),
+    ],
+)
+def test_a_store_that_cannot_be_used_is_wrong(shop: Shop, harm: Callable[[Path], object], remedy: str) -> None:
+    harm(shop.file)
 
-        self.refused(shop, remedy)
+    told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)
 
-    def test_one_that_is_something_else_is_wrong(self, shop: Shop) -> None:
-        shop.file.write_text("notes", encoding="utf-8")
-
-        self.refused(shop, "Name another file in DEDUP_DATABASE_URL")
-
-    def test_one_that_cannot_be_written_is_wrong(self, shop: Shop) -> None:
-        shop.file.chmod(stat.S_IRUSR)
-
-        self.refused(shop, "right to write")
-
-    def refused(self, shop: Shop, remedy: str) -> None:
-        told = doctor(shop.folder, "--json", *shop.settings, **NO_BROWSER)
-
-        check = checks(told)["store"]
-        assert (told.code, check["state"]) == (1, "wrong")
-        assert remedy in check["remedy"]
+    check = checks(told)["store"]
+    assert (told.code, check["state"]) == (1, "wrong")
+    assert remedy in check["remedy"]
 
 
 BY_HAND = {
