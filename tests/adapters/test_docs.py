@@ -3,8 +3,7 @@
 
 import json
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,12 +29,20 @@ def block_with(words: str) -> str:
     return str(found)
 
 
-def run(program: str, folder: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+Run = Callable[[str], str]
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Return what runs a program in the folder, and says what it printed."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+
+    def run(program: str) -> str:
+        exec(program, {"__name__": "__main__"})  # our own text
+        return capsys.readouterr().out
+
+    return run
 
 
 @pytest.fixture
@@ -47,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("library", ["langchain_core.indexing", "llama_index.core.ingestion"])
-def test_a_feed_is_indexed(folder: Path, library: str):
+def test_a_feed_is_indexed(run: Run, library: str):
     words = f"from {library} import"
     program = next(
         block
@@ -55,10 +62,10 @@ def test_a_feed_is_indexed(folder: Path, library: str):
         if words in block and "counts = sync(" in block
     )
 
-    assert run(program, folder) == "2 1 1\n"
+    assert run(program) == "2 1 1\n"
 
 
-def test_an_index_is_filled_from_the_store(folder: Path):
+def test_an_index_is_filled_from_the_store(run: Run, folder: Path):
     url = a_stored_url("a")
     with Store.open(f"sqlite:///{folder / 'dedup.db'}") as store:
         store.project("shop").write(
@@ -68,10 +75,10 @@ def test_an_index_is_filled_from_the_store(folder: Path):
             ]
         )
 
-    assert run(f"{block_with('stored_items(store')}\nprint(documents[0].page_content)", folder) == "What is left.\n"
+    assert run(f"{block_with('stored_items(store')}\nprint(documents[0].page_content)") == "What is left.\n"
 
 
-def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(folder: Path):
+def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(run: Run, folder: Path):
     (folder / "pipelines.py").write_text(block_with("class Pipeline"))
     settings: dict[str, object] = {}
     exec(block_with("# settings.py"), settings)  # our own text
@@ -86,4 +93,4 @@ def test_the_pipeline_that_is_shown_is_taken_by_the_settings_that_are_shown(fold
 
     assert Settings.read(settings).ack == "manual"
     assert Settings.read(settings).emit_removed
-    assert run(program, folder) == "Pipeline\n"
+    assert run(program) == "Pipeline\n"

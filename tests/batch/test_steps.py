@@ -87,7 +87,7 @@ def test_so_it_does_where_pages_may_stand_for_others() -> None:
     check(rows, 4, **SETTINGS)
 
 
-@pytest.mark.parametrize(("seed", "parts"), [(1, 1), (2, 3), (3, 9)])
+@pytest.mark.parametrize(("seed", "parts"), [(1, 1), (2, 9)])
 def test_so_it_does_in_any_order_and_in_any_number_of_parts(seed: int, parts: int) -> None:
     rows = list(MIXED)
     Random(seed).shuffle(rows)

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from scrapy_dedup.commands.call import answer
+from scrapy_dedup.commands.dedup import VerbParser
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.warm import start_scrapy
@@ -59,6 +61,14 @@ class Shop:
 
     def project(self, store: Store) -> ProjectStore:
         return store.project(PROJECT)
+
+
+def called(verb: Any, words: tuple[str, ...], settings: dict[str, str]) -> int:
+    """Run a verb in this process, and return its exit code: what is asked of Scrapy is the same for all verbs."""
+    parser = VerbParser(prog="scrapy dedup", allow_abbrev=False)
+    verb.add_options(parser)
+    parser.add_argument("--json", action="store_true")
+    return answer(verb.run, settings, parser.parse_args(words))
 
 
 def documented(verb: str) -> dict[str, Any]:

@@ -52,13 +52,16 @@ def test_the_seed_s_arguments_are_there(filled_shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_each_answer_keeps_to_its_schema(shop: Shop, name: str) -> None:
-    result = call(shop, name, CALLS[name])
+def test_each_answer_keeps_to_its_schema_and_no_page_closes_its_fence(filled_shop: Shop, name: str) -> None:
+    result = call(filled_shop, name, CALLS[name])
 
     answer_of(result)
-    schema = tools_of(shop)[name].output_schema
+    schema = tools_of(filled_shop)[name].output_schema
     assert schema is not None
     Draft202012Validator(schema).validate(result.structured_content)
+    text = text_of(result)
+    assert sum(line.startswith("-----END UNTRUSTED WEB DATA ") for line in text.split("\n")) == 1
+    assert all(letter.isprintable() or letter == "\n" for letter in text)
 
 
 COMMANDS: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -231,15 +234,6 @@ def test_each_answer_has_a_fence_of_its_own() -> None:
     boundaries = {str((fenced({}).structured_content or {})["boundary"]) for _ in range(100)}
 
     assert len(boundaries) == 100
-
-
-@pytest.mark.parametrize(("name", "arguments"), [(name, CALLS[name]) for name in CALLS], ids=list(CALLS))
-def test_a_page_cannot_close_the_fence(filled_shop: Shop, name: str, arguments: dict[str, Any]) -> None:
-    text = text_of(call(filled_shop, name, arguments))
-
-    lines = text.split("\n")
-    assert sum(line.startswith("-----END UNTRUSTED WEB DATA ") for line in lines) == 1
-    assert all(letter.isprintable() or letter == "\n" for letter in text)
 
 
 def test_a_hostile_page_is_shown_as_text(filled_shop: Shop) -> None:

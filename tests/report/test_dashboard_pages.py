@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from uuid import UUID
 
 import pytest
@@ -14,7 +15,6 @@ from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig
 from scrapy_dedup.core.repeats import Removal, Rule
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.nav import Action, Flash, Nav
-from scrapy_dedup.report.numbers import lasting
 from scrapy_dedup.service.changes import PageChange
 from scrapy_dedup.service.config_views import ConfigView, Preview, PreviewBlock, Typed
 from scrapy_dedup.service.dashboard import RunPage
@@ -44,6 +44,7 @@ def a_run(**changes: object) -> RunRow:
     return RunRow(**values)  # type: ignore[arg-type]
 
 
+@cache
 def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
     """Return templates of all pages and pieces, with hostile text in every field that can hold text."""
     ledger = a_hostile_ledger()
@@ -166,20 +167,6 @@ def test_any_text_leaves_the_page_whole(name: str, reason: str, pattern: str) ->
 )
 def test_path_says_what_is_chosen(choice: TableChoice, changed: dict[str, str], path: str) -> None:
     assert NAV.path("domains", **choice.query(**changed)) == path
-
-
-@pytest.mark.parametrize(
-    ("took", "told"),
-    [
-        pytest.param(timedelta(seconds=4), "4 s", id="seconds"),
-        pytest.param(timedelta(minutes=3, seconds=20), "3 min 20 s", id="minutes"),
-        pytest.param(timedelta(hours=2, minutes=5), "2 h 05 min", id="hours"),
-        pytest.param(timedelta(days=3, hours=4), "3 d 4 h", id="days"),
-        pytest.param(timedelta(seconds=-1), "0 s", id="clocks-differ"),
-    ],
-)
-def test_time_in_its_two_largest_units(took: timedelta, told: str) -> None:
-    assert lasting(took).replace("\N{NO-BREAK SPACE}", " ") == told
 
 
 def test_place_that_is_open_is_marked() -> None:

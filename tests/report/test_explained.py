@@ -7,14 +7,11 @@ from scrapy_dedup.report.documents import render_explanation
 from scrapy_dedup.report.values import ExplainedLike, ExplainedPage
 from tests.report.builders import a_removed_block, an_explained_page
 from tests.report.hostile import HOSTILE, a_hostile_page
+from tests.report.reading import texts
 
 
 def read(page: ExplainedPage) -> LexborHTMLParser:
     return LexborHTMLParser(render_explanation(page))
-
-
-def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
-    return [" ".join(node.text(separator="", strip=False).split()) for node in tree.css(selector)]
 
 
 def test_a_page_stands_beside_its_clean_text_and_each_block_tells_layer_rule_and_number() -> None:
@@ -27,7 +24,7 @@ def test_a_page_stands_beside_its_clean_text_and_each_block_tells_layer_rule_and
     assert texts(tree, ".pane .key") == ["a443c9553881cae5", "a443c9553881cae5"]
     classes = [node.attributes.get("class") for node in tree.css(".pane .cut")]
     assert classes == ["cut by-boilerplate", "cut by-patterns"]
-    assert texts(tree, ".summary") == ["1 of 2 blocks removed, 27 % of the text"]
+    assert texts(tree, ".summary") == ["1 of 2 blocks removed, 27\u00a0% of the text"]
     assert texts(tree, ".pane pre") == ["# Green tea Steep for minutes."]
 
 

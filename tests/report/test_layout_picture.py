@@ -189,10 +189,10 @@ class TestInTheReport:
     def test_it_fits_opens_by_keyboard_and_asks_for_nothing(self, tmp_path: Path) -> None:
         file = tmp_path / "report.html"
         file.write_text(a_pictured_report(boxes=(*boxes(), a_box(label=ALL, y=700))), encoding="utf-8")
-        schemes: tuple[Scheme, ...] = ("light", "dark")
+        looks: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (390, "dark"))
 
         with shared_chromium() as browser:
-            for width, scheme in ((width, scheme) for width in (1280, 390) for scheme in schemes):
+            for width, scheme in looks:
                 with opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
                     drawing = shown.page.locator(".picture svg").first
                     small = drawing.bounding_box()

@@ -8,16 +8,13 @@ from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_l
 from scrapy_dedup.report.values import Check, Ledger, LedgerRow
 from tests.report.builders import a_ledger, a_report, a_row, a_table
 from tests.report.hostile import HOSTILE, a_hostile_ledger
+from tests.report.reading import texts
 
 NONE = "\N{EN DASH}"
 
 
 def read(ledger: Ledger) -> LexborHTMLParser:
     return LexborHTMLParser(render_report(a_report(ledger=ledger)))
-
-
-def texts(tree: LexborHTMLParser, selector: str) -> list[str]:
-    return [node.text(separator="", strip=False).strip() for node in tree.css(selector)]
 
 
 def test_each_section_stands_in_its_place_and_what_there_is_not_has_none() -> None:

@@ -1,14 +1,16 @@
 """The report as a browser shows it: on a desk and on a phone, by day and by night."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, FloatRect, Locator
 
 from scrapy_dedup.report.documents import render_explanation, render_report
-from tests.browser import Scheme, opened, shared_chromium
+from scrapy_dedup.report.values import ExplainedPage
+from tests.browser import Observed, Scheme, opened, shared_chromium
 from tests.report.builders import (
     a_full_report,
     a_large_report,
@@ -38,6 +40,7 @@ EXPLAINED = (
     ".facts dt",
     ".summary em",
 )
+SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 REPORTS = {"plain": a_report, "full": a_full_report, "large": a_large_report, "hostile": a_hostile_report}
 
 
@@ -47,78 +50,73 @@ def browser() -> Iterator[Browser]:
         yield running
 
 
-@pytest.fixture(scope="module", params=REPORTS)
-def report_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
-    file = tmp_path_factory.mktemp("report") / "report.html"
-    file.write_text(render_report(REPORTS[request.param]()), encoding="utf-8")
-    return file.as_uri()
+Look = tuple[int, Scheme]
+# Each width and each theme once.
+LOOKS: tuple[Look, ...] = ((1280, "light"), (390, "dark"), (320, "light"))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390, 320])
-def test_report_asks_for_nothing_complains_of_nothing_and_fits(
-    browser: Browser, report_url: str, width: int, scheme: Scheme
-) -> None:
-    with opened(browser, report_url, width=width, scheme=scheme) as shown:
-        # What is folded away must fit as well.
-        shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-
-        assert shown.requests_elsewhere == []
-        assert shown.complaints == []
-        assert shown.overhang <= 0
+@contextmanager
+def reading(browser: Browser, folder: Path, html: str) -> Iterator[Observed]:
+    """Yield a document that is open on a desk, by day."""
+    file = folder / "document.html"
+    file.write_text(html, encoding="utf-8")
+    with opened(browser, file.as_uri(), width=1280) as shown:
+        yield shown
 
 
-@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (390, 1)])
-def test_before_and_after_stand_side_by_side_where_there_is_room(
-    browser: Browser, report_url: str, width: int, columns: int
-) -> None:
-    with opened(browser, report_url, width=width) as shown:
-        before, after = shown.page.locator(".sample .panes").first.locator(".pane").all()
-        before_box, after_box = before.bounding_box(), after.bounding_box()
-
-        assert before_box
-        assert after_box
-        assert len({before_box["x"], after_box["x"]}) == columns
+def look(shown: Observed, width: int, scheme: Scheme) -> None:
+    shown.page.set_viewport_size({"width": width, "height": 900})
+    shown.page.emulate_media(color_scheme=scheme)
 
 
-@pytest.mark.parametrize(("width", "columns"), [(1280, 2), (390, 1)])
-def test_what_changed_stands_side_by_side_where_there_is_room(
-    browser: Browser, tmp_path: Path, width: int, columns: int
-) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(render_report(a_report(recrawl=a_recrawl())), encoding="utf-8")
+def places(parts: Locator) -> tuple[FloatRect, FloatRect]:
+    first, second = (part.bounding_box() for part in parts.all())
+    assert first
+    assert second
+    return first, second
 
-    with opened(browser, file.as_uri(), width=width) as shown:
-        hunk = shown.page.locator(".hunk").first
-        was, now = hunk.locator(".was").bounding_box(), hunk.locator(".now").bounding_box()
 
-        assert was
-        assert now
-        assert len({was["x"], now["x"]}) == columns
-        assert len({was["y"], now["y"]}) == 3 - columns
-        assert shown.page.get_by_text("Before", exact=True).first.is_visible() is (columns == 2)
+@pytest.mark.parametrize("report", REPORTS)
+def test_report_asks_for_nothing_complains_of_nothing_and_fits(browser: Browser, tmp_path: Path, report: str) -> None:
+    with reading(browser, tmp_path, render_report(REPORTS[report]())) as shown:
+        for width, scheme in LOOKS:
+            look(shown, width, scheme)
+            before, after = places(shown.page.locator(".sample .panes").first.locator(".pane"))
+            assert (before["x"] != after["x"]) is (width == 1280), "side by side where there is room"
+            # What is folded away must fit as well.
+            shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
+            assert shown.overhang <= 0
+
+        assert (shown.requests_elsewhere, shown.complaints) == ([], [])
+        assert shown.page.evaluate("window.hacked") is None
+        assert report != "hostile" or HOSTILE in shown.page.locator(".sample h3").first.inner_text()
+
+
+def test_what_changed_stands_side_by_side_where_there_is_room(browser: Browser, tmp_path: Path) -> None:
+    with reading(browser, tmp_path, render_report(a_report(recrawl=a_recrawl()))) as shown:
+        for width, columns in ((1280, 2), (390, 1)):
+            look(shown, width, "light")
+            was, now = places(shown.page.locator(".hunk").first.locator(".was, .now"))
+
+            assert len({was["x"], now["x"]}) == columns
+            assert len({was["y"], now["y"]}) == 3 - columns
+            assert shown.page.get_by_text("Before", exact=True).first.is_visible() is (columns == 2)
 
 
 def test_dark_is_dark_and_readable(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(render_report(a_full_report()), encoding="utf-8")
-
-    schemes: tuple[Scheme, ...] = ("light", "dark")
-    for scheme in schemes:
-        with opened(browser, file.as_uri(), width=390, scheme=scheme) as shown:
+    with reading(browser, tmp_path, render_report(a_full_report())) as shown:
+        for scheme in SCHEMES:
+            look(shown, 390, scheme)
             ground = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
             assert (_luminance(ground) < 0.2) is (scheme == "dark")
-            for selector in (*COMMON, *DIFF, *LAYOUTS, *LEDGER):
-                ink, behind = shown.page.evaluate(COLOURS, selector)
-                assert _contrast(ink, behind) >= 4.5, (scheme, selector)
+            assert_readable(shown, scheme, (*COMMON, *DIFF, *LAYOUTS, *LEDGER))
 
 
 def test_reason_is_there_for_mouse_keyboard_and_finger(browser: Browser, tmp_path: Path) -> None:
     blocks = tuple(removed(f"Menu entry {number}") for number in range(12))
-    file = tmp_path / "report.html"
-    file.write_text(render_report(a_report(samples=(a_sample(blocks=blocks),))), encoding="utf-8")
 
-    with opened(browser, file.as_uri(), width=390) as shown:
+    with reading(browser, tmp_path, render_report(a_report(samples=(a_sample(blocks=blocks),)))) as shown:
+        look(shown, 390, "light")
         assert shown.page.locator(".reason").first.is_visible()
         assert "on 39 of 40 pages" in (shown.page.locator(".cut p[title]").first.get_attribute("title") or "")
         last = shown.page.get_by_text("Menu entry 11")
@@ -128,13 +126,17 @@ def test_reason_is_there_for_mouse_keyboard_and_finger(browser: Browser, tmp_pat
         assert last.is_visible()
 
 
-def test_nothing_that_a_page_says_runs(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "report.html"
-    file.write_text(render_report(a_hostile_report()), encoding="utf-8")
-
-    with opened(browser, file.as_uri(), width=1280) as shown:
+@pytest.mark.parametrize("page", [an_explained_page, a_hostile_page])
+def test_an_explained_page_fits_loads_nothing_runs_nothing_and_is_readable(
+    browser: Browser, tmp_path: Path, page: Callable[[], ExplainedPage]
+) -> None:
+    with reading(browser, tmp_path, render_explanation(page())) as shown:
+        for width, scheme in LOOKS[:2]:
+            look(shown, width, scheme)
+            assert shown.overhang == 0
+            assert_readable(shown, scheme, EXPLAINED if page is an_explained_page else ())
+        assert (shown.requests_elsewhere, shown.complaints) == ([], [])
         assert shown.page.evaluate("window.hacked") is None
-        assert HOSTILE in shown.page.locator(".sample h3").first.inner_text()
 
 
 COLOURS = """selector => {
@@ -143,6 +145,12 @@ COLOURS = """selector => {
   while (at && getComputedStyle(at).backgroundColor === 'rgba(0, 0, 0, 0)') at = at.parentElement;
   return [ink, getComputedStyle(at || document.body).backgroundColor];
 }"""
+
+
+def assert_readable(shown: Observed, scheme: Scheme, selectors: Iterable[str]) -> None:
+    for selector in selectors:
+        ink, behind = shown.page.evaluate(COLOURS, selector)
+        assert _contrast(ink, behind) >= 4.5, (scheme, selector)
 
 
 def _luminance(colour: str) -> float:
@@ -155,27 +163,3 @@ def _luminance(colour: str) -> float:
 def _contrast(one: str, other: str) -> float:
     dark, light = sorted((_luminance(one), _luminance(other)))
     return (light + 0.05) / (dark + 0.05)
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_explained_page_fits_loads_nothing_and_is_readable(
-    browser: Browser, tmp_path: Path, width: int, scheme: Scheme
-) -> None:
-    file = tmp_path / "page.html"
-    file.write_text(render_explanation(an_explained_page()), encoding="utf-8")
-
-    with opened(browser, file.as_uri(), width=width, scheme=scheme) as shown:
-        assert (shown.overhang, shown.requests_elsewhere, shown.complaints) == (0, [], [])
-        for selector in EXPLAINED:
-            ink, behind = shown.page.evaluate(COLOURS, selector)
-            assert _contrast(ink, behind) >= 4.5, (scheme, selector)
-
-
-def test_nothing_that_an_explained_page_says_runs(browser: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "page.html"
-    file.write_text(render_explanation(a_hostile_page()), encoding="utf-8")
-
-    with opened(browser, file.as_uri(), width=390) as shown:
-        assert shown.page.evaluate("window.hacked") is None
-        assert (shown.overhang, shown.requests_elsewhere) == (0, [])

@@ -69,18 +69,14 @@ def test_what_it_is_called_is_known_once_it_runs(browser: Browser):
 SCRIPTED = "<p>static</p><script>document.body.insertAdjacentHTML('beforeend', '<p>made by a script</p>')</script>"
 
 
-def test_scripts_do_not_run_unless_asked_for(browser: Browser):
-    answer = shown(browser, Showing(URL, a_page(SCRIPTED)))
+def test_scripts_run_where_asked_for_and_only_there(browser: Browser):
+    without, with_scripts = (
+        shown(browser, Showing(URL, a_page(SCRIPTED), scripts=scripts)) for scripts in (False, True)
+    )
 
-    assert answer.html is None
-    assert answer.sight.js_share == 0
-
-
-def test_scripts_run_where_asked_for(browser: Browser):
-    answer = shown(browser, Showing(URL, a_page(SCRIPTED), scripts=True))
-
-    assert "<p>made by a script</p>" in (answer.html or "")
-    assert answer.sight.js_share == pytest.approx(16 / 22)
+    assert (without.html, without.sight.js_share) == (None, 0)
+    assert "<p>made by a script</p>" in (with_scripts.html or "")
+    assert with_scripts.sight.js_share == pytest.approx(16 / 22)
 
 
 def test_scripts_get_what_they_ask_for_until_they_rest(browser: Browser):
@@ -162,18 +158,15 @@ def test_a_page_gets_a_bounded_number_of_bytes(browser: Browser):
     assert shown(browser, a_showing(links), shelf).fetched == 2
 
 
-def test_the_picture_is_as_high_as_the_page(browser: Browser):
-    answer = shown(browser, a_showing("<p style='height: 1984px; margin: 0'>text", picture=True))
+@pytest.mark.parametrize(("margin", "height", "drawn"), [(0, 1984, 2000), (8, 9000, MOST_PICTURE_HEIGHT)])
+def test_the_picture_is_as_high_as_the_page_and_of_a_long_one_shows_its_upper_part(
+    browser: Browser, margin: int, height: int, drawn: int
+):
+    answer = shown(browser, a_showing(f"<p style='height: {height}px; margin: {margin}px'>text", picture=True))
 
     assert answer.picture is not None
-    assert _size(answer.picture) == (WIDTH, answer.sight.height) == (1366, 2000)
-
-
-def test_the_picture_of_a_long_page_shows_its_upper_part(browser: Browser):
-    answer = shown(browser, a_showing("<p style='height: 9000px'>text", picture=True))
-
-    assert answer.picture is not None
-    assert _size(answer.picture) == (WIDTH, MOST_PICTURE_HEIGHT)
+    assert _size(answer.picture) == (WIDTH, drawn) == (1366, drawn)
+    assert min(answer.sight.height, MOST_PICTURE_HEIGHT) == drawn
 
 
 def test_what_is_seen_is_of_the_window_and_not_of_the_picture(browser: Browser):
@@ -185,20 +178,15 @@ def test_what_is_seen_is_of_the_window_and_not_of_the_picture(browser: Browser):
     assert with_picture.sight.elements[1].box.height == 900
 
 
-def test_a_drawing_has_the_size_asked_for(browser: Browser):
-    drawn = browser.draw("<p style='background: red'>text", 320, 1200).result(PATIENCE_SECONDS)
-
-    assert isinstance(drawn, bytes)
-    assert _size(drawn) == (320, 1200)
-
-
-def test_a_drawing_may_hold_a_picture(browser: Browser):
+def test_a_drawing_has_the_size_asked_for_and_may_hold_a_picture(browser: Browser):
     blue = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg'><rect width='90' height='90'/></svg>"
     with_picture, without = (
-        browser.draw(f'<img src="{source}" width=90 height=90>', 100, 100).result(PATIENCE_SECONDS)
+        browser.draw(f'<img src="{source}" width=90 height=90>', 320, 1200).result(PATIENCE_SECONDS)
         for source in (blue, "")
     )
 
+    assert isinstance(with_picture, bytes)
+    assert _size(with_picture) == (320, 1200)
     assert with_picture != without
 
 

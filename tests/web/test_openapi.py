@@ -24,7 +24,7 @@ from tests.commands.running import PROJECT, Shop
 from tests.service.stored_pages import DOMAIN
 from tests.web.served import BEARER, PORT, SETTINGS, TOKEN, Served
 
-EXAMPLES = 12
+EXAMPLES = 8
 # Whether what is asked for exists, or is a selector, no description says; test_security has all of the third.
 EXCLUDED = [positive_data_acceptance, negative_data_rejection, ignored_auth]
 OPERATIONS = 45

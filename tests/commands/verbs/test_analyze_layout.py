@@ -1,7 +1,6 @@
 """`scrapy dedup analyze-layout` with a real Chromium, on a site of our own."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,17 @@ from scrapy_dedup.core.numbering import numbered
 from scrapy_dedup.service.site_learning import learn_site
 from scrapy_dedup.service.site_records import template_record
 from scrapy_dedup.settings import Settings
-from tests.browser import Scheme, opened, required_chromium, shared_chromium
+from tests.browser import Scheme, opened, shared_chromium
 from tests.commands.running import Outcome, Shop, scrapy
+from tests.commands.shown import ARTICLES, NO_BROWSER, server
 from tests.server import Answer, WebServer, redirect, serving
 from tests.service.stored_pages import NOON
-from tests.shown_site import BANNER, UNSEEN, article, publish
+from tests.shown_site import BANNER, UNSEEN, article
 from tests.tables import table
 
-pytestmark = pytest.mark.browser
-
-ARTICLES = 14
-NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _chromium() -> None:
-    required_chromium()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        publish(running, ARTICLES)
-        yield running
+__all__ = ["server"]
+# All of them need a Chromium, which the site asks for.
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("server")]
 
 
 @pytest.fixture(scope="module")

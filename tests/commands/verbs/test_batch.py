@@ -42,10 +42,16 @@ STORE = ["-s", f"DEDUP_PROJECT={PROJECT}", "-s", "DEDUP_DATABASE_URL=sqlite:///d
 LEARNS = ["--master", "local[1]", "in.jsonl", "learns", "--remember", "--overwrite", *STORE]
 PLANS = ["--master", "local[1]", "in.jsonl", "plans", "--plan", "--json", *STORE]
 COMES_LATE = ["--master", "local[1]", "in.jsonl", "late"]
+LEFT_ALONE = {
+    "here/mine": ([], "here: is there already; --overwrite replaces it"),
+    "other/mine": (["--overwrite"], "other: has 'mine', which no batch wrote"),
+    "finished.part/pages/1": ([], "finished.part: is there already"),
+    "former.replaced/pages/1": (["--overwrite"], "former.replaced: is there already"),
+}
 
 
 def run_batches(folder: Path) -> dict[str, Any]:
-    """Return what each of three batches said, and where; they share a process, and Java.
+    """Return what each of some batches said, and where; they share a process, and Java.
 
     When the last one writes, its name is taken by somebody else.
     """
@@ -53,7 +59,11 @@ def run_batches(folder: Path) -> dict[str, Any]:
     write_pages(folder)
     write(folder / "learns" / "pages" / "former", folder / "learns.part" / "work" / "of-a-killed-batch")
     write(folder / "plans.part" / "work" / "survey")
-    calls = [["scrapy", "dedup", "batch", *arguments] for arguments in (LEARNS, PLANS, COMES_LATE)]
+    refused = []
+    for there, (options, _) in LEFT_ALONE.items():
+        write(folder / there)
+        refused.append(["--master", "local[1]", "in.jsonl", there.partition("/")[0].partition(".")[0], *options])
+    calls = [["scrapy", "dedup", "batch", *arguments] for arguments in (LEARNS, PLANS, *refused, COMES_LATE)]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.commands.several_calls", json.dumps(calls)],
         cwd=folder,
@@ -100,7 +110,7 @@ def test_what_a_batch_learned_is_known_to_later_calls(batches: tuple[Path, list[
 
 
 def test_a_plan_uses_what_was_learned_and_leaves_a_batch_at_work_alone(batches: tuple[Path, list[Outcome]]) -> None:
-    folder, (_, told, _) = batches
+    folder, (_, told, *_) = batches
 
     assert told.code == 0, told.err
     assert told.json["pages"] == 8
@@ -143,13 +153,10 @@ def test_wrong_calls_are_refused_before_spark_starts(folder: Path, arguments: li
     assert message in told.err
 
 
-@table("wrong_calls/batch")
-def test_what_is_there_is_left_alone(folder: Path, there: str, options: list[str], message: str) -> None:
-    required_java()
-    write(folder / there)
+def test_what_is_there_is_left_alone(batches: tuple[Path, list[Outcome]]) -> None:
+    folder, (_, _, *refused, _) = batches
 
-    told = batch(folder, "--master", "local[1]", "in.jsonl", "out", *options)
-
-    assert told.code == 2
-    assert message in told.err
-    assert (folder / there).exists()
+    for (there, (_, message)), told in zip(LEFT_ALONE.items(), refused, strict=True):
+        assert told.code == 2
+        assert message in told.err
+        assert (folder / there).exists()

@@ -9,13 +9,14 @@ import pytest
 
 from tests.commands.running import Outcome, scrapy
 from tests.end_to_end.crawling import ADDON, ROOT, Project
+from tests.end_to_end.recrawl_site import copied
 from tests.server import WebServer, serving
 from tests.sites import interleaved, pages_of
 
 pytestmark = pytest.mark.crawl
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[WebServer]:
     """Two domains, one of them too small to be learned."""
     with serving(2, lambda origins: interleaved(origins, (3, 12))) as running:
@@ -32,10 +33,22 @@ def crawl(project: Project, server: WebServer) -> list[str]:
     return project.crawl("walker", "-a", start, DEDUP_REUSE="body", DEDUP_AUDIT=0).yielded
 
 
-def test_after_export_and_import_only_what_was_damaged_is_extracted(project: Project, server: WebServer) -> None:
-    deleted, flipped, misled, other = (f"{server.origins[1]}/p{number}" for number in (3, 4, 5, 6))
+@pytest.fixture(scope="module")
+def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A project that has crawled, with its exported cache beside it."""
+    project = Project(tmp_path_factory.mktemp("crawled") / "project", dict(ADDON))
     assert set(crawl(project, server)) >= pages_of(server.site)
     assert cache(project, "export", "tree").code == 0
+    return project
+
+
+@pytest.fixture
+def project(crawled: Project, tmp_path: Path) -> Project:
+    return copied(crawled, tmp_path / "project")
+
+
+def test_after_export_and_import_only_what_was_damaged_is_extracted(project: Project, server: WebServer) -> None:
+    deleted, flipped, misled, other = (f"{server.origins[1]}/p{number}" for number in (3, 4, 5, 6))
     shutil.rmtree(project.folder / ".scrapy")
     tree = project.folder / "tree"
     text = (tree / "content_index.json").read_text()
@@ -54,8 +67,6 @@ def test_after_export_and_import_only_what_was_damaged_is_extracted(project: Pro
 
 @pytest.mark.parametrize("length", [0, 200])
 def test_without_a_whole_index_every_page_comes_back(project: Project, server: WebServer, length: int) -> None:
-    crawl(project, server)
-    assert cache(project, "export", "tree").code == 0
     shutil.rmtree(project.folder / ".scrapy")
     index = project.folder / "tree" / "content_index.json"
     index.write_bytes(index.read_bytes()[:length])
@@ -69,7 +80,6 @@ def test_an_invalidated_page_is_extracted_anew_and_what_a_crawl_left_is_sound(
     project: Project, server: WebServer
 ) -> None:
     url = f"{server.origins[1]}/p3"
-    crawl(project, server)
     assert cache(project, "verify", "--json").json["damaged"] == {}
 
     assert cache(project, "invalidate", url, "--json").json["extractions"] == 1
@@ -77,8 +87,3 @@ def test_an_invalidated_page_is_extracted_anew_and_what_a_crawl_left_is_sound(
     assert crawl(project, server) == [url]
     stats = cache(project, "stats", "--json").json["total"]
     assert (stats["misses"], stats["hits"]) == (1, 15)
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project", dict(ADDON))

@@ -25,7 +25,7 @@ def written(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "out.jsonl").read_bytes().splitlines()]
 
 
-@pytest.mark.parametrize("seed", [None, 1, 2], ids=["in-order", "shuffled", "shuffled-anew"])
+@pytest.mark.parametrize("seed", [None, 1], ids=["in-order", "shuffled"])
 def test_every_page_and_every_text_goes_out_once(tmp_path: Path, seed: int | None) -> None:
     told = clean(tmp_path, seed=seed)
 

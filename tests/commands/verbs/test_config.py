@@ -3,15 +3,13 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-from scrapy_dedup.commands.call import answer
-from scrapy_dedup.commands.dedup import VerbParser
 from scrapy_dedup.commands.verbs import config
 from scrapy_dedup.core.patterns_config import KEYS
 from scrapy_dedup.store.store import Store
+from tests.commands.running import Outcome, called
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html
 from tests.tables import table
 
@@ -19,18 +17,7 @@ HEADER = "Welcome to the shop of ropes and cords."
 CSS = "boilerplate_css_selectors"
 
 
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, object]:
-        found: dict[str, object] = json.loads(self.out)
-        return found
-
-
-Run = Callable[..., Told]
+Run = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -41,13 +28,9 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     with Store.open(url) as store:
         put_html(store.project("shop"), range(3), HEADER)
 
-    def run(*words: str) -> Told:
-        parser = VerbParser(prog="scrapy dedup config", allow_abbrev=False)
-        config.add_options(parser)
-        parser.add_argument("--json", action="store_true")
-        source = {"DEDUP_DATABASE_URL": url, "BOT_NAME": "shop", "DEDUP_FALLBACK": "whole"}
-        code = answer(config.run, source, parser.parse_args(words))
-        return Told(code, *capsys.readouterr())
+    def run(*words: str) -> Outcome:
+        code = called(config, words, {"DEDUP_DATABASE_URL": url, "BOT_NAME": "shop", "DEDUP_FALLBACK": "whole"})
+        return Outcome(code, *capsys.readouterr())
 
     return run
 
@@ -59,9 +42,9 @@ def test_what_is_set_is_got_and_its_pages_wait(run: Run) -> None:
     own = {"domain": DOMAIN, "config": config, "version": 1, "stale": 3, "trial": None}
     assert done == {"changes": [own], "dry_run": False}
     got = run("get", DOMAIN, "--json").json
-    assert got["config"][CSS] == [".header", ".promo"]  # type: ignore[index]
+    assert got["config"][CSS] == [".header", ".promo"]
     assert ".promo" in run("get", DOMAIN).out
-    assert [one["domain"] for one in run("get", "--json").json["domains"]] == [DOMAIN]  # type: ignore[attr-defined]
+    assert [one["domain"] for one in run("get", "--json").json["domains"]] == [DOMAIN]
     assert DOMAIN in run("get").out
 
 
@@ -77,14 +60,14 @@ def test_entries_are_added_and_taken_away(run: Run) -> None:
     run("add", DOMAIN, CSS, ".b", ".a")
     run("add", DOMAIN, "keep_rules", "nav")
 
-    left = run("unset", DOMAIN, CSS, "--json").json["changes"][0]["config"]  # type: ignore[index]
+    left = run("unset", DOMAIN, CSS, "--json").json["changes"][0]["config"]
     assert (left[CSS], left["keep_rules"]) == ([], ["nav"])
     assert "nothing is decided any more" in run("unset", DOMAIN).out
     assert "Nothing is decided" in run("get", DOMAIN).out
 
 
 def test_a_dry_run_tells_how_many_pages_would_change_and_writes_nothing(run: Run) -> None:
-    found = run("set", DOMAIN, CSS, "header", "--dry-run", "--json").json["changes"][0]["trial"]  # type: ignore[index]
+    found = run("set", DOMAIN, CSS, "header", "--dry-run", "--json").json["changes"][0]["trial"]
 
     assert (found["pages"], found["changed"], found["chars_less"]) == (3, 3, 3 * len(HEADER))
     out = run("set", DOMAIN, CSS, "header", "--dry-run").out
@@ -103,11 +86,11 @@ def test_files_carry_configurations(run: Run, tmp_path: Path) -> None:
     run("unset", DOMAIN)
     body.write_text(json.dumps({"config": {"pipeline": {CSS: [".custom-header"]}}}))
 
-    assert run("import", str(file), "--dry-run", "--json").json["changes"][0]["trial"]["changed"] == 3  # type: ignore[index]
+    assert run("import", str(file), "--dry-run", "--json").json["changes"][0]["trial"]["changed"] == 3
     assert run("import", str(file)).code == 0
     assert run("import", str(body), "a.example").code == 0
     domains = run("get", "--json").json["domains"]
-    assert [one["domain"] for one in domains] == ["a.example", DOMAIN]  # type: ignore[attr-defined]
+    assert [one["domain"] for one in domains] == ["a.example", DOMAIN]
 
 
 def test_a_page_shows_what_each_pattern_does(run: Run, tmp_path: Path) -> None:
@@ -138,7 +121,7 @@ def test_a_site_is_configured_before_its_first_crawl(run: Run, tmp_path: Path, a
     assert (tried.code, (tmp_path / "dedup.db").exists()) == (0, False)
     done = run(action, DOMAIN, CSS, ".header")
     assert (done.code, done.err) == (0, "")
-    assert run("get", DOMAIN, "--json").json["config"][CSS] == [".header"]  # type: ignore[index]
+    assert run("get", DOMAIN, "--json").json["config"][CSS] == [".header"]
 
 
 def test_nothing_is_made_to_be_unset(run: Run, tmp_path: Path) -> None:

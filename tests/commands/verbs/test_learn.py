@@ -1,36 +1,23 @@
 """`scrapy dedup learn` with a real Chromium, on a site of our own with style sheets."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from scrapy_dedup.store.layout_records import AlarmRecord
-from tests.browser import required_chromium
 from tests.commands.running import Outcome, Shop, at_a_terminal
+from tests.commands.shown import ARTICLES, NO_BROWSER, server
 from tests.server import Answer, WebServer, redirect, serving
 from tests.service.stored_pages import NOON, put
 from tests.shown_site import article, publish
 from tests.tables import table
 
-pytestmark = pytest.mark.browser
+__all__ = ["server"]
+# All of them need a Chromium, which the site asks for.
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("server")]
 
-ARTICLES = 14
-NO_BROWSER = {"PATH": "/nowhere", "PLAYWRIGHT_BROWSERS_PATH": "/nowhere"}
 CHOSEN = ["-s", "DEDUP_TEACHER_LAYOUT_PAGES=1"]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _chromium() -> None:
-    required_chromium()
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[WebServer]:
-    with serving(1, lambda _: {}) as running:
-        publish(running, ARTICLES)
-        yield running
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import os
 import signal
-import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +21,8 @@ from tests.commands.running import Shop
 from tests.mcp_server.conftest import filled_shop, shop
 from tests.mcp_server.speaking import CALLS, answer_of
 from tests.tables import table
+from tests.waiting import wait_for
+from tests.warm import start_scrapy
 
 __all__ = ["filled_shop", "shop"]
 TOKEN = "a-token-of-our-own"
@@ -37,46 +39,32 @@ def environment() -> dict[str, str]:
     return dict(os.environ) | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
-def command(shop: Shop, *options: str) -> list[str]:
-    return [sys.executable, "-m", "scrapy", "dedup", "mcp", *options, *shop.settings]
-
-
-async def answers(client: Client) -> dict[str, Any]:
-    return {name: answer_of(await client.call_tool(name, arguments)) for name, arguments in CALLS.items()}
-
-
-def over_stdio(shop: Shop, *options: str) -> tuple[list[str], dict[str, Any]]:
-    program, *arguments = command(shop, *options)
-    started = StdioServerParameters(command=program, args=arguments, cwd=shop.folder, env=environment())
-
-    async def speak() -> tuple[list[str], dict[str, Any]]:
-        async with Client(started) as client:
-            return [tool.name for tool in (await client.list_tools()).tools], await answers(client)
-
-    return anyio.run(speak)
+async def answers(client: Client) -> tuple[list[str], dict[str, Any]]:
+    """Return which tools there are, and what each of them says."""
+    names = [tool.name for tool in (await client.list_tools()).tools]
+    return names, {name: answer_of(await client.call_tool(name, arguments)) for name, arguments in CALLS.items()}
 
 
 def test_a_client_calls_every_tool_over_standard_input(shop: Shop) -> None:
-    names, found = over_stdio(shop)
+    call = ["-m", "scrapy", "dedup", "mcp", *shop.settings]
+    started = StdioServerParameters(command=sys.executable, args=call, cwd=shop.folder, env=environment())
+
+    async def speak() -> tuple[list[str], dict[str, Any]]:
+        async with Client(started) as client:
+            return await answers(client)
+
+    names, found = anyio.run(speak)
 
     assert names == list(CALLS)
     assert found["boilerplate_stats"] == shop.run("stats", "--json").json
 
 
-def test_the_tool_that_blacklists_is_there_where_it_is_enabled(shop: Shop) -> None:
-    names, _ = over_stdio(shop, "-s", "DEDUP_MCP_BLACKLIST=True")
-
-    assert names == [*CALLS, "blacklist_domain"]
-
-
 def test_a_store_that_does_not_exist_yet_is_an_empty_one(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
-    with subprocess.Popen(
-        command(shop), cwd=tmp_path, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
-    ) as process:
-        out, _ = process.communicate(timeout=60)
 
-    assert (process.returncode, out) == (0, b"")
+    told = shop.run("mcp")
+
+    assert (told.code, told.out) == (0, "")
     with shop.open() as store:
         assert "shop" in store.project_names().values()
 
@@ -91,35 +79,31 @@ class Serving:
 
 @contextmanager
 def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
-    with subprocess.Popen(
-        command(shop, "--http", "--port", "0", *options),
-        cwd=shop.folder,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr is not None
+    has_token = "DEDUP_SERVE_TOKEN" in " ".join(options)
+    with tempfile.TemporaryDirectory() as outputs:
+        out, err = Path(outputs, "out"), Path(outputs, "err")
+        call = ["dedup", "mcp", *options, "--http", "--port", "0", *shop.settings]
+        process = start_scrapy(call, shop.folder, environment(), stdout=out, stderr=err)
         try:
-            said = process.stderr.readline()
-            url = said.removeprefix("MCP server: ").strip()
-            if "DEDUP_SERVE_TOKEN" not in " ".join(options):
-                said += process.stderr.readline()
-            yield Serving(url, said)
+            lines = 1 if has_token else 2
+            wait_for(lambda: process.poll() is not None or (err.exists() and err.read_text().count("\n") >= lines))
+            said = err.read_text()
+            yield Serving(said.partition("\n")[0].removeprefix("MCP server: "), said)
         finally:
             process.send_signal(signal.SIGINT)
-            out, later = process.communicate(timeout=30)
-    assert (out, later) == ("", ""), "a server says nothing but where it is"
+            process.wait(30)
+        assert (out.read_text(), err.read_text()) == ("", said), "a server says nothing but where it is"
 
 
 @pytest.fixture(scope="module")
-def serving(tmp_path_factory: pytest.TempPathFactory, filled_shop: Shop) -> Iterator[Serving]:
-    with over_http(filled_shop, "-s", f"DEDUP_SERVE_TOKEN={TOKEN}", "-s", "DEDUP_SERVE_MAX_BODY_BYTES=5000") as found:
+def serving(filled_shop: Shop) -> Iterator[Serving]:
+    settings = {"DEDUP_SERVE_TOKEN": TOKEN, "DEDUP_SERVE_MAX_BODY_BYTES": 5000, "DEDUP_MCP_BLACKLIST": True}
+    with over_http(filled_shop, *(part for name in settings for part in ("-s", f"{name}={settings[name]}"))) as found:
         yield found
 
 
-def speak_http(serving: Serving, token: str) -> dict[str, Any]:
-    async def speak() -> dict[str, Any]:
+def speak_http(serving: Serving, token: str) -> tuple[list[str], dict[str, Any]]:
+    async def speak() -> tuple[list[str], dict[str, Any]]:
         headers = {"Authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=30) as http,
@@ -130,10 +114,12 @@ def speak_http(serving: Serving, token: str) -> dict[str, Any]:
     return anyio.run(speak)
 
 
-def test_a_client_calls_every_tool_over_http(serving: Serving, filled_shop: Shop) -> None:
-    found = speak_http(serving, TOKEN)
+def test_a_client_calls_every_tool_over_http_and_that_which_blacklists_is_there_where_it_is_enabled(
+    serving: Serving, filled_shop: Shop
+) -> None:
+    names, found = speak_http(serving, TOKEN)
 
-    assert list(found) == list(CALLS)
+    assert names == [*CALLS, "blacklist_domain"]
     assert found["boilerplate_stats"] == filled_shop.run("stats", "--json").json
     assert TOKEN not in serving.said
 
@@ -143,7 +129,7 @@ def test_without_a_token_one_is_made_and_printed_once(filled_shop: Shop) -> None
         token = made.said.partition("Token of this start: ")[2].strip()
         assert len(token) >= 32
         assert httpx.post(made.url, json=INITIALIZE, headers=HEADERS).status_code == 401
-        assert len(speak_http(made, token)) == len(CALLS)
+        assert len(speak_http(made, token)[1]) == len(CALLS)
 
 
 @table("commands/mcp_requests")

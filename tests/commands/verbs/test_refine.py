@@ -3,9 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,8 @@ from tests.end_to_end.crawling import ADDON, BASE, ROOT, Lines, Project, lines_o
 from tests.end_to_end.recrawl_site import copied, rows
 from tests.refining_site import PROMOTION, publish
 from tests.server import WebServer, serving
+from tests.waiting import wait_for
+from tests.warm import WarmProcess, start_scrapy
 
 pytestmark = pytest.mark.crawl
 
@@ -276,8 +275,13 @@ class TestSafety:
         assert told["emitted"]["stored"] == PAGES
         assert changes(project) == 0
 
-    @pytest.mark.parametrize(("named", "stored"), [(["p1", "p2"], 2), ([], PAGES)], ids=["of-some", "of-all"])
-    @pytest.mark.parametrize("at_the_end", [False, True], ids=["at-once", "at-the-end"])
+    @pytest.mark.parametrize(
+        ("named", "stored", "at_the_end"),
+        [
+            pytest.param(["p1", "p2"], 2, False, id="of-some-at-once"),
+            pytest.param([], PAGES, True, id="of-all-at-the-end"),
+        ],
+    )
     def test_pages_are_safe_by_the_users_word(
         self, project: Project, named: list[str], stored: int, *, at_the_end: bool
     ) -> None:
@@ -291,7 +295,7 @@ class TestSafety:
 
     def test_killed_call_emits_again_what_was_not_safe(self, project: Project) -> None:
         killed = start(project)
-        wait_for_lines(project.folder / "stored.jsonl", 3)
+        wait_for(lambda: len(lines_of(project.folder / "stored.jsonl")) >= 3)
         killed.kill()
         killed.wait()
         first = len(lines_of(project.folder / "stored.jsonl"))
@@ -305,7 +309,7 @@ class TestSafety:
 
     def test_interrupted_call_ends_well_and_the_next_goes_on(self, project: Project) -> None:
         stopped = start(project)
-        wait_for_lines(project.folder / "stored.jsonl", 3)
+        wait_for(lambda: len(lines_of(project.folder / "stored.jsonl")) >= 3)
         stopped.send_signal(signal.SIGINT)
 
         code = stopped.wait(60)
@@ -316,24 +320,11 @@ class TestSafety:
         assert refine(project, FEEDS={})["emitted"]["pages"] == PAGES - first
 
 
-def start(project: Project) -> "subprocess.Popen[bytes]":
+def start(project: Project) -> WarmProcess:
     """Begin to refine one item after the other."""
-    configure(project, FEEDS={}, STORAGE_SECONDS=0.3, CONCURRENT_ITEMS=1)
-    # Where these tests run in the background, processes are born with the signal ignored.
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-    program = f"{listening}; from scrapy.cmdline import execute; execute(['scrapy', 'dedup', 'refine'])"
+    configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=1)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(
-        [sys.executable, "-c", program], cwd=project.folder, env=environment, stdout=quiet, stderr=quiet
-    )
-
-
-def wait_for_lines(path: Path, lines: int) -> None:
-    until = time.monotonic() + 60
-    while len(lines_of(path)) < lines:
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    return start_scrapy(["dedup", "refine"], project.folder, environment, stdout=os.devnull, stderr=os.devnull)
 
 
 def test_text_method(server: WebServer, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.report.numbers import lasting
 from scrapy_dedup.store.records import VisitRecord
 from tests.commands.running import Shop
 from tests.service.stored_pages import NOON, a_url
@@ -119,18 +118,3 @@ def test_a_run_in_the_list_is_one_that_changes_knows(shop: Shop, runs: list[str]
     shown = shop.run("runs").out.splitlines()[3].split()[0]
 
     assert shop.run("changes", "--since", shown, "--json").json["since"]["run"] == runs[1]
-
-
-@pytest.mark.parametrize(
-    ("took", "shown"),
-    [
-        (timedelta(seconds=-5), "0 s"),
-        (timedelta(seconds=0.4), "0 s"),
-        (timedelta(seconds=59.6), "1 min 0 s"),
-        (timedelta(seconds=200), "3 min 20 s"),
-        (timedelta(hours=2, minutes=5), "2 h 05 min"),
-        (timedelta(days=3, hours=4, minutes=59), "3 d 4 h"),
-    ],
-)
-def test_a_time_is_told_in_its_two_largest_units(took: timedelta, shown: str) -> None:
-    assert lasting(took).replace("\N{NO-BREAK SPACE}", " ") == shown

@@ -16,35 +16,24 @@ import httpx
 import pytest
 
 from tests.commands.running import PROJECT, Shop, scrapy
+from tests.waiting import wait_for
+from tests.warm import WarmProcess, start_scrapy
 
 SECONDS = 60
 
 
 @contextmanager
-def serving_in(folder: Path, *words: str, **environment: str) -> Iterator[tuple[subprocess.Popen[str], Any]]:
+def serving_in(folder: Path, *words: str) -> Iterator[tuple[WarmProcess, Any]]:
     """Run the server; give its process and what it printed."""
-    command = [sys.executable, "-m", "scrapy", "dedup", "serve", "--port", "0", "--json", *words]
-    with (folder / "err").open("w") as err:
-        process = subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=err, text=True, env={**os.environ, **environment}
-        )
-        assert process.stdout is not None
-        try:
-            yield process, _printed(process)
-        finally:
-            process.terminate()
-            process.wait(SECONDS)
-            process.stdout.close()
-
-
-def _printed(process: subprocess.Popen[str]) -> Any:
-    assert process.stdout is not None
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if line == "}\n":
-            return json.loads("".join(lines))
-    raise AssertionError("it ended before it served")
+    out = folder / "out"
+    command = ["dedup", "serve", "--port", "0", "--json", *words]
+    process = start_scrapy(command, folder, os.environ, stdout=out, stderr=folder / "err")
+    try:
+        wait_for(lambda: process.poll() is not None or (out.exists() and out.read_text().endswith("}\n")))
+        yield process, json.loads(out.read_text())
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(SECONDS)
 
 
 def _token(url: str) -> str:
@@ -70,13 +59,18 @@ def test_it_serves_until_a_signal_ends_it(shop: Shop, number: signal.Signals):
     assert "Traceback" not in err
 
 
-def test_a_store_that_does_not_exist_is_served_empty(tmp_path: Path):
+def test_a_store_that_does_not_exist_is_served_empty_and_a_header_without_end_is_not_kept(tmp_path: Path):
     with serving_in(tmp_path) as (_, printed):
         found = httpx.get(
             f"{printed['api']}projects/scrapybot/stats", headers={"Authorization": f"Bearer {printed['token']}"}
         )
+        parts = urlsplit(printed["api"])
+        with socket.create_connection((parts.hostname or "", parts.port or 0), SECONDS) as client:
+            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 40_000)
+            answer = client.recv(1_000)
 
     assert found.json()["total"]["pages"] == 0
+    assert answer.startswith(b"HTTP/1.1 400")
 
 
 @pytest.mark.parametrize("verb", ["serve", "mcp"])
@@ -121,16 +115,6 @@ def test_a_port_that_is_none_is_told(tmp_path: Path, port: str):
 
     assert told.code == 2
     assert "serve_port" in told.err
-
-
-def test_a_header_without_end_is_not_kept(tmp_path: Path):
-    with serving_in(tmp_path) as (_, printed):
-        parts = urlsplit(printed["api"])
-        with socket.create_connection((parts.hostname or "", parts.port or 0), SECONDS) as client:
-            client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + b"a" * 40_000)
-            answer = client.recv(1_000)
-
-    assert answer.startswith(b"HTTP/1.1 400")
 
 
 def test_a_missing_extra_is_named(tmp_path: Path):

@@ -1,20 +1,18 @@
 """`scrapy dedup undo`, run in this process; and what it does from one crawl to the next."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from scrapy_dedup.commands.call import answer
-from scrapy_dedup.commands.dedup import VerbParser
 from scrapy_dedup.commands.verbs import explain, undo
 from scrapy_dedup.service.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
-from tests.commands.running import scrapy
+from tests.commands.running import Outcome, called, scrapy
 from tests.end_to_end.crawling import ADDON, BASE, ROOT, Project, lines_of
+from tests.end_to_end.recrawl_site import copied
 from tests.refining_site import PROMOTION, publish
 from tests.server import WebServer, serving
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
@@ -24,25 +22,7 @@ OTHER = "other.example"
 PAGES = 12
 
 
-class Told(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
-
-Run = Callable[..., Told]
-
-
-def called(verb: Any, words: tuple[str, ...], url: str, project: str) -> int:
-    parser = VerbParser(prog="scrapy dedup", allow_abbrev=False)
-    verb.add_options(parser)
-    parser.add_argument("--json", action="store_true")
-    return answer(verb.run, {"DEDUP_DATABASE_URL": url, "BOT_NAME": project}, parser.parse_args(words))
+Run = Callable[..., Outcome]
 
 
 @pytest.fixture
@@ -57,9 +37,9 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         with store.session() as session:
             DomainDedupService(session, Settings()).analyze_project(project.id)
 
-    def run(*words: str, verb: Any = undo) -> Told:
-        code = called(verb, words, url, "shop")
-        return Told(code, *capsys.readouterr())
+    def run(*words: str, verb: Any = undo) -> Outcome:
+        code = called(verb, words, {"DEDUP_DATABASE_URL": url, "BOT_NAME": "shop"})
+        return Outcome(code, *capsys.readouterr())
 
     return run
 
@@ -182,30 +162,37 @@ def server() -> Iterator[WebServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def crawled(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("crawled") / "project", dict(ADDON))
+    project.crawl("walker", "-a", f"start={server.origins[0]}/p0")
+    settings = [f"{name} = {value!r}" for name, value in {**BASE, **ADDON}.items()]
+    (project.folder / "project_settings.py").write_text("\n".join(settings) + "\n", encoding="utf-8")
+    return project
+
+
 @pytest.mark.crawl
 @pytest.mark.parametrize("by", ["block", "rule"])
 def test_refine_gives_what_was_removed_wrongly(
-    server: WebServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str
+    server: WebServer, crawled: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str], by: str
 ) -> None:
-    project = Project(tmp_path / "project", dict(ADDON))
-    urls = publish(server, PAGES)
-    project.crawl("walker", "-a", f"start={urls[0]}")
-    settings = [f"{name} = {value!r}" for name, value in {**BASE, **ADDON}.items()]
-    (project.folder / "project_settings.py").write_text("\n".join(settings) + "\n", encoding="utf-8")
+    project = copied(crawled, tmp_path / "project")
+    url = f"{server.origins[0]}/p2"
     before = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
     (project.folder / "feed.jsonl").unlink()
-    told = scrapy("dedup", "explain", urls[2], "--json", folder=project.folder, PYTHONPATH=str(ROOT))
+    told = scrapy("dedup", "explain", url, "--json", folder=project.folder, PYTHONPATH=str(ROOT))
     block = next(one for one in told.json["removed"] if one["text"] == PROMOTION)
     name = block["fingerprint"] if by == "block" else f"{block['rule']}: {block['rule_path']}"
 
-    assert called(undo, (name,), f"sqlite:///{project.folder / '.scrapy' / 'dedup.db'}", told.json["project"]) == 0
+    store = {"DEDUP_DATABASE_URL": f"sqlite:///{project.folder}/.scrapy/dedup.db", "BOT_NAME": told.json["project"]}
+    assert called(undo, (name,), store) == 0
     out = capsys.readouterr().out
     refined = scrapy("dedup", "refine", "--json", folder=project.folder, PYTHONPATH=str(ROOT))
 
     assert "run `scrapy dedup refine`" in out
     assert refined.code == 0, refined.err
     after = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
-    assert PROMOTION not in before[urls[2]]
-    assert PROMOTION in after[urls[2]]
-    assert {url for url, text in before.items() if PROMOTION not in text} <= after.keys()
-    assert scrapy("dedup", "explain", urls[2], folder=project.folder, PYTHONPATH=str(ROOT)).out.count(PROMOTION) == 0
+    assert PROMOTION not in before[url]
+    assert PROMOTION in after[url]
+    assert {one for one, text in before.items() if PROMOTION not in text} <= after.keys()
+    assert scrapy("dedup", "explain", url, folder=project.folder, PYTHONPATH=str(ROOT)).out.count(PROMOTION) == 0

@@ -5,6 +5,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.browser import shared_chromium
+from tests.servers_here import made_once
 from tests.web.dashboard.filled import Filled, fill
 from tests.web.dashboard.serving import Dashboard, served
 
@@ -17,9 +18,9 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Filled:
+def filled() -> Filled:
     """The folder of a project that crawled two sites; tests that write take a copy."""
-    return fill(tmp_path_factory.mktemp("filled"))
+    return Filled(Path(made_once("dashboard", lambda folder: str(fill(folder).folder))))
 
 
 @pytest.fixture(scope="session")

@@ -28,6 +28,12 @@ def a_changed_page(dashboard: Dashboard) -> ListedPage:
     return min((page for page in harbour_pages(dashboard) if page.verdict == "changed"), key=lambda page: page.url)
 
 
+def layout_of(dashboard: Dashboard) -> str:
+    """Return the layout of the harbour's pages."""
+    told = dashboard.json("layouts", HARBOUR)
+    return str(max(told["domains"][0]["layouts"], key=lambda one: one["pages"])["layout"])
+
+
 def page_path(dashboard: Dashboard, page: ListedPage) -> str:
     return f"{dashboard.path('page')}?key={page.page_key.hex()}"
 

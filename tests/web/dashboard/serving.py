@@ -25,6 +25,8 @@ from tests.commands.running import scrapy
 from tests.web.dashboard.filled import HOSTILE_PROJECT, PROJECT, Filled
 
 TOKEN = "a-token-for-tests"
+# Each theme and each width once: axe takes most of the time.
+LOOKS: tuple[tuple[int, Scheme], ...] = ((1280, "light"), (390, "dark"))
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,18 @@ class Seen:
         """Open another page of the server."""
         self.page.goto(self.origin + path, wait_until="load")
 
+    def refused(self, path: str, status: int) -> str:
+        """Return what the page says that the server answers with this status."""
+        answer = self.page.goto(self.origin + path)
+        assert answer
+        assert answer.status == status, path
+        return self.page.locator("main").inner_text()
+
+    def look(self, width: int, scheme: Scheme) -> None:
+        """Look at the page that is open on another screen."""
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(color_scheme=scheme)
+
     def assert_clean(self) -> None:
         """Assert that nothing was complained of, failed, asked elsewhere, ran, or is too wide."""
         assert self.complaints == []
@@ -143,7 +157,8 @@ def seen(
     try:
         page = context.new_page()
         watched = Seen(page, dashboard.origin)
-        page.goto(f"{dashboard.origin}/login?token={TOKEN}&next={quote(path, safe='')}", wait_until="load")
+        # What is sent there is kept for the page, too, and nothing is drawn for it.
+        context.request.get(f"{dashboard.origin}/login?token={TOKEN}", max_redirects=0)
 
         def note_failure(request: Request) -> None:
             # What a page asks for as it is left is no failure.

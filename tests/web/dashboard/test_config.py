@@ -5,29 +5,15 @@ from playwright.sync_api import Browser, expect
 
 from scrapy_dedup.core.patterns_config import SiteConfig
 from scrapy_dedup.service.site_config import put_config, read_stored, stored_config
-from tests.browser import Scheme
 from tests.report.hostile import HOSTILE
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, config_path, violations
-from tests.web.dashboard.serving import Dashboard, seen
+from tests.web.dashboard.serving import LOOKS, Dashboard, seen
 
 pytestmark = pytest.mark.browser
 SELECTORS = "boilerplate_css_selectors"
 EXPRESSIONS = "boilerplate_text_patterns"
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_editor_opens_fits_and_has_no_violation(
-    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme
-) -> None:
-    path = config_path(dashboard, a_changed_page(dashboard))
-
-    with seen(browser, dashboard, path, width=width, scheme=scheme) as shown:
-        shown.page.locator(f"#{SELECTORS}").fill("main > h1")
-        expect(shown.page.locator("#preview .by-patterns")).to_be_visible()
-        assert violations(shown.page) == []
-        shown.assert_clean()
 
 
 def test_what_would_go_is_shown_while_one_types(browser: Browser, dashboard: Dashboard) -> None:
@@ -42,6 +28,10 @@ def test_what_would_go_is_shown_while_one_types(browser: Browser, dashboard: Das
         expect(preview.locator(".by-patterns del")).to_have_text(title)
         expect(preview.locator("pre")).not_to_contain_text(title)
         expect(preview.locator(".preview-told")).to_contain_text("1 block would go, 0 would come back")
+        for width, scheme in LOOKS:
+            shown.look(width, scheme)
+            assert violations(shown.page) == []
+            shown.assert_clean()
         shown.page.locator(f"#{SELECTORS}").fill("")
         shown.page.locator("#keep_rules").fill("template: outside")
         expect(preview.locator(".comes-back").first).to_contain_text("Would come back")
@@ -135,16 +125,14 @@ def test_page_of_another_domain_is_not_looked_at(browser: Browser, dashboard: Da
         assert "is a page of other.example" in shown.page.locator("#preview").inner_text()
 
 
-@pytest.mark.parametrize("name", ["a%0d%0aX-Y:z", "%20", "a" * 400, "x%e2%80%aey"])
-def test_what_is_no_domain_has_no_configuration(browser: Browser, own_dashboard: Dashboard, name: str) -> None:
-    with seen(browser, own_dashboard, own_dashboard.path("domains")) as shown:
-        form: dict[str, str | float | bool] = {
-            "csrf_token": shown.page.locator("[name=csrf_token]").first.input_value(),
-            "boilerplate_css_selectors": "nav",
-        }
-        answer = shown.page.request.post(
-            f"{own_dashboard.origin}{own_dashboard.path('domains')}/{name}/config", form=form
-        )
+def test_what_is_no_domain_has_no_configuration(browser: Browser, own_dashboard: Dashboard) -> None:
+    domains = own_dashboard.path("domains")
 
-    assert answer.status == 404
+    with seen(browser, own_dashboard, domains) as shown:
+        token = shown.page.locator("[name=csrf_token]").first.input_value()
+        form: dict[str, str | float | bool] = {"csrf_token": token, "boilerplate_css_selectors": "nav"}
+        for name in ("a%0d%0aX-Y:z", "%20", "a" * 400, "x%e2%80%aey"):
+            answer = shown.page.request.post(f"{own_dashboard.origin}{domains}/{name}/config", form=form)
+            assert answer.status == 404, name
+
     assert own_dashboard.json("config", "export")["domains"] == {}

@@ -6,7 +6,6 @@ from playwright.sync_api import Browser, Locator, expect
 from scrapy_dedup.service.domains import DomainService
 from scrapy_dedup.store.layout_pictures import StoredPicture
 from scrapy_dedup.store.layout_records import AlarmRecord, from_digits
-from tests.browser import Scheme
 from tests.report.pictures import a_png
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR
@@ -14,20 +13,6 @@ from tests.web.dashboard.looking import harbour_pages, violations
 from tests.web.dashboard.serving import Dashboard, seen
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.mark.parametrize("with_script", [True, False], ids=["with-script", "without-script"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_domain_opens_fits_and_has_no_violation(
-    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme, *, with_script: bool
-) -> None:
-    path = dashboard.path("domains", HARBOUR)
-
-    with seen(browser, dashboard, path, width=width, scheme=scheme, with_script=with_script) as shown:
-        if with_script:
-            shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-            assert violations(shown.page) == []
-        shown.assert_clean()
 
 
 def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:
@@ -104,10 +89,7 @@ def test_hostile_domains_open_as_text(browser: Browser, dashboard: Dashboard) ->
     with seen(browser, dashboard, dashboard.path("domains", "evil.example", project=dashboard.hostile)) as shown:
         shown.assert_clean()
         assert len(shown.page.content()) < 1_000_000
-        path = dashboard.path("domains", "<script>window.__ran=1", project=dashboard.hostile)
-        answer = shown.page.goto(dashboard.origin + path)
-        assert answer
-        assert answer.status == 404
+        assert shown.refused(dashboard.path("domains", "<script>window.__ran=1", project=dashboard.hostile), 404)
         assert not shown.has_run
 
 

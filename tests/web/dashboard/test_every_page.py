@@ -1,4 +1,4 @@
-"""What holds for every page of the dashboard's first part; the second part's pages have tests of their own."""
+"""What holds for every page of the dashboard."""
 
 import re
 from collections.abc import Callable
@@ -7,11 +7,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from scrapy_dedup.report.numbers import whole
-from tests.browser import Scheme
-from tests.tables import table
-from tests.web.dashboard.looking import violations
+from tests.web.dashboard.filled import HARBOUR
+from tests.web.dashboard.looking import a_changed_page, layout_of, page_path, violations
 from tests.web.dashboard.reading import text_of, unfold
-from tests.web.dashboard.serving import Dashboard, Seen, seen
+from tests.web.dashboard.serving import LOOKS, Dashboard, Seen, seen
 
 pytestmark = pytest.mark.browser
 
@@ -37,25 +36,41 @@ PAGES: dict[str, Callable[[Dashboard], str]] = {
     "empty runs": lambda dashboard: dashboard.path("runs", project=dashboard.store.project("empty")),
 }
 
-AXE = ((1280, "light"), (390, "dark"))
+OTHERS: dict[str, Callable[[Dashboard], str]] = {
+    "a domain": lambda dashboard: dashboard.path("domains", HARBOUR),
+    "a page": lambda dashboard: page_path(dashboard, a_changed_page(dashboard)),
+    "templates": lambda dashboard: dashboard.path("templates"),
+    "a template": lambda dashboard: dashboard.path("templates", HARBOUR, layout_of(dashboard)),
+    "two versions": lambda dashboard: (
+        f"{dashboard.path('templates', HARBOUR, layout_of(dashboard))}?version=2&against=1"
+    ),
+    "going back": lambda dashboard: f"{dashboard.path('templates', HARBOUR, layout_of(dashboard))}/rollback?version=1",
+}
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
-def test_page_opens_is_accessible_fits_and_asks_nobody_else(
-    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme
-) -> None:
-    with seen(browser, dashboard, width=width, scheme=scheme) as shown:
-        for name, path in PAGES.items():
-            shown.go(path(dashboard))
-            unfold(shown)
+@pytest.mark.parametrize("name", PAGES | OTHERS)
+def test_page_opens_is_accessible_fits_and_asks_nobody_else(browser: Browser, dashboard: Dashboard, name: str) -> None:
+    with seen(browser, dashboard, (PAGES | OTHERS)[name](dashboard)) as shown:
+        assert shown.page.locator("h1").count() == 1
+        unfold(shown)
+        if shown.page.locator("iframe.stored").count():
+            # It is fetched when it comes into view.
+            shown.page.locator("iframe.stored").scroll_into_view_if_needed()
+            shown.page.frame_locator("iframe.stored").locator("body").wait_for()
 
+        for width, scheme in LOOKS:
+            shown.look(width, scheme)
+            assert violations(shown.page) == []
             shown.assert_clean()
-            assert shown.page.locator("h1").count() == 1, name
-            # Each theme and each width once: axe takes most of the time.
-            if (width, scheme) in AXE:
-                assert violations(shown.page) == [], name
     assert shown.asked
+
+
+@pytest.mark.parametrize("name", ["a domain", "a page"])
+def test_page_without_script_fits_and_asks_nobody_else(browser: Browser, dashboard: Dashboard, name: str) -> None:
+    with seen(browser, dashboard, OTHERS[name](dashboard), with_script=False) as shown:
+        for width, scheme in LOOKS:
+            shown.look(width, scheme)
+            shown.assert_clean()
 
 
 def test_page_without_script_has_the_same_text(browser: Browser, dashboard: Dashboard) -> None:
@@ -103,15 +118,21 @@ def test_other_projects_are_a_menu_that_needs_no_script(browser: Browser, dashbo
         assert not shown.failed
 
 
-@table("dashboard/what_is_not_there_is_told_in_words")
-def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboard, path: str) -> None:
-    with seen(browser, dashboard) as shown:
-        answer = shown.page.goto(dashboard.origin + path.format(dashboard.project.id))
+def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboard) -> None:
+    project = dashboard.path()
 
+    with seen(browser, dashboard) as shown:
+        for path in ("runs/there-is-none", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "runs/%00%e2%80%ae"):
+            told = shown.refused(project + path, 404)
+            assert "Traceback" not in told
+            assert "root:" not in told
+        assert shown.refused("/p/there-is-none/", 404)
+        # A browser folds the parents away by itself.
+        shown.go(f"{project}runs/../../..")
+        assert shown.page.url == dashboard.origin + project
+        answer = shown.page.goto(f"{dashboard.origin}/static/%2e%2e/app.py")
         assert answer
-        assert answer.status in (200, 404)  # a browser folds the parents away by itself
-        assert "Traceback" not in answer.text()
-        assert "root:" not in answer.text()
+        assert answer.status == 404
 
 
 def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:

@@ -13,7 +13,7 @@ from scrapy_dedup.report.numbers import percent, short, whole
 from scrapy_dedup.service.dashboard import front_page, quick_front_page
 from scrapy_dedup.web.dashboard.overview import Slow
 from tests.web.dashboard.reading import cells, figure, plain, text_of, unfold
-from tests.web.dashboard.serving import Dashboard, seen
+from tests.web.dashboard.serving import TOKEN, Dashboard, seen
 
 pytestmark = pytest.mark.browser
 VERDICTS = ("new", "changed", "unchanged", "removed")
@@ -110,6 +110,10 @@ def test_empty_project_says_what_to_do(browser: Browser, dashboard: Dashboard) -
 
 def test_first_address_leads_to_the_default_project(browser: Browser, dashboard: Dashboard) -> None:
     with seen(browser, dashboard, "/") as shown:
+        assert shown.page.url == dashboard.origin + dashboard.path()
+        # By the address that `serve` prints, too.
+        shown.page.context.clear_cookies()
+        shown.go(f"/login?token={TOKEN}")
         assert shown.page.url == dashboard.origin + dashboard.path()
 
 

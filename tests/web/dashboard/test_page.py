@@ -1,5 +1,7 @@
 """One page on the dashboard: figures, the stored page in its sandbox, and text that hates us."""
 
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -8,31 +10,12 @@ from scrapy_dedup.core.urls import page_key
 from scrapy_dedup.service.explain import explain
 from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.writer import ProjectStore
-from tests.browser import Scheme
-from tests.report.hostile import ALL
+from tests.report.hostile import ALL, HOSTILE
 from tests.service.stored_pages import NOON
-from tests.tables import table
-from tests.web.dashboard.looking import a_changed_page, page_path, violations
+from tests.web.dashboard.looking import a_changed_page, page_path
 from tests.web.dashboard.serving import Dashboard, seen
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.mark.parametrize("with_script", [True, False], ids=["with-script", "without-script"])
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_page_opens_fits_and_has_no_violation(
-    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme, *, with_script: bool
-) -> None:
-    path = page_path(dashboard, a_changed_page(dashboard))
-
-    with seen(browser, dashboard, path, width=width, scheme=scheme, with_script=with_script) as shown:
-        if with_script:
-            shown.page.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true })")
-            # It is fetched when it comes into view.
-            shown.page.locator("iframe.stored").scroll_into_view_if_needed()
-            shown.page.frame_locator("iframe.stored").locator("body").wait_for()
-            assert violations(shown.page) == []
-        shown.assert_clean()
 
 
 def test_page_says_what_explain_says(browser: Browser, dashboard: Dashboard) -> None:
@@ -125,14 +108,20 @@ def test_raw_page_may_be_framed_by_the_dashboard_alone(browser: Browser, dashboa
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
 
 
-@table("dashboard/no_page")
-def test_what_is_no_page_is_said(browser: Browser, dashboard: Dashboard, query: str, status: int, told: str) -> None:
-    with seen(browser, dashboard, "/") as shown:
-        answer = shown.page.goto(f"{dashboard.origin}{dashboard.path('page')}?{query}")
+NO_PAGES = {
+    "url=http://never.example/": (404, "never met"),
+    "url=javascript:alert(1)": (422, "no URL of a page"),
+    f"url={quote(HOSTILE)}": (422, "no URL"),
+    "": (422, "no URL"),
+    "key=zz": (404, "32 hexadecimal digits"),
+    f"key={'0' * 32}": (404, "no such page"),
+}
 
-        assert answer
-        assert answer.status == status
-        assert told in shown.page.locator("main").inner_text()
+
+def test_what_is_no_page_is_said(browser: Browser, dashboard: Dashboard) -> None:
+    with seen(browser, dashboard) as shown:
+        for query, (status, told) in NO_PAGES.items():
+            assert told in shown.refused(f"{dashboard.path('page')}?{query}", status)
         assert not shown.has_run
 
 

@@ -7,32 +7,12 @@ from scrapy_dedup.service.explain import explain
 from scrapy_dedup.service.reading import read_again
 from scrapy_dedup.service.site_config import Cutter
 from scrapy_dedup.service.site_patterns import patterns_of
-from tests.browser import Scheme
-from tests.tables import table
 from tests.web.dashboard.filled import HARBOUR
-from tests.web.dashboard.looking import a_changed_page, violations
+from tests.web.dashboard.looking import a_changed_page, layout_of
 from tests.web.dashboard.serving import Dashboard, seen
 
 pytestmark = pytest.mark.browser
 HEADING = "main > h1"
-
-
-def layout_of(dashboard: Dashboard) -> str:
-    """Return the layout of the harbour's pages."""
-    told = dashboard.json("layouts", HARBOUR)
-    return str(max(told["domains"][0]["layouts"], key=lambda one: one["pages"])["layout"])
-
-
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_templates_open_fit_and_have_no_violation(
-    browser: Browser, dashboard: Dashboard, width: int, scheme: Scheme
-) -> None:
-    one = dashboard.path("templates", HARBOUR, layout_of(dashboard))
-
-    for path in (dashboard.path("templates"), one, f"{one}?version=2&against=1", f"{one}/rollback?version=1"):
-        with seen(browser, dashboard, path, width=width, scheme=scheme) as shown:
-            assert violations(shown.page) == []
-            shown.assert_clean()
 
 
 def test_list_and_template_say_what_the_command_says(browser: Browser, dashboard: Dashboard) -> None:
@@ -113,14 +93,14 @@ def test_wrong_selector_is_named_at_its_field(browser: Browser, dashboard: Dashb
         assert not shown.has_run
 
 
-@table("dashboard/no_template")
-def test_what_there_is_not_is_said(browser: Browser, dashboard: Dashboard, steps: tuple[str, str], status: int) -> None:
-    with seen(browser, dashboard, "/") as shown:
-        answer = shown.page.goto(f"{dashboard.origin}{dashboard.path('templates', steps[0])}/{steps[1]}")
+def test_what_there_is_not_is_said(browser: Browser, dashboard: Dashboard) -> None:
+    templates = dashboard.path("templates")
 
-        assert answer
-        assert answer.status == status
-        assert shown.page.locator("main").inner_text()
+    with seen(browser, dashboard, templates) as shown:
+        assert shown.refused(f"{templates}/nowhere.example/rest", 404)
+        assert shown.refused(f"{templates}/{HARBOUR}/zzzz", 404)
+        assert shown.refused(f"{templates}/{HARBOUR}/rest?version=99", 409)
+        assert shown.refused(f"{templates}/{HARBOUR}/rest?version=x", 422)
 
 
 def _lines(part: Locator) -> list[str]:
