@@ -2,9 +2,10 @@
 
     python -m benchmarks.all [--folder FOLDER] [--quick] [--only NAME ...] [--list]
 
-Without a folder: those that need nothing beyond this machine. FOLDER holds real pages, which are no part of this
-project: `corpus` (sites with manifest.json), `large`, `neardup`, `single`; what is not there is passed over. Results go
-to benchmarks/results, tables and pictures to docs. With --quick small sizes are tried, and neither is touched.
+Without a folder: those that need nothing beyond this machine. FOLDER holds what is no part of this project, real pages
+(`corpus`: sites with manifest.json, `large`, `neardup`, `single`) and Scrapy's unpacked sdist (`scrapy`); what is not
+there is passed over. Results go to benchmarks/results, tables and pictures to docs. With --quick small sizes are tried,
+and neither is touched.
 """
 
 import argparse
@@ -102,6 +103,7 @@ TASKS: Final = (
     Task("streaming", (f"benchmarks.streaming {_MARKED}",), 60, needs="train"),
     Task("teacher", (f"benchmarks.teacher {_TRAINED_ON}",), 30, needs="train"),
     Task("html_method", ("benchmarks.html_method {folder}/corpus",), 30, needs="corpus"),
+    Task("scrapy_suite", ("benchmarks.scrapy_suite {folder}/scrapy",), 240, needs="scrapy"),
     Task("clean_large", ("benchmarks.clean_large {folder}/large",), 60, needs="large"),
     Task("single_pages", ("benchmarks.single_pages {folder}/single",), 60, needs="single"),
     Task(

@@ -20,7 +20,7 @@ from scrapy_dedup.core.blocks import Page, parse_page
 from scrapy_dedup.core.canonical import Alias
 from scrapy_dedup.core.evidence import NO_FIELDS
 from scrapy_dedup.core.likeness import NEAR_DUPLICATE
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls import extract_domain, page_key
 from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
@@ -120,7 +120,7 @@ class DedupPipeline:
             return item
         self._runtime.count("items/in")
         visit = self._runtime.visits.of_item(item, None)
-        async with self._runtime.items_first.held_up(), self._in_order(visit.domain if visit is not None else None):
+        async with self._runtime.items_first.held_up(), self._in_order(self._domain_of(item, visit)):
             await self._runtime.writer.room()
             noted = None
             try:
@@ -137,6 +137,16 @@ class DedupPipeline:
             except Exception as error:  # noqa: BLE001 - a layer must not lose an item
                 self._failed(item, error)
         return item
+
+    def _domain_of(self, item: Any, visit: Visit | None) -> str | None:
+        """Return the domain among whose items one has its place; None where it is of no page."""
+        if visit is not None:
+            return visit.domain
+        url = None
+        # A pipeline before this one may have made another object of it, whose class may fail.
+        with suppress(Exception):
+            url = url_of(ItemAdapter(item), self._runtime.settings) if ItemAdapter.is_item(item) else None
+        return extract_domain(url, self._runtime.settings.domain_scope) if url is not None else None
 
     @asynccontextmanager
     async def _in_order(self, domain: str | None) -> AsyncIterator[None]:

@@ -128,7 +128,7 @@ class DedupSpiderMiddleware:
             raise
         finally:
             if outlet.repeated:
-                self._repeated.count(outlet.repeated)
+                self._repeated.count(outlet.repeated, response)
             if visit is not None:
                 visit.callback_ended = True
                 self._runtime.done.settle(visit)
@@ -149,7 +149,7 @@ class DedupSpiderMiddleware:
             output = going
         if self._readmits:
             return self._readmit(output)
-        if self._repeated.holds(output):
+        if self._repeated.holds(output, response):
             outlet.repeated += 1
             return None
         return output
@@ -215,9 +215,9 @@ class DedupSpiderMiddleware:
 class RepeatedLinks:
     """Asks the duplicate filter, Scrapy's or ours, what it would say; silent where anybody could tell the difference.
 
-    That is: with another duplicate filter, scheduler or fingerprinter than are known here, with DUPEFILTER_DEBUG, with
-    a receiver of `request_dropped` or `request_scheduled`, and with a spider middleware that is not Scrapy's own, which
-    may make another request of this one.
+    That is: with another duplicate filter, scheduler or fingerprinter than are known here, with DUPEFILTER_DEBUG or
+    DEPTH_STATS_VERBOSE, with a receiver of `request_dropped` or `request_scheduled`, and with a spider middleware that
+    is not Scrapy's own, which may make another request of this one.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -225,22 +225,30 @@ class RepeatedLinks:
         self._seen: SeenUrls | set[Any] | None = None
         self._key_of: Callable[[Request], Any] = crawler.request_fingerprinter.fingerprint
         self._looked = False
+        # Scrapy ends deeper ones before the duplicate filter sees them.
+        self._deepest = crawler.settings.getint("DEPTH_LIMIT")
 
-    def holds(self, request: Request) -> bool:
-        """Say whether the duplicate filter would drop a request now."""
-        if request.dont_filter:
+    def holds(self, request: Request, response: Response) -> bool:
+        """Say whether the duplicate filter would drop a request of a response's callback now."""
+        if request.dont_filter or "depth_reset" in request.meta:
+            return False
+        if self._deepest and response.meta.get("depth", 0) >= self._deepest:
             return False
         if not self._looked:
             self._look()
         return self._seen is not None and self._key_of(request) in self._seen
 
-    def count(self, dropped: int) -> None:
-        """Count them as the duplicate filter does."""
+    def count(self, dropped: int, response: Response) -> None:
+        """Count them as the duplicate filter does, and before it who counts depths."""
         self._crawler.stats.inc_value("dupefilter/filtered", dropped)
+        if "depth" in response.meta:
+            self._crawler.stats.max_value("request_depth_max", response.meta["depth"] + 1)
 
     def _look(self) -> None:
         """Find the filter's memory: Scrapy's is a set of bytes since 2.19, of hexadecimal text before."""
         self._looked = True
+        if self._crawler.settings.getbool("DEPTH_STATS_VERBOSE"):
+            return
         engine = EngineState(self._crawler)
         scheduler, duplicates = engine.scheduler(), engine.duplicate_filter()
         if type(scheduler) is not Scheduler or not isinstance(duplicates, RFPDupeFilter) or duplicates.debug:

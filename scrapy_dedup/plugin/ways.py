@@ -70,7 +70,8 @@ class Ways:
         headers = {}
         for raw, values in request.headers.items():
             name = raw.decode("latin-1")
-            if self._is_taken(name.lower(), values[-1].decode("latin-1")):
+            # A header that is None is one that the spider does not want to be sent; it has no values.
+            if self._is_taken(name.lower(), values[-1].decode("latin-1") if values else None):
                 headers[name] = list(values)
         meta: dict[str, Any] = {name: request.meta[name] for name in _META if name in request.meta}
         if meta.get("download_slot") == urlsplit(request.url).hostname:
@@ -83,7 +84,7 @@ class Ways:
             meta["proxy"] = _with_password(meta["proxy"], request.headers.get(_OF_PROXY))
         return Way(headers, meta)
 
-    def _is_taken(self, name: str, value: str) -> bool:
+    def _is_taken(self, name: str, value: str | None) -> bool:
         if name in _NOT_COPIED or (name == "cookie" and not self._own_cookies):
             return False
         return name not in self._defaults or self._defaults[name] != value

@@ -42,3 +42,12 @@ def test_what_a_request_says_itself_wins_and_nothing_is_known_at_first() -> None
     request = ways.to(f"{SHOP}/b").lead(Request(f"{SHOP}/b", headers={"X-Key": "2"}))
 
     assert (request.headers["X-Key"], "Referer" in request.headers) == (b"2", False)
+
+
+def test_a_header_that_a_spider_does_not_want_to_be_sent_is_not_sent_with_the_next_request_either() -> None:
+    ways = Ways(ScrapySettings())
+    ways.note(Request(SHOP, headers={"User-Agent": None, "X-Key": None}))
+
+    request = ways.to(f"{SHOP}/b").lead(Request(f"{SHOP}/b"))
+
+    assert [(name, request.headers.getlist(name)) for name in request.headers] == [(b"User-Agent", []), (b"X-Key", [])]

@@ -1,0 +1,124 @@
+"""More kinds of spiders that people write: each crawl of one store is what the bare spider gives."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.law import compare
+from tests.law.crawls import ADDON, Crawl, Crawls, Job
+from tests.law.written_spiders import WrittenWorld
+
+_COUNTED = (
+    "depth/",
+    "downloader/response_count",
+    "dupefilter/",
+    "finish_reason",
+    "httperror/",
+    "item_",
+    "request_depth_",
+    "response_received_count",
+    "retry/",
+    "spider_exceptions/",
+)
+IN_TURN = {"CONCURRENT_REQUESTS": 1}
+"""One page after the other, so that the whole feed has an order."""
+
+
+@pytest.mark.parametrize("unchanged", ["emit", "emit and body"])
+@pytest.mark.parametrize(
+    "spider",
+    [
+        "Table",
+        "Enough",
+        "Errback",
+        "Allowing",
+        "Wrong",
+        "Returning",
+        "Query",
+        "Inline",
+        "Deep",
+        "Deepest",
+        "Verbose",
+        "Schemes",
+        "Idle",
+        "Dropping",
+        "",
+    ],
+)
+def test_feed_order_errors_and_end_are_those_of_the_bare_spider(
+    spider: str, unchanged: str, crawls: Crawls, tmp_path: Path
+) -> None:
+    chosen = {"DEDUP_REUSE": "body"} if "body" in unchanged else {}
+    for _ in range(2):
+        bare, crawl = _both(spider, crawls, tmp_path, chosen)
+
+        assert compare.emitted(bare, crawl) == []
+        assert _in_order(bare, bare) == _in_order(bare, crawl)
+        assert _told(bare) == _told(crawl)
+
+
+def test_files_of_pipelines_behind_ours_are_fetched(crawls: Crawls, tmp_path: Path) -> None:
+    for number in range(2):
+        chosen = {"ITEM_PIPELINES": {"scrapy.pipelines.files.FilesPipeline": 400}, "MEDIA_ALLOW_REDIRECTS": True}
+        stores = [{**chosen, "FILES_STORE": str(tmp_path / name)} for name in (f"bare {number}", f"on {number}")]
+        bare = crawls.run(_job("Pictures", stores[0]))
+        crawl = crawls.run(_with(_job("Pictures", stores[1]), tmp_path, {}))
+
+        assert compare.emitted(bare, crawl) == []
+        assert any(item["files"] for item in bare.items)
+        assert _names(tmp_path / f"bare {number}") == _names(tmp_path / f"on {number}")
+
+
+def test_feeds_with_filters_batches_and_exporters_are_byte_for_byte_the_same(crawls: Crawls, tmp_path: Path) -> None:
+    fields = ["number", "url", "heading"]
+    for number in range(2):
+        found = []
+        for name in ("bare", "on"):
+            folder = tmp_path / f"{name} {number}"
+            feeds: dict[str, Any] = {
+                str(folder / "batch-%(batch_id)d.csv"): {"format": "csv", "batch_item_count": 5, "fields": fields},
+                str(folder / "even.xml"): {
+                    "format": "xml",
+                    "item_filter": "tests.law.written_spiders.Even",
+                    "fields": fields,
+                },
+                str(folder / "own.jl"): {"format": "own", "fields": fields, "postprocessing": []},
+                str(folder / "never.json"): {"format": "json", "item_classes": ["scrapy.Item"], "store_empty": True},
+            }
+            chosen = {"FEEDS": feeds, "FEED_EXPORTERS": {"own": "tests.law.written_spiders.OwnExporter"}}
+            job = _job("", chosen)
+            crawls.run(job if name == "bare" else _with(job, tmp_path, {}))
+            found.append({file.name: file.read_bytes() for file in sorted(folder.iterdir())})
+
+        assert found[0] == found[1]
+        assert len(found[0]) == 6
+
+
+def _both(spider: str, crawls: Crawls, folder: Path, chosen: dict[str, Any]) -> tuple[Crawl, Crawl]:
+    job = _job(spider, {})
+    return crawls.run(job), crawls.run(_with(job, folder, chosen))
+
+
+def _job(spider: str, chosen: dict[str, Any]) -> Job:
+    name = f"{spider}Spider" if spider else "Written"
+    return Job(f"tests.law.written_spiders.{name}", WrittenWorld(), settings={**IN_TURN, **chosen})
+
+
+def _with(job: Job, folder: Path, chosen: dict[str, Any]) -> Job:
+    store = {"DEDUP_DATABASE_URL": f"sqlite:///{folder / 'dedup.db'}"}
+    return replace(job, addon=ADDON, settings={**job.settings, **store, **chosen})
+
+
+def _in_order(bare: Crawl, crawl: Crawl) -> list[str]:
+    return list(map(compare.Stripped.of(bare, ()).item, crawl.items))
+
+
+def _told(crawl: Crawl) -> dict[str, Any]:
+    """Return what Scrapy counted, but times and sizes."""
+    return {name: value for name, value in crawl.stats.items() if name.startswith(_COUNTED)}
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
