@@ -16,16 +16,16 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import corpus, results
-from scrapy_dedup.core.blocks import Unparsed, parse_page
-from scrapy_dedup.core.observations import Observation, observe
-from scrapy_dedup.core.path_features import rows, survey
-from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.boilerplate.observations import Observation, observe
+from scrapy_dedup.core.boilerplate.path_features import rows, survey
+from scrapy_dedup.core.boilerplate.path_verdicts import learn
+from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.cut.page_cleaning import CleanedPage, clean_page
+from scrapy_dedup.service.cut.site_cleaning import How
 from scrapy_dedup.service.model_file import verdict_model
-from scrapy_dedup.service.page_cleaning import CleanedPage, clean_page
-from scrapy_dedup.service.site_cleaning import How
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 
 OURS, ALONE, PARSE, BLOCKS, FINGERPRINTS = (

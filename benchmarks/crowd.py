@@ -18,7 +18,7 @@ import redis
 
 from benchmarks.servers import Daemon
 from benchmarks.shared_site import SharedSite
-from scrapy_dedup.core.urls import UrlRules, page_key
+from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 
 PATIENCE_SECONDS = 3_600
 _COUNTED = {

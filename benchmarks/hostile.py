@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import results
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.chunks import ChunkPolicy, split_into_chunks
-from scrapy_dedup.core.neardup import sketch
-from scrapy_dedup.core.patterns import Found, compile_expressions
-from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.service.pdf_reading import PdfReader, Unread
-from scrapy_dedup.service.site_patterns import patterns_of
+from scrapy_dedup.core.chunks.chunks import ChunkPolicy, split_into_chunks
+from scrapy_dedup.core.duplicates.near import sketch
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns.expressions import Found, compile_expressions
+from scrapy_dedup.service.cut.site_patterns import patterns_of
+from scrapy_dedup.service.pdf.reading import PdfReader, Unread
 from scrapy_dedup.settings import Settings
-from tests.core.test_guard import PARSED, REFUSED, draw
+from tests.core.pages.test_guard import PARSED, REFUSED, draw
 from tests.pdf_files import a_bomb
 
 MOST_SECONDS = 2.0

@@ -13,12 +13,12 @@ from typing import Any, TextIO
 from benchmarks import results
 from benchmarks.corpus import pages, sites
 from benchmarks.words import Score, mean, score, truth, words
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.render import render
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import SourceRecord
+from scrapy_dedup.store.records.records import SourceRecord
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 

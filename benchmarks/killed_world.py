@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 from benchmarks.changing_site import ChangingSite
 from benchmarks.forked_crawls import Crawls, Ended
-from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
 
 PIPELINE, FEED, BATCHES = "pipeline", "feed", "feed in batches"

@@ -29,8 +29,8 @@ from zlib import crc32
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import results
-from scrapy_dedup.core.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.language import Detect, LanguagePolicy, careful, judge_languages, letters, light, prose_of
+from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
+from scrapy_dedup.core.chunks.language import Detect, LanguagePolicy, careful, judge_languages, letters, light, prose_of
 
 LANGUAGES = tuple("cs da de en es fr it ja nl pt ru sv".split())
 WANTED = tuple("nl en fr de es it".split())

@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from benchmarks import results
 from benchmarks.made_pages import MadePage
 from benchmarks.million_pages import status_mb
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.epochs import EPOCH_PAGES, BoundedCounts, Epochs
-from scrapy_dedup.core.guard import ParseLimits
-from scrapy_dedup.core.repeats import RepeatPolicy
-from scrapy_dedup.service.site_learner import SiteLearner
+from scrapy_dedup.core.boilerplate.epochs import EPOCH_PAGES, BoundedCounts, Epochs
+from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.pages.guard import ParseLimits
+from scrapy_dedup.service.learning.site_learner import SiteLearner
 from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.settings import Settings
 

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from benchmarks.corpus import pages, sites
 from benchmarks.words import regions, truth, words
-from scrapy_dedup.core.blocks import Page, parse_page, parse_tree
-from scrapy_dedup.core.observations import MOST_BLOCKS, Observation, observe
-from scrapy_dedup.core.path_features import PathNode, Survey, rows, survey
-from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, Observation, observe
+from scrapy_dedup.core.boilerplate.path_features import PathNode, Survey, rows, survey
+from scrapy_dedup.core.pages.blocks import Page, parse_page, parse_tree
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 
 T = TypeVar("T")
 Floats = npt.NDArray[np.float64]

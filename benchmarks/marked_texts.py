@@ -17,8 +17,8 @@ from typing import Any, Final
 from benchmarks.corpus import decode
 from benchmarks.marked_sites import MarkedPage, page_of
 from benchmarks.words import FEWESTWORDS, WORD, words
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.urls.normal_form import extract_domain
 
 # Words in a row that stand once on the page and once in the text are the same place.
 _ANCHORS: Final = (6, 4, 3)

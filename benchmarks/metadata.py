@@ -21,9 +21,9 @@ from typing import Any
 from benchmarks import results
 from benchmarks.corpus import decode
 from benchmarks.single_pages import is_right
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.metadata import Facts, metadata_of, values_of
-from scrapy_dedup.core.metadata_titles import folded
+from scrapy_dedup.core.metadata.choice import Facts, metadata_of, values_of
+from scrapy_dedup.core.metadata.titles import folded
+from scrapy_dedup.core.pages.blocks import Page, parse_page
 
 FIELDS = ("title", "date", "author")
 Values = dict[str, str | None]

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import corpus, near_duplicates_cost, near_duplicates_pairs, near_duplicates_planted, results
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.service.page_cleaning import clean_page
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.settings import Settings
 
 PARTS = ("pairs", "planted", "texts", "crowded", "cost")

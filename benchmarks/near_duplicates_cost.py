@@ -19,13 +19,13 @@ from typing import Any
 
 from sqlalchemy import bindparam, select, text
 
-from scrapy_dedup.core.neardup import promising, resemblance, shingles, sketch_of
-from scrapy_dedup.store import signatures
-from scrapy_dedup.store.codec import unpack_text
-from scrapy_dedup.store.models import Source
-from scrapy_dedup.store.records import SourceRecord
-from scrapy_dedup.store.signatures import SignatureRecord
+from scrapy_dedup.core.duplicates.near import promising, resemblance, shingles, sketch_of
+from scrapy_dedup.store.engine.codec import unpack_text
+from scrapy_dedup.store.records import signatures
+from scrapy_dedup.store.records.records import SourceRecord
+from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import Source
 from scrapy_dedup.store.writer import ProjectStore
 
 SCOPE = b"benchmark"

@@ -14,9 +14,9 @@ from time import process_time
 from typing import Any
 
 from benchmarks.near_duplicates_cost import AT_ONCE, DOMAIN, SCOPE, key_of
-from scrapy_dedup.core.neardup import promising, resemblance, shingles, sketch, sketch_of
-from scrapy_dedup.store import signatures
-from scrapy_dedup.store.signatures import SignatureRecord
+from scrapy_dedup.core.duplicates.near import promising, resemblance, shingles, sketch, sketch_of
+from scrapy_dedup.store.records import signatures
+from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -31,8 +31,8 @@ from pathlib import Path
 import pypdfium2
 
 from benchmarks import results
-from scrapy_dedup.core.pdf import PdfText, draw
-from scrapy_dedup.service.pdf_reading import PdfReader, Unread
+from scrapy_dedup.core.pdf.text import PdfText, draw
+from scrapy_dedup.service.pdf.reading import PdfReader, Unread
 
 _WORD = re.compile(r"[^\W_]+")
 _PAGE = re.compile(r'<page width="([\d.]+)" height="([\d.]+)">(.*?)</page>', re.DOTALL)

@@ -24,10 +24,10 @@ from benchmarks.marked_sites import MarkedPage, MarkedSite, marked_sites, read_f
 from benchmarks.marked_texts import MarkedText, marked_texts
 from benchmarks.redesigned import with_random_names
 from benchmarks.train import Domain, domains_of, fit, folds, to_json
-from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import MORE_CAUTION, Template, cut, is_thin, template_of
-from scrapy_dedup.core.verdict_model import VerdictModel
+from scrapy_dedup.core.boilerplate.path_verdicts import learn
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
+from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.templates.templates import MORE_CAUTION, Template, cut, is_thin, template_of
 
 # Known pages, and whether the page at hand is one of them.
 WAYS: Final = {"60": (60, False), "5": (5, False), "5 and the page": (5, True), "1": (0, True)}

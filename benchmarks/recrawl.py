@@ -18,10 +18,10 @@ from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import results
 from benchmarks.corpus import decode
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.passages import Repeats, main_text, page_keys, repeats_of, same_blocks
-from scrapy_dedup.core.repeats import PageCounts
-from scrapy_dedup.core.verdicts import Change, Churn, Kind, Verdict, compare, moves
+from scrapy_dedup.core.boilerplate.repeats import PageCounts
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.recrawl.passages import Repeats, main_text, page_keys, repeats_of, same_blocks
+from scrapy_dedup.core.recrawl.verdicts import Change, Churn, Kind, Verdict, compare, moves
 
 LEARN_PAGES = 60
 # Of today's pages; before the first, all that is known is of the earlier crawl.

@@ -21,8 +21,8 @@ from scrapy.http import HtmlResponse, Response
 from selectolax.lexbor import LexborHTMLParser
 
 from benchmarks import corpus, results
-from scrapy_dedup.core.fingerprints import fold
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.pages.fingerprints import fold
+from scrapy_dedup.core.urls.normal_form import page_key
 
 # By key, a page that was left out, its keeper, and the layer.
 _DROPPED: Final = """

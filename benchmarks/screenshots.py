@@ -14,7 +14,7 @@ from typing import Final
 
 from playwright.sync_api import Browser, Page
 
-from scrapy_dedup.service.layout_figures import name_of
+from scrapy_dedup.service.templates.layout_figures import name_of
 from tests.browser import Scheme, chromium
 from tests.web.dashboard.filled import HARBOUR, fill
 from tests.web.dashboard.serving import Dashboard, seen, served

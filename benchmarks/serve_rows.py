@@ -4,8 +4,8 @@ import random
 import uuid
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.store.codec import Packer
-from scrapy_dedup.store.upserts import Row
+from scrapy_dedup.store.engine.codec import Packer
+from scrapy_dedup.store.tables.upserts import Row
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 RUNS = 200

@@ -16,10 +16,11 @@ from sqlalchemy.orm import Session
 
 from benchmarks import serve_rows as rows
 from benchmarks.serve_rows import BEGIN, RUNS, domain_of, url_of
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.models import (
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import (
     CrawledUrl,
     CrawlRun,
     Decision,
@@ -34,8 +35,7 @@ from scrapy_dedup.store.models import (
     Source,
     Visit,
 )
-from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.upserts import Row, table_of
+from scrapy_dedup.store.tables.upserts import Row, table_of
 
 PROJECT = "bench"
 KNOWN_DOMAINS = 2_000

@@ -13,7 +13,7 @@ from scrapy import Request, Spider
 from scrapy.crawler import Crawler, CrawlerProcess
 from scrapy.http import HtmlResponse, Response
 
-from scrapy_dedup.core.fingerprints import content_hash
+from scrapy_dedup.core.pages.fingerprints import content_hash
 
 _LINK = re.compile(r'<a href="([^"]*)"')
 _NUMBER = re.compile(r'data-number="(\d+)"')

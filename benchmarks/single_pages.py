@@ -18,12 +18,12 @@ from benchmarks import results
 from benchmarks.corpus import decode
 from benchmarks.peers import text_of
 from benchmarks.words import FEWESTWORDS, Score, mean, score, words
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.metadata import metadata_of
-from scrapy_dedup.core.metadata_titles import folded
-from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import cut
-from scrapy_dedup.service.site_cleaning import page_template
+from scrapy_dedup.core.metadata.choice import metadata_of
+from scrapy_dedup.core.metadata.titles import folded
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.templates.templates import cut
+from scrapy_dedup.service.cut.site_cleaning import page_template
 
 _FIELDS = {"title": "title", "date": "publish_date", "author": "author"}
 

@@ -66,13 +66,10 @@ def _lines(name: str, results: Results) -> list[str]:
 
 
 def source(result: Mapping[str, Any]) -> str:
-    """Return where a result comes from."""
-    machine = result["machine"]
-    versions = ", ".join(f"{name} {version}" for name, version in result["packages"].items())
-    return (
-        f"`{result['command'].split(' --json ')[0]}`, {result['date']}, {machine['cores']} cores ({machine['system']},"
-        f" {machine['processor']}), Python {result['python']}, {versions}."
-    )
+    """Return where a result comes from; its file in benchmarks/results names the machine and all versions."""
+    scrapy, cores = result["packages"]["scrapy"], result["machine"]["cores"]
+    command = result["command"].split(" --json ")[0]
+    return f"`{command}`, {result['date']}, {cores} cores, Python {result['python']}, Scrapy {scrapy}."
 
 
 if __name__ == "__main__":

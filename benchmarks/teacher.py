@@ -23,14 +23,14 @@ from benchmarks.corpus import pages, sites
 from benchmarks.marked_sites import Floats, MarkedPage, MarkedSite, read_folders, rows_of, spread
 from benchmarks.marked_texts import marked_texts
 from benchmarks.train import domains_of, fit, logistic, to_json
-from scrapy_dedup.core import path_verdicts
-from scrapy_dedup.core.numbering import numbered
-from scrapy_dedup.core.path_looks import PathLooks, looks_by_path
-from scrapy_dedup.core.path_verdicts import learn
-from scrapy_dedup.core.templates import cut, template_of
-from scrapy_dedup.core.verdict_model import VerdictModel
+from scrapy_dedup.core.boilerplate import path_verdicts
+from scrapy_dedup.core.boilerplate.path_looks import PathLooks, looks_by_path
+from scrapy_dedup.core.boilerplate.path_verdicts import learn
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
+from scrapy_dedup.core.teacher.numbering import numbered
+from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
-from scrapy_dedup.service.site_sights import seen_page
+from scrapy_dedup.service.templates.site_sights import seen_page
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import Resource, Showing, Shown, Wanted
 

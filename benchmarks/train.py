@@ -19,8 +19,8 @@ import numpy as np
 
 from benchmarks.marked_sites import Floats, MarkedSite, Rows, drawn, read_folders, rows_of
 from benchmarks.marked_texts import MarkedText, marked_texts
-from scrapy_dedup.core.path_features import FIGURES
-from scrapy_dedup.core.verdict_model import VERSION, VerdictModel, figures_hash
+from scrapy_dedup.core.boilerplate.path_features import FIGURES
+from scrapy_dedup.core.boilerplate.verdict_model import VERSION, VerdictModel, figures_hash
 
 NAMES: Final = list(FIGURES)
 OF_NAMES: Final = frozenset("around content arounds contents around_at content_at".split())

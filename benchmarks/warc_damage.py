@@ -23,8 +23,8 @@ from rich.progress import track
 
 from benchmarks import results
 from scrapy_dedup.commands.terminal import errors
-from scrapy_dedup.service.inputs import Inputs
-from scrapy_dedup.service.inputs_records import BadRecord, InputPage, NoPage
+from scrapy_dedup.service.files.inputs import Inputs
+from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage
 from scrapy_dedup.service.packed_files import zstd
 from scrapy_dedup.settings import Settings
 

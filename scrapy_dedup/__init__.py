@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from scrapy_dedup.plugin.addon import Addon
-    from scrapy_dedup.plugin.chunk_items import ChunkItem
+    from scrapy_dedup.plugin.crawl.chunk_items import ChunkItem
+    from scrapy_dedup.plugin.crawl.items import PageItem
     from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
     from scrapy_dedup.plugin.dupefilter import StoreDupeFilter
     from scrapy_dedup.plugin.extension import DedupExtension
     from scrapy_dedup.plugin.fingerprinter import Fingerprinter
-    from scrapy_dedup.plugin.heartbeat import Heartbeat
     from scrapy_dedup.plugin.item_pipeline import DedupPipeline, DuplicateItem
-    from scrapy_dedup.plugin.items import PageItem
-    from scrapy_dedup.plugin.leased_queue import LeasedDupeFilter, LeasedQueue
     from scrapy_dedup.plugin.memo import memo
-    from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
+    from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
+    from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
+    from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
     from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
     from scrapy_dedup.plugin.runtime import acknowledge
     from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
-    from scrapy_dedup.plugin.stall_monitor import StallMonitor
+    from scrapy_dedup.plugin.workers.queue import LeasedDupeFilter, LeasedQueue
     from scrapy_dedup.service.cleaner import Cleaner, clean
 
 _HOMES = {
     "Addon": "plugin.addon",
-    "ChunkItem": "plugin.chunk_items",
+    "ChunkItem": "plugin.crawl.chunk_items",
     "Cleaner": "service.cleaner",
     "DedupDownloaderMiddleware": "plugin.downloader_middleware",
     "DedupExtension": "plugin.extension",
@@ -38,13 +38,13 @@ _HOMES = {
     "DedupSpiderMiddleware": "plugin.spider_middleware",
     "DuplicateItem": "plugin.item_pipeline",
     "Fingerprinter": "plugin.fingerprinter",
-    "Heartbeat": "plugin.heartbeat",
-    "LeasedDupeFilter": "plugin.leased_queue",
-    "LeasedQueue": "plugin.leased_queue",
-    "PageItem": "plugin.items",
-    "ResilienceExtension": "plugin.resilience_extension",
+    "Heartbeat": "plugin.resilience.heartbeat",
+    "LeasedDupeFilter": "plugin.workers.queue",
+    "LeasedQueue": "plugin.workers.queue",
+    "PageItem": "plugin.crawl.items",
+    "ResilienceExtension": "plugin.resilience.extension",
     "RevalidationMiddleware": "plugin.revalidation",
-    "StallMonitor": "plugin.stall_monitor",
+    "StallMonitor": "plugin.resilience.stall_monitor",
     "StoreDupeFilter": "plugin.dupefilter",
     "acknowledge": "plugin.runtime",
     "clean": "service.cleaner",

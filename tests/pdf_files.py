@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scrapy_dedup.core.pdf import Line, PageLines
+from scrapy_dedup.core.pdf.text import Line, PageLines
 
 WIDTH, HEIGHT = 595.0, 842.0
 FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "fixed": "Courier"}

@@ -83,7 +83,7 @@ def test_size_that_was_not_run_is_a_row_that_says_so() -> None:
 def test_each_table_says_where_its_figures_come_from() -> None:
     written = tables.with_figures(page("growth"), {"pages_1000": a_result(a_crawl(1_000))})
 
-    assert "`python -m benchmarks.made`, 2026-11-22, 2 cores (Linux, x86_64), Python 3.11.7, scrapy 2.19.0." in written
+    assert "`python -m benchmarks.made`, 2026-11-22, 2 cores, Python 3.11.7, Scrapy 2.19.0." in written
 
 
 def test_writing_again_changes_nothing() -> None:

@@ -107,3 +107,12 @@ def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     loads = re.compile(r"<(?:script|link|img)[^>]*(?:src|href)=\"(http[^\"]+)")
     pages = [page.read_text(encoding="utf-8") for page in tmp_path.rglob("*.html")]
     assert {url for page in pages for url in loads.findall(page)} == set()
+
+
+def test_modules_that_docs_name_are_there() -> None:
+    folders = "adapters|answers|batch|commands|core|mcp_server|plugin|report|service|settings|store|teacher|web"
+    pages = [page.read_text(encoding="utf-8") for page in PAGES if page.parent == DOCS]
+
+    named = {name for page in pages for name in re.findall(rf"`((?:{folders})/[\w/]+\.py)", page)}
+    assert len(named) > 40
+    assert {name for name in named if not (ROOT / "scrapy_dedup" / name).exists()} == set()

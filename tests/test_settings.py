@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.recrawl import FreshRule
+from scrapy_dedup.core.recrawl.plan import FreshRule
 from scrapy_dedup.settings import PARAMETERS, PREFIX, SettingError, Settings
 from scrapy_dedup.settings.page import as_markdown
 from scrapy_dedup.settings.parsers import LIST, FreshFor

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.verdict_model import VerdictModel
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
 from tests.core.learned_sites import words
 
 pytest.importorskip("lightgbm", reason="the trainer's library is not installed")

@@ -10,13 +10,13 @@ from typing import Any, Final
 from itemadapter import ItemAdapter
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.fingerprints import content_hash
-from scrapy_dedup.core.urls import extract_domain, normalize_url, page_key
+from scrapy_dedup.core.pages.fingerprints import content_hash
+from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, page_key
 from scrapy_dedup.service.packed_files import DAMAGED, lines_of, most_line_bytes, read_json, regular_file, unpacking
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.pages.texts import Texts
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.texts import Texts
 from scrapy_dedup.store.writer import ProjectStore
 
 # Drawn once. Another would give every page another id, and every index would be made anew.

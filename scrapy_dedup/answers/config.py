@@ -6,11 +6,11 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from scrapy_dedup.answers.words import Answer, Count, Domain, Instant, MaybeUrl, Project, Switch, Url, Version
-from scrapy_dedup.core.patterns import Held
-from scrapy_dedup.core.patterns_config import KEYS
-from scrapy_dedup.service.kept import Kind
-from scrapy_dedup.service.undoing import Undone
-from scrapy_dedup.store.site_configs import StoredSiteConfig
+from scrapy_dedup.core.patterns.config import KEYS
+from scrapy_dedup.core.patterns.expressions import Held
+from scrapy_dedup.service.views.kept import Kind
+from scrapy_dedup.service.views.undoing import Undone
+from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 
 Entries = Annotated[tuple[str, ...], Field(examples=[["nav.menu"]])]
 MaybeVersion = Annotated[int | None, Field(description="0 where nothing is decided any more.", examples=[3])]

@@ -20,11 +20,11 @@ from scrapy_dedup.answers.words import (
     Title,
     Url,
 )
-from scrapy_dedup.core.candidates import CandidateOutcome
-from scrapy_dedup.core.domain_states import is_blacklisted
-from scrapy_dedup.service.candidates import CandidateIntake, Judged
-from scrapy_dedup.store.candidates import StoredCandidate
-from scrapy_dedup.store.domains import StoredDomain
+from scrapy_dedup.core.domains.candidates import CandidateOutcome
+from scrapy_dedup.core.domains.states import is_blacklisted
+from scrapy_dedup.service.domains.candidates import CandidateIntake, Judged
+from scrapy_dedup.store.domains.candidates import StoredCandidate
+from scrapy_dedup.store.domains.registry import StoredDomain
 
 Status = Literal["DISCOVERED", "PROCESSED_HIGH_QUALITY", "PROCESSED_LOW_QUALITY", "BLACKLISTED"]
 Confidence = Annotated[float | None, Field(examples=[0.8])]

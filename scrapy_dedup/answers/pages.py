@@ -22,8 +22,8 @@ from scrapy_dedup.answers.words import (
     Url,
     Verdict,
 )
-from scrapy_dedup.service.explain import Explanation, chunks_of
-from scrapy_dedup.service.page_search import SearchResults
+from scrapy_dedup.service.views.explain import Explanation, chunks_of
+from scrapy_dedup.service.views.page_search import SearchResults
 
 Layer = Annotated[str, Field(examples=["boilerplate"])]
 

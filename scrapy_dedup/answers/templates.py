@@ -22,8 +22,8 @@ from scrapy_dedup.answers.words import (
     Url,
     Version,
 )
-from scrapy_dedup.service.template_upkeep import ShownTemplate, TemplateDiff
-from scrapy_dedup.store.stored import TemplateFigures
+from scrapy_dedup.service.stored.template_upkeep import ShownTemplate, TemplateDiff
+from scrapy_dedup.store.records.stored import TemplateFigures
 
 State = Annotated[str, Field(examples=["live"])]
 Source = Annotated[str, Field(examples=["static"])]

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from scrapy_dedup.core.fingerprints import to_digits
+from scrapy_dedup.core.pages.fingerprints import to_digits
 
 _SHARE_DIGITS = 6
 

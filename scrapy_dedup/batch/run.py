@@ -40,12 +40,12 @@ from scrapy_dedup.batch.steps_pages import (
     Packing,
 )
 from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
-from scrapy_dedup.service.chunking import ACROSS
-from scrapy_dedup.service.cleaning_run import BadInputError, Plan, Tally
-from scrapy_dedup.service.cleaning_run_others import RunOthers
-from scrapy_dedup.service.cleaning_run_tasks import Known, Learned
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.site_sample import FEWEST_PAGES
+from scrapy_dedup.service.duplicates.chunking import ACROSS
+from scrapy_dedup.service.files.run import BadInputError, Plan, Tally
+from scrapy_dedup.service.files.run_others import RunOthers
+from scrapy_dedup.service.files.tasks import Known, Learned
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages
 

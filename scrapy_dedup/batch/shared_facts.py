@@ -11,14 +11,14 @@ from hashlib import blake2b
 from typing import Any, Final
 
 from scrapy_dedup.batch.columns import raw
-from scrapy_dedup.core.canonical import Declaration, Own, resolve
-from scrapy_dedup.core.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.evidence import Evidence
-from scrapy_dedup.core.neardup import Sketch
-from scrapy_dedup.core.plain import plain
-from scrapy_dedup.service.chunking import JudgedChunk
-from scrapy_dedup.service.cleaning_run_tasks import Line
-from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
+from scrapy_dedup.core.duplicates.evidence import Evidence
+from scrapy_dedup.core.duplicates.near import Sketch
+from scrapy_dedup.core.pages.plain import plain
+from scrapy_dedup.core.urls.canonical import Declaration, Own, resolve
+from scrapy_dedup.service.duplicates.chunking import JudgedChunk
+from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.files.tasks import Line
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
 

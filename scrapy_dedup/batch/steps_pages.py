@@ -16,12 +16,12 @@ from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_o
 from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Source, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
-from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.service.chunking import across, chunks_report, makes_chunks, states_of
-from scrapy_dedup.service.cleaning_run_tasks import Line, Result, Surroundings, clean_records
-from scrapy_dedup.service.inputs_records import BadRecord
-from scrapy_dedup.service.recent_knowledge import RecentKnowledge
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
+from scrapy_dedup.service.files.inputs_records import BadRecord
+from scrapy_dedup.service.files.tasks import Line, Result, Surroundings, clean_records
+from scrapy_dedup.service.templates.recent_knowledge import RecentKnowledge
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 
 PAGE: Final = "page"

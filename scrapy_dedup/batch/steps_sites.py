@@ -16,11 +16,11 @@ from scrapy_dedup.batch.batches import BYTES_AT_ONCE, PAGES_AT_ONCE, Batches, Ma
 from scrapy_dedup.batch.columns import raw, text_of, unraw
 from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Placed, Source, records
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.service.cleaning_run_tasks import named
-from scrapy_dedup.service.inputs_records import BadRecord, InputPage, NoPage
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage
+from scrapy_dedup.service.files.tasks import named
 from scrapy_dedup.service.policies import url_rules
-from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 
 # Of the smallest keys that one task holds; beyond it they go on, and more of them than needed come together.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from scrapy_dedup.commands.terminal import one_line
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.plugin.store_address import database_url
-from scrapy_dedup.service.explain import UrlError
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.service.projects import find_project
 from scrapy_dedup.service.store_policies import keep_policy
+from scrapy_dedup.service.views.explain import UrlError
 from scrapy_dedup.settings import NO_BOT_NAME, SettingError, Settings
-from scrapy_dedup.store.engines import file_of, parse_url
+from scrapy_dedup.store.engine.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

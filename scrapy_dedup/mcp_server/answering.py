@@ -11,19 +11,19 @@ from scrapy_dedup.answers.pages import ExplanationAnswer, SearchAnswer
 from scrapy_dedup.answers.projects import AnalysisAnswer, StatsAnswer
 from scrapy_dedup.answers.runs import ChangesAnswer
 from scrapy_dedup.answers.words import Answer, Domain, Project, Switch
-from scrapy_dedup.core.domain_names import domain_name
+from scrapy_dedup.core.domains.names import domain_name
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
-from scrapy_dedup.service.changes import Choice, count_changes, iterate_changes, since
-from scrapy_dedup.service.domain_analysis import PASSES, Parameters
-from scrapy_dedup.service.domains import DomainService, StoredDomain
-from scrapy_dedup.service.explain import explain
-from scrapy_dedup.service.overview import overview
-from scrapy_dedup.service.page_search import SearchChoice, search_pages
+from scrapy_dedup.service.domains.registry import DomainService, StoredDomain
 from scrapy_dedup.service.projects import find_project, project_of
+from scrapy_dedup.service.report.overview import overview
+from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
+from scrapy_dedup.service.stored.domain_analysis import PASSES, Parameters
+from scrapy_dedup.service.views.changes import Choice, count_changes, iterate_changes, since
+from scrapy_dedup.service.views.explain import explain
+from scrapy_dedup.service.views.page_search import SearchChoice, search_pages
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.columns import now
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.columns import now
 from scrapy_dedup.store.writer import ProjectStore
 
 BY: Final = "mcp"

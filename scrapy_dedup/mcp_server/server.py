@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from scrapy_dedup.core.hosts import Hosts, hosts_of, is_loopback
 from scrapy_dedup.mcp_server.answering import Desk
 from scrapy_dedup.mcp_server.tools import make_tools
-from scrapy_dedup.service.listening import ListenError, listen, signals_end_it
+from scrapy_dedup.service.jobs.listening import ListenError, listen, signals_end_it
 from scrapy_dedup.settings import Settings
 
 INSTRUCTIONS: Final = (

@@ -27,9 +27,9 @@ from scrapy_dedup.answers.words import Answer
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.mcp_server.answering import Desk, DomainStatusAnswer
 from scrapy_dedup.report.markup import visible
-from scrapy_dedup.service.changes import Choice
-from scrapy_dedup.service.domain_analysis import Parameters
-from scrapy_dedup.service.page_search import SearchChoice
+from scrapy_dedup.service.stored.domain_analysis import Parameters
+from scrapy_dedup.service.views.changes import Choice
+from scrapy_dedup.service.views.page_search import SearchChoice
 
 Inside = TypeVar("Inside", bound=BaseModel)
 

@@ -9,20 +9,20 @@ from typing import Any
 from itemadapter import ItemAdapter
 from scrapy.http import Response
 
-from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.urls import UrlRules, page_key
-from scrapy_dedup.plugin.items import REPORT, url_of
-from scrapy_dedup.plugin.outcomes import Recorder
-from scrapy_dedup.plugin.reuse import Reuse
-from scrapy_dedup.plugin.safety import Safety
-from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.plugin.write_behind import WriteBehind
-from scrapy_dedup.service.commits import Stay, commit, failed_fetch
-from scrapy_dedup.service.crawl import Crawl
-from scrapy_dedup.service.departures import is_tombstone
-from scrapy_dedup.service.drafts import Draft
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.plugin.crawl.items import REPORT, url_of
+from scrapy_dedup.plugin.crawl.outcomes import Recorder
+from scrapy_dedup.plugin.crawl.safety import Safety
+from scrapy_dedup.plugin.crawl.visits import Visit, Visits
+from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
+from scrapy_dedup.plugin.recrawl.reuse import Reuse
+from scrapy_dedup.service.crawl.commits import Stay, commit, failed_fetch
+from scrapy_dedup.service.crawl.crawl import Crawl
+from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.policies import method_of
-from scrapy_dedup.store.records import ConfidenceRecord, DeliveryRecord, DocumentRecord, LeaseRecord, Record
+from scrapy_dedup.service.recrawl.removed import is_tombstone
+from scrapy_dedup.store.records.records import ConfidenceRecord, DeliveryRecord, DocumentRecord, LeaseRecord, Record
 
 # Scrapy has some hundred items in the pipelines at once; beyond this an item's URL was changed on its way.
 _MOST_LOOSE = 1_000

@@ -2,16 +2,16 @@
 
 from scrapy.settings import BaseSettings
 
+from scrapy_dedup.plugin.crawl.overrides import only_shows, told
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.extension import DedupExtension
 from scrapy_dedup.plugin.fingerprinter import Fingerprinter
-from scrapy_dedup.plugin.heartbeat import Heartbeat
 from scrapy_dedup.plugin.item_pipeline import DedupPipeline
-from scrapy_dedup.plugin.overrides import only_shows, told
-from scrapy_dedup.plugin.resilience_extension import ResilienceExtension
+from scrapy_dedup.plugin.resilience.extension import ResilienceExtension
+from scrapy_dedup.plugin.resilience.heartbeat import Heartbeat
+from scrapy_dedup.plugin.resilience.stall_monitor import StallMonitor
 from scrapy_dedup.plugin.revalidation import RevalidationMiddleware
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
-from scrapy_dedup.plugin.stall_monitor import StallMonitor
 from scrapy_dedup.settings import Settings
 
 # Below decompression (590), redirects (600) and retries (550): the response is final there.

@@ -10,17 +10,17 @@ from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_dedup.core.urls import extract_domain
-from scrapy_dedup.plugin.domain_guard import RefusedDomain
-from scrapy_dedup.plugin.engine_state import EngineState
+from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.crawl.marks import redirected_from
+from scrapy_dedup.plugin.crawl.outcomes import RUNNING
+from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.crawl.watcher import LeadsNowhere
+from scrapy_dedup.plugin.domains.guard import RefusedDomain
 from scrapy_dedup.plugin.fingerprinter import request_url
-from scrapy_dedup.plugin.marks import redirected_from
-from scrapy_dedup.plugin.outcomes import RUNNING
-from scrapy_dedup.plugin.overrides import is_left_alone, with_request
-from scrapy_dedup.plugin.recrawl import Recrawl
-from scrapy_dedup.plugin.resilience import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.run_pages import Names
+from scrapy_dedup.plugin.unchanged import Recrawl
+from scrapy_dedup.service.recrawl.run_pages import Names
 from scrapy_dedup.settings import Settings
 
 if TYPE_CHECKING:

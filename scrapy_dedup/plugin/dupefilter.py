@@ -11,15 +11,15 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from scrapy.utils.request import RequestFingerprinter, RequestFingerprinterProtocol, fingerprint
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.seen import key_of
-from scrapy_dedup.core.urls import UrlRules
+from scrapy_dedup.core.urls.normal_form import UrlRules
+from scrapy_dedup.core.urls.seen import key_of
+from scrapy_dedup.plugin.crawl.jobs import job_of
+from scrapy_dedup.plugin.crawl.overrides import settings_of, told
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.plugin.fingerprinter import request_url
-from scrapy_dedup.plugin.jobs import job_of
-from scrapy_dedup.plugin.overrides import settings_of, told
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.store_address import database_url
-from scrapy_dedup.service.seen_urls import SeenUrls, make_filter
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.service.resilience.seen_urls import SeenUrls, make_filter
+from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, scope_name
 
 logger = logging.getLogger(__name__)

@@ -11,16 +11,16 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import DeferredLock
 
-from scrapy_dedup.core.blocks import Page, Unparsed, parse_page
-from scrapy_dedup.core.pdf import PdfText
-from scrapy_dedup.core.render import render
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.plugin.items import SOURCE_GROUP, text_field, url_of
+from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.pdf.text import PdfText
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.plugin.crawl.items import SOURCE_GROUP, text_field, url_of
+from scrapy_dedup.plugin.crawl.visits import Visit, content_type_of
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import Visit, content_type_of
-from scrapy_dedup.service.drafts import Draft, Recalled, recall
-from scrapy_dedup.service.pdf_drafts import pdf_limits, pdf_text
-from scrapy_dedup.service.pdf_reading import Unread, read_pdf
+from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
+from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_text
+from scrapy_dedup.service.pdf.reading import Unread, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
 

@@ -16,37 +16,37 @@ from scrapy.utils.asyncio import call_later, run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.canonical import Alias
-from scrapy_dedup.core.evidence import NO_FIELDS
-from scrapy_dedup.core.likeness import NEAR_DUPLICATE
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.plugin.chunk_items import ChunkItem, chunk_items, send
+from scrapy_dedup.core.duplicates.evidence import NO_FIELDS
+from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.urls.canonical import Alias
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.plugin.crawl.chunk_items import ChunkItem, chunk_items, send
+from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
+from scrapy_dedup.plugin.crawl.parking import pause
+from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
 from scrapy_dedup.plugin.intake import Brought, Intake, Left, LeftReason
-from scrapy_dedup.plugin.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
-from scrapy_dedup.plugin.parking import pause
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
-from scrapy_dedup.plugin.visits import Visit
-from scrapy_dedup.service.aliases import Duplicate
-from scrapy_dedup.service.chunking import makes_chunks
-from scrapy_dedup.service.claims import claims_of, waits_for_title, with_holders
-from scrapy_dedup.service.comparison import would_drop
-from scrapy_dedup.service.crawl import load
-from scrapy_dedup.service.deliveries import Shown
-from scrapy_dedup.service.departures import is_tombstone
-from scrapy_dedup.service.drafts import Draft, hold_as_before
-from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.others import Found, asked_layers
-from scrapy_dedup.service.page_facts import Facts, facts_of
-from scrapy_dedup.service.provenance import is_made_otherwise, provenance, verdict_of
-from scrapy_dedup.service.start_check import keeping_all, marking_all
+from scrapy_dedup.service.crawl.crawl import load
+from scrapy_dedup.service.crawl.drafts import Draft, hold_as_before
+from scrapy_dedup.service.crawl.provenance import is_made_otherwise, provenance, verdict_of
+from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
+from scrapy_dedup.service.duplicates.aliases import Duplicate
+from scrapy_dedup.service.duplicates.chunking import makes_chunks
+from scrapy_dedup.service.duplicates.claims import claims_of, waits_for_title, with_holders
+from scrapy_dedup.service.duplicates.comparison import would_drop
+from scrapy_dedup.service.duplicates.index import Found, asked_layers
+from scrapy_dedup.service.duplicates.page_facts import Facts, facts_of
+from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.service.recrawl.deliveries import Shown
+from scrapy_dedup.service.recrawl.removed import is_tombstone
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.claims import Lost
-from scrapy_dedup.store.errors import AwayStoreError, StoreError
-from scrapy_dedup.store.page_records import ClaimKey
-from scrapy_dedup.store.records import DecisionRecord
+from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
+from scrapy_dedup.store.records.page_records import ClaimKey
+from scrapy_dedup.store.records.records import DecisionRecord
+from scrapy_dedup.store.workers.claims import Lost
 
 logger = logging.getLogger(__name__)
 

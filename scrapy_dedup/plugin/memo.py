@@ -14,10 +14,10 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from scrapy_dedup.core.costly import as_json, function_name, memo_key
+from scrapy_dedup.core.recrawl.costly import as_json, function_name, memo_key
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.store.errors import DamagedStoreError, StoreError
-from scrapy_dedup.store.memos import StoredMemos
+from scrapy_dedup.store.engine.errors import DamagedStoreError, StoreError
+from scrapy_dedup.store.upkeep.memos import StoredMemos
 
 Function = Callable[[str], Any | Awaitable[Any]]
 

@@ -7,18 +7,18 @@ from typing import Final
 from scrapy.http import Response, TextResponse
 from scrapy.utils.asyncio import run_in_thread
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.layouts import skeleton_of
-from scrapy_dedup.core.numbering import Numbered, numbered
-from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.teacher.numbering import Numbered, numbered
+from scrapy_dedup.core.templates.layouts import skeleton_of
+from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.plugin.crawl.visits import is_html
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.teaching import Teaching
-from scrapy_dedup.plugin.visits import is_html
-from scrapy_dedup.service.crawl import load
-from scrapy_dedup.service.layout_figures import name_of
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.teaching import NEARLY_EMPTY
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.plugin.teacher.teaching import Teaching
+from scrapy_dedup.service.crawl.crawl import load
+from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY
+from scrapy_dedup.service.templates.layout_figures import name_of
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.teacher.values import NotShown, Showing
 
 logger = logging.getLogger(__name__)

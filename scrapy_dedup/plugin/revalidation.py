@@ -13,12 +13,12 @@ from scrapy.crawler import Crawler
 from scrapy.http import Headers, Response
 from scrapy.responsetypes import responsetypes
 
-from scrapy_dedup.core.fingerprints import parts_hash
-from scrapy_dedup.core.recrawl import GONE, Revalidate, Skip
-from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.core.pages.fingerprints import parts_hash
+from scrapy_dedup.core.recrawl.plan import GONE, Revalidate, Skip
+from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.recrawling import Plan, wire_key
-from scrapy_dedup.store.records import ResponseRecord, ValidatedRecord
+from scrapy_dedup.service.recrawl.recrawling import Plan, wire_key
+from scrapy_dedup.store.records.records import ResponseRecord, ValidatedRecord
 
 logger = logging.getLogger(__name__)
 

@@ -19,44 +19,44 @@ from scrapy.utils.asyncio import create_looping_call, run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.canonical import Alias, Own, OwnReason, redirect_aliases
-from scrapy_dedup.core.drops import STAT
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.urls import extract_domain, page_key
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.runs.alarms import STAT
+from scrapy_dedup.core.urls.canonical import Alias, Own, OwnReason, redirect_aliases
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.acknowledgement import Acknowledgement
-from scrapy_dedup.plugin.aside import Aside, Turn
-from scrapy_dedup.plugin.departures import Departures
-from scrapy_dedup.plugin.domain_guard import DomainGuard
-from scrapy_dedup.plugin.domain_registry import DomainRegistry
-from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.marks import redirected_from
-from scrapy_dedup.plugin.outcomes import Recorder
-from scrapy_dedup.plugin.overrides import only_shows, settings_of, told
-from scrapy_dedup.plugin.parking import ItemsFirst, ParkingLot, Release, parking_bounds
-from scrapy_dedup.plugin.resilience import Resilience
-from scrapy_dedup.plugin.reuse import Reuse
-from scrapy_dedup.plugin.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
-from scrapy_dedup.plugin.safety import Safety
-from scrapy_dedup.plugin.sites import Sites
-from scrapy_dedup.plugin.store_address import database_url
-from scrapy_dedup.plugin.visits import Visit, Visits
-from scrapy_dedup.plugin.ways import Ways
-from scrapy_dedup.plugin.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
-from scrapy_dedup.service.crawl import Crawl, load
-from scrapy_dedup.service.drafts import Draft
-from scrapy_dedup.service.learning import Learner
+from scrapy_dedup.plugin.crawl.aside import Aside, Turn
+from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.crawl.marks import redirected_from
+from scrapy_dedup.plugin.crawl.outcomes import Recorder
+from scrapy_dedup.plugin.crawl.overrides import only_shows, settings_of, told
+from scrapy_dedup.plugin.crawl.parking import ItemsFirst, ParkingLot, Release, parking_bounds
+from scrapy_dedup.plugin.crawl.run_state import REPORT_SECONDS, RunState, begin_run, check_queue
+from scrapy_dedup.plugin.crawl.safety import Safety
+from scrapy_dedup.plugin.crawl.store_address import database_url
+from scrapy_dedup.plugin.crawl.visits import Visit, Visits
+from scrapy_dedup.plugin.crawl.watcher import Resilience
+from scrapy_dedup.plugin.crawl.ways import Ways
+from scrapy_dedup.plugin.crawl.write_behind import MOST_BUSY, ROWS_AT_ONCE, WRITE_SECONDS, WriteBehind, writer_of
+from scrapy_dedup.plugin.domains.guard import DomainGuard
+from scrapy_dedup.plugin.domains.registry import DomainRegistry
+from scrapy_dedup.plugin.domains.sites import Sites
+from scrapy_dedup.plugin.recrawl.removed import Departures
+from scrapy_dedup.plugin.recrawl.reuse import Reuse
+from scrapy_dedup.service.crawl.crawl import Crawl, load
+from scrapy_dedup.service.crawl.drafts import Draft
+from scrapy_dedup.service.crawl.recalling import recall_late
+from scrapy_dedup.service.crawl.start_check import check_settings
+from scrapy_dedup.service.learning.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
-from scrapy_dedup.service.recalling import recall_late
-from scrapy_dedup.service.recrawling import Plan
-from scrapy_dedup.service.run_pages import PagesMet, Recent
-from scrapy_dedup.service.start_check import check_settings
+from scrapy_dedup.service.recrawl.recrawling import Plan
+from scrapy_dedup.service.recrawl.run_pages import PagesMet, Recent
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import AwayStoreError, BusyStoreError, StoreError
+from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
 
 if TYPE_CHECKING:
-    from scrapy_dedup.plugin.teaching import Teaching
+    from scrapy_dedup.plugin.teacher.teaching import Teaching
 
 TICK_SECONDS = 0.1
 # The duplicate filter and the HTTP cache ask for one fingerprint each; what they have in flight is less than this.
@@ -167,7 +167,7 @@ class Runtime:
         """Return what has pages shown; None where no browser is to show any."""
         if self.settings.teacher == "off":
             return None
-        from scrapy_dedup.plugin.teaching import Teaching  # noqa: PLC0415 (few crawls have a teacher)
+        from scrapy_dedup.plugin.teacher.teaching import Teaching  # noqa: PLC0415 (few crawls have a teacher)
 
         return Teaching(self.crawler, self.crawl, self.ways, self.aside)
 

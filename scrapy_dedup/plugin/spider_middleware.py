@@ -15,17 +15,17 @@ from scrapy.dupefilters import RFPDupeFilter
 from scrapy.http import Response
 from scrapy.http.request import NO_CALLBACK
 
-from scrapy_dedup.core.keeping import encode
+from scrapy_dedup.core.recrawl.values import encode
+from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.plugin.crawl.marks import READMITTED, is_known_component, mark_new
+from scrapy_dedup.plugin.crawl.outcomes import watched
+from scrapy_dedup.plugin.crawl.overrides import is_left_alone, with_request
+from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.dupefilter import StoreDupeFilter, is_hash
-from scrapy_dedup.plugin.engine_state import EngineState
-from scrapy_dedup.plugin.marks import READMITTED, is_known_component, mark_new
-from scrapy_dedup.plugin.outcomes import watched
-from scrapy_dedup.plugin.overrides import is_left_alone, with_request
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.visits import Visit
-from scrapy_dedup.service.commits import Recorded
-from scrapy_dedup.service.run_pages import Names
-from scrapy_dedup.service.seen_urls import SeenUrls
+from scrapy_dedup.service.crawl.commits import Recorded
+from scrapy_dedup.service.recrawl.run_pages import Names
+from scrapy_dedup.service.resilience.seen_urls import SeenUrls
 
 
 class Outlet:

@@ -13,7 +13,7 @@ Line = list[tuple[str, bool]]
 MOST_HUNKS = 100
 MOST_LINES = 400
 LONGEST_LINE = 600
-"""Lines of `core.verdicts.unified_diff` are shorter."""
+"""Lines of `core.recrawl.verdicts.unified_diff` are shorter."""
 
 CHANGES = {
     "content": "The text changed",

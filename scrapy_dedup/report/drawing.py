@@ -14,7 +14,7 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from scrapy_dedup.core.domain_states import is_blacklisted, present_status
+from scrapy_dedup.core.domains.states import is_blacklisted, present_status
 from scrapy_dedup.report import blocks, charts, diffs, layout_picture, ledger, numbers
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible

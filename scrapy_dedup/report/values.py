@@ -11,8 +11,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Self
 
-from scrapy_dedup.core.drops import DropAlarm
-from scrapy_dedup.core.run_totals import LedgerDomain
+from scrapy_dedup.core.runs.alarms import DropAlarm
+from scrapy_dedup.core.runs.totals import LedgerDomain
 
 
 class BoxKind(StrEnum):

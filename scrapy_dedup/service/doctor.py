@@ -17,17 +17,17 @@ from sqlalchemy import URL, text
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.numbers import short
-from scrapy_dedup.service.start_check import check_settings
+from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.settings.declared import FIELDS, PREFIX
-from scrapy_dedup.store.engines import file_of, make_engine, parse_url
-from scrapy_dedup.store.errors import StoreError, shown, translated
-from scrapy_dedup.store.migrating import inspect_connection
+from scrapy_dedup.store.engine.engines import file_of, make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, shown, translated
+from scrapy_dedup.store.engine.migrating import inspect_connection
+from scrapy_dedup.store.engine.schema import Refused, Schema
+from scrapy_dedup.store.engine.sqlite_file import inspect_file, log_of
 from scrapy_dedup.store.migrations import HEAD
-from scrapy_dedup.store.models import Base
-from scrapy_dedup.store.schema import Refused, Schema
-from scrapy_dedup.store.sqlite_file import inspect_file, log_of
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.teacher.finding import Missing, find_browser
 from scrapy_dedup.teacher.values import NotShown
 

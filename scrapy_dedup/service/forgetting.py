@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from functools import partial
 
-from scrapy_dedup.core.domain_names import domain_name
-from scrapy_dedup.core.urls import extract_domain, is_public_suffix, page_key
-from scrapy_dedup.service.explain import UrlError, keys_of
+from scrapy_dedup.core.domains.names import domain_name
+from scrapy_dedup.core.urls.normal_form import extract_domain, is_public_suffix, page_key
 from scrapy_dedup.service.projects import Deletion
 from scrapy_dedup.service.store_policies import stored_rules
+from scrapy_dedup.service.views.explain import UrlError, keys_of
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store import forgetting
-from scrapy_dedup.store.forgetting import Chosen
+from scrapy_dedup.store.upkeep import forgetting
+from scrapy_dedup.store.upkeep.forgetting import Chosen
 from scrapy_dedup.store.writer import ProjectStore
 
 
@@ -52,7 +52,7 @@ def forget(
     fingerprint: Callable[[str], bytes],
     told: Callable[[int], None],
 ) -> Deletion:
-    """Erase it, and return what it was; see `store.forgetting.erase`.
+    """Erase it, and return what it was; see `store.upkeep.forgetting.erase`.
 
     Raises:
         StoreError: the store failed; what was erased by then stays erased.

@@ -8,7 +8,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
-from scrapy_dedup.core.verdict_model import ModelError, VerdictModel
+from scrapy_dedup.core.boilerplate.verdict_model import ModelError, VerdictModel
 
 _NAME: Final = "verdict_model.json"
 

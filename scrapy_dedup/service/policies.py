@@ -2,14 +2,14 @@
 
 from typing import Literal
 
-from scrapy_dedup.core.canonical import CanonicalPolicy
-from scrapy_dedup.core.guard import ParseLimits
-from scrapy_dedup.core.recrawl import AdaptivePolicy, RecrawlPolicy
-from scrapy_dedup.core.repeats import RepeatPolicy
-from scrapy_dedup.core.traps import TrapPolicy
-from scrapy_dedup.core.url_fields import IgnoredParameters
-from scrapy_dedup.core.urls import UrlRules
-from scrapy_dedup.core.verdicts import Change, ChangePolicy
+from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.pages.guard import ParseLimits
+from scrapy_dedup.core.recrawl.plan import AdaptivePolicy, RecrawlPolicy
+from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy
+from scrapy_dedup.core.resilience.traps import TrapPolicy
+from scrapy_dedup.core.urls.canonical import CanonicalPolicy
+from scrapy_dedup.core.urls.fields import IgnoredParameters
+from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.settings import Settings
 
 

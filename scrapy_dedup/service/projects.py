@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.store.records.stored import ProjectFigures
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import ProjectFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 _NAMED = 5

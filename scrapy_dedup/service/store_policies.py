@@ -1,9 +1,9 @@
 """From what the user chose, and what the store knows, to how much is kept, and which URLs are one page."""
 
-from scrapy_dedup.core.urls import UrlRules
+from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.service.policies import crawl_rules
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.writer import ProjectStore
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from scrapy_dedup.settings.declared import FIELDS, PREFIX
-from scrapy_dedup.settings.parsers import FreshFor
+from scrapy_dedup.settings.parsers import DAYS, LINES, LIST, FreshFor
 
 _FIRST: Final = (
     "enabled unchanged output database_url url_field html_field content_field boilerplate_method near_duplicate "
@@ -42,6 +42,9 @@ def as_markdown() -> str:
         "(`dedup_output`). For one",
         'request: `meta={"dedup": False}`, or a dict of names without the prefix (`{"output": "text"}`).',
         "",
+        'As text a list is JSON (`["a", "b"]`) or has commas between its entries; a list of lines is JSON or one entry a line.',
+        "A time is a number of days, or a text such as `12h`, `30m` or `7d`. A switch is `True` or `False`.",
+        "",
         *_HEAD,
         *map(_row, _FIRST),
         "",
@@ -55,12 +58,16 @@ def as_markdown() -> str:
     return "\n".join(lines) + "\n"
 
 
+# What the top of the page says once.
+_SHORTER: Final = {LIST: "a list", LINES: "a list of lines", DAYS: "a time", "True or False": "a switch"}
 _HEAD: Final = ("| setting | default | allowed | meaning |", "| --- | --- | --- | --- |")
 
 
 def _row(name: str) -> str:
     field = FIELDS[name]
     allowed = field.metadata["allowed"] or "text"
+    for long, short in _SHORTER.items():
+        allowed = allowed.replace(long, short)
     return f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {allowed} | {field.metadata['meaning']} |"
 
 

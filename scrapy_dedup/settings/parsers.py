@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, Literal, cast
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.recrawl import FreshRule
+from scrapy_dedup.core.recrawl.plan import FreshRule
 
 SWITCH = "True or False"
 DAYS = "days, or a text such as 12h, 30m or 7d"

@@ -8,18 +8,28 @@ from typing import Any, TypedDict, Unpack
 from sqlalchemy import Column, ColumnElement, Connection, CursorResult, Select, and_, delete, func, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from scrapy_dedup.store import contents, lookups, templates
-from scrapy_dedup.store.codec import Packer, column_text
-from scrapy_dedup.store.columns import by_code_point
-from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.layout_batch import template_row
-from scrapy_dedup.store.layout_records import TemplateRecord
-from scrapy_dedup.store.models import Base, CrawlRun, DomainBoilerplate, NearDuplicate, PageSignature, Project, Source
-from scrapy_dedup.store.records import BARE, BoilerplateRecord, CleanedRecord, Evidence, Method
-from scrapy_dedup.store.rows import boilerplate_row, read_boilerplate, read_source
-from scrapy_dedup.store.shared_models import SeenScope, SeenUrl
-from scrapy_dedup.store.stored import ProjectFigures, StoredBoilerplate, StoredSource
-from scrapy_dedup.store.upserts import upsert
+from scrapy_dedup.store.engine.codec import Packer, column_text
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.knowledge import templates
+from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.records import lookups
+from scrapy_dedup.store.records.layout_batch import template_row
+from scrapy_dedup.store.records.layout_records import TemplateRecord
+from scrapy_dedup.store.records.records import BARE, BoilerplateRecord, CleanedRecord, Evidence, Method
+from scrapy_dedup.store.records.rows import boilerplate_row, read_boilerplate, read_source
+from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import (
+    Base,
+    CrawlRun,
+    DomainBoilerplate,
+    NearDuplicate,
+    PageSignature,
+    Project,
+    Source,
+)
+from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
+from scrapy_dedup.store.tables.upserts import upsert
 
 _PAGES_AT_ONCE = 100
 

@@ -10,17 +10,17 @@ from typing import Self, TypeVar
 from sqlalchemy import URL, Engine, select
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.columns import by_code_point
-from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.engines import WRITES, file_of, make_circuit, make_engine, parse_url
-from scrapy_dedup.store.errors import StoreError, shown, translated
-from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.migrating import inspect_connection, migrate
-from scrapy_dedup.store.models import Base, Project
-from scrapy_dedup.store.schema import Refused, Schema
-from scrapy_dedup.store.sqlite_file import inspect_file, use_log
-from scrapy_dedup.store.upserts import insert_into
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.database import Database
+from scrapy_dedup.store.engine.engines import WRITES, file_of, make_circuit, make_engine, parse_url
+from scrapy_dedup.store.engine.errors import StoreError, shown, translated
+from scrapy_dedup.store.engine.migrating import inspect_connection, migrate
+from scrapy_dedup.store.engine.schema import Refused, Schema
+from scrapy_dedup.store.engine.sqlite_file import inspect_file, use_log
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import Base, Project
+from scrapy_dedup.store.tables.upserts import insert_into
 from scrapy_dedup.store.writer import ProjectStore
 
 DEFAULT_TIMEOUT = timedelta(seconds=10)

@@ -16,28 +16,33 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, case, delete, func, select, tuple_, update
 from sqlalchemy.orm import InstrumentedAttribute
 
-from scrapy_dedup.store import (
-    claims,
-    contents,
-    domain_runs,
-    extractions,
-    lookups,
-    responses,
-    states,
-    templates,
-    visits,
-    workers,
+from scrapy_dedup.store.domains import runs as domain_runs
+from scrapy_dedup.store.domains.runs import CrawledDomains
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.database import Database
+from scrapy_dedup.store.knowledge import templates
+from scrapy_dedup.store.pages import contents, extractions, responses, states, visits
+from scrapy_dedup.store.pages.bounds import RowBound, decision_bound
+from scrapy_dedup.store.records import lookups
+from scrapy_dedup.store.records.batch import Batch, pack
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.layout_batch import LayoutBatch
+from scrapy_dedup.store.records.layout_records import AlarmRecord, TemplateStateRecord
+from scrapy_dedup.store.records.page_records import ClaimKey
+from scrapy_dedup.store.records.records import Record, RunStatus
+from scrapy_dedup.store.records.stored import (
+    Ending,
+    Run,
+    StoredBoilerplate,
+    StoredDecision,
+    StoredDocument,
+    StoredPage,
+    StoredRun,
+    StoredUrl,
+    StoredVersion,
+    StoredWorker,
 )
-from scrapy_dedup.store.batch import Batch, pack
-from scrapy_dedup.store.bounds import RowBound, decision_bound
-from scrapy_dedup.store.claims import Claimant, Lost
-from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.domain_runs import CrawledDomains
-from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.layout_batch import LayoutBatch
-from scrapy_dedup.store.layout_records import AlarmRecord, TemplateStateRecord
-from scrapy_dedup.store.models import (
+from scrapy_dedup.store.tables.models import (
     IS_LIVE,
     IS_OPEN,
     CrawledUrl,
@@ -50,21 +55,9 @@ from scrapy_dedup.store.models import (
     LayoutTemplate,
     Visit,
 )
-from scrapy_dedup.store.page_records import ClaimKey
-from scrapy_dedup.store.records import Record, RunStatus
-from scrapy_dedup.store.stored import (
-    Ending,
-    Run,
-    StoredBoilerplate,
-    StoredDecision,
-    StoredDocument,
-    StoredPage,
-    StoredRun,
-    StoredUrl,
-    StoredVersion,
-    StoredWorker,
-)
-from scrapy_dedup.store.upserts import Row, chunks, insert_into, table_of, upsert
+from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
+from scrapy_dedup.store.workers import claims, workers
+from scrapy_dedup.store.workers.claims import Claimant, Lost
 
 LEASE: Final = timedelta(seconds=60)
 _FORGOTTEN_AT_ONCE: Final = 5_000

@@ -1,5 +1,5 @@
 // What a page looks like: one expression, one pass, nothing written to the page. Given the name of the attribute that
-// numbers elements; gives plain numbers alone, which scrapy_dedup.core.sight reads. Flags are those of its class Flag.
+// numbers elements; gives plain numbers alone, which scrapy_dedup.core.teacher.rendered reads. Flags are those of its class Flag.
 (attribute) => {
   const MOST = 20000;
   const FIXED = 1, STICKY = 2, ABSOLUTE = 4, NOT_DISPLAYED = 8, INVISIBLE = 16, TRANSPARENT = 32, CLIPPED = 64,

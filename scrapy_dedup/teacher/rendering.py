@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import BrowserContext, CDPSession, Error, Page, Request, Route
 from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
-from scrapy_dedup.core.sight import Sight
+from scrapy_dedup.core.teacher.rendered import Sight
 from scrapy_dedup.teacher.running import Running
 from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, Resource, Showing, Shown, Wanted
 

@@ -5,8 +5,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scrapy_dedup.core.numbering import Numbered
-from scrapy_dedup.core.sight import Sight
+from scrapy_dedup.core.teacher.numbering import Numbered
+from scrapy_dedup.core.teacher.rendered import Sight
 
 
 @dataclass(frozen=True, slots=True)

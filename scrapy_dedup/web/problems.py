@@ -12,25 +12,25 @@ from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.marking import SelectorError
-from scrapy_dedup.core.patterns import PatternError
-from scrapy_dedup.core.patterns_config import SiteConfigError
+from scrapy_dedup.core.pages.marking import SelectorError
+from scrapy_dedup.core.patterns.config import SiteConfigError
+from scrapy_dedup.core.patterns.expressions import PatternError
 from scrapy_dedup.report.drawing import draw
-from scrapy_dedup.service.analysis import NoPagesError
-from scrapy_dedup.service.changes import SinceError
-from scrapy_dedup.service.domains import DomainNameError, UnknownDomainError
-from scrapy_dedup.service.explain import UrlError
-from scrapy_dedup.service.jobs import TooManyJobsError
-from scrapy_dedup.service.layout_figures import UnknownLayoutError
-from scrapy_dedup.service.page_lists import PageCursorError
-from scrapy_dedup.service.page_search import SearchError
+from scrapy_dedup.service.domains.registry import DomainNameError, UnknownDomainError
+from scrapy_dedup.service.jobs.jobs import TooManyJobsError
+from scrapy_dedup.service.patterns.config import ConfigChangedError
 from scrapy_dedup.service.projects import UnknownProjectError
-from scrapy_dedup.service.site_config import ConfigChangedError
-from scrapy_dedup.service.template_upkeep import TemplateChoiceError
-from scrapy_dedup.service.undoing import UndoError
+from scrapy_dedup.service.stored.analysis import NoPagesError
+from scrapy_dedup.service.stored.template_upkeep import TemplateChoiceError
+from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError
+from scrapy_dedup.service.views.changes import SinceError
+from scrapy_dedup.service.views.explain import UrlError
+from scrapy_dedup.service.views.page_lists import PageCursorError
+from scrapy_dedup.service.views.page_search import SearchError
+from scrapy_dedup.service.views.undoing import UndoError
 from scrapy_dedup.settings import SettingError
-from scrapy_dedup.store.domain_lists import CursorError
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.domains.lists import CursorError
+from scrapy_dedup.store.engine.errors import StoreError
 
 PROBLEM: Final = "application/problem+json"
 _DETAIL_CHARS: Final = 2_000

@@ -10,7 +10,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from scrapy_dedup.service.listening import signals_end_it
+from scrapy_dedup.service.jobs.listening import signals_end_it
 
 _HEADER_BYTES: Final = 16_384
 _IDLE_SECONDS: Final = 15

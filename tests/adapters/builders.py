@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls.normal_form import page_key
 
 SITE = "https://www.example.com"
 

@@ -13,7 +13,7 @@ from tests.adapters.extras import needs
 needs("langchain_core", "langchain")
 needs("llama_index.core", "llamaindex")
 
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from tests.adapters.builders import a_tombstone, an_item

@@ -30,7 +30,7 @@ from pydantic import Field
 from scrapy_dedup.adapters import langchain, llamaindex
 from scrapy_dedup.adapters.indexing import Counts, sync
 from scrapy_dedup.adapters.pages import AdapterError, pages_in
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.settings import Settings
 from tests.adapters.builders import SITE, a_tombstone, a_url, an_item
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.adapters.pages import AdapterError, Page, feed_items, read, removed_sources, stored_items
-from scrapy_dedup.core.fingerprints import content_hash
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.plugin.items import PageItem
+from scrapy_dedup.core.pages.fingerprints import content_hash
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.plugin.crawl.items import PageItem
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

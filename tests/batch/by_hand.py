@@ -18,8 +18,8 @@ from scrapy_dedup.batch.run import Judge, choose, plan_of
 from scrapy_dedup.batch.shared_facts import CHUNK
 from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, KnowledgeFile, LeavingOut
 from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
-from scrapy_dedup.service.cleaning_run import Plan, Tally
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.files.run import Plan, Tally
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 
 Table = list[tuple[Any, ...]]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scrapy_dedup.batch.columns import batch_of, json_of, place_of, raw, schema_of, text_of, unraw
 from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, Source, path_of, records
-from scrapy_dedup.service.inputs_records import BadRecord, Found, InputPage
-from scrapy_dedup.service.inputs_warc import read_warc
+from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage
+from scrapy_dedup.service.files.inputs_warc import read_warc
 from scrapy_dedup.service.packed_files import most_line_bytes
 from scrapy_dedup.settings import Settings
 from tests.service.warc_files import a_record, an_answer

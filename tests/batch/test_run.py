@@ -11,15 +11,15 @@ from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, facts_json, keys_of
 from scrapy_dedup.batch.steps_pages import PAGE, KnowledgeFile
-from scrapy_dedup.core.evidence import Evidence, blocks_of_text
-from scrapy_dedup.core.fingerprints import text_hash
-from scrapy_dedup.core.neardup import shingles, sketch_of
-from scrapy_dedup.service.chunking import ACROSS, divide
-from scrapy_dedup.service.cleaning_run_others import RunOthers
-from scrapy_dedup.service.cleaning_run_tasks import Line
-from scrapy_dedup.service.page_facts import Facts
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.core.duplicates.evidence import Evidence, blocks_of_text
+from scrapy_dedup.core.duplicates.near import shingles, sketch_of
+from scrapy_dedup.core.pages.fingerprints import text_hash
+from scrapy_dedup.service.duplicates.chunking import ACROSS, divide
+from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.files.run_others import RunOthers
+from scrapy_dedup.service.files.tasks import Line
 from scrapy_dedup.service.stopwatch import Stopwatch
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 
 # More than are held in memory, so that the first ones have to be looked up.

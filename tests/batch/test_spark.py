@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from scrapy_dedup.batch.records import WARC_BREAK
-from scrapy_dedup.service.cleaning_run import CleaningRun
-from scrapy_dedup.service.inputs import Inputs
+from scrapy_dedup.service.files.inputs import Inputs
+from scrapy_dedup.service.files.run import CleaningRun
 from scrapy_dedup.settings import Settings
 from tests.batch.corpora import MIXED, PATIENT, a_page, as_lines
 from tests.servers_here import made_once, required_java
-from tests.service.test_cleaning_run import Watching, nothing, without_seconds
+from tests.service.files.test_run import Watching, nothing, without_seconds
 from tests.service.warc_files import a_record, an_answer
 from tests.tables import table
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from tests.batch.by_hand import ByHand
 from tests.batch.corpora import MIXED, PATIENT, as_lines, hospital
-from tests.service.test_cleaning_run import SITE, Done, a_row, without_seconds
+from tests.service.files.test_run import SITE, Done, a_row, without_seconds
 from tests.standing import CASES as STANDING
 from tests.standing import SETTINGS
 from tests.standing import rows as rows_of

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from tests.commands.running import Shop
 from tests.service.stored_pages import BANNER, NOON, a_url, html_page, put

@@ -1,6 +1,6 @@
 """Pages for tests."""
 
-from scrapy_dedup.core.blocks import Page, parse_page
+from scrapy_dedup.core.pages.blocks import Page, parse_page
 
 
 def parsed(html: str) -> Page:

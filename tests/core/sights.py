@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scrapy_dedup.core.blocks import Page
-from scrapy_dedup.core.numbering import Numbered, numbered
-from scrapy_dedup.core.sight import Sight
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.teacher.numbering import Numbered, numbered
+from scrapy_dedup.core.teacher.rendered import Sight
 from tests.core.builders import parsed
 
 FOLDER = Path(__file__).parents[1] / "data" / "sights"

@@ -18,8 +18,8 @@ from scrapy.utils.asyncio import is_asyncio_available
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.layouts import cluster
-from scrapy_dedup.core.verdict_model import VerdictModel
+from scrapy_dedup.core.boilerplate.verdict_model import VerdictModel
+from scrapy_dedup.core.templates.layouts import cluster
 from scrapy_dedup.plugin.runtime import Runtime
 
 

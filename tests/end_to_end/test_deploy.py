@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
-from scrapy_dedup.plugin.store_address import database_url
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.engine.errors import StoreError
 from tests.databases import find_programs
 from tests.end_to_end.crawling import ROOT
 from tests.server import serving

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.domains import DomainService, DomainStatus, StoredDomain
+from scrapy_dedup.service.domains.registry import DomainService, DomainStatus, StoredDomain
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from tests.end_to_end.crawling import ADDON, Crawled, Project, all_accounted_for

@@ -10,7 +10,7 @@ import pytest
 
 from tests.end_to_end.crawling import ADDON, PATIENCE_SECONDS, ROOT, Crawled, Project
 from tests.server import Answer, WebServer, serving
-from tests.service.test_cleaning_run import Done
+from tests.service.files.test_run import Done
 from tests.sites import html_page, prose
 from tests.standing import CASES, SETTINGS, counts_of, out_of, rows
 from tests.warm import start_scrapy

@@ -1,4 +1,4 @@
-"""When pages are asked for again; days pass in the store. tests/core/test_recrawl.py has every case of the decision."""
+"""When pages are asked for again; days pass in the store. Cases of the decision: tests/core/recrawl/test_plan.py."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -10,7 +10,7 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.hospital.outcomes import Reports, given, ids, known, reports_of
 from tests.hospital.site import ALL, FURNITURE, addresses, rows, served, site
 from tests.server import Answer, WebServer, serving
-from tests.service.test_cleaning_run import Done
+from tests.service.files.test_run import Done
 
 pytestmark = pytest.mark.crawl
 

@@ -11,7 +11,7 @@ from tests.hospital.brochures import COVER, COVER_PATTERN, HEADER
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, addresses, rows, served, site
 from tests.server import Answer, WebServer, serving
-from tests.service.test_cleaning_run import Done
+from tests.service.files.test_run import Done
 
 pytestmark = pytest.mark.crawl
 

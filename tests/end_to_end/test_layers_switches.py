@@ -12,7 +12,7 @@ from tests.end_to_end.crawling import ADDON, Crawled, Project
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, ORIGIN, a_content, addresses, rows, served, site
 from tests.server import Answer, WebServer, serving
-from tests.service.test_cleaning_run import Done
+from tests.service.files.test_run import Done
 
 pytestmark = pytest.mark.crawl
 

@@ -18,7 +18,7 @@ ON: dict[str, Any] = {
     "DEDUP_RESILIENCE_ENABLED": True,
     "EXTENSIONS": {
         "tests.end_to_end.recorders.Ledger": 0,
-        "scrapy_dedup.plugin.resilience_extension.ResilienceExtension": 110,
+        "scrapy_dedup.plugin.resilience.extension.ResilienceExtension": 110,
     },
     "ROBOTSTXT_OBEY": True,
 }

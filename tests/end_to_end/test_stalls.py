@@ -21,7 +21,7 @@ STALLS = {
     # Else no crawl gets as far as to stall in known content.
     "DEDUP_TRAPS": "off",
     "DEDUP_PAGINATION_ENABLED": False,
-    "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.stall_monitor.StallMonitor": 120},
+    "EXTENSIONS": {**BASE["EXTENSIONS"], "scrapy_dedup.plugin.resilience.stall_monitor.StallMonitor": 120},
     "RETRY_ENABLED": False,
     "DOWNLOAD_TIMEOUT": 2,
 }

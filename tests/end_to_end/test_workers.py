@@ -13,8 +13,8 @@ import pytest
 import redis
 from sqlalchemy import text
 
+from scrapy_dedup.store.records.stored_visits import RunFigures
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored_visits import RunFigures
 from tests.alias_site import alias_site
 from tests.databases import postgresql
 from tests.end_to_end.crawling import ADDON, Crawled, Project

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import VisitRecord
+from scrapy_dedup.store.records.records import VisitRecord
 from tests.commands.running import Shop
 from tests.mcp_server.speaking import HOSTILE, HOSTILE_URL
 from tests.service.stored_pages import BANNER, NOON, a_url, html_page, put

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.plugin.recrawl import KnownPages
-from scrapy_dedup.service.recrawling import NOTHING_KNOWN, Asked, Known
+from scrapy_dedup.plugin.unchanged import KnownPages
+from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, Asked, Known
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_key

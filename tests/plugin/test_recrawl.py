@@ -19,20 +19,28 @@ from scrapy.http import HtmlResponse, Response, TextResponse, XmlResponse
 from scrapy.http.request import NO_CALLBACK
 from scrapy.settings import Settings as ScrapySettings
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.guard import ParseLimits
-from scrapy_dedup.core.passages import page_keys
-from scrapy_dedup.core.repeats import RepeatPolicy
-from scrapy_dedup.core.urls import DEFAULT_RULES, page_key
-from scrapy_dedup.core.verdicts import NEW, Change, Kind
-from scrapy_dedup.plugin.recrawl import Comparing, ErrorPages, SitemapDates
-from scrapy_dedup.plugin.sites import Site, Sites
-from scrapy_dedup.plugin.ways import Ways
-from scrapy_dedup.service.recrawling import BACK, FIRST_VERSION, NOT_KEPT, OTHER_BYTES, SAME_BYTES, Judgement, Known
-from scrapy_dedup.service.versions import SAME_BLOCKS, SiteVersions
+from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.pages.guard import ParseLimits
+from scrapy_dedup.core.recrawl.passages import page_keys
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Kind
+from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES, page_key
+from scrapy_dedup.plugin.crawl.ways import Ways
+from scrapy_dedup.plugin.domains.sites import Site, Sites
+from scrapy_dedup.plugin.unchanged import Comparing, ErrorPages, SitemapDates
+from scrapy_dedup.service.recrawl.recrawling import (
+    BACK,
+    FIRST_VERSION,
+    NOT_KEPT,
+    OTHER_BYTES,
+    SAME_BYTES,
+    Judgement,
+    Known,
+)
+from scrapy_dedup.service.recrawl.versions import SAME_BLOCKS, SiteVersions
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.codec import pack_fingerprints
-from scrapy_dedup.store.records import Record
+from scrapy_dedup.store.engine.codec import pack_fingerprints
+from scrapy_dedup.store.records.records import Record
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_crawled_url, a_document, a_source, a_time, a_url, state_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.words import Truth, truth
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls.normal_form import page_key
 
 SECONDS = 120
 """For one command: pip fetches what a source distribution is built with, too."""

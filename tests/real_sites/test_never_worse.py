@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import pytest
 
 from benchmarks.words import Score, mean, score, words
-from scrapy_dedup.core.layouts import skeleton_of
-from scrapy_dedup.core.render import render
-from scrapy_dedup.core.templates import cut
-from scrapy_dedup.service.site_cleaning import How, cut_page, page_template
-from scrapy_dedup.service.site_learning import learn_site
+from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.templates.layouts import skeleton_of
+from scrapy_dedup.core.templates.templates import cut
+from scrapy_dedup.service.cut.site_cleaning import How, cut_page, page_template
+from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.settings import Settings
 from tests.core.builders import parsed
 from tests.real_sites.conftest import Pages

@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from benchmarks.words import Score, mean, score, words
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.crawl import Crawl, load
-from scrapy_dedup.service.drafts import Draft
-from scrapy_dedup.service.learning import Learner
-from scrapy_dedup.service.site_cleaning import How
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.crawl.crawl import Crawl, load
+from scrapy_dedup.service.crawl.drafts import Draft
+from scrapy_dedup.service.cut.site_cleaning import How
+from scrapy_dedup.service.learning.learning import Learner
 from scrapy_dedup.service.steps import at_once
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from scrapy_dedup.core.run_totals import LedgerDomain
+from scrapy_dedup.core.runs.totals import LedgerDomain
 from scrapy_dedup.report.values import (
     Alarm,
     AliasGroup,

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from scrapy_dedup.core.patterns_config import KEYS, SiteConfig
+from scrapy_dedup.core.patterns.config import KEYS, SiteConfig
 from scrapy_dedup.report.values import ExplainedBlock
-from scrapy_dedup.service.config_views import ConfigView, Typed
-from scrapy_dedup.service.page_views import PageView
+from scrapy_dedup.service.views.config_views import ConfigView, Typed
+from scrapy_dedup.service.views.page_views import PageView
 from tests.report.builders import an_explained_page
 from tests.report.dashboard import drawn
 

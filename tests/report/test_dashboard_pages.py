@@ -9,25 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.path_verdicts import VerdictChange
-from scrapy_dedup.core.patterns import HeldBack
-from scrapy_dedup.core.patterns_config import ConfigTrial, SiteConfig
-from scrapy_dedup.core.repeats import Removal, Rule
+from scrapy_dedup.core.boilerplate.path_verdicts import VerdictChange
+from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
+from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
 from scrapy_dedup.report.nav import Action, Flash, Nav
-from scrapy_dedup.service.changes import PageChange
-from scrapy_dedup.service.config_views import ConfigView, Preview, PreviewBlock, Typed
-from scrapy_dedup.service.dashboard import RunPage
-from scrapy_dedup.service.jobs import Job, JobState
-from scrapy_dedup.service.kept import Kept, Kind
-from scrapy_dedup.service.page_views import PageView
-from scrapy_dedup.service.site_config import Effect
-from scrapy_dedup.service.template_trial import Effect as PageEffect
-from scrapy_dedup.service.template_trial import TemplateTrial
-from scrapy_dedup.service.template_upkeep import Line, ShownTemplate, TemplateDiff
-from scrapy_dedup.service.undoing import Undone
-from scrapy_dedup.store.domain_lists import DomainCounts, DomainList
-from scrapy_dedup.store.stored_visits import StoredVisit
+from scrapy_dedup.service.jobs.jobs import Job, JobState
+from scrapy_dedup.service.patterns.config import Effect
+from scrapy_dedup.service.report.dashboard import RunPage
+from scrapy_dedup.service.stored.template_trial import Effect as PageEffect
+from scrapy_dedup.service.stored.template_trial import TemplateTrial
+from scrapy_dedup.service.stored.template_upkeep import Line, ShownTemplate, TemplateDiff
+from scrapy_dedup.service.views.changes import PageChange
+from scrapy_dedup.service.views.config_views import ConfigView, Preview, PreviewBlock, Typed
+from scrapy_dedup.service.views.kept import Kept, Kind
+from scrapy_dedup.service.views.page_views import PageView
+from scrapy_dedup.service.views.undoing import Undone
+from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
+from scrapy_dedup.store.records.stored_visits import StoredVisit
 from tests.report.builders import a_diff, a_domain, an_alarm
 from tests.report.dashboard import checked, drawn
 from tests.report.hostile import ALL, HOSTILE, a_hostile_ledger, a_hostile_page, without_values

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from scrapy_dedup.service.template_trial import Effect, TemplateTrial
-from scrapy_dedup.service.template_upkeep import Line, ShownTemplate
-from scrapy_dedup.service.template_views import TemplateList, TemplateView
-from scrapy_dedup.store.stored import StoredTemplate
+from scrapy_dedup.service.stored.template_trial import Effect, TemplateTrial
+from scrapy_dedup.service.stored.template_upkeep import Line, ShownTemplate
+from scrapy_dedup.service.views.template_views import TemplateList, TemplateView
+from scrapy_dedup.store.records.stored import StoredTemplate
 from tests.report.builders import NOON
 from tests.report.dashboard import drawn
 from tests.report.hostile import ALL

@@ -5,11 +5,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from scrapy_dedup.core.fingerprints import content_hash, parts_hash
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.store.codec import pack_fingerprints
-from scrapy_dedup.store.models import Base
-from scrapy_dedup.store.records import (
+from scrapy_dedup.core.pages.fingerprints import content_hash, parts_hash
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.store.engine.codec import pack_fingerprints
+from scrapy_dedup.store.records.records import (
     CrawledUrlRecord,
     DecisionRecord,
     DocumentRecord,
@@ -19,6 +18,7 @@ from scrapy_dedup.store.records import (
     VisitRecord,
 )
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
 

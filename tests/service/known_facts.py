@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from scrapy_dedup.core.fingerprints import text_hash
-from scrapy_dedup.core.neardup import shingles, sketch_of
-from scrapy_dedup.service.chunking import divide
-from scrapy_dedup.service.comparison import Comparison, compare, withdraw
-from scrapy_dedup.service.others import Found, Others
-from scrapy_dedup.service.page_facts import Facts
+from scrapy_dedup.core.duplicates.near import shingles, sketch_of
+from scrapy_dedup.core.pages.fingerprints import text_hash
+from scrapy_dedup.service.duplicates.chunking import divide
+from scrapy_dedup.service.duplicates.comparison import Comparison, compare, withdraw
+from scrapy_dedup.service.duplicates.index import Found, Others
+from scrapy_dedup.service.duplicates.page_facts import Facts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records import DocumentRecord, Record, SourceRecord
+from scrapy_dedup.store.records.records import DocumentRecord, Record, SourceRecord
 from scrapy_dedup.store.writer import ProjectStore
 from tests.hospital.words import prose
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_source

@@ -2,11 +2,11 @@
 
 from html import escape
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.site_learning import learn_site
-from scrapy_dedup.service.site_records import template_record
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.layout_records import LayoutRunRecord, LayoutSignatureRecord
+from scrapy_dedup.store.records.layout_records import LayoutRunRecord, LayoutSignatureRecord
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import DOMAIN, NOON, a_url, put
 

@@ -1,6 +1,6 @@
 """A site of two layouts, with all that real ones have around their content."""
 
-from scrapy_dedup.core.blocks import Page
+from scrapy_dedup.core.pages.blocks import Page
 from tests.core.builders import parsed
 
 DOMAIN = "site.example"

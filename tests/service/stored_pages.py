@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from html import escape
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.urls import extract_domain, page_key
-from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, Field, SourceRecord
-from scrapy_dedup.store.stored import StoredPage
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord, Field, SourceRecord
+from scrapy_dedup.store.records.stored import StoredPage
 from scrapy_dedup.store.writer import ProjectStore
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,12 +11,12 @@ import pytest
 
 import scrapy_dedup
 from scrapy_dedup.service.cleaner import NoPageError
-from scrapy_dedup.service.cleaning_run import CleaningRun
-from scrapy_dedup.service.inputs import Inputs
+from scrapy_dedup.service.files.inputs import Inputs
+from scrapy_dedup.service.files.run import CleaningRun
 from scrapy_dedup.settings import SettingError, Settings
 from tests.pdf_files import a_pdf, column
+from tests.service.files.test_run import Watching
 from tests.service.site_pages import article, listing
-from tests.service.test_cleaning_run import Watching
 
 PROJECT = Path(__file__).parents[2]
 SITE = "https://site.example/"

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.core.verdict_model import ModelError
+from scrapy_dedup.core.boilerplate.verdict_model import ModelError
+from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.service.model_file import hash_of, model_hash, read_model, verdict_model
-from scrapy_dedup.service.start_check import check_settings
 from scrapy_dedup.settings import Settings
 
 TEXT = (Path(__file__).parents[2] / "scrapy_dedup" / "service" / "verdict_model.json").read_text("utf-8")

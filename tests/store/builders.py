@@ -6,16 +6,15 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from scrapy_dedup.store.layout_records import (
+from scrapy_dedup.store.records.layout_records import (
     AlarmRecord,
     LayoutRunRecord,
     LayoutSignatureRecord,
     TemplateRecord,
     TemplateStateRecord,
 )
-from scrapy_dedup.store.models import Document
-from scrapy_dedup.store.page_records import ChunksRecord, StoredChunk
-from scrapy_dedup.store.records import (
+from scrapy_dedup.store.records.page_records import ChunksRecord, StoredChunk
+from scrapy_dedup.store.records.records import (
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
@@ -26,9 +25,10 @@ from scrapy_dedup.store.records import (
     SourceRecord,
     VisitRecord,
 )
-from scrapy_dedup.store.signatures import SignatureRecord
-from scrapy_dedup.store.stored import StoredDocument, StoredSource, StoredUrl
-from scrapy_dedup.store.stored_visits import StoredState
+from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.records.stored import StoredDocument, StoredSource, StoredUrl
+from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.tables.models import Document
 from scrapy_dedup.store.writer import ProjectStore
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

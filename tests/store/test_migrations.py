@@ -11,12 +11,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Engine, inspect, text
 from sqlalchemy.exc import DBAPIError
 
-from scrapy_dedup.store import migrating, migrations
-from scrapy_dedup.store.engines import WRITES, make_engine, parse_url
+from scrapy_dedup.store import migrations
+from scrapy_dedup.store.engine import migrating
+from scrapy_dedup.store.engine.engines import WRITES, make_engine, parse_url
+from scrapy_dedup.store.engine.schema import VERSION_TABLE, Schema
 from scrapy_dedup.store.migrations import HEAD, REVISIONS
-from scrapy_dedup.store.models import Base
-from scrapy_dedup.store.schema import VERSION_TABLE, Schema
 from scrapy_dedup.store.store import DEFAULT_TIMEOUT, Store
+from scrapy_dedup.store.tables.models import Base
 from tests.store.test_writer import dump, everything_about
 
 FOLDER = str(Path(str(migrations.__file__)).parent)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import URL, create_engine, text
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.store.errors import RefusedStoreError, StoreError, translated
+from scrapy_dedup.store.engine.errors import RefusedStoreError, StoreError, translated
 from scrapy_dedup.store.store import Store
 from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_source
 from tests.tables import table

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, event
 
-from scrapy_dedup.store.database import Database
-from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.known_pages import Question
-from scrapy_dedup.store.models import Base
-from scrapy_dedup.store.page_lists import PageLists, Place
+from scrapy_dedup.store.engine.database import Database
+from scrapy_dedup.store.knowledge.known_pages import Question
+from scrapy_dedup.store.pages.page_lists import PageLists, Place
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import Base
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,

@@ -9,9 +9,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import URL, text
 
-from scrapy_dedup.store import migrating
-from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.records import CleanedRecord
+from scrapy_dedup.store.engine import migrating
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.records.records import CleanedRecord
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from tests.databases import Server

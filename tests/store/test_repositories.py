@@ -4,23 +4,29 @@ import uuid
 import pytest
 from sqlalchemy import text
 
-from scrapy_dedup.store.figures import FigureRepository
-from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.layout_pictures import StoredPicture
-from scrapy_dedup.store.memos import StoredMemos
-from scrapy_dedup.store.models import Base, Candidate, DiscoverySession, Domain, Forgotten, SiteConfig
-from scrapy_dedup.store.page_records import ClaimKey, ClaimKind
-from scrapy_dedup.store.records import BoilerplateRecord, CleanedRecord, DeliveryRecord, Evidence, ValidatorRecord
+from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
+from scrapy_dedup.store.pages.figures import FigureRepository
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
+from scrapy_dedup.store.records.records import (
+    BoilerplateRecord,
+    CleanedRecord,
+    DeliveryRecord,
+    Evidence,
+    ValidatorRecord,
+)
+from scrapy_dedup.store.records.stored import DecisionCount, DomainFigures
 from scrapy_dedup.store.repositories import (
     BoilerplateStats,
     DomainBoilerplateRepository,
     ProjectRepository,
     SourceRepository,
 )
-from scrapy_dedup.store.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import DecisionCount, DomainFigures
-from scrapy_dedup.store.url_parameters import StoredParameter
+from scrapy_dedup.store.tables.models import Base, Candidate, DiscoverySession, Domain, Forgotten, SiteConfig
+from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
+from scrapy_dedup.store.upkeep.memos import StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     DOMAIN,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.store.records import RunStatus
+from scrapy_dedup.store.records.records import RunStatus
+from scrapy_dedup.store.records.stored import Run
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import Run
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_document, a_key, a_time
 from tests.tables import table

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import URL
 
-from scrapy_dedup.store.errors import StoreError
+from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.seen_urls import SeenTable, drop_scope, scope_name, scopes
 from scrapy_dedup.store.store import Store
 from tests.databases import Server

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from scrapy_dedup.store.layout_pictures import StoredPicture
-from scrapy_dedup.store.url_parameters import StoredParameter
+from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_time
 

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text, update
 
-from scrapy_dedup.core.neardup import sketch
-from scrapy_dedup.store.errors import StoreError
-from scrapy_dedup.store.keep_policy import KeepPolicy
-from scrapy_dedup.store.layout_records import from_digits, to_digits
-from scrapy_dedup.store.models import REST, Base, Source
-from scrapy_dedup.store.records import CleanedRecord, Evidence, Record, ValidatorRecord
+from scrapy_dedup.core.duplicates.near import sketch
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.layout_records import from_digits, to_digits
+from scrapy_dedup.store.records.records import CleanedRecord, Evidence, Record, ValidatorRecord
+from scrapy_dedup.store.records.stored import LayoutFigures, StoredSignature
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import LayoutFigures, StoredSignature
+from scrapy_dedup.store.tables.models import REST, Base, Source
 from scrapy_dedup.store.writer import ALARMS_KEPT, RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
 from tests.store.builders import (
     DOMAIN,
@@ -42,7 +42,7 @@ from tests.store.builders import (
     state_of,
     url_of,
 )
-from tests.store.test_codec import ANY_TEXT
+from tests.store.engine.test_codec import ANY_TEXT
 from tests.tables import table
 
 ENOUGH = 60

@@ -4,11 +4,11 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.store import site_configs
-from scrapy_dedup.store.page_records import ClaimKey, ClaimKind, ReleaseRecord
-from scrapy_dedup.store.records import ConfidenceRecord, GoneRecord, Record, ValidatorRecord
+from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
+from scrapy_dedup.store.pages import site_configs
+from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
+from scrapy_dedup.store.records.records import ConfidenceRecord, GoneRecord, Record, ValidatorRecord
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.url_parameters import StoredParameter
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
     a_boilerplate,

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.numbering import NO_ELEMENT, Numbered, numbered
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, Numbered, numbered
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
 from tests.browser import required_chromium

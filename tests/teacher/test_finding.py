@@ -126,7 +126,7 @@ class Blocked:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Blocked())
-from scrapy_dedup.core.numbering import Numbered
+from scrapy_dedup.core.teacher.numbering import Numbered
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import Showing
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from starlette.testclient import TestClient
 
 from scrapy_dedup.core.hosts import hosts_of
-from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.domains import DomainService
-from scrapy_dedup.service.site_config import put_config
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.domains.registry import DomainService
+from scrapy_dedup.service.patterns.config import put_config
+from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.layout_pictures import StoredPicture
-from scrapy_dedup.store.layout_records import AlarmRecord
-from scrapy_dedup.store.records import VisitRecord
+from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.records.layout_records import AlarmRecord
+from scrapy_dedup.store.records.records import VisitRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from scrapy_dedup.web.app import make_app

@@ -31,20 +31,20 @@ from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
-from scrapy_dedup.core.blocks import Unparsed, parse_page
-from scrapy_dedup.core.numbering import Numbered, numbered
-from scrapy_dedup.core.template_selectors import selector
-from scrapy_dedup.plugin.teaching_run import Web, run_errand
+from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
+from scrapy_dedup.core.teacher.numbering import Numbered, numbered
+from scrapy_dedup.core.templates.selectors import selector
+from scrapy_dedup.plugin.teacher.run import Web, run_errand
 from scrapy_dedup.report.documents import LayoutPage, layout_drawing, render_layout_page
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
 from scrapy_dedup.report.values import LayoutPicture, Rule
-from scrapy_dedup.service.explain import keys_of
-from scrapy_dedup.service.known_site import KnownSite
-from scrapy_dedup.service.page_analysis import AnalyzedPage, FoundField, ShownPage, analyze_page
 from scrapy_dedup.service.policies import parse_limits
-from scrapy_dedup.service.teaching import NEARLY_EMPTY
-from scrapy_dedup.service.template_upkeep import evidence_of
+from scrapy_dedup.service.stored.known_site import KnownSite
+from scrapy_dedup.service.stored.template_upkeep import evidence_of
+from scrapy_dedup.service.teacher.page_analysis import AnalyzedPage, FoundField, ShownPage, analyze_page
+from scrapy_dedup.service.teacher.teaching import NEARLY_EMPTY
+from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.finding import Missing, find_browser

@@ -22,10 +22,10 @@ from scrapy_dedup.commands.ages import ago, duration
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, output, print_table, progress, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.service import cache
-from scrapy_dedup.service.cache_tree import count_files, export_cache, import_cache
-from scrapy_dedup.store.cache import StoredCache
-from scrapy_dedup.store.stored_visits import ExtractionChoice
+from scrapy_dedup.service.cache import cache
+from scrapy_dedup.service.cache.tree import count_files, export_cache, import_cache
+from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.upkeep.cache import StoredCache
 
 _TOLD: Final = 10
 

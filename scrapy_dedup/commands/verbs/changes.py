@@ -19,7 +19,7 @@ from scrapy_dedup.commands.call import DONE, Call, WrongCallError
 from scrapy_dedup.commands.terminal import output, shown
 from scrapy_dedup.report.markup import visible
 from scrapy_dedup.report.numbers import whole
-from scrapy_dedup.service.changes import (
+from scrapy_dedup.service.views.changes import (
     LAST,
     VERDICTS,
     Choice,

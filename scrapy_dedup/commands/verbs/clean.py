@@ -31,12 +31,12 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
 from scrapy_dedup.commands.terminal import errors, one_line, shown
 from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowledge
 from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
-from scrapy_dedup.core.urls import extract_domain
-from scrapy_dedup.service.cleaning_run import PASSES, CleaningRun, Watcher
-from scrapy_dedup.service.cleaning_run_output import replacing_alone
-from scrapy_dedup.service.cleaning_run_tasks import as_json
-from scrapy_dedup.service.inputs import LOCAL, Inputs
-from scrapy_dedup.service.inputs_records import BadRecord
+from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.service.files.inputs import LOCAL, Inputs
+from scrapy_dedup.service.files.inputs_records import BadRecord
+from scrapy_dedup.service.files.output import replacing_alone
+from scrapy_dedup.service.files.run import PASSES, CleaningRun, Watcher
+from scrapy_dedup.service.files.tasks import as_json
 
 STDOUT: Final = "-"
 _MOST_JOBS: Final = 256
@@ -84,7 +84,7 @@ def _fetched(call: Call, enter: Callable[[AbstractContextManager[str]], str]) ->
     names: list[str] = list(call.options.inputs)
     wanted = {place: name for place, name in enumerate(names) if name.lower().startswith(("http://", "https://"))}
     if wanted:
-        from scrapy_dedup.plugin.teaching_run import Web, run_errand  # noqa: PLC0415 (no Scrapy run for files)
+        from scrapy_dedup.plugin.teacher.run import Web, run_errand  # noqa: PLC0415 (no Scrapy run for files)
 
         pages: dict[int, bytes] = {}
 

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 
 from scrapy_dedup.commands.call import Call
-from scrapy_dedup.plugin.store_address import database_url
-from scrapy_dedup.service.site_knowledge import SiteKnowledge
-from scrapy_dedup.service.site_records import site_of, template_record
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.service.store_policies import keep_policy
-from scrapy_dedup.store.engines import file_of, parse_url
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_records import site_of, template_record
+from scrapy_dedup.store.engine.engines import file_of, parse_url
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -13,9 +13,9 @@ from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, sh
 from scrapy_dedup.commands.verbs.ledger_tables import show_table
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
-from scrapy_dedup.service.cleaning_run import Plan, Tally
-from scrapy_dedup.service.cleaning_run_tasks import Learned
-from scrapy_dedup.service.ledger_table import Span, estimated, make_table
+from scrapy_dedup.service.files.run import Plan, Tally
+from scrapy_dedup.service.files.tasks import Learned
+from scrapy_dedup.service.report.ledger_table import Span, estimated, make_table
 from scrapy_dedup.settings import Settings
 
 _DOMAINS_SHOWN = 200

@@ -23,19 +23,19 @@ from scrapy_dedup.commands.actions import Action, add_actions, run_action
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.files_in import opened_input, text_of
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.blocks import Unparsed, parse_page
-from scrapy_dedup.core.patterns import Held
-from scrapy_dedup.core.patterns_config import KEYS, SiteConfig, SiteConfigError, checked_key
-from scrapy_dedup.core.urls import extract_domain
+from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
+from scrapy_dedup.core.patterns.config import KEYS, SiteConfig, SiteConfigError, checked_key
+from scrapy_dedup.core.patterns.expressions import Held
+from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service import site_config as configs
-from scrapy_dedup.service.explain import keys_of
+from scrapy_dedup.service.cut.reading import Reading, read_again
+from scrapy_dedup.service.cut.site_patterns import check_configs
 from scrapy_dedup.service.packed_files import most_line_bytes
+from scrapy_dedup.service.patterns import config as configs
 from scrapy_dedup.service.policies import method_of, parse_limits
-from scrapy_dedup.service.reading import Reading, read_again
-from scrapy_dedup.service.site_patterns import check_configs
-from scrapy_dedup.store import site_configs
-from scrapy_dedup.store.site_configs import StoredSiteConfig
+from scrapy_dedup.service.views.explain import keys_of
+from scrapy_dedup.store.pages import site_configs
+from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 

@@ -18,8 +18,8 @@ from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.terminal import one_line, output
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.plugin.placed import ADDONS_LINE, placed
-from scrapy_dedup.plugin.store_address import database_url
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.doctor import (
     Check,

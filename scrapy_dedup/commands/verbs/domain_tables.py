@@ -9,16 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.candidates import CandidateOutcome
-from scrapy_dedup.core.domain_states import present_status
+from scrapy_dedup.core.domains.candidates import CandidateOutcome
+from scrapy_dedup.core.domains.states import present_status
 from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.service.candidates import Tally
-from scrapy_dedup.service.domain_files import BadRow
-from scrapy_dedup.service.domain_transfer import Imported
-from scrapy_dedup.service.domain_twins import Twins
-from scrapy_dedup.store.candidates import StoredCandidate
-from scrapy_dedup.store.domain_lists import DomainCounts, DomainList
-from scrapy_dedup.store.domains import StoredDomain
+from scrapy_dedup.service.domains.candidates import Tally
+from scrapy_dedup.service.domains.files import BadRow
+from scrapy_dedup.service.domains.transfer import Imported
+from scrapy_dedup.service.domains.twins import Twins
+from scrapy_dedup.store.domains.candidates import StoredCandidate
+from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
+from scrapy_dedup.store.domains.registry import StoredDomain
 
 _STATUSES: Final[Mapping[str, str]] = {
     "DISCOVERED": "discovered",

@@ -20,14 +20,14 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, print_json
 from scrapy_dedup.commands.files_in import opened_input
 from scrapy_dedup.commands.terminal import output
 from scrapy_dedup.commands.verbs import domain_tables as tables
-from scrapy_dedup.core.domain_states import DomainStatus
-from scrapy_dedup.service.candidates import candidates_of
-from scrapy_dedup.service.domain_files import BadRow, DomainRow, check_rows, read_rows
-from scrapy_dedup.service.domain_transfer import all_domains, import_rows, write_domains
-from scrapy_dedup.service.domain_twins import find_twins, settle_twins
-from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, UnknownDomainError
+from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.service.domains.candidates import candidates_of
+from scrapy_dedup.service.domains.files import BadRow, DomainRow, check_rows, read_rows
+from scrapy_dedup.service.domains.registry import Chosen, DomainChoice, DomainService, UnknownDomainError
+from scrapy_dedup.service.domains.transfer import all_domains, import_rows, write_domains
+from scrapy_dedup.service.domains.twins import find_twins, settle_twins
 from scrapy_dedup.service.packed_files import lines_of
-from scrapy_dedup.store.domain_lists import SORTS
+from scrapy_dedup.store.domains.lists import SORTS
 
 _AGE: Final = re.compile(r"([0-9]{1,5})([hdw])")
 _HOURS: Final = {"h": 1, "d": 24, "w": 7 * 24}

@@ -15,7 +15,7 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.commands.verbs.report import write_html
 from scrapy_dedup.report.documents import render_explanation
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.explain import Explanation, RemovedBlock, chunks_of, explain, facts_of, keys_of, page_of
+from scrapy_dedup.service.views.explain import Explanation, RemovedBlock, chunks_of, explain, facts_of, keys_of, page_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import whole
-from scrapy_dedup.service.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
+from scrapy_dedup.service.templates.layout_figures import DomainLayout, DomainLayouts, domain_layouts, name_of
 
 _RUNS_SHOWN: Final = 6
 

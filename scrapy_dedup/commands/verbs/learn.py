@@ -26,19 +26,19 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
 from scrapy_dedup.commands.verbs.analyze_layout import browser_of
-from scrapy_dedup.core.urls import extract_domain
-from scrapy_dedup.plugin.lesson_pages import page_and_siblings, show_page
-from scrapy_dedup.plugin.teaching_run import Web, run_errand
+from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.plugin.teacher.lesson_pages import page_and_siblings, show_page
+from scrapy_dedup.plugin.teacher.run import Web, run_errand
 from scrapy_dedup.report.numbers import whole
-from scrapy_dedup.service import lessons
-from scrapy_dedup.service.explain import keys_of
-from scrapy_dedup.service.layout_figures import name_of
-from scrapy_dedup.service.lessons import Course, Lesson
-from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.sights import Seen
-from scrapy_dedup.service.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.site_records import site_of
-from scrapy_dedup.service.teaching import PageToShow
+from scrapy_dedup.service.cut.reading import read_again
+from scrapy_dedup.service.teacher import lessons
+from scrapy_dedup.service.teacher.lessons import Course, Lesson
+from scrapy_dedup.service.teacher.sights import Seen
+from scrapy_dedup.service.teacher.teaching import PageToShow
+from scrapy_dedup.service.templates.layout_figures import name_of
+from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
+from scrapy_dedup.service.templates.site_records import site_of
+from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -18,11 +18,11 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, progress, shown
-from scrapy_dedup.core.mining import Family
-from scrapy_dedup.core.subtrees import Subtree
+from scrapy_dedup.core.templates.mining import Family
+from scrapy_dedup.core.templates.subtrees import Subtree
 from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.service.mining import MinedCluster, MinedDomain, Mining, mine_stored, pages_to_mine
-from scrapy_dedup.store.layout_records import to_digits
+from scrapy_dedup.service.stored.mining import MinedCluster, MinedDomain, Mining, mine_stored, pages_to_mine
+from scrapy_dedup.store.records.layout_records import to_digits
 
 _MOST_BATCH: Final = 100_000
 _CLUSTERS_SHOWN: Final = 20

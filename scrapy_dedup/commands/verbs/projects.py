@@ -12,8 +12,8 @@ from scrapy_dedup.commands.deletions import delete, refuse_unasked
 from scrapy_dedup.commands.terminal import a_table, print_table, shown
 from scrapy_dedup.report.numbers import short, whole
 from scrapy_dedup.service.projects import Deletion, delete_project, list_projects
+from scrapy_dedup.store.records.stored import ProjectFigures
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import ProjectFigures
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -31,13 +31,13 @@ from scrapy.utils.project import inside_project
 
 from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, CommandError, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, named_progress, output, print_table, shown
-from scrapy_dedup.plugin.refined_items import Renewer
-from scrapy_dedup.plugin.refining import Emission, Emitted, Keeper, Lots
-from scrapy_dedup.plugin.refining_run import RefinedFile, emit, leads_nowhere
+from scrapy_dedup.plugin.refining.items import Renewer
+from scrapy_dedup.plugin.refining.pipeline import Emission, Emitted, Keeper, Lots
+from scrapy_dedup.plugin.refining.run import RefinedFile, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.cleaning_run_output import replacing_alone
-from scrapy_dedup.service.refined_outcomes import by_pages
-from scrapy_dedup.service.refining import Churn, PassedOver, Refiner
+from scrapy_dedup.service.files.output import replacing_alone
+from scrapy_dedup.service.stored.refined_outcomes import by_pages
+from scrapy_dedup.service.stored.refining import Churn, PassedOver, Refiner
 
 _DOMAINS_SHOWN: Final = 200
 _WHY: Final = {

@@ -17,8 +17,8 @@ from scrapy_dedup.commands.verbs.ledger_tables import show_ledger
 from scrapy_dedup.report.documents import render_report
 from scrapy_dedup.report.numbers import count, percent, short, whole
 from scrapy_dedup.report.values import Report
-from scrapy_dedup.service.overview import make_report
-from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.service.report.overview import make_report
+from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.store.writer import ProjectStore
 
 _RUNS_SEARCHED = 1_000

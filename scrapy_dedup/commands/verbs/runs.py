@@ -17,10 +17,10 @@ from rich.text import Text
 
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.drops import DropAlarm
+from scrapy_dedup.core.runs.alarms import DropAlarm
 from scrapy_dedup.report.numbers import lasting, short, whole
-from scrapy_dedup.store.stored import StoredRun, StoredWorker
-from scrapy_dedup.store.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored import StoredRun, StoredWorker
+from scrapy_dedup.store.records.stored_visits import RunFigures
 
 _VERDICTS = ("new", "changed", "unchanged", "removed")
 _MOST = 100_000

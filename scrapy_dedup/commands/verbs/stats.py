@@ -12,9 +12,9 @@ from rich.text import Text
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, percent, short, whole
-from scrapy_dedup.service.analysis import DomainDedupService
-from scrapy_dedup.service.overview import Overview, overview
-from scrapy_dedup.store.stored import DomainFigures
+from scrapy_dedup.service.report.overview import Overview, overview
+from scrapy_dedup.service.stored.analysis import DomainDedupService
+from scrapy_dedup.store.records.stored import DomainFigures
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

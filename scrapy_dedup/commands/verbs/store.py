@@ -17,12 +17,12 @@ from scrapy_dedup.commands.ages import ago, duration
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import errors, output, progress
 from scrapy_dedup.commands.terminal import shown as safe
-from scrapy_dedup.plugin.store_address import database_url
+from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.store.copying import copy_store
-from scrapy_dedup.store.engines import file_of, parse_url
-from scrapy_dedup.store.errors import shown
-from scrapy_dedup.store.garbage import Garbage, find_garbage, remove_garbage
+from scrapy_dedup.store.engine.copying import copy_store
+from scrapy_dedup.store.engine.engines import file_of, parse_url
+from scrapy_dedup.store.engine.errors import shown
+from scrapy_dedup.store.upkeep.garbage import Garbage, find_garbage, remove_garbage
 
 _OLDER_THAN: Final = timedelta(days=180)
 

@@ -23,17 +23,16 @@ from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, Wrong
 from scrapy_dedup.commands.files_in import text_of
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service import template_upkeep as upkeep
-from scrapy_dedup.service.layout_figures import name_of
-from scrapy_dedup.service.template_files import (
+from scrapy_dedup.service.stored import template_upkeep as upkeep
+from scrapy_dedup.service.stored.template_files import (
     Imported,
     TemplateFileError,
     export_templates,
     import_templates,
     read_templates,
 )
-from scrapy_dedup.service.template_trial import TemplateTrial
-from scrapy_dedup.service.template_upkeep import (
+from scrapy_dedup.service.stored.template_trial import TemplateTrial
+from scrapy_dedup.service.stored.template_upkeep import (
     Line,
     ShownTemplate,
     TemplateChange,
@@ -41,8 +40,9 @@ from scrapy_dedup.service.template_upkeep import (
     TemplateDiff,
     diff_templates,
 )
+from scrapy_dedup.service.templates.layout_figures import name_of
+from scrapy_dedup.store.records.stored import TemplateFigures
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.stored import TemplateFigures
 from scrapy_dedup.store.writer import ProjectStore
 
 _LINES_SHOWN: Final = 40

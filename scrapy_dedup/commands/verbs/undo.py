@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.undoing import Kept, Undone, find, find_kept, kept_things, undo
+from scrapy_dedup.service.views.undoing import Kept, Undone, find, find_kept, kept_things, undo
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from scrapy_dedup.store.models import Base
+from scrapy_dedup.store.tables.models import Base
 
 
 def _migrate() -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Final
 from fastapi import Depends, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
-from scrapy_dedup.core.domain_names import domain_name
-from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.core.domains.names import domain_name
+from scrapy_dedup.service.jobs.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

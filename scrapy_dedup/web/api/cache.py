@@ -7,10 +7,10 @@ from fastapi.responses import Response
 from pydantic import AwareDatetime, Field
 
 from scrapy_dedup.answers.cache import CacheCheckAnswer, CacheRemovalAnswer, CacheStatsAnswer
-from scrapy_dedup.service import cache
-from scrapy_dedup.service.jobs import Progress
-from scrapy_dedup.store.cache import StoredCache
-from scrapy_dedup.store.stored_visits import ExtractionChoice
+from scrapy_dedup.service.cache import cache
+from scrapy_dedup.service.jobs.jobs import Progress
+from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.upkeep.cache import StoredCache
 from scrapy_dedup.web.api.asked import LONGEST, Asked, Body, Here, Named, Switch
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started
 from scrapy_dedup.web.problems import ProblemError

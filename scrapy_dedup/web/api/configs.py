@@ -6,12 +6,12 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from scrapy_dedup.answers import config as answers
-from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.service import site_config as configs
-from scrapy_dedup.service.explain import keys_of
-from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.undoing import find, find_kept, kept_things, undo
-from scrapy_dedup.store import site_configs
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service.cut.reading import read_again
+from scrapy_dedup.service.patterns import config as configs
+from scrapy_dedup.service.views.explain import keys_of
+from scrapy_dedup.service.views.undoing import find, find_kept, kept_things, undo
+from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.web.api.asked import (
     LONGEST,
     Asked,

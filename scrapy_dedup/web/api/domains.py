@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query
 from pydantic import Field
 
 from scrapy_dedup.answers import domains as answers
-from scrapy_dedup.service.candidate_files import read_proposals
-from scrapy_dedup.service.candidates import CandidateIntake, candidates_of
-from scrapy_dedup.service.domain_files import BadRow, read_rows
-from scrapy_dedup.service.domain_transfer import import_rows
-from scrapy_dedup.service.domain_twins import find_twins, settle_twins
-from scrapy_dedup.service.domains import Chosen, DomainChoice, DomainService, DomainStatus, UnknownDomainError
+from scrapy_dedup.service.domains.candidate_files import read_proposals
+from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of
+from scrapy_dedup.service.domains.files import BadRow, read_rows
+from scrapy_dedup.service.domains.registry import Chosen, DomainChoice, DomainService, DomainStatus, UnknownDomainError
+from scrapy_dedup.service.domains.transfer import import_rows
+from scrapy_dedup.service.domains.twins import find_twins, settle_twins
 from scrapy_dedup.web.api.asked import (
     LONGEST,
     After,

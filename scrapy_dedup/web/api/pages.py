@@ -5,9 +5,9 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from scrapy_dedup.answers import pages as answers
-from scrapy_dedup.service.explain import explain
-from scrapy_dedup.service.page_lists import PageChoice, list_pages
-from scrapy_dedup.service.page_search import SearchChoice, search_pages
+from scrapy_dedup.service.views.explain import explain
+from scrapy_dedup.service.views.page_lists import PageChoice, list_pages
+from scrapy_dedup.service.views.page_search import SearchChoice, search_pages
 from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, UrlInQuery
 
 router = APIRouter(tags=["pages"])

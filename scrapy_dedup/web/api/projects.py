@@ -6,13 +6,13 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import Response
 
 from scrapy_dedup.answers import projects as answers
-from scrapy_dedup.service.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
-from scrapy_dedup.service.domain_analysis import PASSES
-from scrapy_dedup.service.jobs import Progress
-from scrapy_dedup.service.overview import make_report, overview
+from scrapy_dedup.service.jobs.jobs import Progress
 from scrapy_dedup.service.projects import delete_project, list_projects
+from scrapy_dedup.service.report.overview import make_report, overview
+from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
+from scrapy_dedup.service.stored.domain_analysis import PASSES
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.stored import StoredRun
+from scrapy_dedup.store.records.stored import StoredRun
 from scrapy_dedup.web.api.asked import Asked, DryRun, Here, now
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError

@@ -13,7 +13,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 
 from scrapy_dedup.answers import runs as answers
-from scrapy_dedup.service.changes import (
+from scrapy_dedup.service.views.changes import (
     LAST,
     VERDICTS,
     Choice,
@@ -23,7 +23,7 @@ from scrapy_dedup.service.changes import (
     iterate_changes,
     since,
 )
-from scrapy_dedup.store.stored_visits import RunFigures
+from scrapy_dedup.store.records.stored_visits import RunFigures
 from scrapy_dedup.web.api.asked import After, Asked, DomainInQuery, Here, Limit, now
 from scrapy_dedup.web.problems import ProblemError
 

@@ -8,9 +8,9 @@ from fastapi.responses import Response
 from pydantic import Field
 
 from scrapy_dedup.answers import templates as answers
-from scrapy_dedup.service import template_upkeep as upkeep
-from scrapy_dedup.service.layout_figures import domain_layouts, find_layout
-from scrapy_dedup.service.template_upkeep import TemplateDesk, diff_templates
+from scrapy_dedup.service.stored import template_upkeep as upkeep
+from scrapy_dedup.service.stored.template_upkeep import TemplateDesk, diff_templates
+from scrapy_dedup.service.templates.layout_figures import domain_layouts, find_layout
 from scrapy_dedup.web.api.asked import (
     LONGEST,
     After,

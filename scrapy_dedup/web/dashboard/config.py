@@ -9,8 +9,15 @@ from starlette.responses import Response
 
 from scrapy_dedup.report.nav import Flash
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.service.config_views import ConfigView, Typed, config_view, preview_view, stored_form, typed_form
-from scrapy_dedup.service.site_config import ConfigChangedError, put_next_config, read_stored, try_config
+from scrapy_dedup.service.patterns.config import ConfigChangedError, put_next_config, read_stored, try_config
+from scrapy_dedup.service.views.config_views import (
+    ConfigView,
+    Typed,
+    config_view,
+    preview_view,
+    stored_form,
+    typed_form,
+)
 from scrapy_dedup.web.dashboard.frame import Fields, Form
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 

@@ -10,12 +10,12 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.documents import layout_svg
 from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.values import LayoutPicture, boxes_from
-from scrapy_dedup.service.dashboard_domains import DomainFormError, read_until
-from scrapy_dedup.service.domain_views import domain_view
-from scrapy_dedup.service.layout_figures import REST_NAME
-from scrapy_dedup.service.page_lists import PageCursorError
-from scrapy_dedup.store.layout_records import from_digits
-from scrapy_dedup.store.models import REST
+from scrapy_dedup.service.report.dashboard_domains import DomainFormError, read_until
+from scrapy_dedup.service.templates.layout_figures import REST_NAME
+from scrapy_dedup.service.views.domain_views import domain_view
+from scrapy_dedup.service.views.page_lists import PageCursorError
+from scrapy_dedup.store.records.layout_records import from_digits
+from scrapy_dedup.store.tables.models import REST
 from scrapy_dedup.web.dashboard.frame import Form
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here
 from scrapy_dedup.web.problems import ProblemError

@@ -10,7 +10,8 @@ from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import TableChoice
 from scrapy_dedup.report.nav import Action, Flash
 from scrapy_dedup.report.numbers import count
-from scrapy_dedup.service.dashboard_domains import (
+from scrapy_dedup.service.domains.registry import CursorError
+from scrapy_dedup.service.report.dashboard_domains import (
     DomainFormError,
     Plan,
     Verb,
@@ -20,7 +21,6 @@ from scrapy_dedup.service.dashboard_domains import (
     read_until,
     take_back,
 )
-from scrapy_dedup.service.domains import CursorError
 from scrapy_dedup.web.dashboard.frame import Form, undos
 from scrapy_dedup.web.dashboard.opened import Here, Opened
 from scrapy_dedup.web.problems import ProblemError

@@ -8,11 +8,11 @@ from uuid import UUID
 from fastapi import Depends, Request
 from starlette.responses import HTMLResponse, Response
 
-from scrapy_dedup.core.domain_names import domain_name
+from scrapy_dedup.core.domains.names import domain_name
 from scrapy_dedup.report.drawing import draw
 from scrapy_dedup.report.nav import Flash, Nav, path_in
-from scrapy_dedup.service.domains import DomainService
-from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.service.domains.registry import DomainService
+from scrapy_dedup.service.jobs.jobs import Job
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore

@@ -6,9 +6,9 @@ from typing import Final
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.service.explain import UrlError, explain
-from scrapy_dedup.service.page_views import page_view
-from scrapy_dedup.store.records import HTML_FIELDS
+from scrapy_dedup.service.views.explain import UrlError, explain
+from scrapy_dedup.service.views.page_views import page_view
+from scrapy_dedup.store.records.records import HTML_FIELDS
 from scrapy_dedup.web.dashboard.opened import Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter
 from starlette.responses import Response
 
 from scrapy_dedup.report.nav import Flash
-from scrapy_dedup.service.dashboard import live_run, run_page, run_rows
-from scrapy_dedup.service.jobs import Job
+from scrapy_dedup.service.jobs.jobs import Job
+from scrapy_dedup.service.report.dashboard import live_run, run_page, run_rows
 from scrapy_dedup.web.dashboard.opened import Here, Opened
 from scrapy_dedup.web.problems import ProblemError
 

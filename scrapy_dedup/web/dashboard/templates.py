@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.nav import Flash
-from scrapy_dedup.service.template_trial import try_template
-from scrapy_dedup.service.template_upkeep import Action, add_decided, decided, former_of, present_of, roll_back
-from scrapy_dedup.service.template_views import template_list, template_versions, template_view
+from scrapy_dedup.service.stored.template_trial import try_template
+from scrapy_dedup.service.stored.template_upkeep import Action, add_decided, decided, former_of, present_of, roll_back
+from scrapy_dedup.service.views.template_views import template_list, template_versions, template_view
 from scrapy_dedup.web.dashboard.frame import Form
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here
 from scrapy_dedup.web.problems import ProblemError

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from scrapy_dedup.core.blocks import Page, parse_page
-from scrapy_dedup.core.numbering import numbered
-from scrapy_dedup.service.site_learning import learn_site
-from scrapy_dedup.service.site_records import template_record
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.teacher.numbering import numbered
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.settings import Settings
 from tests.browser import Scheme, opened, shared_chromium
 from tests.commands.running import Outcome, Shop, scrapy

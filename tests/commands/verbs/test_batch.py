@@ -13,7 +13,7 @@ import pytest
 
 from tests.commands.running import PROJECT, Outcome, scrapy
 from tests.servers_here import made_once, required_java
-from tests.service.test_cleaning_run import SITE, a_row, as_lines
+from tests.service.files.test_run import SITE, a_row, as_lines
 from tests.tables import table
 
 # A machine that does much else takes minutes to start Java.

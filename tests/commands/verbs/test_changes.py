@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.records import DecisionRecord, DocumentRecord, VisitRecord
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, VisitRecord
 from scrapy_dedup.store.writer import ProjectStore
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.stored_pages import DOMAIN, NOON, a_url

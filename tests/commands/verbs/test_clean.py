@@ -13,7 +13,7 @@ import pytest
 
 from tests.commands.running import Outcome, Shop, at_a_terminal, scrapy
 from tests.server import Answer, redirect, serving
-from tests.service.test_cleaning_run import SITE, a_page, a_row, as_lines
+from tests.service.files.test_run import SITE, a_page, a_row, as_lines
 from tests.service.warc_files import an_answer
 from tests.sites import html_page
 from tests.tables import table

@@ -9,7 +9,7 @@ import pytest
 from tests.commands.running import Outcome, scrapy
 from tests.hospital.outcomes import given, known, reports_of
 from tests.hospital.site import FEW, addresses, rows, site
-from tests.service.test_cleaning_run import as_lines
+from tests.service.files.test_run import as_lines
 
 NL = ("-s", "DEDUP_LANGUAGES=nl", "-s", "DEDUP_ITEM_DETAILS=chunks")
 OUT = FEW.ledger_of_files["items/out"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.commands.verbs import config
-from scrapy_dedup.core.patterns_config import KEYS
+from scrapy_dedup.core.patterns.config import KEYS
 from scrapy_dedup.store.store import Store
 from tests.commands.running import Outcome, called
 from tests.service.stored_pages import DOMAIN, a_url, html_page, put_html

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord
 from tests.commands.running import Outcome, Shop
 from tests.service.stored_pages import NOON
 from tests.tables import table

@@ -1,5 +1,5 @@
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.records import CrawledUrlRecord
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.store.records.records import CrawledUrlRecord
 from tests.commands.running import Shop, documented
 from tests.service.stored_pages import BANNER, DOMAIN, NOON, a_url, unique
 

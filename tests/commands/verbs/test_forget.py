@@ -2,7 +2,7 @@
 
 import pytest
 
-from scrapy_dedup.core.urls import page_key
+from scrapy_dedup.core.urls.normal_form import page_key
 from tests.commands.running import Shop, at_a_terminal
 from tests.service.stored_pages import BANNER, DOMAIN, a_url
 

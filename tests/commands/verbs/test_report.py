@@ -1,5 +1,5 @@
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.records import VisitRecord
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.store.records.records import VisitRecord
 from tests.commands.running import Shop
 from tests.service.stored_pages import BANNER, DOMAIN, a_url, html_page, put
 

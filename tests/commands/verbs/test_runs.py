@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.records import VisitRecord
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.store.records.records import VisitRecord
 from tests.commands.running import Shop
 from tests.service.stored_pages import NOON, a_url
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.store.records import GoneRecord
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.store.records.records import GoneRecord
 from tests.commands.running import Shop, at_a_terminal, scrapy
 from tests.databases import Server, postgresql
 from tests.service.stored_pages import NOON, a_url

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.commands.verbs import explain, undo
-from scrapy_dedup.service.analysis import DomainDedupService
+from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from tests.commands.running import Outcome, called, scrapy

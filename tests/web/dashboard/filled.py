@@ -13,14 +13,14 @@ from urllib.parse import urlsplit
 
 from scrapy.settings import default_settings
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.domains import DomainService
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.domains.registry import DomainService
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.codec import column_text
-from scrapy_dedup.store.layout_records import AlarmRecord
-from scrapy_dedup.store.models import Domain
-from scrapy_dedup.store.records import CrawledUrlRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.records.layout_records import AlarmRecord
+from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import Domain
 from scrapy_dedup.store.writer import ProjectStore
 from tests.end_to_end.crawling import ADDON, Project
 from tests.hospital.site import FEW, addresses, site

@@ -5,8 +5,8 @@ from urllib.parse import quote
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.page_lists import ListedPage, PageChoice, list_pages
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.views.page_lists import ListedPage, PageChoice, list_pages
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.serving import Dashboard
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scrapy_dedup.core.patterns_config import SiteConfig
-from scrapy_dedup.service.site_config import put_config, read_stored, stored_config
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.service.patterns.config import put_config, read_stored, stored_config
 from tests.report.hostile import HOSTILE
 from tests.service.stored_pages import NOON
 from tests.web.dashboard.filled import HARBOUR

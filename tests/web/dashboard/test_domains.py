@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from scrapy_dedup.report.numbers import whole
-from scrapy_dedup.service.domains import DomainService
+from scrapy_dedup.service.domains.registry import DomainService
 from tests.web.dashboard.reading import cells, text_of
 from tests.web.dashboard.serving import Dashboard, seen
 

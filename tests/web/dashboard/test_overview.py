@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.numbers import percent, short, whole
-from scrapy_dedup.service.dashboard import front_page, quick_front_page
+from scrapy_dedup.service.report.dashboard import front_page, quick_front_page
 from scrapy_dedup.web.dashboard.overview import Slow
 from tests.web.dashboard.reading import cells, figure, plain, text_of, unfold
 from tests.web.dashboard.serving import TOKEN, Dashboard, seen

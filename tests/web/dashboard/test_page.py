@@ -5,10 +5,10 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Browser, expect
 
-from scrapy_dedup.core.fingerprints import to_hex
-from scrapy_dedup.core.urls import page_key
-from scrapy_dedup.service.explain import explain
-from scrapy_dedup.store.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.core.pages.fingerprints import to_hex
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.views.explain import explain
+from scrapy_dedup.store.records.records import CrawledUrlRecord, DecisionRecord, DocumentRecord, SourceRecord
 from scrapy_dedup.store.writer import ProjectStore
 from tests.report.hostile import ALL, HOSTILE
 from tests.service.stored_pages import NOON

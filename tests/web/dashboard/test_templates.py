@@ -3,10 +3,10 @@
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
-from scrapy_dedup.service.explain import explain
-from scrapy_dedup.service.reading import read_again
-from scrapy_dedup.service.site_config import Cutter
-from scrapy_dedup.service.site_patterns import patterns_of
+from scrapy_dedup.service.cut.reading import read_again
+from scrapy_dedup.service.cut.site_patterns import patterns_of
+from scrapy_dedup.service.patterns.config import Cutter
+from scrapy_dedup.service.views.explain import explain
 from tests.web.dashboard.filled import HARBOUR
 from tests.web.dashboard.looking import a_changed_page, layout_of
 from tests.web.dashboard.serving import Dashboard, seen

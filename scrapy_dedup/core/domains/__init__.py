@@ -1,0 +1,1 @@
+"""Domains: names, states, which of them are asked, and candidates from search engines."""

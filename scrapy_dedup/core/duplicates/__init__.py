@@ -1,0 +1,1 @@
+"""Whether two pages are one: by title, text, most of the text, and by the fields of their items."""

@@ -1,0 +1,1 @@
+"""Title, date and author of a page."""

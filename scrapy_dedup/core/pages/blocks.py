@@ -1,0 +1,284 @@
+"""HTML to blocks: one parse, one pass, and everything that all layers need of a page."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, LexborNode
+
+from scrapy_dedup.core.pages.declared import Declared, read_declared, read_marks
+from scrapy_dedup.core.pages.gather import Block, Gatherer
+from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason, refuse
+from scrapy_dedup.core.pages.places import BODY, Place
+from scrapy_dedup.core.pages.tables import TABLE_PARTS, Table
+from scrapy_dedup.core.pages.tags import Tag
+
+_GONE = Tag("")
+
+Step = Place | int | Tag
+"""A place that a boundary led to, the index of a block, or a picture without text."""
+
+
+__all__ = ["Block", "Page", "Unparsed", "parse_page"]
+
+
+class Walk:
+    """The way through a body; what is told from it is made when first asked for."""
+
+    __slots__ = ("_skeleton", "_steps")
+
+    def __init__(self, steps: Sequence[Step] = ()) -> None:
+        self._steps = steps
+        self._skeleton: list[int | Tag] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Walk) and self.skeleton == other.skeleton
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Walk{self.skeleton!r}"
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """Where each boundary led, in order, with what stands between."""
+        return self._steps
+
+    @property
+    def skeleton(self) -> list[int | Tag]:
+        """Structural tags, pictures without text, and indexes of blocks, in document order."""
+        if self._skeleton is None:
+            self._skeleton = _skeleton_of(self._steps)
+        return self._skeleton
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Each place once, in order of first appearance."""
+        return tuple(step for step in dict.fromkeys(self._steps) if isinstance(step, Place))
+
+
+def _skeleton_of(walk: Sequence[Step]) -> list[int | Tag]:
+    drawing = _Skeleton()
+    here = BODY
+    for step in walk:
+        if not isinstance(step, Place):
+            drawing.events.append(step)
+            continue
+        if step.outer is here:
+            drawing.enter(step)
+        elif here.outer is step:
+            drawing.leave(here)
+        here = step
+    while here.outer is not None:
+        drawing.leave(here)
+        here = here.outer
+    return [event for event in drawing.events if event is not _GONE]
+
+
+class _Skeleton:
+    def __init__(self) -> None:
+        self.events: list[int | Tag] = []
+        self.tables: list[Table] = []
+
+    def enter(self, place: Place) -> None:
+        start = place.start
+        if start is None:
+            return
+        name = start.name
+        if name in ("table", "pre"):
+            if self.tables:
+                self.tables[-1].is_layout = True
+            if name == "table":
+                self.tables.append(Table())
+        if self.tables and name in TABLE_PARTS:
+            self.tables[-1].open(start, self.events)
+        else:
+            self.events.append(start)
+
+    def leave(self, place: Place) -> None:
+        if place.end is None:
+            return
+        name = place.end.name
+        if not (self.tables and name in TABLE_PARTS):
+            self.events.append(place.end)
+            return
+        self.tables[-1].close(place.end, self.events)
+        if name == "table":
+            table = self.tables.pop()
+            if not table.is_drawn:
+                for at in table.places:
+                    self.events[at] = _GONE
+
+
+@dataclass(slots=True)
+class Page:
+    """What is kept of a parsed page. Its tree is gone; blocks and skeleton are enough to draw it again."""
+
+    blocks: list[Block] = field(default_factory=list)
+    walk: Walk = field(default_factory=Walk)
+    """The way through its elements, from which skeleton and places are told."""
+    controls: Mapping[str, int] = field(default_factory=dict)
+    """How many fields and buttons stand on each DOM path, in the element itself."""
+    around: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    """Name and attributes of html and body."""
+    is_redrawn: bool = False
+    """Its body is the one that readers without scripts see."""
+    title: str | None = None
+    lang: str | None = None
+    base: str | None = None
+    canonicals: tuple[str, ...] = ()
+    """The raw `href` of each `link rel=canonical` in head."""
+    alternates: tuple[tuple[str, str], ...] = ()
+    """(hreflang, raw `href`) of each language link in head."""
+    links: tuple[str, ...] = ()
+    """The raw `href` of each link in body, in order."""
+    robots: tuple[str, ...] = ()
+    """The `content` of each `meta name=robots` in head."""
+    declared: Declared = field(default_factory=Declared)
+    """What it says about itself: title, dates, authors, kind."""
+
+    @property
+    def body_classes(self) -> str:
+        """The raw `class` of body."""
+        return self.around[-1][1].get("class", "") if self.around else ""
+
+    @property
+    def skeleton(self) -> list[int | Tag]:
+        """In document order: structural tags, pictures without text, and indexes into *blocks*."""
+        return self.walk.skeleton
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Where its block-level elements stand, each place once, in order of first appearance."""
+        return self.walk.places
+
+    @property
+    def fingerprints(self) -> list[int]:
+        """The blocks' fingerprints, in order."""
+        return [block.fingerprint for block in self.blocks]
+
+    @property
+    def chars(self) -> int:
+        """Characters of visible text."""
+        return sum(len(block.text) for block in self.blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class Unparsed:
+    """The page is left as it came."""
+
+    reason: UnparsedReason
+
+
+def parse_tree(html: str) -> LexborHTMLParser:
+    """Parse HTML that may be parsed (see `core.pages.guard`) as a browser with scripting does.
+
+    Else a `noscript` in head, which holds a counting pixel, would end the head, and canonical links after it would
+    stand in body. Without events, else each `selectedcontent` copies an option.
+    """
+    return LexborHTMLParser(html, scripting=True, options=LexborDocumentOptions.WO_EVENTS)
+
+
+def parse_page(html: str, limits: ParseLimits | None = None, *, with_links: bool = True) -> Page | Unparsed:
+    """Parse HTML once. Any text parses; what would take too long is refused before it is parsed.
+
+    Without links, which few need, a page takes a tenth less.
+    """
+    limits = limits or ParseLimits()
+    reason = refuse(html, limits)
+    if reason is not None:
+        return Unparsed(reason)
+    tree = parse_tree(html)
+    page = Page()
+    page.lang = (tree.root.attributes.get("lang") if tree.root else None) or None
+    _read_head(tree.head.iter() if tree.head else (), page)
+    page.declared = read_declared(tree, html)
+    if tree.body is not None:
+        if with_links:
+            page.links = _links(tree.body)
+        page.around = tuple((name, _attributes(node)) for name, node in (("html", tree.root), ("body", tree.body)))
+        source = tree.body.inner_html or ""
+        if not _gather(source, page, limits):
+            return Unparsed(UnparsedReason.TOO_MANY_ELEMENTS)
+        if "<noscript" in source:
+            _draw_without_scripts(source, page, limits)
+    return page
+
+
+def _attributes(node: LexborNode | None) -> dict[str, str]:
+    return {name: value or "" for name, value in node.attributes.items()} if node is not None else {}
+
+
+_LINKS = "a[href], area[href]"
+
+
+def _links(body: LexborNode) -> tuple[str, ...]:
+    return tuple(href for node in body.css(_LINKS) if (href := node.attributes.get("href")))
+
+
+def _gather(source: str, page: Page, limits: ParseLimits) -> bool:
+    """Take in what stands in a serialised body; False where the body has grown beyond its limit."""
+    # Formatting elements that stay open multiply; a page that did is not worth its walk.
+    if source.count("<") > 2 * limits.elements:
+        return False
+    gatherer = Gatherer()
+    gatherer.over(source)
+    page.blocks, page.walk, page.controls = gatherer.blocks, Walk(gatherer.walk), gatherer.controls
+    return True
+
+
+_NOSCRIPT = re.compile(r"<noscript\b[^>]*>(.*?)</noscript>", re.DOTALL)
+# Forums and shells of apps serve their text for readers without scripts only. Where that is so many times the text that
+# stands beside it, it is what the page says.
+_MORE_WITHOUT_SCRIPTS = 2
+_MOST_NOSCRIPTS = 100
+
+
+def _draw_without_scripts(source: str, page: Page, limits: ParseLimits) -> None:
+    """Take in the body with what its `noscript` elements hold, where that is most of the text."""
+    raw = "".join(_NOSCRIPT.findall(source)[:_MOST_NOSCRIPTS])
+    if len(raw) <= _MORE_WITHOUT_SCRIPTS * page.chars or refuse(raw, limits) is not None:
+        return
+    links: list[str] = []
+    times, marks = [*page.declared.times], [*page.declared.marks]
+
+    def drawn(found: re.Match[str]) -> str:
+        tree = LexborHTMLParser(found[1], scripting=True, options=LexborDocumentOptions.WO_EVENTS)
+        links.extend(_links(tree.body) if tree.body else ())
+        for known, more in zip((times, marks), read_marks(tree, found[1]), strict=True):
+            known.extend(more)
+        return f"<div>{(tree.body.inner_html if tree.body else '') or ''}</div>"
+
+    whole = Page()
+    if (
+        _gather(_NOSCRIPT.sub(drawn, source, count=_MOST_NOSCRIPTS), whole, limits)
+        and whole.chars > _MORE_WITHOUT_SCRIPTS * page.chars
+    ):
+        page.blocks, page.walk, page.controls = whole.blocks, whole.walk, whole.controls
+        page.is_redrawn = True
+        page.links += tuple(links)
+        page.declared = replace(page.declared, times=tuple(times), marks=tuple(marks))
+
+
+def _read_head(nodes: Iterable[LexborNode], page: Page) -> None:
+    canonicals: list[str] = []
+    alternates: list[tuple[str, str]] = []
+    robots: list[str] = []
+    for node in nodes:
+        if node.tag == "title" and page.title is None:
+            page.title = " ".join(node.text().split()) or None
+        elif node.tag == "base" and page.base is None:
+            page.base = node.attributes.get("href")
+        elif node.tag == "meta" and (node.attributes.get("name") or "").strip().lower() == "robots":
+            robots.append(node.attributes.get("content") or "")
+        elif node.tag == "link":
+            attributes = node.attributes
+            href = attributes.get("href")
+            relation = (attributes.get("rel") or "").lower()
+            if href and "canonical" in relation.split():
+                canonicals.append(href)
+            elif href and "alternate" in relation and (language := attributes.get("hreflang")):
+                alternates.append((language.strip().lower(), href))
+    page.canonicals = tuple(canonicals)
+    page.alternates = tuple(alternates)
+    page.robots = tuple(robots)

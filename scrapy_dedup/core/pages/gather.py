@@ -1,0 +1,386 @@
+"""The blocks of one body, gathered from serialised HTML in one pass."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from html import escape
+from itertools import dropwhile, groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from scrapy_dedup.core.pages.places import BODY, Place, forget_many
+from scrapy_dedup.core.pages.tags import (
+    INLINE,
+    LITERAL,
+    LONG_TAG,
+    RAW,
+    VOID,
+    Role,
+    Tag,
+    Token,
+    known_tag,
+    plain,
+    read_tag,
+)
+
+# An element that spans blocks is drawn in each of them; a page has this many at once.
+MOST_MARKS = 8
+TAGS = re.compile(r"<([^>]*+)>?")
+"""Divides a text with inline tags: text, tag, text, ..., tag, text."""
+_BR = Tag("br")
+
+
+__all__ = ["Block", "Gatherer"]
+
+# What elements that span blocks add to a page, in characters.
+_MOST_REPEATED_CHARS = 1_000_000
+# Beyond so many characters of tags (a picture inside its address) a block's source is not kept.
+_LONG_SOURCE = 2_000
+# The text of `<br>`; no other text is this object.
+_LINE_END = "\r\n"
+# Stands where a comment or an element that is not seen stood within a text: tags that mean nothing.
+_NOTHING = "<></>"
+
+
+class Block:
+    """The smallest piece of visible text with a DOM path."""
+
+    __slots__ = ("fingerprint", "link_chars", "path", "pieces", "text")
+
+    path: str
+    """Steps from body, as `body>div#page>ul.menu>li`; volatile classes and digits are masked."""
+    text: str
+    """White space folded, except within `pre`."""
+    fingerprint: int
+    """64 bits of path and text."""
+    link_chars: int
+    """How many characters of *text* stand in links."""
+    pieces: tuple[str | Tag, ...]
+    """The text as it stood, escaped for HTML, between its inline tags."""
+
+    def __init__(self, path: str, text: str, fingerprint: int, link_chars: int, pieces: tuple[str | Tag, ...]) -> None:
+        self.path = path
+        self.text = text
+        self.fingerprint = fingerprint
+        self.link_chars = link_chars
+        self.pieces = pieces
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Block) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return self.fingerprint
+
+    def __repr__(self) -> str:
+        return f"Block{self._values()!r}"
+
+    def __reduce__(self) -> tuple[type["Block"], tuple[object, ...]]:
+        return Block, self._values()
+
+    def _values(self) -> tuple[str, str, int, int, tuple[str | Tag, ...]]:
+        return self.path, self.text, self.fingerprint, self.link_chars, self.pieces
+
+
+class Marks(NamedTuple):
+    """Inline elements that are open where a block begins."""
+
+    tags: tuple[Tag, ...] = ()
+    """Those to draw in it."""
+    depth: int = 0
+
+
+NO_MARKS = Marks()
+
+
+class FoundBlock(Block):
+    """A block as it was found on a page; fingerprint, pieces and characters in links are made when first asked for."""
+
+    __slots__ = ("_marks", "_place", "_source")
+
+    def __init__(self, place: Place, text: str, source: str, marks: Marks = NO_MARKS) -> None:
+        """Take a text and its serialised HTML, which holds no tags but inline ones."""
+        self.path = place.path
+        self.text = text
+        self._place = place
+        self._source = source
+        self._marks = marks
+
+    def __getattr__(self, name: str) -> object:
+        """Make what is asked for the first time: an attribute that is set never comes here."""
+        if name == "fingerprint":
+            self.fingerprint = self._place.fingerprints.of(self._folded())
+        elif name in ("pieces", "link_chars"):
+            self.forget_source()
+        else:
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+    def forget_source(self) -> None:
+        """Make what is made of the source, which says no more."""
+        source = self._source
+        if not source:
+            # Another thread has made it, since this one was asked.
+            return
+        self.pieces = _pieces(source, self._marks)
+        self.link_chars = _link_chars(self.pieces, self._folded())
+        self._source = ""
+
+    def _folded(self) -> str:
+        return " ".join(self.text.split()) if self._place.in_pre else self.text
+
+
+def inline_token(source: str) -> Token:
+    """Return what a tag of a block's source means."""
+    return known_tag(source) if len(source) < LONG_TAG else read_tag(source)
+
+
+_CONTROLS = frozenset(("select", "textarea", "button"))
+# Looked up once: the loop below runs for every inline tag of a page.
+_MARK, _MARK_END, _BREAK, _IMAGE = int(Role.MARK), int(Role.MARK_END), int(Role.BREAK), int(Role.IMAGE)
+
+
+def _pieces(source: str, marks: Marks) -> tuple[str | Tag, ...]:
+    if "<" not in source and not marks.tags:
+        return (source,)
+    pieces: list[str | Tag] = list(marks.tags)
+    depth, begun = marks.depth, False
+    for place, bit in enumerate(TAGS.split(source)):
+        if place % 2 == 0:
+            if bit and (begun or not bit.isspace()):
+                pieces.append(bit)
+                begun = True
+            continue
+        role, tag, *_ = inline_token(bit)
+        if role == _MARK:
+            depth += 1
+            if depth > MOST_MARKS:
+                continue
+        elif role == _MARK_END and depth:
+            depth -= 1
+            if depth >= MOST_MARKS:
+                continue
+        elif role == _BREAK:
+            begun = True
+        elif role != _IMAGE:
+            continue
+        pieces.append(tag)
+    while pieces[-1] == _BR:
+        pieces.pop()
+    return tuple(pieces)
+
+
+def _link_chars(pieces: tuple[str | Tag, ...], folded: str) -> int:
+    """Return how many of a block's characters stand between the tags of links."""
+    if len(pieces) == 1:
+        return 0
+    if len(pieces) == 3 and type(pieces[0]) is Tag and pieces[0].name == "a":
+        return len(folded)
+    inside = False
+    texts: list[str] = []
+    for piece in pieces:
+        if type(piece) is str:
+            if inside:
+                texts.append(piece)
+        elif piece[0] == "a":
+            inside = not piece[2]
+    return len(" ".join(plain("".join(texts)).split())) if texts else 0
+
+
+def _either(names: Iterable[str]) -> str:
+    """Return a pattern for names, by first letter: each is tried at every tag of a page."""
+    letters = groupby(sorted(names), itemgetter(0))
+    return "|".join(f"{letter}(?:{'|'.join(name[1:] for name in group)})" for letter, group in letters)
+
+
+def _up_to_end_tag(name: str) -> str:
+    return rf"{name}(?: [^>]*+)?+>(?:[^<]++|<(?!/{name}>))*+(?:</{name}(?=>)|\Z)"
+
+
+# Divides a serialised body at all tags but inline ones: text, tag, text, ..., tag, text. Comments, scripts and the like
+# are one tag each, that is None. Possessive throughout: no character is looked at more than a few times.
+_BOUNDARIES = re.compile(
+    r"<(?:!--(?:[^-]++|-(?!->))*+(?:-->|\Z)|(?:"
+    + "|".join(map(_up_to_end_tag, sorted(RAW - LITERAL)))
+    + rf")(?:>|\Z)|(?!/?(?:{_either(INLINE)})[ />])("
+    + "|".join(map(_up_to_end_tag, sorted(LITERAL)))
+    + r"|[^>]*+)(?:>|\Z))"
+)
+_LONE = re.compile(rf"<({_either(INLINE & VOID)})[ />]")
+_BLANK_LINE = re.compile(r"<br(?: [^>]*+)?+>(?:\s++|&nbsp;|<(?!br[ >])[^>]*+>)*+<br[ >]")
+
+
+class Gatherer:
+    """Gathers the blocks of one body from what lexbor has serialised: outside raw text, "<" and ">" bound tags alone.
+
+    End tags need not match start tags: foreign elements can hold text that is read as tags when it is serialised.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.walk: list[Place | int | Tag] = [BODY]
+        """Where each boundary led, in order; between them indexes into *blocks*, and pictures without text."""
+        # Parts of a text before what is not seen.
+        self.held: list[str] = []
+        self.open_marks: list[Tag] = []
+        # Other inline elements that are open.
+        self.others = 0
+        self.repeated_chars = 0
+        self.controls: Counter[str] = Counter()
+        """Fields and buttons, by the path on which they stand."""
+
+    def over(self, source: str) -> None:
+        """Take in the whole body."""
+        forget_many()
+        walk, held = self.walk, self.held
+        here = BODY
+        bits = iter(_BOUNDARIES.split(source))
+        text = next(bits)
+        pairs = zip(bits, bits, strict=True)
+        for tag, behind in pairs:
+            place = here.after.get(tag) or (here.past(tag) if tag else None)
+            if place is None:
+                if text and (held or not text.isspace()):
+                    held.append(text)
+                text = self._behind(here, tag, behind, pairs) if tag else behind
+                continue
+            if held or (text and not text.isspace()):
+                self._take(here, text)
+            if place is here and tag[:5] == "input":
+                self.controls[here.path] += 1
+            walk.append(place)
+            here = place
+            text = behind
+        self._take(here, text)
+
+    def _behind(self, here: Place, tag: str, behind: str, pairs: Iterator[tuple[Any, ...]]) -> str:
+        """Return the text after a tag that is no boundary, or after an element that is not seen."""
+        start, is_literal, text = tag.partition(">")
+        token = read_tag(start)
+        if is_literal:
+            self._take(here, "")
+            literal = here.child(token._replace(tag=Tag("pre"), drawn=True))
+            literal.source = start
+            self.walk.append(literal)
+            self._take(literal, escape(text.removesuffix(f"</{token.tag.name}"), quote=False))
+            self.walk.append(here)
+            return behind
+        # A control's label is no text to read, except where a heading is one, as accordions have it.
+        if token.tag.name in _CONTROLS:
+            self.controls[here.path] += 1
+        if token.role is not Role.UNSEEN or (token.tag.name == "button" and here.in_heading):
+            return behind
+        return _after_element(token.tag.name, pairs)
+
+    def _take(self, here: Place, text: str) -> None:
+        """Take in what stands between two boundaries: one block or none; blank lines divide it into several."""
+        if self.held:
+            text = _NOTHING.join([*self.held, text])
+            self.held.clear()
+        if "<" in text:
+            raw = None if self.open_marks or self.others else _without_tags(text, in_pre=here.in_pre)
+            if raw is None:
+                self._by_tags(here, text)
+                return
+        else:
+            raw = text
+        self._add(here, plain(raw) if "&" in raw else raw, text, self._marks() if self.open_marks else NO_MARKS)
+
+    def _add(self, here: Place, raw: str, source: str, marks: Marks) -> None:
+        """Add a block, where there is text."""
+        text = " ".join(raw.split())
+        if text:
+            self.walk.append(len(self.blocks))
+            block = FoundBlock(here, raw.strip("\r\n") if here.in_pre else text, source, marks)
+            self.blocks.append(block)
+            if len(source) > len(raw) + _LONG_SOURCE:
+                block.forget_source()
+        elif "<img" in source:
+            tokens = (inline_token(tag) for tag in TAGS.findall(source))
+            self.walk += [token.tag for token in tokens if token.role is Role.IMAGE]
+
+    def _by_tags(self, here: Place, text: str) -> None:
+        """Take in a text with blank lines, or with elements that do not both begin and end in it."""
+        bits = TAGS.split(text)
+        begin, marks = 0, self._marks()
+        raw: list[str] = []
+        for place, bit in enumerate(bits):
+            if place % 2 == 0:
+                if bit and (raw or not bit.isspace()):
+                    raw.append(bit)
+            elif inline_token(bit).role is not Role.BREAK:
+                self._mark(bit)
+            elif here.in_pre:
+                raw.append("\n")
+            elif _ends_in_break(raw):
+                self._add(here, plain("".join(raw)), _source(bits, begin, place), marks)
+                begin, marks = place + 1, self._marks()
+                raw.clear()
+            else:
+                raw.append(_LINE_END)
+        self._add(here, plain("".join(raw)), _source(bits, begin, len(bits)), marks)
+
+    def _mark(self, source: str) -> None:
+        """Keep account of which inline elements are open."""
+        role, tag, *_ = inline_token(source)
+        if role is Role.MARK:
+            self.open_marks.append(tag)
+        elif role is Role.MARK_END:
+            del self.open_marks[-1:]
+        elif tag.name in INLINE and tag.name not in VOID:
+            self.others = max(0, self.others + (-1 if tag.closing else 1))
+
+    def _marks(self) -> Marks:
+        """Return the elements that span blocks: each is drawn in all of them, `<a><p>one</p><p>two</p></a>`."""
+        if not self.open_marks:
+            return NO_MARKS
+        marks = tuple(self.open_marks[:MOST_MARKS])
+        self.repeated_chars += sum(len(value) for mark in marks for _, value in mark.attributes)
+        return Marks(marks if self.repeated_chars < _MOST_REPEATED_CHARS else (), len(self.open_marks))
+
+
+def _without_tags(source: str, *, in_pre: bool) -> str | None:
+    """Return a text without its tags; None where it must be looked at tag by tag.
+
+    Where no inline element is open before it, as many end tags as start tags leave none open: what lexbor serialises is
+    a tree.
+    """
+    if lone := source.count("<") - 2 * source.count("</"):
+        names = _LONE.findall(source)
+        if len(names) != lone or ("br" in names and (in_pre or _BLANK_LINE.search(source))):
+            return None
+        source = source.replace("<br", " <br")
+    if not in_pre:
+        return TAGS.sub("", source)
+    # White space before the first word of code is its indentation only where no tag stands between.
+    return "".join(dropwhile(_is_blank, TAGS.split(source)[::2]))
+
+
+def _is_blank(text: str) -> bool:
+    return not text or text.isspace()
+
+
+def _ends_in_break(texts: list[str]) -> bool:
+    for text in reversed(texts):
+        if text is _LINE_END:
+            return True
+        if plain(text).strip():
+            break
+    return False
+
+
+def _source(bits: list[str], begin: int, end: int) -> str:
+    """Return texts and tags as they stood; *begin* is the place of a text."""
+    return "".join(bit if place % 2 == 0 else f"<{bit}>" for place, bit in enumerate(bits[begin:end]))
+
+
+def _after_element(name: str, pairs: Iterator[tuple[Any, ...]]) -> str:
+    """Return the text after an element; elements of its name within it are counted."""
+    start, end, depth = f"{name} ", f"/{name}", 1
+    for tag, text in pairs:
+        if tag == end:
+            depth -= 1
+            if not depth:
+                return str(text)
+        elif tag and (tag == name or tag.startswith(start)):
+            depth += 1
+    return ""

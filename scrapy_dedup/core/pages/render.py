@@ -1,0 +1,277 @@
+"""Kept blocks to text, HTML or Markdown."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from html import escape
+from typing import Literal, NamedTuple
+
+from html_to_markdown import ConversionOptions, convert
+
+from scrapy_dedup.core.pages.blocks import Block, Page
+from scrapy_dedup.core.pages.tables import CELLS
+from scrapy_dedup.core.pages.tags import Tag
+from scrapy_dedup.core.urls.links import base_of, target_of
+
+Output = Literal["markdown", "text", "html"]
+
+# Elements whose text stands in them without a paragraph of its own, and those in which no paragraph may stand.
+_HOLDERS = frozenset("p h1 h2 h3 h4 h5 h6 pre caption figcaption summary li dt dd td th blockquote".split())
+_PHRASING = frozenset("p h1 h2 h3 h4 h5 h6 caption summary dt".split())
+_CLOSE_TOGETHER = frozenset("li dt dd td th".split())
+
+# Relative links grow by the page's address; behind so many characters the rest of a page's links is drawn as text.
+_MOST_LINK_CHARS = 4_000_000
+
+_OPTIONS = ConversionOptions(
+    extract_metadata=False, compact_tables=True, keep_inline_images_in=["h1", "h2", "h3", "h4", "h5", "h6"]
+)
+# A character that no page may hold stands for a backslash, which the converter would escape.
+_BACKSLASH = "\ufdd0"
+# Code is literal as it is. In other text these begin a tag, an entity, a link's address, emphasis or code.
+_MEANT_LITERALLY = re.compile(
+    r"<(?P<code>code|kbd|samp)\b[^>]*>.*?</(?P=code)>|<[^>]*>|&lt;(?![\s\d=])|&amp;(?=#?\w{1,31};)|\](?:<[^>]*>)*[(:]"
+    r"|\*(?=\S)|\*(?<=\S\*)|_(?![^\W_])|_(?<![^\W_]_)|`|~~|\\(?![\w\s]|\Z)",
+    re.DOTALL,
+)
+# What is longer is no prose: it keeps its tags and links literal, not its asterisks.
+_LONG_TEXT = 500_000
+_SPECIAL = re.compile(r"[<&\]*_`~\\]")
+
+
+def render(page: Page, keep: Sequence[bool], output: Output, base_url: str | None = None) -> str:
+    """Return the kept blocks of a page.
+
+    Args:
+        page: what `parse_page` returned.
+        keep: one value a block, in the order of `page.blocks`.
+        output: the form.
+        base_url: with it links become absolute.
+    """
+    return _OUTPUTS[output](page, keep, base_url)
+
+
+def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
+    """One paragraph a block; items of lists and cells of tables one line each."""
+    parts: list[str] = []
+    last_step = ""
+    for block, kept in zip(page.blocks, keep, strict=True):
+        if not kept:
+            continue
+        step = block.path.rpartition(">")[2].partition(".")[0].partition("#")[0]
+        if parts:
+            parts.append("\n" if step == last_step and step in _CLOSE_TOGETHER else "\n\n")
+        parts.append(block.text)
+        last_step = step
+    return "".join(parts)
+
+
+def _as_html(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
+    """Plain HTML: structure, links, code and pictures; no scripts, styles, classes or comments."""
+    return _Drawing(base_url, page.base).draw(page, keep)
+
+
+def _as_markdown(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
+    html = _Drawing(base_url, page.base, for_markdown=True).draw(page, keep)
+    if not html:
+        return ""
+    markdown: str = convert(html, _OPTIONS).content or ""
+    return markdown.strip().replace(_BACKSLASH, "\\")
+
+
+_OUTPUTS: dict[str, Callable[[Page, Sequence[bool], str | None], str]] = {
+    "markdown": _as_markdown,
+    "text": _as_text,
+    "html": _as_html,
+}
+
+
+def _literal(html: str) -> str:
+    """Return a block's HTML with a mark at each character of its text that Markdown would take for more."""
+    if len(html) > _LONG_TEXT:
+        return html.replace("&lt;", f"{_BACKSLASH}&lt;").replace("](", f"]{_BACKSLASH}(")
+    return _MEANT_LITERALLY.sub(_marked, html)
+
+
+def _marked(found: re.Match[str]) -> str:
+    source = found[0]
+    if source[0] == "<":
+        return source
+    if source == "\\":
+        # Some versions of the converter escape it themselves.
+        return _BACKSLASH * 2
+    return source[:-1] + _BACKSLASH + source[-1] if source[0] == "]" else _BACKSLASH + source
+
+
+class _Complete(NamedTuple):
+    """An element with its end tag that is drawn when a kept block follows: an empty cell, or one with pictures."""
+
+    html: str
+    has_picture: bool
+    without_pictures: str
+
+
+class _Drawing:
+    """HTML with no element that holds nothing: start tags wait for the first block that is kept."""
+
+    def __init__(self, base_url: str | None, base: str | None, *, for_markdown: bool = False) -> None:
+        self.parts: list[str] = []
+        self.base_url = base_of(base_url, base)
+        self.for_markdown = for_markdown
+        self.link_chars = 0
+        # Start tags that are not written yet; among them empty cells, so that a row keeps its columns, and pictures.
+        self.pending: list[str | _Complete] = []
+        self.names: list[str] = []
+        self.filled: list[bool] = []
+        self.pres = 0
+        self.pictures = 0
+
+    def draw(self, page: Page, keep: Sequence[bool]) -> str:
+        """Return the kept blocks in the structure that holds them."""
+        if len(keep) != len(page.blocks):
+            raise ValueError(f"{len(keep)} values for {len(page.blocks)} blocks")
+        for event in page.skeleton:
+            if isinstance(event, int):
+                if keep[event]:
+                    self.block(page.blocks[event])
+                elif self.pictures:
+                    self.forget_pictures()
+            elif event.closing:
+                self.close(event.name)
+            elif event.name == "img":
+                self.pictures += 1
+                self.pending.append(_Complete(self.start_tag(event), has_picture=True, without_pictures=""))
+            else:
+                self.open(event)
+        return "".join(self.parts)
+
+    def open(self, tag: Tag) -> None:
+        self.pending.append(self.start_tag(tag) if tag.attributes else f"<{tag.name}>")
+        self.names.append(tag.name)
+        self.filled.append(False)
+        self.pres += tag.name == "pre"
+
+    def close(self, name: str) -> None:
+        """End an element: a cell stays where it is empty, others stay for their pictures."""
+        self.names.pop()
+        self.filled.pop()
+        self.pres -= name == "pre"
+        pending = self.pending
+        if not pending:
+            self.parts.append(f"</{name}>")
+            return
+        if isinstance(pending[-1], str) and name not in CELLS:
+            pending.pop()
+            return
+        inner: list[_Complete] = []
+        while pending and isinstance(last := pending[-1], _Complete):
+            inner.append(last)
+            pending.pop()
+        pictures = any(one.has_picture for one in inner)
+        shown = "".join(one.html for one in reversed(inner)) if pictures or name == "tr" else ""
+        end = f"</{name}>"
+        if not pending:
+            self.parts.append(shown + end)
+            return
+        start = pending.pop()
+        if name in CELLS:
+            pending.append(_Complete(f"{start}{shown}{end}", pictures, f"{start}{end}"))
+        elif pictures:
+            pending.append(_Complete(f"{start}{shown}{end}", has_picture=True, without_pictures=""))
+
+    def forget_pictures(self) -> None:
+        """Leave out pictures before a block that is left out."""
+        self.pictures = 0
+        bare = [one if isinstance(one, str) else one._replace(html=one.without_pictures) for one in self.pending]
+        self.pending = [one for one in bare if isinstance(one, str) or one.html]
+
+    def block(self, block: Block) -> None:
+        parts = self.parts
+        if self.pending:
+            parts.extend([one if isinstance(one, str) else one.html for one in self.pending])
+            self.pending.clear()
+            self.pictures = 0
+        inner = self.inner(block)
+        holder = self.names[-1] if self.names else ""
+        if holder not in _HOLDERS:
+            parts.append(f"<p>{inner}</p>")
+        elif not self.filled[-1]:
+            self.filled[-1] = True
+            parts.append(inner)
+        elif holder == "pre":
+            parts.append(f"\n{inner}")
+        else:
+            parts.append(f"<br><br>{inner}" if holder in _PHRASING else f"<p>{inner}</p>")
+
+    def inner(self, block: Block) -> str:
+        """Return a block's pieces as HTML in which every tag is closed."""
+        pieces = block.pieces
+        html = pieces[0] if len(pieces) == 1 else self.drawn(pieces)
+        if self.pres or not isinstance(html, str):
+            return str(html)
+        if self.for_markdown and _SPECIAL.search(block.text):
+            html = _literal(html.replace(_BACKSLASH, ""))
+        # A line that begins within a text could begin a list.
+        return " ".join(html.split()) if "\n" in html else html.strip()
+
+    def drawn(self, pieces: Iterable[str | Tag]) -> str:
+        parts: list[str] = []
+        # Open inline elements: name, place of the start tag, how much stood before it.
+        still_open: list[tuple[str, int, int]] = []
+        seen = 0
+        # A fenced block holds text alone.
+        code = self.for_markdown and self.pres > 0
+        for piece in pieces:
+            if isinstance(piece, str):
+                parts.append(piece)
+                seen += not piece.isspace()
+                continue
+            name, attributes, closing = piece
+            if code:
+                parts.append("\n" if name == "br" else "")
+            elif closing:
+                if still_open and still_open[-1][0] == name:
+                    _end(parts, still_open.pop(), seen)
+            else:
+                start = self.start_tag(piece) if attributes or name == "a" else f"<{name}>"
+                if name == "img":
+                    seen += 1
+                elif start and name != "br":
+                    still_open.append((name, len(parts), seen))
+                parts.append(start)
+        while still_open:
+            _end(parts, still_open.pop(), seen)
+        return "".join(parts)
+
+    def start_tag(self, tag: Tag) -> str:
+        """Return a start tag; nothing for links that lead nowhere, pictures that are none, and all beyond the most."""
+        name = tag.name
+        if not tag.attributes or self.link_chars > _MOST_LINK_CHARS:
+            return "" if name in ("a", "img") else f"<{name}>"
+        written = _written(tag, self.base_url)
+        self.link_chars += len(written)
+        if self.for_markdown and name == "img":
+            # In a description, too, "<" would begin a tag.
+            written = written.replace("&lt;", f"{_BACKSLASH}&lt;")
+        return written
+
+
+def _end(parts: list[str], opened: tuple[str, int, int], seen: int) -> None:
+    """End an inline element, or take its start away where it holds nothing."""
+    name, place, seen_before = opened
+    if seen == seen_before:
+        parts[place] = ""
+    else:
+        parts.append(f"</{name}>")
+
+
+# Menus and cross references repeat within a page and, on one level of a site, across pages.
+@lru_cache(maxsize=8_192)
+def _written(tag: Tag, base_url: str | None) -> str:
+    written = []
+    for name, value in tag.attributes:
+        shown = target_of(value, base_url) if name in ("href", "src") else value
+        if shown is None:
+            return ""
+        written.append(f' {name}="{escape(shown)}"')
+    return f"<{tag.name}{''.join(written)}>"

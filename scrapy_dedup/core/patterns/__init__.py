@@ -1,0 +1,1 @@
+"""Selectors and expressions that people wrote for a site."""

@@ -1,0 +1,1 @@
+"""What a PDF says, from lines on its pages to blocks in reading order."""

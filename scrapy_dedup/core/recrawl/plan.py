@@ -1,0 +1,278 @@
+"""Whether a page that was seen before is fetched, asked after, or left alone; from what is known before any request."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url
+
+
+class FetchReason(StrEnum):
+    """Why the whole page is asked for."""
+
+    NEVER_SEEN = "never_seen"
+    REFRESH = "refresh"  # the user wants it
+    AUDIT = "audit"  # to be compared with what is kept
+    NOT_HELD = "not_held"  # nothing to answer with where the page has not changed
+    FAILED = "failed"  # the last answer was neither a page nor its absence
+    GONE_BEFORE = "gone_before"  # it was gone, and may be back
+    EXPIRED = "expired"  # what is held is older than allowed
+    CLOCK = "clock"  # the last visit lies in the future
+    NO_VALIDATORS = "no_validators"
+    DISTRUSTED = "distrusted"  # the domain's validators are worthless
+    LONG_UNSEEN = "long_unseen"  # too long since the page itself was seen: 304s may lie
+
+
+class SkipReason(StrEnum):
+    """Why a page is left alone."""
+
+    FRESH = "fresh"
+    ADAPTIVE = "adaptive"  # its own interval is not over
+    LASTMOD = "lastmod"  # the sitemap says that nothing changed
+    GONE = "gone"
+    TITLE = "title"  # another page has its title and its text
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Ask for the page."""
+
+    reason: FetchReason
+
+
+@dataclass(frozen=True, slots=True)
+class Revalidate:
+    """Ask for the page if it is another than that which is known."""
+
+    etag: str | None
+    last_modified: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Do not ask; what is held stands for the page."""
+
+    reason: SkipReason
+    until: datetime
+    """First instant at which the answer is no longer Skip, all else being equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What the last acknowledged visit left. All times are aware; those in UTC compare fastest."""
+
+    at: datetime
+    status: int = 200
+    etag: str | None = None
+    last_modified: str | None = None
+    validated_at: datetime | None = None
+    """When the page itself was last received, not a 304; None is *at*."""
+    interval: timedelta | None = None
+    """The page's own, see `next_interval`."""
+    lastmod: datetime | None = None
+    """What the sitemap said at that visit."""
+
+    @property
+    def seen_at(self) -> datetime:
+        """When the page itself was last received."""
+        return self.validated_at or self.at
+
+
+def matches(pattern: str, url: str) -> bool:
+    """Whether a pattern is for this URL.
+
+    A pattern without "/" is a domain with its subdomains: "example.com". Others are compared with the URL's normal form
+    without scheme, and "*" stands for any characters: "example.com/news/*", "*/archive/*".
+    """
+    pattern = pattern.removeprefix("https://").removeprefix("http://")
+    if "/" not in pattern:
+        domain = extract_domain(url) or ""
+        return f".{domain}".endswith(f".{pattern.lower()}")
+    return _matches(pattern, normalize_url(url).partition("://")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class FreshRule:
+    """How long pages of a domain or of a URL pattern are left alone; for the pattern see `matches`."""
+
+    pattern: str
+    fresh_for: timedelta
+
+    def matches(self, url: str) -> bool:
+        """Whether the rule is for this URL."""
+        return matches(self.pattern, url)
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptivePolicy:
+    """How a page's interval follows its changes.
+
+    Rates of Nutch's AdaptiveFetchSchedule: plus 0.4 of it when the page had not changed, minus 0.2 when it had. A
+    page that changes at random with probability p at each visit has a stable interval where p is near 0.6.
+    """
+
+    first: timedelta = timedelta(days=1)
+    shortest: timedelta = timedelta(hours=1)
+    longest: timedelta = timedelta(days=30)
+    grow: float = 0.4
+    shrink: float = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class RecrawlPolicy:
+    """When pages are due again."""
+
+    fresh_for: timedelta = timedelta(0)
+    rules: tuple[FreshRule, ...] = ()
+    """The first that matches counts, also against `fresh_for` and a page's own interval."""
+    gone_for: timedelta = timedelta(0)
+    """How long a page that was gone (404, 410) is left alone."""
+    cache_max_age: timedelta | None = None
+    """What is held is never used beyond it, whatever says that the page has not changed; None is without end."""
+    max_304_age: timedelta = timedelta(days=30)
+    """So long after the page itself was received 304s and sitemap dates are believed."""
+    adaptive: AdaptivePolicy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known beside the page's own state."""
+
+    is_held: bool = True
+    """The last answer is: without it nothing can stand for the page."""
+    refresh: bool = False
+    trusts_validators: bool = True
+    lastmod: datetime | None = None
+    """What the sitemap says now."""
+    trusts_lastmod: bool = False
+
+
+NOTHING_SPECIAL: Final = Situation()
+DEFAULT_POLICY: Final = RecrawlPolicy()
+GONE: Final = (404, 410)
+_FOREVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+def decide(
+    url: str,
+    state: PageState | None,
+    now: datetime,
+    policy: RecrawlPolicy = DEFAULT_POLICY,
+    situation: Situation = NOTHING_SPECIAL,
+) -> Fetch | Revalidate | Skip:
+    """Decide from the *last* acknowledged visit alone; None means never seen."""
+    if state is None:
+        return Fetch(FetchReason.NEVER_SEEN)
+    reason = _must_fetch(state, now, situation)
+    if reason is not None:
+        return Fetch(reason)
+    if state.status in GONE:
+        until = _later(state.at, policy.gone_for)
+        return Skip(SkipReason.GONE, until) if now < until else Fetch(FetchReason.GONE_BEFORE)
+    expires = _FOREVER if policy.cache_max_age is None else _later(state.seen_at, policy.cache_max_age)
+    if now >= expires:
+        return Fetch(FetchReason.EXPIRED)
+    skip = _skip(url, state, policy, situation)
+    until = min(skip.until, expires)
+    return Skip(skip.reason, until) if now < until else _ask(state, now, policy, situation)
+
+
+def _must_fetch(state: PageState, now: datetime, situation: Situation) -> FetchReason | None:
+    """Return why the page is asked for whatever its age; None where that depends."""
+    if situation.refresh:
+        return FetchReason.REFRESH
+    if state.at > now:
+        return FetchReason.CLOCK
+    if state.status in GONE:  # its absence is all there is to hold
+        return None
+    if not 200 <= state.status < 300:
+        return FetchReason.FAILED
+    return None if situation.is_held else FetchReason.NOT_HELD
+
+
+def next_interval(interval: timedelta | None, policy: AdaptivePolicy, *, changed: bool) -> timedelta:
+    """Return after which time a page is due again, given its last interval and whether it had changed.
+
+    Source: Apache Nutch, AdaptiveFetchSchedule (INC_RATE 0.4, DEC_RATE 0.2), without its shift towards the time of
+    the change, which assumes a Last-Modified that is true.
+    """
+    if interval is None:
+        following = policy.first
+    else:
+        # In seconds: a timedelta that grows without bound raises.
+        seconds = interval.total_seconds() * (1 - policy.shrink if changed else 1 + policy.grow)
+        following = timedelta(seconds=min(seconds, policy.longest.total_seconds()))
+    return max(policy.shortest, min(following, policy.longest))
+
+
+def says_unchanged(state: PageState, lastmod: datetime | None) -> bool | None:
+    """Return whether a sitemap's date says that the page is what it was at the last visit; None where it says nothing.
+
+    The date of that visit's sitemap counts more than the visit's time: clocks and sitemaps run late.
+    """
+    if lastmod is None:
+        return None
+    return lastmod == state.lastmod or (state.lastmod is None and lastmod < state.at)
+
+
+def fresh_for(url: str, state: PageState, policy: RecrawlPolicy) -> timedelta:
+    """Return how long after a visit a page is left alone."""
+    rule = next((rule for rule in policy.rules if rule.matches(url)), None)
+    if rule is not None:
+        return rule.fresh_for
+    if policy.adaptive is not None and state.interval is not None:
+        return state.interval
+    return policy.fresh_for
+
+
+def _skip(url: str, state: PageState, policy: RecrawlPolicy, situation: Situation) -> Skip:
+    """Return the longest of the reasons to leave a page alone; it may be over."""
+    adaptive = policy.adaptive is not None and state.interval is not None
+    ruled = any(rule.matches(url) for rule in policy.rules)
+    reason = SkipReason.ADAPTIVE if adaptive and not ruled else SkipReason.FRESH
+    fresh = Skip(reason, _later(state.at, fresh_for(url, state, policy)))
+    if not situation.trusts_lastmod:
+        return fresh
+    unchanged = says_unchanged(state, situation.lastmod)
+    if unchanged is None:
+        return fresh
+    if not unchanged:
+        # Where dates are true, one that is new ends every wait.
+        return Skip(reason, state.at)
+    dated = Skip(SkipReason.LASTMOD, _later(state.seen_at, policy.max_304_age))
+    return max(fresh, dated, key=lambda skip: skip.until)
+
+
+def _ask(state: PageState, now: datetime, policy: RecrawlPolicy, situation: Situation) -> Fetch | Revalidate:
+    if state.etag is None and state.last_modified is None:
+        return Fetch(FetchReason.NO_VALIDATORS)
+    if not situation.trusts_validators:
+        return Fetch(FetchReason.DISTRUSTED)
+    if now >= _later(state.seen_at, policy.max_304_age):
+        return Fetch(FetchReason.LONG_UNSEEN)
+    return Revalidate(state.etag, state.last_modified)
+
+
+def _later(at: datetime, wait: timedelta) -> datetime:
+    try:
+        return at + wait
+    except OverflowError:
+        return _FOREVER
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a pattern in which "*" is any text fits the whole text; in linear time, unlike fnmatch."""
+    first, *rest = pattern.split("*")
+    if not rest:
+        return text == first
+    *middle, last = rest
+    if not (text.startswith(first) and text.endswith(last) and len(text) >= len(first) + len(last)):
+        return False
+    position, end = len(first), len(text) - len(last)
+    for part in middle:
+        found = text.find(part, position, end)
+        if found < 0:
+            return False
+        position = found + len(part)
+    return True

@@ -1,0 +1,326 @@
+"""Traps: kinds of URLs of which page after page brings only what is known."""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, Literal
+
+from scrapy_dedup.core.urls.pagination import is_clear_part_name, is_part_name
+from scrapy_dedup.core.urls.shapes import Shape, shape_of
+
+_MOST_PATTERNS: Final = 20_000
+_MOST_SETS: Final = 64
+"""Of parameters of one path that are told apart."""
+_TESTED: Final = 2
+"""Pages after which a parameter without news counts as one that brings none."""
+_PROVEN_SHARE: Final = 0.25
+"""Of pages with news; beyond it a pattern is asked three times as long before it is given up."""
+_PATIENCE: Final = 3
+_MOST_NEWS_WEIGHED: Final = 4
+_FIRST_RECHECK: Final = 64
+_RECHECK_GROWTH: Final = 8
+"""After so many dropped requests one is let through, and after so many times as many the next: a wrong decision is
+found out, and a right one costs few pages."""
+_LET_THROUGH: Final = 10
+"""One in so many passes where traps are to be slowed only."""
+
+
+class Kind(StrEnum):
+    """By what a pattern holds URLs together."""
+
+    EXACT = "exact"  # one shape of path and one set of parameters
+    NAME = "name"  # one shape of path and one parameter, whatever the others
+    ANY = "any"  # one shape of path with any parameters
+    HOST = "host"  # one parameter, whatever the path
+    PREFIX = "prefix"  # all that stands in one folder
+
+
+class TrapReason(StrEnum):
+    """What kind of trap it is."""
+
+    REPEATS = "repeated steps in the path"
+    PARAMETERS = "combinations of parameters"
+    ENDLESS = "pages without news"
+
+
+def levels(shape: Shape) -> Iterator[tuple[Kind, str]]:
+    """Yield the patterns that a URL belongs to, the narrowest first."""
+    yield Kind.EXACT, exact(shape)
+    for name in shape.names:
+        yield Kind.NAME, name_pattern(shape, name)
+    if shape.names:
+        yield Kind.ANY, any_of(shape)
+    for name in shape.names:
+        if not name.startswith("/") and not is_part_name(name):
+            yield Kind.HOST, f"{shape.host}/**?*{name}*"
+    for prefix in reversed(shape.prefixes):
+        yield Kind.PREFIX, f"{shape.host}{prefix}**"
+
+
+def exact(shape: Shape) -> str:
+    """Return the pattern of one shape of path and one set of parameters."""
+    return f"{shape.host}{shape.path}?{'&'.join(shape.names)}" if shape.names else shape.host + shape.path
+
+
+def any_of(shape: Shape) -> str:
+    """Return the pattern of one shape of path with any parameters."""
+    return f"{shape.host}{shape.path}?*"
+
+
+def name_pattern(shape: Shape, name: str) -> str:
+    """Return the pattern of one shape of path and one parameter."""
+    return f"{shape.host}{shape.path}?*{name}*"
+
+
+def reason_of(kind: Kind, shape: Shape) -> TrapReason:
+    """Return what kind of trap a pattern of a URL would be."""
+    if shape.repeats:
+        return TrapReason.REPEATS
+    return TrapReason.PARAMETERS if kind in (Kind.NAME, Kind.ANY, Kind.HOST) else TrapReason.ENDLESS
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A pattern whose URLs are not worth asking for."""
+
+    pattern: str
+    reason: TrapReason
+    pages: int
+    news: int
+    in_a_row: int
+
+    @property
+    def evidence(self) -> str:
+        """The counts in words."""
+        return f"{self.in_a_row} pages in a row brought only known content; {self.news} of {self.pages} brought news"
+
+
+@dataclass(frozen=True, slots=True)
+class TrapPolicy:
+    """When a pattern is a trap, and what becomes of its requests."""
+
+    pages: int = 8
+    action: Literal["off", "slow", "stop"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is to become of a request."""
+
+    trap: Trap | None = None
+    """It is dropped."""
+    waits: str = ""
+    """It waits until a page of this pattern has come."""
+    is_late: bool = False
+    """Others go first."""
+
+
+PASS: Final = Answer()
+_WIDE: Final = (Kind.HOST, Kind.PREFIX)
+
+
+@dataclass(slots=True)
+class _Counts:
+    pages: int = 0
+    news: int = 0
+    in_a_row: int = 0
+    """Without news."""
+    same_in_a_row: int = 0
+    """That said just what another page said."""
+    under_way: int = 0
+    trap: Trap | None = None
+    asked: int = 0
+    """Requests since it is a trap."""
+    recheck_at: int = _FIRST_RECHECK
+    sets: dict[tuple[str, ...], "_Counts"] = field(default_factory=dict)
+    """Of a path with any parameters: by set of parameters, the counts of these alone."""
+
+    @property
+    def is_barren(self) -> bool:
+        """Whether it was tried more than once, and mostly in vain."""
+        return self.in_a_row >= _TESTED and self.news <= _PROVEN_SHARE * self.pages
+
+
+@dataclass(slots=True)
+class Traps:
+    """The patterns of one crawl; those that were met longest ago are forgotten when there are too many."""
+
+    policy: TrapPolicy = field(default_factory=TrapPolicy)
+    most: int = _MOST_PATTERNS
+    _patterns: OrderedDict[str, _Counts] = field(default_factory=OrderedDict)
+
+    def ask(self, url: str, *, is_elsewhere: bool = False) -> Answer:
+        """Return what is to become of a request before it is sent; who sends it says `sent`, and then `came`.
+
+        Args:
+            url: that is asked for.
+            is_elsewhere: pages of another kind lead there, too: it is given up only when many of those were in vain.
+        """
+        shape = shape_of(url)
+        if self.policy.action == "off" or shape is None:
+            return PASS
+        waits, is_late = "", False
+        blameless = self._blameless(shape)
+        for kind, pattern in levels(shape):
+            counts = self._patterns.get(pattern)
+            if counts is None or pattern in blameless:
+                continue
+            if counts.trap is not None and self._holds(kind, shape):
+                if is_elsewhere and self._is_early(kind, counts, shape):
+                    is_late = True
+                else:
+                    return PASS if self._is_let_through(counts) else Answer(trap=counts.trap)
+            is_late = is_late or counts.in_a_row >= _TESTED
+            if not waits and self._is_full(kind, counts, shape):
+                waits = pattern
+        return Answer(waits=waits, is_late=is_late)
+
+    def _is_early(self, kind: Kind, counts: _Counts, shape: Shape) -> bool:
+        """Say whether more evidence is needed, as pages of another kind lead there, too."""
+        needed = self._needed(kind, counts, shape)
+        return counts.same_in_a_row < needed and counts.in_a_row < _PATIENCE * needed
+
+    def _is_let_through(self, counts: _Counts) -> bool:
+        counts.asked += 1
+        if self.policy.action == "slow":
+            return counts.asked % _LET_THROUGH == 0
+        if counts.asked < counts.recheck_at:
+            return False
+        counts.recheck_at *= _RECHECK_GROWTH
+        return True
+
+    def sent(self, url: str) -> None:
+        """Note that a page is asked for."""
+        self._add_under_way(url, 1)
+
+    def came(self, url: str) -> None:
+        """Note that a request has ended, whatever it brought."""
+        self._add_under_way(url, -1)
+
+    def note(self, url: str, *, news: bool, same: bool = False) -> list[Trap]:
+        """Note what a page brought; return the traps that this makes known.
+
+        Args:
+            url: of the page.
+            news: it brought some.
+            same: it said just what another page said.
+        """
+        shape = shape_of(url)
+        if shape is None or self.policy.action == "off":
+            return []
+        found = []
+        self._note_set(shape)
+        blameless = self._blameless(shape)
+        for kind, pattern in levels(shape):
+            counts = self._counts(pattern)
+            if not news and pattern in blameless:
+                continue
+            counts.pages += 1
+            counts.news += news
+            counts.in_a_row = 0 if news else counts.in_a_row + 1
+            counts.same_in_a_row = counts.same_in_a_row + 1 if same and not news else 0
+            if news:
+                counts.trap = None
+            elif counts.trap is None and counts.in_a_row >= self._needed(kind, counts, shape):
+                counts.trap = Trap(pattern, reason_of(kind, shape), counts.pages, counts.news, counts.in_a_row)
+                counts.asked = 0
+                found.append(counts.trap)
+        return found
+
+    def is_barren(self, url: str) -> bool:
+        """Say whether pages like this one have brought nothing lately, so that a link to it is no news."""
+        shape = shape_of(url)
+        if shape is None:
+            return True
+        for kind, pattern in levels(shape):
+            counts = self._patterns.get(pattern)
+            if counts is None or kind in (Kind.NAME, Kind.ANY, Kind.HOST):
+                continue
+            if counts.trap is not None or (counts.in_a_row > _TESTED and (counts.news == 0 or kind is Kind.PREFIX)):
+                return True
+        return False
+
+    def is_good(self, url: str) -> bool:
+        """Say whether pages with the same parameters have brought news lately."""
+        shape = shape_of(url)
+        counts = self._patterns.get(exact(shape)) if shape is not None and shape.names else None
+        return counts is not None and counts.news >= _TESTED and not counts.in_a_row
+
+    def known(self) -> list[Trap]:
+        """Return the traps, in the order of their patterns."""
+        return [counts.trap for _, counts in sorted(self._patterns.items()) if counts.trap is not None]
+
+    def recall(self, pattern: str, in_a_row: int) -> None:
+        """Take over a trap that an earlier part of the crawl found."""
+        counts = self._counts(pattern)
+        counts.pages = counts.in_a_row = in_a_row
+        counts.trap = Trap(pattern, TrapReason.ENDLESS, in_a_row, 0, in_a_row)
+
+    def _holds(self, kind: Kind, shape: Shape) -> bool:
+        """Say whether a trap of a wide pattern holds a URL: not if pages of its own kind brought news."""
+        if kind is Kind.ANY:
+            own, sets = self._patterns.get(exact(shape)), self._patterns[any_of(shape)].sets
+            is_combined = any(set(names) < set(shape.names) for names in sets)
+            if own is not None and own.news >= _TESTED and own.trap is None and not is_combined:
+                return False
+            names = [self._patterns.get(name_pattern(shape, name)) for name in shape.names if not is_part_name(name)]
+            return any(one is not None and one.is_barren for one in names)
+        own = self._patterns.get(exact(shape))
+        return kind in (Kind.EXACT, Kind.NAME) or own is None or not own.news or own.trap is not None
+
+    def _note_set(self, shape: Shape) -> None:
+        if shape.names:
+            sets = self._counts(any_of(shape)).sets
+            if shape.names in sets or len(sets) < _MOST_SETS:
+                sets[shape.names] = self._counts(exact(shape))
+
+    def _blameless(self, shape: Shape) -> frozenset[str]:
+        """Return the patterns of parameters that are not to blame where a page brings nothing.
+
+        Pages with these alone bring news, so that it is the others that bring nothing.
+        """
+        counts = self._patterns.get(any_of(shape))
+        if counts is None or len(shape.names) < _TESTED:
+            return frozenset()
+        good = [names for names, one in counts.sets.items() if one.news and not one.is_barren and one.trap is None]
+        found = {name for names in good for name in names}
+        return frozenset(name_pattern(shape, name) for name in shape.names if name in found)
+
+    def _is_full(self, kind: Kind, counts: _Counts, shape: Shape) -> bool:
+        """Say whether so many pages are under way that the next could be one too many."""
+        if counts.news and (counts.in_a_row < _TESTED or kind in _WIDE):
+            return False
+        left = self._needed(kind, counts, shape) - counts.in_a_row
+        return counts.under_way >= max(1, min(left, self.policy.pages))
+
+    def _needed(self, kind: Kind, counts: _Counts, shape: Shape) -> int:
+        """Return after how many pages in a row without news a pattern is a trap."""
+        needed = self.policy.pages
+        if kind in _WIDE:
+            return needed * (1 + min(counts.news, _MOST_NEWS_WEIGHED))
+        if shape.repeats:
+            return max(_TESTED + 1, needed // 2)
+        if kind is Kind.EXACT and counts.same_in_a_row >= needed and any(map(is_clear_part_name, shape.names)):
+            # Whatever was there before: these are the parts behind the last.
+            return needed
+        if kind is not Kind.ANY and counts.news > _PROVEN_SHARE * counts.pages:
+            return needed * _PATIENCE
+        # The first page is always new; months with nothing on may stand between two others.
+        return needed * (_PATIENCE if counts.news > 1 and kind is not Kind.ANY else 1)
+
+    def _add_under_way(self, url: str, number: int) -> None:
+        shape = shape_of(url)
+        if shape is not None and self.policy.action != "off":
+            for _, pattern in levels(shape):
+                counts = self._counts(pattern)
+                counts.under_way = max(0, counts.under_way + number)
+
+    def _counts(self, pattern: str) -> _Counts:
+        counts = self._patterns.get(pattern)
+        if counts is None:
+            counts = self._patterns[pattern] = _Counts()
+            if len(self._patterns) > self.most:
+                self._patterns.popitem(last=False)
+        self._patterns.move_to_end(pattern)
+        return counts

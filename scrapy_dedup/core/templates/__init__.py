@@ -1,0 +1,1 @@
+"""Layouts of a domain, and the templates by which their pages are cut."""

@@ -1,0 +1,252 @@
+"""The structure miner: what kinds of pages a domain has, what all pages of a kind share, and where they differ."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import median
+from typing import Final, NamedTuple, Self
+
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.templates.layouts import Skeleton, cluster, skeleton_of
+from scrapy_dedup.core.templates.subtrees import Subtree, split_subtrees
+from scrapy_dedup.core.templates.url_patterns import url_pattern
+from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url
+
+_ERROR_TITLE: Final = re.compile(r"\b(?:40[0-9]|410|50[0-4])\b|\b(?:page )?not found\b", re.IGNORECASE)
+# A paragraph of prose, and a text worth the name.
+_PARAGRAPH: Final = 120
+_TEXT: Final = 600
+_MOST_LINKS: Final = 0.5
+_FEW_LINKS: Final = 0.35
+_ITEMS: Final = 5
+
+
+_HEADING: Final = re.compile(r">h[1-4](?:[.#][^>]*)?$")
+_MOST_EXAMPLES: Final = 5
+_MOST_STRUCTURES: Final = 10
+# On so many of a domain's pages a block tells nothing about one of them.
+_REPEATS: Final = 0.5
+
+
+class Kind(StrEnum):
+    """Names of clusters."""
+
+    ERROR = "error page"
+    HOME = "home page"
+    LISTING = "listing"
+    ARTICLE = "article"
+    PAGE = "page"
+    """Nothing speaks for one of the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name and why it was given."""
+
+    name: Kind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What one page shows of its kind; of its own text only, without what repeats on the domain."""
+
+    url: str
+    title: str
+    status: int
+    chars: int
+    link_chars: int
+    items: int
+    """Blocks with links that stand in one place: the entries of its longest list."""
+    headings: int
+    """Headings that are links: titles of entries, each with its text."""
+    longest: int
+    """Characters outside links of its longest block."""
+
+
+def name_kind(pages: Sequence[Evidence]) -> Named:
+    """Return what pages of one layout are called; "page" where the evidence is weak.
+
+    Args:
+        pages: all of the layout; at least one.
+    """
+    error = _error(pages)
+    if error is not None:
+        return error
+    if all(_is_home(page.url) for page in pages):
+        return Named(Kind.HOME, "it is the root of the site")
+    chars = median(page.chars for page in pages)
+    links = sum(page.link_chars for page in pages) / max(1, sum(page.chars for page in pages))
+    items = median(page.items for page in pages)
+    headings = median(page.headings for page in pages)
+    longest = median(page.longest for page in pages)
+    if headings >= _ITEMS:
+        return Named(Kind.LISTING, f"{headings:.0f} of its headings are links")
+    if items >= _ITEMS and (links >= _MOST_LINKS or longest < _PARAGRAPH):
+        return Named(Kind.LISTING, f"lists {items:.0f} linked entries; {links:.2f} of its own text are links")
+    if chars >= _TEXT and longest >= _PARAGRAPH and links < _FEW_LINKS:
+        return Named(Kind.ARTICLE, f"{chars:.0f} characters of its own text, {links:.2f} of it links")
+    return Named(Kind.PAGE, f"{chars:.0f} characters of its own text, {links:.2f} of it links: nothing speaks clearly")
+
+
+def _error(pages: Sequence[Evidence]) -> Named | None:
+    total = len(pages)
+    failed = sum(1 for page in pages if page.status >= 400)
+    if 2 * failed > total:
+        return Named(Kind.ERROR, f"{failed} of {total} came with an error status")
+    # "Not found" heads a text about it, too: an error page says little.
+    titled = sum(1 for page in pages if page.chars < _TEXT and _ERROR_TITLE.search(page.title))
+    return Named(Kind.ERROR, f"{titled} of {total} titles speak of an error") if 2 * titled > total else None
+
+
+def _is_home(url: str) -> bool:
+    parts = split_url(normalize_url(url, LOOSE_RULES))
+    return parts is not None and parts.path == "/" and not parts.query
+
+
+class MinedBlock(NamedTuple):
+    """One block of a page, as it is counted."""
+
+    path: str
+    fingerprint: int
+    chars: int
+    link_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class MinedPage:
+    """What the miner needs of a page."""
+
+    url: str
+    skeleton: Skeleton
+    blocks: Sequence[MinedBlock]
+    title: str | None = None
+    status: int = 200
+
+    @classmethod
+    def of(cls, url: str, page: Page, status: int = 200) -> Self:
+        """Return what the miner needs of a parsed page."""
+        blocks = [MinedBlock(block.path, block.fingerprint, len(block.text), block.link_chars) for block in page.blocks]
+        return cls(url, skeleton_of(page), blocks, page.title, status)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Pages of one layout."""
+
+    signature: int
+    """Of the layout (L1)."""
+    structures: tuple[tuple[int, int], ...]
+    """(L2, number of pages with it), the most frequent first; ten at most."""
+    pages: tuple[int, ...]
+    """Indexes into what was mined, ascending."""
+    named: Named
+    examples: tuple[int, ...]
+    """Indexes of typical pages: those whose own text is nearest to the median in length."""
+    url_pattern: str | None
+    """Matches all its URLs and none of the other clusters', see `core.templates.url_patterns`."""
+    common: tuple[Subtree, ...]
+    """Subtrees that are the same on nearly all pages: boilerplate, most text first."""
+    varying: tuple[Subtree, ...]
+    """Subtrees that differ: content, most text first."""
+
+    @property
+    def l2(self) -> int:
+        """The structure (L2) that most of its pages have."""
+        return self.structures[0][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A structure (L2) that several domains share."""
+
+    l2: int
+    domains: tuple[tuple[str, int], ...]
+    """(domain, pages), most pages first."""
+    names: tuple[str, ...]
+    """What the clusters with this structure are called, by alphabet."""
+
+    @property
+    def pages(self) -> int:
+        """Of all domains."""
+        return sum(count for _, count in self.domains)
+
+
+def mine(pages: Sequence[MinedPage]) -> list[Cluster]:
+    """Return the clusters of one domain's pages, the largest first; the order of pages matters for indexes only."""
+    members: defaultdict[int, list[int]] = defaultdict(list)
+    for index, signature in enumerate(cluster([page.skeleton for page in pages])):
+        members[signature].append(index)
+    on_pages = Counter(print_ for page in pages for print_ in {block.fingerprint for block in page.blocks})
+    needed = max(2.0, _REPEATS * len(pages))
+    repeated = frozenset(print_ for print_, count in on_pages.items() if count >= needed)
+    order = sorted(members, key=lambda signature: (-len(members[signature]), signature))
+    return [_cluster(pages, signature, members[signature], repeated) for signature in order]
+
+
+def families(domains: Mapping[str, Iterable[Cluster]]) -> list[Family]:
+    """Return the structures that at least two domains have, by number of domains, then of pages."""
+    counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    names: defaultdict[int, set[str]] = defaultdict(set)
+    for domain in sorted(domains):
+        for found in domains[domain]:
+            for structure, number in found.structures:
+                counts[structure][domain] += number
+                names[structure].add(found.named.name)
+    shared = [
+        Family(
+            structure,
+            tuple(sorted(counts[structure].items(), key=lambda item: (-item[1], item[0]))),
+            tuple(sorted(names[structure])),
+        )
+        for structure in counts
+        if len(counts[structure]) > 1
+    ]
+    return sorted(shared, key=lambda family: (-len(family.domains), -family.pages, family.l2))
+
+
+def _cluster(pages: Sequence[MinedPage], signature: int, members: list[int], repeated: frozenset[int]) -> Cluster:
+    own = [pages[index] for index in members]
+    inside = frozenset(members)
+    structures = Counter(page.skeleton.l2 for page in own)
+    by_count = sorted(structures.items(), key=lambda item: (-item[1], item[0]))
+    evidence = [_evidence(page, repeated) for page in own]
+    common, varying = split_subtrees(
+        [[(block.path, block.fingerprint, block.chars) for block in p.blocks] for p in own]
+    )
+    return Cluster(
+        signature=signature,
+        structures=tuple(by_count[:_MOST_STRUCTURES]),
+        pages=tuple(members),
+        named=name_kind(evidence),
+        examples=_examples(members, own, evidence),
+        url_pattern=url_pattern(
+            [page.url for page in own], [page.url for index, page in enumerate(pages) if index not in inside]
+        ),
+        common=common,
+        varying=varying,
+    )
+
+
+def _evidence(page: MinedPage, repeated: frozenset[int]) -> Evidence:
+    """Return what a page shows of its kind: of its own text only, for menus are on pages of every kind."""
+    own = [block for block in page.blocks if block.fingerprint not in repeated]
+    linked = Counter(block.path for block in own if block.link_chars)
+    return Evidence(
+        url=page.url,
+        title=page.title or "",
+        status=page.status,
+        chars=sum(block.chars for block in own),
+        link_chars=sum(block.link_chars for block in own),
+        items=max(linked.values(), default=0),
+        headings=sum(1 for block in own if 2 * block.link_chars > block.chars and _HEADING.search(block.path)),
+        longest=max((block.chars - block.link_chars for block in own), default=0),
+    )
+
+
+def _examples(members: list[int], own: list[MinedPage], evidence: list[Evidence]) -> tuple[int, ...]:
+    middle = median(seen.chars for seen in evidence)
+    nearest = sorted(range(len(own)), key=lambda at: (abs(evidence[at].chars - middle), own[at].url, members[at]))
+    return tuple(members[at] for at in nearest[:_MOST_EXAMPLES])

@@ -1,0 +1,348 @@
+"""What is kept of a site's verdicts, and how a page is cut by it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from scrapy_dedup.core.boilerplate.observations import Observation, text_number
+from scrapy_dedup.core.boilerplate.path_verdicts import PathVerdict, SiteVerdicts
+from scrapy_dedup.core.boilerplate.verdict_model import kind_of
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
+from scrapy_dedup.core.templates.paths import PathLookup, Why
+from scrapy_dedup.core.templates.selectors import Selectors, selectors_of
+
+__all__ = [
+    "MORE_CAUTION",
+    "VERSION",
+    "Cut",
+    "Selectors",
+    "Template",
+    "TemplateError",
+    "Why",
+    "certainty_of",
+    "cut",
+    "is_thin",
+    "part_of",
+    "selectors",
+    "surrounded_on",
+    "template_of",
+    "thin_pages",
+]
+
+# Stored in each template: what another version learned is learned anew.
+VERSION: Final = 3
+MORE_CAUTION: Final = 0.9
+"""One step more: where what is cut would leave next to nothing of a page."""
+# Of paths, those that most pages have; of texts, those on most pages: a stored template stays below 200 KB.
+_MOST_PATHS: Final = 800
+_MOST_REPEATED: Final = 500
+
+
+class TemplateError(DedupError):
+    """A stored template cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What is kept to cut the pages of a site or of one layout."""
+
+    pages: int
+    """From so many it was learned."""
+    containers: tuple[str, ...]
+    """The paths of the main column."""
+    verdicts: Mapping[str, PathVerdict]
+    """By folded path, each after the one above it; of what stands in something left out as a whole there is none."""
+    repeated: Mapping[int, int]
+    """Fingerprints of blocks that at least half of the pages share, and on how many they were."""
+    surrounding: Mapping[int, int] = field(default_factory=dict)
+    """32 bits of texts that were left out of at least half of the pages, and of how many."""
+    surrounded: int = 0
+    """So many blocks with such a text nine of ten learning pages have at least."""
+    caution: float = 0.5
+    """What is kept is content by at least 1 - this."""
+    least_caution: float = 0.0
+    """With less caution it leaves hardly anything of its pages, whatever the user wants."""
+    version: int = VERSION
+    lookup: PathLookup = field(init=False, repr=False, compare=False)
+    _others: "dict[float, Template]" = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lookup", PathLookup(self.verdicts, self.pages))
+
+    def at(self, caution: float) -> "Template":
+        """Return the template that cuts with this caution, or the least that it needs, whatever it was learned with."""
+        caution = max(caution, self.least_caution)
+        if caution == self.caution:
+            return self
+        if caution not in self._others:
+            self._others.clear()
+            verdicts = {
+                path: replace(verdict, keep=verdict.probability >= 1 - caution)
+                for path, verdict in self.verdicts.items()
+            }
+            # What was left out with less caution may be kept now, and then surrounds nothing.
+            surrounding = self.surrounding if caution < self.caution else {}
+            self._others[caution] = replace(
+                self,
+                verdicts=verdicts,
+                surrounding=surrounding,
+                surrounded=self.surrounded if surrounding else 0,
+                caution=caution,
+            )
+        return self._others[caution]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what JSON can hold: the paths as an outline, one row a step, to be read from above."""
+        return {
+            "version": self.version,
+            "pages": self.pages,
+            "containers": list(self.containers),
+            "caution": self.caution,
+            "least_caution": self.least_caution,
+            "columns": list(_COLUMNS),
+            "paths": [_row(path, verdict) for path, verdict in self.verdicts.items()],
+            "repeated": {to_hex(block): pages for block, pages in self.repeated.items()},
+            "surrounding": {to_hex(text): pages for text, pages in self.surrounding.items()},
+            "surrounded": self.surrounded,
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "Template":
+        """Return the template that was stored.
+
+        Raises:
+            TemplateError: it is of another version, or was changed by hand so that it is none.
+        """
+        if stored.get("version") != VERSION:
+            raise TemplateError(
+                f"template of version {stored.get('version')!r}: this program reads version {VERSION}; learn it anew"
+            )
+        try:
+            pages = int(stored["pages"])
+            if pages < 1:
+                raise ValueError(f"learned from {pages} pages")  # noqa: TRY301 (as all that is wrong with it)
+            verdicts = _outline(stored["paths"], pages)
+            repeated = {from_hex(block): int(count) for block, count in stored["repeated"].items()}
+            surrounding = {from_hex(text): int(count) for text, count in stored["surrounding"].items()}
+            containers = tuple(map(str, stored["containers"]))
+            surrounded = int(stored["surrounded"])
+            caution, least = float(stored["caution"]), float(stored["least_caution"])
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise TemplateError(
+                f"template cannot be read ({error!r}): restore a former version or learn it anew"
+            ) from error
+        if not containers:
+            raise TemplateError("template without containers: restore a former version or learn it anew")
+        return cls(pages, containers, verdicts, repeated, surrounding, surrounded, caution, least)
+
+
+_COLUMNS: Final = ("depth", "step", "verdict", "probability", "pages", "reasons")
+_KEEP, _DROP = "keep", "drop"
+
+
+def _row(path: str, verdict: PathVerdict) -> list[Any]:
+    steps = path.split(">")
+    reasons = [[name, value] for name, value in verdict.reasons]
+    return [
+        len(steps) - 1, steps[-1], _KEEP if verdict.keep else _DROP, verdict.probability, verdict.pages, reasons
+    ]  # fmt: skip
+
+
+def _outline(rows: Collection[Collection[Any]], of_pages: int) -> dict[str, PathVerdict]:
+    above: list[str] = []
+    verdicts: dict[str, PathVerdict] = {}
+    for depth, step, verdict, probability, pages, reasons in rows:
+        if not 0 <= depth <= len(above):
+            raise ValueError(f"row {step!r} has depth {depth} below depth {len(above) - 1}")
+        if verdict not in (_KEEP, _DROP):
+            raise ValueError(f"row {step!r} has verdict {verdict!r}")
+        above[depth:] = [str(step)]
+        told = tuple((name, float(value)) for name, value in reasons if kind_of(name))
+        verdicts[">".join(above)] = PathVerdict(verdict == _KEEP, float(probability), int(pages), of_pages, told)
+    return verdicts
+
+
+def template_of(learned: SiteVerdicts, *, least_caution: float = 0.0) -> Template:
+    """Return what is kept of verdicts to cut pages, with at least so much caution."""
+    gone = _left_out_whole(learned.paths)
+    wanted = [path for path in learned.paths if path.rpartition(">")[0] not in gone]
+    wanted = sorted(wanted, key=lambda path: (-learned.paths[path].pages, path))[:_MOST_PATHS]
+    return Template(
+        learned.pages,
+        learned.containers,
+        {path: learned.paths[path] for path in _from_above(wanted)},
+        _most(learned.repeated),
+        _most(learned.surrounding),
+        caution=learned.caution,
+        least_caution=least_caution,
+    )
+
+
+def surrounded_on(template: Template, observations: Sequence[Observation]) -> int:
+    """Return how many blocks with a text that surrounds the content nine of ten pages have at least."""
+    met = sorted(sum(text in template.surrounding for text in seen.texts) for seen in observations)
+    return met[len(met) // 10] if met else 0
+
+
+def _left_out_whole(verdicts: Mapping[str, PathVerdict]) -> set[str]:
+    """Return the paths that are left out with all that stands in them."""
+    keeping: set[str] = set()
+    for path, verdict in verdicts.items():
+        above = path if verdict.keep else ""
+        while above and above not in keeping:
+            keeping.add(above)
+            above = above.rpartition(">")[0]
+    return set(verdicts) - keeping
+
+
+def _most(counts: Mapping[int, int]) -> dict[int, int]:
+    return dict(sorted(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_REPEATED]))
+
+
+def _from_above(paths: Collection[str]) -> list[str]:
+    """Return paths as an outline lists them: each element's paths together, after it."""
+    return sorted(paths, key=lambda path: path.split(">"))
+
+
+def part_of(template: Template, paths: Collection[str]) -> Template:
+    """Return the template of one layout: of the paths given, all above them and all below them."""
+    folding = template.lookup.folding
+    wanted = {folding.path(path) for path in paths}
+    for path in list(wanted):
+        steps = path.split(">")
+        wanted.update(">".join(steps[:length]) for length in range(1, len(steps)))
+    verdicts: dict[str, PathVerdict] = {}
+    below: set[str] = {folding.path(path) for path in paths}
+    for path, verdict in template.verdicts.items():
+        if path.rpartition(">")[0] in below:
+            below.add(path)
+        if path in wanted or path in below:
+            verdicts[path] = verdict
+    containers = tuple(path for path in template.containers if path in verdicts) or template.containers[:1]
+    return replace(template, verdicts=verdicts, containers=containers)
+
+
+def selectors(template: Template) -> Selectors:
+    """Return a template as CSS; blocks that are left out for themselves are not in it."""
+    return selectors_of(template.containers, template.verdicts)
+
+
+def certainty_of(template: Template, observations: Sequence[Observation]) -> float:
+    """Return how likely a template's verdicts are right, 0.5 to 1.0: mean of the text of some pages."""
+    right = total = 0.0
+    for seen in observations:
+        of_paths = [template.lookup.probability(path) for path in seen.paths]
+        for at, chars in zip(seen.at, seen.chars, strict=True):
+            right += chars * max(of_paths[at], 1 - of_paths[at])
+            total += chars
+    return round(right / total, 3) if total else 0.5
+
+
+def is_thin(template: Template, observations: Sequence[Observation]) -> bool:
+    """Say whether hardly anything of the main column is left of most pages."""
+    return 2 * thin_pages(template, observations) > len(observations)
+
+
+def thin_pages(template: Template, observations: Sequence[Observation]) -> int:
+    """Return of how many pages hardly anything of the main column is left: what they share is their content.
+
+    Links do not count where there is other text: a shop shows more of other products than of the page's own.
+    """
+    lookup, column = template.lookup, template.containers[0]
+    inside = f"{column}>"
+    thin = 0
+    for seen in observations:
+        folded = [lookup.folding.path(path) for path in seen.paths]
+        within = [path == column or path.startswith(inside) for path in folded]
+        keeps = [lookup.standing(path).why is None for path in seen.paths]
+        total = kept = prose = kept_prose = 0
+        for at, chars, linked in zip(seen.at, seen.chars, seen.link_chars, strict=True):
+            if within[at]:
+                total += chars
+                prose += chars - linked
+                kept += chars * keeps[at]
+                kept_prose += (chars - linked) * keeps[at]
+        thin += kept < _THIN * total and kept_prose <= _THIN * prose
+    return thin
+
+
+# Of the text in the main column. Of 44 sites one has as little on most of its pages: they are near copies.
+_THIN: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is left out of one page."""
+
+    removed: list[Why | None]
+    """One value a block, None where it stays."""
+    fit: float
+    """Share of the page's text that stands on paths the template knows, or in what it keeps, 0 to 1."""
+    moved: float
+    """Of the texts that surround the content on the site and are on this page, the share that stands where the template
+    does not know it; 0.0 where they are few."""
+    gone: float
+    """Share of the texts that surround the content on nearly all pages and are not on this one; 0.0 where they are
+    few."""
+    own: float
+    """Share that stays of the text that half of the learning pages do not have, 0 to 1; of all text where that is all
+    there is."""
+
+
+def cut(page: Page, template: Template) -> Cut:
+    """Return for each block of a page why it is left out, or None where it stays."""
+    lookup = template.lookup
+    find, known, surrounding = lookup.standing, lookup.known, template.surrounding
+    repeated, often = template.repeated, _OFTEN * template.pages
+    removed: list[Why | None] = []
+    total = unknown = moved = met = kept = own_text = own_kept = 0
+    shared: list[int] = []
+    for block in page.blocks:
+        path, text = block.path, block.text
+        why, is_inside, is_known = known.get(path) or find(path)
+        chars = len(text)
+        if surrounding and (on_others := surrounding.get(text_number(text), 0)):
+            met += 1
+            if not is_known or why is None:
+                moved += 1
+                # A word of a menu may be one of a text: on a path that is known it takes a sentence.
+                if why is None and (not is_known or chars >= _SENTENCE):
+                    why = lookup.why_text(block, on_others, surrounds=True)
+        on_pages = repeated.get(block.fingerprint, 0)
+        if not on_pages:
+            own_text += chars
+            own_kept += chars * (why is None)
+        if why is None:
+            kept += chars
+            if chars >= _SENTENCE and on_pages >= often:
+                shared.append(len(removed))
+        removed.append(why)
+        total += chars
+        if not (is_known or is_inside):
+            unknown += chars
+    own = kept - sum(len(page.blocks[place].text) for place in shared)
+    # Pages that differ in a name share nearly all of their text: there it is their content.
+    if own >= _NEAR_COPY * (kept - own):
+        for place in shared:
+            block = page.blocks[place]
+            removed[place] = lookup.why_text(block, repeated[block.fingerprint])
+    fit = 1 - unknown / total if total else 1.0
+    return Cut(
+        removed,
+        fit,
+        moved=moved / met if met >= _ENOUGH_MET else 0.0,
+        gone=max(0.0, 1 - met / template.surrounded) if template.surrounded >= _ENOUGH_GONE else 0.0,
+        own=own_kept / own_text if own_text else kept / total if total else 1.0,
+    )
+
+
+# Only a text as long as a sentence goes for itself, whatever is said of its path.
+_SENTENCE: Final = 50
+# Of the pages that a template was learned from.
+_OFTEN: Final = 0.6
+_NEAR_COPY: Final = 0.5
+# Of fewer texts none says that a site was designed anew.
+_ENOUGH_MET: Final = 3
+_ENOUGH_GONE: Final = 2

@@ -1,0 +1,1 @@
+"""Which URLs are one page, what their parts mean, and where they lead."""

@@ -1,0 +1,194 @@
+"""Pages that wait: for others of their domain, or for the items of those before them."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Any, Final
+
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import call_later
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.plugin.crawl.engine_state import EngineState
+from scrapy_dedup.service.learning.learning import Learner
+from scrapy_dedup.settings import Settings
+
+_PAUSE_SECONDS: Final = 0.02
+# From a page's arrival to its callback, and where callbacks run.
+_PAUSES_FOR_ITEMS: Final = 5
+_PAUSES_FOR_CALLBACKS: Final = 100
+
+
+async def pause(seconds: float) -> None:
+    """Let others go on for a while."""
+    waited: Deferred[None] = Deferred()
+    call_later(seconds, waited.callback, None)
+    await maybe_deferred_to_future(waited)
+
+
+class Release(StrEnum):
+    """Why a batch was let go."""
+
+    FULL = "full"
+    KNOWN = "known"
+    AGE = "age"
+    QUIET = "quiet"
+    PRESSURE = "pressure"
+    CLOSING = "closing"
+    JUDGED = "judged"
+
+
+@dataclass(slots=True)
+class _Batch:
+    learner: Learner
+    since: float
+    size_bytes: int = 0
+    pages: set[bytes] = field(default_factory=set)
+    waiting: list["Deferred[str]"] = field(default_factory=list)
+
+
+def parking_bounds(settings: Settings, of_crawl: BaseSettings) -> tuple[int, timedelta]:
+    """Return how many pages wait at most, and how long: half of what lets Scrapy close the spider for want of items."""
+    pages = [of_crawl.getint(f"CLOSESPIDER_{what}") for what in ("ITEMCOUNT", "PAGECOUNT", "PAGECOUNT_NO_ITEM")]
+    seconds = [of_crawl.getfloat(f"CLOSESPIDER_{what}") for what in ("TIMEOUT", "TIMEOUT_NO_ITEM")]
+    return (
+        min([settings.batch_pages, *(max(1, number // 2) for number in pages if number > 0)]),
+        min([settings.max_wait, *(timedelta(seconds=number / 2) for number in seconds if number > 0)]),
+    )
+
+
+class ParkingLot:
+    """Batches by learner. *on_release* is given pages and what lets them go on; it calls that in any case."""
+
+    def __init__(
+        self,
+        batch_pages: int,
+        max_bytes: int,
+        max_wait: timedelta,
+        on_release: Callable[[Learner, Release, Collection[bytes], Callable[[], None]], None],
+    ) -> None:
+        self._batch_pages = batch_pages
+        self._max_bytes = max_bytes
+        self._max_wait = max_wait.total_seconds()
+        self._on_release = on_release
+        self._batches: dict[tuple[str, str], _Batch] = {}
+        self.size_bytes = 0
+
+    def __len__(self) -> int:
+        return sum(len(batch.pages) for batch in self._batches.values())
+
+    def park(self, learner: Learner, page_key: bytes, size_bytes: int, now: float) -> "Deferred[str]":
+        """Return what fires when the page may go on, and let go what has become full by it.
+
+        Of a known domain at most as many pages wait as it takes to see a redesign.
+        """
+        deferred: Deferred[str] = Deferred()
+        batch = self._batches.setdefault((learner.domain, learner.method), _Batch(learner, now))
+        batch.waiting.append(deferred)
+        if page_key not in batch.pages:
+            batch.pages.add(page_key)
+            batch.size_bytes += size_bytes
+            self.size_bytes += size_bytes
+        if len(batch.pages) >= (min(self._batch_pages, WINDOW) if learner.known else self._batch_pages):
+            self._release([batch], Release.FULL)
+        elif self.size_bytes > self._max_bytes:
+            self._release(self._largest(), Release.PRESSURE)
+        return deferred
+
+    def settle(self, learner: Learner) -> bool:
+        """Let go what waited to know whether a site was designed anew; return whether anything did."""
+        batch = self._batches.get((learner.domain, learner.method))
+        if batch is not None:
+            self._release([batch], Release.JUDGED)
+        return batch is not None
+
+    def tick(self, now: float, *, closing: bool, pressure: bool, quiet: bool) -> None:
+        """Let go what need not, or must not, wait any longer."""
+        if not self._batches:
+            return
+        batches = list(self._batches.values())
+        if closing:
+            self._release(batches, Release.CLOSING)
+        elif quiet:
+            self._release(batches, Release.QUIET)
+        elif pressure:
+            self._release(self._largest(), Release.PRESSURE)
+        else:
+            self._release([batch for batch in batches if now - batch.since >= self._max_wait], Release.AGE)
+
+    def release_all(self) -> None:
+        """Let everything go."""
+        self._release(list(self._batches.values()), Release.CLOSING)
+
+    def _largest(self) -> list[_Batch]:
+        """Return the largest quarter of the batches, at least one."""
+        by_size = sorted(self._batches.values(), key=lambda batch: (-batch.size_bytes, batch.learner.domain))
+        return by_size[: max(1, len(by_size) // 4)]
+
+    def _release(self, batches: Iterable[_Batch], why: Release) -> None:
+        let_go = list(batches)
+        # All are taken out first: without asyncio an item goes on within `callback`, and may bring the next one here.
+        for batch in let_go:
+            del self._batches[batch.learner.domain, batch.learner.method]
+            self.size_bytes -= batch.size_bytes
+        for batch in let_go:
+            self._on_release(batch.learner, why, batch.pages, partial(_go_on, batch, why))
+
+
+def _go_on(batch: _Batch, why: Release) -> None:
+    for deferred in batch.waiting:
+        deferred.callback(why)
+
+
+class ItemsFirst:
+    """Holds pages back where a project closes its spider by a count, as our pipeline is slower than none.
+
+    `CLOSESPIDER_PAGECOUNT_NO_ITEM` counts pages since an item left all pipelines: at half of it a page waits for items
+    of those before it. `CLOSESPIDER_ITEMCOUNT` lets all go out that is under way: half of it may be in our pipeline.
+    """
+
+    def __init__(self, crawler: Crawler, lot: ParkingLot) -> None:
+        self._lot = lot
+        self._engine = EngineState(crawler)
+        self._most_pages = crawler.settings.getint("CLOSESPIDER_PAGECOUNT_NO_ITEM") // 2
+        self._most_items = crawler.settings.getint("CLOSESPIDER_ITEMCOUNT") // 2
+        self._pages = 0
+        self._held_up = 0
+        if self._most_pages:
+            crawler.signals.connect(self._scraped, signal=signals.item_scraped)
+
+    def _scraped(self, item: Any) -> None:  # noqa: ARG002 (Scrapy's signature)
+        self._pages = 0
+
+    @asynccontextmanager
+    async def held_up(self) -> AsyncIterator[None]:
+        """Count an item while it is in our pipeline."""
+        self._held_up += 1
+        try:
+            yield
+        finally:
+            self._held_up -= 1
+
+    async def turn(self) -> None:
+        """Return when a page may go on to its callback."""
+        pauses = 0
+        while self._waits_for_items(pauses):
+            self._lot.release_all()
+            pauses = 0 if self._held_up else pauses + 1
+            await pause(_PAUSE_SECONDS)
+        self._pages += 1
+
+    def _waits_for_items(self, pauses: int) -> bool:
+        if self._most_items and self._held_up >= self._most_items:
+            return True
+        if not self._most_pages or self._pages < self._most_pages:
+            return False
+        # A callback may itself wait for this page, so that its end is not waited for without a bound.
+        return pauses < (_PAUSES_FOR_CALLBACKS if self._engine.scraping() else _PAUSES_FOR_ITEMS)

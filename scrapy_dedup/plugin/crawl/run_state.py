@@ -1,0 +1,214 @@
+"""A crawl's run in the store: how it begins, how it stands every two seconds, and how it ended."""
+
+import logging
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+from urllib.request import url2pathname
+
+from scrapy.crawler import Crawler
+from scrapy.settings import BaseSettings
+from scrapy.utils.asyncio import create_looping_call, run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.misc import load_object
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.runs.alarms import STAT as DROP_ALARMS
+from scrapy_dedup.core.runs.totals import ELAPSED
+from scrapy_dedup.core.urls.normal_form import UrlRules
+from scrapy_dedup.plugin.crawl.jobs import forget_broken_queues, job_of
+from scrapy_dedup.service.crawl.crawl import Count, Crawl
+from scrapy_dedup.service.crawl.start_check import check_sites
+from scrapy_dedup.service.recrawl.removed import INCOMPLETE
+from scrapy_dedup.service.store_policies import keep_policy
+from scrapy_dedup.settings import NO_BOT_NAME, Settings
+from scrapy_dedup.store.engine.errors import StoreError
+from scrapy_dedup.store.records.records import RunStatus
+from scrapy_dedup.store.records.stored import Ending
+from scrapy_dedup.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+REPORT_SECONDS: Final = 2.0
+
+
+_SCHEDULER: Final = "scrapy_redis.scheduler.Scheduler"
+_QUEUE: Final = "scrapy_dedup.plugin.workers.queue.LeasedQueue"
+_LINES: Final = f"""    SCHEDULER = "{_SCHEDULER}"
+    SCHEDULER_QUEUE_CLASS = "scrapy_dedup.LeasedQueue"
+    DUPEFILTER_CLASS = "scrapy_dedup.LeasedDupeFilter"
+    SCHEDULER_PERSIST = True
+    REDIS_URL = "redis://HOST:6379/0\""""
+
+
+def begin_run(crawler: Crawler, store: Store, settings: Settings, rules: UrlRules, count: Count) -> Crawl:
+    """Return a new run, or the one that the JOBDIR did not finish; blocks, for the start of a crawl.
+
+    Raises:
+        DedupError: something that people decided about a domain cannot be used.
+        StoreError: the store failed.
+    """
+    project = store.project(settings.project or crawler.settings["BOT_NAME"] or NO_BOT_NAME, keep_policy(settings))
+    check_sites(project, settings)
+    # A name may be given when the spider is made.
+    kind = crawler.spidercls
+    spider = crawler.spider.name if crawler.spider else getattr(kind, "name", None) or kind.__name__
+    has_history = project.has_pages()
+    check_feeds(settings, crawler.settings, has_history=has_history)
+    run = project.begin_run(
+        spider=spider,
+        jobdir=job_of(crawler.settings),
+        started_at=datetime.now(UTC),
+        job=settings.shared_job,
+        lease=settings.shared_lease,
+    )
+    crawl = Crawl(project, run, settings, count, has_history=has_history)
+    # Of several workers, their queue says what is done: there may be a million pages, and others add to them.
+    if run.resumed and run.worker is None:
+        crawl.take_over(rules)
+    if run.killed and run.worker is None:
+        forget_broken_queues(crawler.settings)
+        logger.warning(
+            "The last crawl in this JOBDIR was killed: pages are fetched again, and dropped where items are safe"
+        )
+    return crawl
+
+
+class RunState:
+    """Tells the store how the run stands, so that others see it while it is under way."""
+
+    def __init__(self, crawler: Crawler, crawl: Crawl) -> None:
+        self._crawler = crawler
+        self._crawl = crawl
+        self._began_at = datetime.now(UTC)
+        self._telling: Deferred[None] | None = None
+        self.reason = "shutdown"
+        """Why it ended."""
+        self._loop: Any = None
+        self.incomplete: Callable[[], list[str]] = list
+        """Gives the domains of which this crawl did not see all that there is to see."""
+
+    def opened(self) -> None:
+        """Begin to tell how the run stands."""
+        # So that a worker is heard three times before it counts as dead.
+        every = min(REPORT_SECONDS, self._crawl.store.lease.total_seconds() / 3)
+        self._loop = create_looping_call(self.tell)
+        self._loop.start(every, now=False)
+
+    def tell(self) -> None:
+        """Begin to say how it stands, unless the last time is still on its way."""
+        if self._telling is None:
+            self._telling = deferred_from_coro(self._tell())
+
+    async def _tell(self) -> None:
+        at = datetime.now(UTC)
+        stats = {**self._stats(), ELAPSED: (at - self._began_at).total_seconds()}
+        try:
+            await run_in_thread(self._crawl.store.report_run, self._crawl.run.id, stats, at)
+        except StoreError as error:
+            # The writer tells of a store that fails; here nothing is lost.
+            logger.debug("How the run stands cannot be told: %s", error)
+        finally:
+            self._telling = None
+
+    async def stop(self) -> None:
+        """Tell no more, and wait until nothing is on its way."""
+        if self._loop is not None and self._loop.running:
+            self._loop.stop()
+        if self._telling is not None:
+            await maybe_deferred_to_future(self._telling)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the crawl came to its own end."""
+        return self.reason == "finished"
+
+    def leave(self) -> Ending:
+        """Note that this crawl is over, and say whether its run is; blocks, for the end of a crawl."""
+        return self._crawl.store.leave_run(
+            self._crawl.run.id,
+            status="finished" if self.finished else "stopped",
+            reason=self.reason,
+            stats=self._stats(),
+            finished_at=datetime.now(UTC),
+        )
+
+    def end(self, status: RunStatus) -> None:
+        """Write how the run ended; blocks, for the end of a crawl."""
+        self._crawl.store.end_run(
+            self._crawl.run.id,
+            status=status,
+            reason=self.reason,
+            stats=self._stats(),
+            finished_at=datetime.now(UTC),
+        )
+
+    def _stats(self) -> dict[str, Any]:
+        stats = self._crawler.stats.get_stats()
+        told: dict[str, Any] = {
+            name: value for name, value in stats.items() if isinstance(value, int | float | str) or name == DROP_ALARMS
+        }
+        if self._crawl.run.worker is not None:
+            told[INCOMPLETE] = self.incomplete()
+        return told
+
+
+def check_feeds(settings: Settings, scrapy_settings: BaseSettings, *, has_history: bool) -> None:
+    """Refuse to put what is new alone in the place of a feed that is there.
+
+    Raises:
+        DedupError: a feed would be overwritten; the message has the two ways out.
+    """
+    if not has_history or not settings.acts("unchanged") or settings.unchanged != "skip":
+        return
+    feeds: dict[Any, Any] = scrapy_settings.getdict("FEEDS")
+    for uri, options in feeds.items():
+        if isinstance(options, dict) and options.get("overwrite") and _holds_something(str(uri)):
+            raise DedupError(
+                f"DEDUP_UNCHANGED=skip: {str(uri)[:300]} would lose what it holds to what is new alone. Append to it"
+                " (-o in place of -O, or overwrite: False), or set DEDUP_UNCHANGED=emit for a whole feed"
+            )
+
+
+def _holds_something(uri: str) -> bool:
+    """Say whether a feed is there that would be overwritten; of a server's nobody knows before it is stored."""
+    if re.search(r"%\([^)]+\)", uri):
+        # A name of its own each time.
+        return False
+    scheme, _, rest = uri.partition("://")
+    if rest and scheme != "file":
+        return scheme not in ("stdout", "")
+    path = Path(url2pathname(rest) if rest else uri)
+    try:
+        return path.is_file() and path.stat().st_size > 0
+    except (OSError, ValueError):
+        return False
+
+
+def check_queue(settings: Settings, scrapy_settings: BaseSettings) -> None:
+    """Refuse workers of one crawl that have no queue in common: each would fetch the whole site.
+
+    Raises:
+        DedupError: the queue is another one; the message has the lines that add it.
+    """
+    if not settings.shared_job:
+        return
+    for name, needed in (("SCHEDULER", _SCHEDULER), ("SCHEDULER_QUEUE_CLASS", _QUEUE)):
+        if needed not in _classes(scrapy_settings.get(name)):
+            raise DedupError(
+                f"DEDUP_SHARED_JOB={settings.shared_job!r}: its workers need one queue, and"
+                f" {name}={scrapy_settings.get(name)!r} gives them none. Install scrapy_dedup[redis], and write"
+                f" with the address of your Redis server:\n{_LINES}"
+            )
+
+
+def _classes(component: Any) -> set[str]:
+    """Return the names of a class and of those that it is made from; none where it cannot be imported."""
+    try:
+        found = load_object(component) if component is not None else object
+    except ModuleNotFoundError:
+        return set()
+    return {f"{one.__module__}.{one.__qualname__}" for one in getattr(found, "__mro__", ())}

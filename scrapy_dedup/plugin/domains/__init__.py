@@ -1,0 +1,1 @@
+"""What a crawl asks and tells the registry of domains."""

@@ -1,0 +1,1 @@
+"""Outcomes that stand in for callbacks, and pages that are gone."""

@@ -1,0 +1,453 @@
+"""What a callback yielded before in place of the callback, where the user asked for that; and whether that is right."""
+
+import ast
+import inspect
+import logging
+import re
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache
+from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import Path
+from typing import Any, Final
+
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+from scrapy.settings import default_settings
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import maybe_deferred_to_future
+from twisted.internet.defer import DeferredLock
+
+from scrapy_dedup.core.pages.fingerprints import parts_hash
+from scrapy_dedup.core.recrawl.values import Unkeepable, encode
+from scrapy_dedup.core.urls.normal_form import extract_domain
+from scrapy_dedup.plugin.crawl.marks import OURS, callback_name
+from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_output
+from scrapy_dedup.service.crawl.commits import Recorded
+from scrapy_dedup.service.crawl.crawl import Crawl
+from scrapy_dedup.service.recrawl.recrawling import Judgement, Plan
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.codec import to_json
+from scrapy_dedup.store.records.records import ExtractionRecord
+from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+
+logger = logging.getLogger(__name__)
+
+_MOST_AUDITS: Final = 50
+_MOST_ANSWERED: Final = 100_000
+_MOST_LISTED: Final = 20
+_MOST_FILES: Final = 5_000
+_MOST_CODE_BYTES: Final = 100_000_000
+_MOST_NODES: Final = 50_000
+_NOT_STATE: Final = frozenset({"crawler", "settings", "logger", "_follow"})
+# What Scrapy's own parts put into meta, and what says how a page is fetched, not what it is.
+_OF_SCRAPY: Final = frozenset(
+    """allow_offsite autothrottle_dont_adjust_delay bindaddress dedup depth dont_cache dont_merge_cookies
+    dont_obey_robotstxt dont_redirect dont_retry download_fail_on_dataloss download_latency download_maxsize
+    download_slot download_timeout download_warnsize ftp_password ftp_user give_up_log_level handle_httpstatus_all
+    handle_httpstatus_list is_start_request max_retry_times proxy redirect_reasons redirect_times redirect_ttl
+    redirect_urls referrer_policy retry_reasons retry_times _auth_proxy""".split()
+)
+# Set by Scrapy for each request, by the page that led to it.
+_NOT_OWN: Final = (b"referer",)
+_PARTS: Final = ("code", "arguments", "settings", "libraries")
+_STAT: Final = "reuse/version_of_"
+
+
+@dataclass(slots=True)
+class _Answered:
+    """What was answered by kept outcomes in a domain."""
+
+    urls: dict[bytes, str] = field(default_factory=dict)
+    audited: int = 0
+    is_distrusted: bool = False
+
+
+class Reuse:
+    """The outcomes of one crawl: under which key each is kept, which stand in, and which of these are tried."""
+
+    def __init__(self, crawler: Crawler, crawl: Crawl, settings: Settings) -> None:
+        self._crawler = crawler
+        self._crawl = crawl
+        self._settings = settings
+        self._version: dict[str, bytes] | None = None
+        self._state: bytes | None = None
+        self._looking = DeferredLock()
+        self._is_known = False
+        self._domains: dict[str, _Answered] = {}
+        self._differed: set[bytes] = set()
+        self._audits = 0
+        self._saved = 0
+        self._anew = 0
+
+    # Before the fetch.
+
+    async def key_of(self, request: Request, page_key: bytes, settings: Settings) -> bytes:
+        """Return under which key the outcome of a request's callback is kept; empty where it is not."""
+        if settings.reuse == "never" or not settings.acts("unchanged") or self._crawler.spider is None:
+            return b""
+        await maybe_deferred_to_future(self._looking.acquire())
+        try:
+            await self._look(self._crawler.spider)
+        finally:
+            self._looking.release()
+        if self._version is None:
+            return b""
+        identity = _identity(request, self._crawler.spider)
+        if isinstance(identity, str):
+            self._count(f"reuse/not_kept/{identity}")
+            return b""
+        versions = [self._version[part] for part in _PARTS]
+        own = (self._crawler.spider.name, settings.version, settings.reuse)
+        return parts_hash(page_key, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
+
+    def is_audited(self, plan: Plan, domain: str, settings: Settings) -> bool:
+        """Say whether a page is fetched and extracted though an outcome is kept, to see whether that is still right."""
+        if plan.known.outcome is None or plan.is_refresh or self._audits >= _MOST_AUDITS:
+            return False
+        answered = self._domains.get(domain)
+        if answered is not None and answered.is_distrusted:
+            return False
+        drawn = int.from_bytes(parts_hash(plan.outcome_key, self._crawl.run.id.bytes)[:4], "big") / 2**32
+        if drawn >= settings.audit:
+            return False
+        self._audits += 1
+        return True
+
+    # After it.
+
+    def answer(
+        self, request: Request, response: Response, plan: Plan, judgement: Judgement, settings: Settings
+    ) -> None:
+        """Let what is kept take the callback's place, if it may."""
+        outcome = plan.known.outcome
+        domain = extract_domain(request.url, settings.domain_scope) or ""
+        if plan.outcome_key and outcome is None:
+            self._anew += 1
+        if outcome is None or plan.is_refresh or plan.is_audited or self._crawler.spider is None:
+            return
+        answered = self._domains.setdefault(domain, _Answered())
+        if answered.is_distrusted or not stands(outcome, judgement, settings):
+            return
+        try:
+            output = list(kept_output(outcome, self._crawler.spider))
+        except OutcomeError as error:
+            self._count("reuse/lost")
+            if not self._domains[domain].urls:
+                logger.warning("What was kept of %s cannot be used, its callback runs: %s", request.url, error)
+            return
+
+        def replay(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
+            yield from output
+
+        response.request = request.replace(callback=replay, cb_kwargs={})
+        judgement.replays = True
+        self._saved += 1
+        self._count("reuse/callbacks_saved")
+        if len(answered.urls) < _MOST_ANSWERED:
+            answered.urls[plan.outcome_key] = request.url
+
+    def audited(self, outcome: ExtractionRecord, recorded: Recorded, domain: str, settings: Settings) -> None:
+        """Compare what a callback yields now with what is kept."""
+        answered = self._domains.setdefault(domain, _Answered())
+        answered.audited += 1
+        self._count("reuse/audited")
+        different = _difference(outcome, recorded, settings)
+        if different is None:
+            return
+        self._count("reuse/audits_differed")
+        if answered.is_distrusted:
+            # Others were on their way.
+            return
+        answered.is_distrusted = True
+        self._differed |= answered.urls.keys()
+        urls = list(answered.urls.values())
+        listed = "\n".join(urls[:_MOST_LISTED]) + ("\n..." if len(urls) > _MOST_LISTED else "")
+        logger.warning(
+            "%s: %s differs from what was kept of %s. No kept outcome stands in any more for this domain in this run,"
+            " and the next extracts anew the %d pages that were answered so:\n%s",
+            domain, different, outcome.url, len(urls), listed,
+        )  # fmt: skip
+
+    # The end.
+
+    def end(self) -> None:
+        """Say what was saved, and let what this run kept be used if its spider has no state; blocks."""
+        spider = self._crawler.spider
+        if spider is None or self._version is None:
+            return
+        store = self._crawl.store
+        if self._differed:
+            store.delete_extractions(ExtractionChoice(memo_keys=self._differed), dry_run=False)
+        if self._state is None or self._state != _state_of(spider):
+            self._count("reuse/has_state")
+            logger.warning(
+                "The spider %s has state: its attributes, or its modules' variables, changed while it crawled. Nothing"
+                " that its callbacks yielded in this run will stand in for them",
+                spider.name,
+            )
+        else:
+            store.release_extractions(self._crawl.run.id)
+        self._tell(spider)
+
+    def _tell(self, spider: Spider) -> None:
+        audits = sum(one.audited for one in self._domains.values())
+        differed = sum(one.is_distrusted for one in self._domains.values())
+        if self._saved or audits:
+            bound = f": at most {1 - 0.05 ** (1 / audits):.1%} can (95 %)" if audits and not differed else ""
+            logger.info("%d callbacks saved, %d audited, %d differed%s", self._saved, audits, differed, bound)
+        if self._saved or audits or not self._anew:
+            return
+        before = self._earlier(spider)
+        other = [part for part in _PARTS if before and before.get(part) != (self._version or {})[part].hex()]
+        if other:
+            logger.info(
+                "%d unchanged pages were extracted anew: the %s is not that of the run before",
+                self._anew, " and the ".join(other),
+            )  # fmt: skip
+
+    def _earlier(self, spider: Spider) -> dict[str, str] | None:
+        """Return the versions of the last run of this spider that had some."""
+        for run in self._crawl.store.last_runs(20):
+            found = {part: str(run.stats.get(f"dedup/{_STAT}{part}", "")) for part in _PARTS}
+            if run.spider == spider.name and run.id != self._crawl.run.id and all(found.values()):
+                return found
+        return None
+
+    async def _look(self, spider: Spider) -> None:
+        """Find out once which code this is, before any callback has run."""
+        if self._is_known:
+            return
+        self._is_known = True
+        try:
+            files = [*await run_in_thread(_package_files, type(spider)), *map(Path, self._settings.code_files)]
+            code, libraries = await run_in_thread(_code, files)
+        except (OSError, ValueError) as error:
+            logger.warning("No kept outcome is used: the code of spider %s cannot be read (%s)", spider.name, error)
+            return
+        arguments = _walked({name: value for name, value in vars(spider).items() if not _is_ours(name)})
+        if arguments is None:
+            logger.warning("No kept outcome is used: the attributes of spider %s are too large to compare", spider.name)
+            return
+        self._state = _state_of(spider)
+        self._version = {
+            "code": code,
+            "arguments": arguments,
+            "settings": _own_settings(self._crawler),
+            "libraries": libraries,
+        }
+        for part, value in self._version.items():
+            self._crawler.stats.set_value(f"dedup/{_STAT}{part}", value.hex())
+
+    def _count(self, what: str) -> None:
+        self._crawler.stats.inc_value(f"dedup/{what}")
+
+
+def stands(outcome: ExtractionRecord, judgement: Judgement, settings: Settings) -> bool:
+    """Say whether an outcome was made of what a page is now."""
+    age = settings.cache_max_age
+    if age is not None and datetime.now(UTC) - outcome.created_at >= age:
+        return False
+    if settings.reuse == "body":
+        return outcome.body_hash is not None and outcome.body_hash == judgement.body
+    state = judgement.state
+    return judgement.is_unchanged and state is not None and outcome.content_hash == state.content_hash
+
+
+def _identity(request: Request, spider: Spider) -> bytes | str:
+    """Return what an outcome depends on beside the page and the code; a word where it cannot be told."""
+    if request.cookies or "Cookie" in request.headers or "Authorization" in request.headers:
+        return "visitor"
+    name = callback_name(request)
+    if request.callback is not None:
+        known = getattr(getattr(spider, name, None), "__func__", None)
+        if known is None or known is not getattr(request.callback, "__func__", None):
+            return "callback"
+    if inspect.iscoroutinefunction(request.callback or getattr(spider, name, None)):
+        # It has run before anybody could see for which pages it waits.
+        return "callback"
+    headers = {
+        key.decode("latin-1"): [value.decode("latin-1") for value in values]
+        for key, values in request.headers.items()
+        if key.lower() not in _NOT_OWN
+    }
+    meta = {key: value for key, value in request.meta.items() if key not in _OF_SCRAPY and key not in OURS}
+    kept = encode([name, dict(request.cb_kwargs), request.method, request.body, headers, meta])
+    if isinstance(kept, Unkeepable):
+        return "value"
+    return to_json(kept).encode("utf-8", "surrogatepass")
+
+
+def _difference(outcome: ExtractionRecord, recorded: Recorded, settings: Settings) -> str | None:
+    """Return what differs between two outcomes; None where nothing does."""
+    if recorded.unkeepable is not None:
+        return f"what cannot be kept now ({recorded.unkeepable})"
+    before, now = outcome.items or (), recorded.items
+    if len(before) != len(now):
+        return f"the number of items ({len(before)}, now {len(now)})"
+    for old, new in zip(before, now, strict=True):
+        first, second = old.get("fields") or {}, new.get("fields") or {}
+        if not (isinstance(first, dict) and isinstance(second, dict)):
+            return "an item"
+        for name in sorted(first.keys() | second.keys()):
+            if name not in settings.ignore_fields and first.get(name) != second.get(name):
+                return f"the field {name!r}"
+    # Links in menus come and go beside a text that stays.
+    is_same = settings.reuse == "text" or list(outcome.requests) == recorded.requests
+    return None if is_same else "a request"
+
+
+# The code.
+
+
+def _package_files(kind: type[Spider]) -> list[Path]:
+    """Return the `.py` files of the package that holds a spider, in their order.
+
+    Raises:
+        ValueError: there are none.
+    """
+    module = sys.modules.get(kind.__module__)
+    top = sys.modules.get(kind.__module__.partition(".")[0])
+    folders = [Path(folder) for folder in getattr(top, "__path__", ())]
+    if not folders:
+        file = getattr(module, "__file__", None)
+        files = [Path(file)] if file else []
+    else:
+        files = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    if not files or not all(path.is_file() for path in files):
+        raise ValueError(f"{kind.__module__} is in no file")
+    if len(files) > _MOST_FILES:
+        raise ValueError(f"its package has more than {_MOST_FILES} files")
+    return files
+
+
+def _code(files: list[Path]) -> tuple[bytes, bytes]:
+    """Return what stands for some files, and for the versions of the distributions that they import."""
+    digest, names, size = blake2b(digest_size=16), set[str](), 0
+    for path in files:
+        content = path.read_bytes()
+        size += len(content)
+        if size > _MOST_CODE_BYTES:
+            raise ValueError(f"its files hold more than {_MOST_CODE_BYTES:,} bytes")
+        digest.update(parts_hash(path.name.encode("utf-8", "surrogateescape"), content))
+        if path.suffix == ".py":
+            names |= _imports(content)
+    distributions = packages_distributions()
+    found = sorted({one for name in names for one in distributions.get(name, ())})
+    return digest.digest(), parts_hash(*(f"{one} {_version_of(one)}".encode() for one in found))
+
+
+def _version_of(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+# A process that crawls often would parse each file again; of 450 files that was eight tenths of a second a crawl.
+@lru_cache(maxsize=1_000)
+def _imports(content: bytes) -> frozenset[str]:
+    """Return the first names of the modules that a file imports; of one that is no Python none."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.partition(".")[0])
+    return frozenset(names)
+
+
+def _own_settings(crawler: Crawler) -> bytes:
+    """Return what stands for the settings that neither Scrapy nor this package defines."""
+    own = {
+        name: value
+        for name, value in sorted(crawler.settings.copy_to_dict().items(), key=lambda pair: str(pair[0]))
+        if not hasattr(default_settings, str(name)) and not str(name).startswith("DEDUP_")
+    }
+    return _walked(own) or b"too large"
+
+
+# State.
+
+
+def _is_ours(name: str) -> bool:
+    return name.startswith(("_", "dedup_")) or name in _NOT_STATE
+
+
+def _state_of(spider: Spider) -> bytes | None:
+    """Return what stands for what callbacks may have changed: attributes, and variables of the spider's modules.
+
+    None: there is too much of it to tell.
+    """
+    package = type(spider).__module__.partition(".")[0]
+    held: list[Any] = [{name: value for name, value in vars(spider).items() if name not in _NOT_STATE}]
+    kinds = [kind for kind in type(spider).__mro__ if kind.__module__.partition(".")[0] == package]
+    held += [{name: value for name, value in vars(kind).items() if not callable(value)} for kind in kinds]
+    modules = [one for name, one in sorted(sys.modules.items()) if name == package or name.startswith(f"{package}.")]
+    held += [{key: value for key, value in vars(one).items() if _is_variable(key, value)} for one in modules]
+    return _walked(held)
+
+
+def _is_variable(name: str, value: object) -> bool:
+    return not name.startswith("__") and isinstance(
+        value, bool | int | float | str | bytes | list | dict | set | tuple | bytearray
+    )
+
+
+def _walked(value: object) -> bytes | None:
+    """Return what stands for a value and all that it holds; None where that is too much."""
+    digest, met, nodes = blake2b(digest_size=16), dict[int, int](), 0
+    stack: list[Any] = [value]
+    while stack:
+        one = stack.pop()
+        nodes += 1
+        if nodes > _MOST_NODES:
+            return None
+        digest.update(f"<{type(one).__module__}.{type(one).__qualname__}>".encode("utf-8", "replace"))
+        if one is None or isinstance(one, bool | int | float | str | bytes | re.Pattern | complex):
+            digest.update(repr(one).encode("utf-8", "backslashreplace"))
+            continue
+        if isinstance(one, type | types.FunctionType | types.BuiltinFunctionType | types.ModuleType):
+            name = getattr(one, "__qualname__", None) or one.__name__
+            digest.update(f"{getattr(one, '__module__', '')}.{name}".encode("utf-8", "replace"))
+            continue
+        if id(one) in met:
+            digest.update(f"#{met[id(one)]}".encode())
+            continue
+        met[id(one)] = len(met)
+        parts = _parts_of(one)
+        digest.update(str(len(parts)).encode())
+        stack.extend(reversed(parts))
+    return digest.digest()
+
+
+def _parts_of(one: Any) -> list[Any]:
+    """Return what a value holds, in an order that does not depend on the process."""
+    if isinstance(one, dict):
+        return [part for pair in one.items() for part in pair]
+    if isinstance(one, list | tuple):
+        return list(one)
+    if isinstance(one, set | frozenset):
+        return sorted(one, key=repr)
+    if isinstance(one, types.MethodType):
+        return [one.__func__]
+    if isinstance(one, Crawler):
+        return []
+    slots = [name for kind in type(one).__mro__ for name in _slots(kind)]
+    held = {**getattr(one, "__dict__", {}), **{name: getattr(one, name) for name in slots if hasattr(one, name)}}
+    return [part for pair in held.items() for part in pair]
+
+
+def _slots(kind: type) -> list[str]:
+    slots = getattr(kind, "__slots__", ())
+    names = [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in names if not name.startswith("__")]

@@ -1,0 +1,626 @@
+"""The `unchanged` layer: whether a page is asked for, and what takes its callback's place."""
+
+import hashlib
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from scrapy import Request
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import HtmlResponse, Response, TextResponse
+from scrapy.http.request import NO_CALLBACK
+from scrapy.utils.asyncio import run_in_thread
+from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
+from scrapy.utils.gz import gunzip, gzip_magic_number
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.duplicates.matching import TITLE
+from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.pages.directives import read_directives
+from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
+from scrapy_dedup.core.pages.guard import ParseLimits
+from scrapy_dedup.core.recrawl.passages import page_keys
+from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
+from scrapy_dedup.core.recrawl.verdicts import NEW, Kind, Verdict
+from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
+from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
+from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
+from scrapy_dedup.plugin.crawl.marks import LEFT_OUT
+from scrapy_dedup.plugin.crawl.visits import Visit, is_html, is_sitemap_request, received_bytes
+from scrapy_dedup.plugin.domains.sites import Site, Sites
+from scrapy_dedup.plugin.recrawl.reuse import stands
+from scrapy_dedup.plugin.revalidation import validators_of
+from scrapy_dedup.plugin.runtime import Runtime
+from scrapy_dedup.service.crawl.commits import failed_fetch
+from scrapy_dedup.service.crawl.drafts import usable_text
+from scrapy_dedup.service.duplicates.chunking import makes_chunks
+from scrapy_dedup.service.policies import change_policy
+from scrapy_dedup.service.recrawl.deliveries import Recall
+from scrapy_dedup.service.recrawl.recrawling import (
+    BACK,
+    FIRST_VERSION,
+    NOT_KEPT,
+    NOTHING_KNOWN,
+    OTHER_BYTES,
+    SAME_BYTES,
+    SERVER_SAYS_SO,
+    Asked,
+    Judgement,
+    Known,
+    Plan,
+    Word,
+    look_up,
+    wire_key,
+    word_kept,
+)
+from scrapy_dedup.service.recrawl.recrawling import plan as make_plan
+from scrapy_dedup.service.recrawl.versions import SAME_BLOCKS
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.codec import pack_fingerprints, unpack_fingerprints
+from scrapy_dedup.store.engine.errors import DamagedError, StoreError
+from scrapy_dedup.store.knowledge.known_pages import Question
+from scrapy_dedup.store.records.records import BARE, CrawledUrlRecord, DecisionRecord
+from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.writer import ProjectStore
+
+# A date and its key take some 200 bytes; pages beyond this are asked for.
+_MOST_DATES = 200_000
+_SITEMAP_ROOT = re.compile(rb"<\s*(?:\w+:)?(?:urlset|sitemapindex)\b")
+_LOOKED_AT = 2_000
+
+
+logger = logging.getLogger(__name__)
+
+
+_REASON = "not asked for: the same title, which is trusted"
+
+
+_PROBE_SECONDS = 30
+_MOST_HOSTS = 10_000
+
+
+class SitemapDates:
+    """Reads what the spider fetches; asks for nothing itself."""
+
+    def __init__(self, sites: Sites, settings: Settings, rules: UrlRules, count: Callable[[str, int], None]) -> None:
+        self._sites = sites
+        self._scope = settings.domain_scope
+        self._keeps_titles = settings.acts("title") and settings.title_trust == "always"
+        self._rules = rules
+        self._count = count
+        self._dates: dict[bytes, datetime] = {}
+        self._titles: dict[bytes, bytes] = {}
+
+    def of(self, key: bytes) -> datetime | None:
+        """Return what a sitemap of this run says of a page."""
+        return self._dates.get(key)
+
+    def title_of(self, key: bytes) -> bytes | None:
+        """Return the hash of the title that a sitemap of this run gives a page."""
+        return self._titles.get(key)
+
+    def failed(self, request: Request, domain: str) -> None:
+        """Note a fetch that gave no page: where it was a sitemap, pages may exist that nobody was told of."""
+        if is_sitemap_request(request) and not request.url.endswith("/robots.txt"):
+            self._sites.of(domain).failed_sitemap = True
+            self._count("sitemaps/failed", 1)
+
+    async def read(self, request: Request, response: Response) -> None:
+        """Take in a response, if it is a sitemap."""
+        if request.url.endswith("/robots.txt") or not self._is_sitemap(request, response):
+            return
+        sitemap = await run_in_thread(_read, response)
+        self._count("sitemaps/read", 1)
+        if not sitemap.complete:
+            domain = extract_domain(response.url, self._scope) or ""
+            self._sites.of(domain).failed_sitemap = True
+            self._count("sitemaps/failed", 1)
+            why = sitemap.error or "it is too large"
+            logger.warning("Sitemap %s was read in part (%s): no page will count as missing", response.url, why)
+        for entry in sitemap.pages:
+            if entry.lastmod is not None and len(self._dates) < _MOST_DATES:
+                self._dates[page_key(entry.url, self._rules)] = entry.lastmod
+            if entry.title and self._keeps_titles and len(self._titles) < _MOST_DATES:
+                self._titles[page_key(entry.url, self._rules)] = text_hash(entry.title)
+
+    def _is_sitemap(self, request: Request, response: Response) -> bool:
+        return is_sitemap_request(request) or bool(_SITEMAP_ROOT.search(response.body[:_LOOKED_AT]))
+
+
+def _read(response: Response) -> Sitemap:
+    """Return what a sitemap says; blocks, so call it in a thread."""
+    body = response.body
+    if gzip_magic_number(response):
+        try:
+            body = gunzip(body, max_size=DEFAULT_LIMITS.bytes)
+        except Exception as error:  # noqa: BLE001 - what is no gzip, is cut off or is a bomb
+            return Sitemap(error=f"{type(error).__name__}: {error}"[:200])
+    return read_sitemap(body, response.url)
+
+
+class Recrawl:
+    """Plans requests, and judges what they brought."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        store = runtime.crawl.store
+        self._known_pages = KnownPages(store, runtime.count)
+        self._comparing = Comparing(store, runtime.limits, runtime.count)
+        self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
+        self._error_pages = ErrorPages(runtime)
+        self._titles = TitleCheck(runtime, self._sitemaps)
+        self._recall = Recall(store, runtime.met, runtime.departed)
+
+    # Before the fetch.
+
+    async def before(self, request: Request, settings: Settings) -> Response | None:
+        """Plan a request; return what stands for the page where nothing but its title is known."""
+        domain = extract_domain(request.url, self._runtime.settings.domain_scope)
+        if domain is None or not settings.unchanged_enabled:
+            return None
+        own_cookies = bool(request.cookies) or "Cookie" in request.headers
+        key = page_key(request.url, self._runtime.rules)
+        outcome_key = await self._runtime.reuse.key_of(request, key, settings)
+        wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
+        known = await self._known(Asked(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
+        word = await self._word(request, domain, known, settings)
+        plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
+        plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
+        self._runtime.plans[request] = plan
+        if settings.shadows("unchanged"):
+            if isinstance(plan.decision, Skip | Revalidate):
+                self._runtime.count(f"shadow/unchanged/{'skipped' if isinstance(plan.decision, Skip) else 'asked_if'}")
+            plan.decision = Fetch(FetchReason.REFRESH)
+        elif not plan.is_refresh and (twin := await self._titles.twin(key, domain, known.state, settings)):
+            if known.answer is None:
+                return self._titles.left_out(request, key, domain, twin)
+            plan.decision = Skip(SkipReason.TITLE, datetime.now(UTC))
+        plan.is_audited = self._runtime.reuse.is_audited(plan, domain, settings)
+        if plan.is_audited:
+            plan.decision = Fetch(FetchReason.AUDIT)
+        return None
+
+    async def _known(self, asked: Asked) -> Known:
+        known = await self._known_pages.of(asked)
+        if known.damaged:
+            self._runtime.count("unchanged/damaged", known.damaged)
+        return known
+
+    async def _word(self, request: Request, domain: str, known: Known, settings: Settings) -> Word:
+        lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
+        if known.state is None:
+            return Word(lastmod=lastmod)
+        site = await self._runtime.sites.recalled(domain)
+        # A sitemap's dates are needed whether or not it changed.
+        trusts = site.validators.judge().trusted and not is_sitemap_request(request)
+        return Word(trusts, lastmod, settings.sitemap_lastmod and site.lastmod.judge().trusted)
+
+    # After it.
+
+    async def after(self, request: Request, response: Response, settings: Settings) -> None:
+        """Judge a response, and begin its visit."""
+        plan = self._runtime.plans.pop(request, None)
+        if LEFT_OUT in response.flags:
+            return
+        if plan is None:
+            self._runtime.begin_visit(request, response, settings)
+            return
+        site = self._runtime.sites.of(extract_domain(response.url, self._runtime.settings.domain_scope) or "")
+        site.fetches += 1
+        if 200 <= response.status < 300:
+            await self._received(request, response, settings, plan, site)
+            return
+        if plan.fetched != "skip":
+            self._failed(request, response, site)
+        self._runtime.begin_visit(request, response, settings)
+
+    def gave_nothing(self, request: Request) -> None:
+        """Note a fetch that gave no response, or that was not allowed."""
+        self._runtime.plans.pop(request, None)
+        domain = extract_domain(request.url, self._runtime.settings.domain_scope)
+        if domain is None:
+            return
+        site = self._runtime.sites.of(domain)
+        site.fetches += 1
+        site.failures += 1
+        self._sitemaps.failed(request, domain)
+        self._note_failure(request, None, domain)
+
+    def _failed(self, request: Request, response: Response, site: Site) -> None:
+        domain = extract_domain(request.url, self._runtime.settings.domain_scope)
+        if response.status not in GONE:
+            site.failures += 1
+        if domain is not None:
+            self._sitemaps.failed(request, domain)
+            self._note_failure(request, response.status, domain)
+
+    def _note_failure(self, request: Request, http_status: int | None, domain: str) -> None:
+        key = page_key(request.url, self._runtime.rules)
+        if http_status in GONE:
+            self._runtime.departed.add(key)
+        is_page = not (is_sitemap_request(request) or request.url.endswith("/robots.txt"))
+        if is_page and key not in self._runtime.met:
+            self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
+
+    async def _received(self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site) -> None:
+        runtime = self._runtime
+        known = plan.known
+        key = page_key(response.url, runtime.rules)
+        if key != page_key(request.url, runtime.rules):
+            # A browser ended up elsewhere.
+            known = await self._known(Asked(key, with_chunks=makes_chunks(settings)))
+        if known.state is not None:
+            site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
+        etag, last_modified = validators_of(response)
+        judgement = Judgement(known, etag=etag, last_modified=last_modified, lastmod=plan.lastmod)
+        judgement.fetched, judgement.began, judgement.depth = plan.fetched, plan.began, request.meta.get("depth")
+        judgement.is_shadow = settings.shadows("unchanged")
+        visit = runtime.begin_visit(request, response, settings)
+        if visit is None:
+            return
+        visit.judgement = judgement
+        judgement.body = parts_hash(response.body)
+        visit.outcome_key = plan.outcome_key
+        visit.audited = known.outcome if plan.is_audited else None
+        if settings.acts("unchanged"):
+            await self._recall_delivery(visit)
+        await self._sitemaps.read(request, response)
+        if not visit.is_page:
+            visit.judgement = None
+            if runtime.crawl.has_history:
+                await runtime.done.begin_signpost(visit)
+        if not visit.is_page or not await self._judge(request, response, visit, judgement, site):
+            return
+        self._note_met(visit, judgement)
+        is_sent = judgement.fetched == "get" and "cached" not in response.flags
+        judgement.bytes_received = received_bytes(response) if is_sent else 0
+        site.versions.not_modified += judgement.fetched == "304"
+        self._check_word(site, plan, judgement)
+        if judgement.is_shadow:
+            runtime.count(f"shadow/unchanged/{judgement.verdict.kind.value}")
+        elif judgement.is_unchanged:
+            self._reuse(request, response, plan, visit, judgement)
+        elif known.state is not None:
+            await runtime.done.begin(visit)
+
+    def _reuse(self, request: Request, response: Response, plan: Plan, visit: Visit, judgement: Judgement) -> None:
+        """Let what is kept of an unchanged page take its callback's place, if it may."""
+        self._runtime.reuse.answer(request, response, plan, judgement, visit.settings)
+        if judgement.replays and visit.held is None:
+            # The main text is the same: who lets that stand for the page lets its clean text stand, too.
+            visit.held = usable_text(judgement, visit.settings)
+        if visit.audited is not None and not stands(visit.audited, judgement, visit.settings):
+            # It would not have stood in: the page is another one.
+            visit.audited = None
+
+    def _note_met(self, visit: Visit, judgement: Judgement) -> None:
+        """Let the first visit of a page in this run give the verdict."""
+        met = self._runtime.met
+        before = met.get(visit.page_key)
+        if before is not None and before is not judgement.verdict.kind:
+            judgement.verdict = Verdict(before, judgement.verdict.change, "as at its first visit in this run")
+        met[visit.page_key] = judgement.verdict.kind
+
+    async def _recall_delivery(self, visit: Visit) -> None:
+        """Note which items the last visit of the page gave, where those are left out."""
+        spider = self._runtime.crawler.spider
+        name = spider.name if spider is not None else ""
+        visit.giver = parts_hash(name.encode(), visit.callback.encode())
+        if visit.settings.unchanged != "skip" or not self._runtime.crawl.has_history:
+            return
+        state = visit.judgement.state if visit.judgement is not None else None
+        is_begun = state is not None and state.status != "completed"
+        if is_begun and self._runtime.met.get(visit.page_key) is None:
+            # Of a version that nobody acknowledged items may have gone out before a kill: those of this one do, too.
+            return
+        try:
+            last_seen = state.last_seen_at if state is not None else None
+            visit.earlier = await run_in_thread(self._recall.earlier, visit.page_key, visit.giver, last_seen)
+        except StoreError:
+            self._runtime.count("store/errors")
+
+    async def _judge(
+        self, request: Request, response: Response, visit: Visit, judgement: Judgement, site: Site
+    ) -> bool:
+        """Give a verdict; say whether the page is one."""
+        state, settings = judgement.state, visit.settings
+        if (
+            state is not None
+            and state.gone_at is None
+            and state.body_hash == judgement.body
+            and settings.soft_404 == "off"
+        ):
+            judgement.verdict = SAME_BYTES
+            if judgement.fetched == "304":
+                judgement.verdict = SERVER_SAYS_SO
+            visit.held = usable_text(judgement, settings)
+            if visit.held is not None:
+                robots = visit.held.text.report.get("robots")
+                judgement.directives = read_directives([str(one) for one in robots] if isinstance(robots, list) else ())
+                return True
+        found = visit.page(self._runtime.limits)
+        page = found if isinstance(found, Page) else None
+        headers = [value.decode("latin-1") for value in response.headers.getlist("X-Robots-Tag")]
+        judgement.directives = read_directives(page.robots if page else (), headers)
+        if judgement.is_unchanged and judgement.state is not None:
+            return True
+        if page is None:
+            self._comparing.other(response, judgement)
+        elif await self._is_no_content(request, response, page, site, visit):
+            return False
+        else:
+            await self._comparing.page(page, site, judgement, settings)
+        return True
+
+    async def _is_no_content(self, request: Request, response: Response, page: Page, site: Site, visit: Visit) -> bool:
+        """Say whether a page is an error page that is to be dropped: its links are followed all the same."""
+        how = "off" if visit.settings.shadows("unchanged") else visit.settings.soft_404
+        if how == "off" or not await self._error_pages.is_one(request, response, page, site):
+            return False
+        self._runtime.count("soft_404/pages")
+        visit.is_error_page = True
+        if how == "mark":
+            return False
+        visit.judgement = None
+        self._note_failure(request, GONE[0], visit.domain)
+        return True
+
+    def _check_word(self, site: Site, plan: Plan, judgement: Judgement) -> None:
+        """Count how far the site's validators and dates told the truth."""
+        state = judgement.state
+        had = (state.etag, state.last_modified) if state is not None else ()
+        if any(had) and judgement.fetched == "get" and not plan.asked_if and judgement.is_unchanged:
+            site.count_whole(same_validators=had == (judgement.etag, judgement.last_modified))
+        record = word_kept(plan, judgement)
+        if record is not None:
+            site.count(record)
+            self._runtime.crawl.rows.append(record)
+
+
+class Comparing:
+    """Gives verdicts. Where the store does not answer, the page counts as changed: nothing is lost by that."""
+
+    def __init__(self, store: ProjectStore, limits: ParseLimits, count: Callable[[str, int], None]) -> None:
+        self._store = store
+        self._limits = limits
+        self._count = count
+
+    async def page(self, page: Page, site: Site, judgement: Judgement, settings: Settings) -> None:
+        """Judge a page of HTML."""
+        keys = page_keys(page)
+        if site.loaded:
+            # Of a domain that is met for the first time nothing is compared.
+            site.versions.meet(keys)
+        judgement.blocks = pack_fingerprints(keys)
+        state = judgement.state
+        if state is None:
+            judgement.verdict = NEW
+        elif state.gone_at is not None:
+            judgement.verdict = BACK
+        elif state.content_hash is None and state.blocks is None:
+            judgement.verdict = FIRST_VERSION
+        elif state.blocks is not None and self._is_same(state.blocks, page, site):
+            judgement.verdict = SAME_BLOCKS
+        else:
+            await self._slowly(page, site, judgement, state, settings)
+
+    def other(self, response: Response, judgement: Judgement) -> None:
+        """Judge what is no page of HTML."""
+        judgement.content = hashlib.sha256(response.body).digest()
+        state = judgement.state
+        if state is None:
+            judgement.verdict = NEW
+        elif state.gone_at is not None:
+            judgement.verdict = BACK
+        elif state.content_hash is None:
+            judgement.verdict = FIRST_VERSION
+        else:
+            judgement.verdict = SAME_BYTES if judgement.content == state.content_hash else OTHER_BYTES
+
+    def _is_same(self, blocks: bytes, page: Page, site: Site) -> bool:
+        try:
+            return site.versions.is_same(unpack_fingerprints(blocks), page)
+        except DamagedError:
+            self._count("store/errors", 1)
+            return False
+
+    async def _slowly(
+        self, page: Page, site: Site, judgement: Judgement, state: StoredState, settings: Settings
+    ) -> None:
+        try:
+            old = await run_in_thread(self._old_page, state)
+            moved = frozenset(unpack_fingerprints(state.moved)) if state.moved else frozenset()
+        except (StoreError, DamagedError):
+            self._count("store/errors", 1)
+            old, moved = None, frozenset()
+        if old is None:
+            judgement.verdict = NOT_KEPT
+            self._count("unchanged/not_comparable", 1)
+            return
+        found = site.versions.compare(old, page, moved, change_policy(settings), with_diff=settings.diff)
+        judgement.verdict = found.verdict
+        judgement.diff = found.diff
+        if found.moved:
+            judgement.moved = pack_fingerprints(sorted(found.moved))
+        elif found.verdict.kind is Kind.CHANGED:
+            judgement.moved = None
+
+    def _old_page(self, state: StoredState) -> Page | None:
+        """Return the version that the last acknowledged change left; blocks, so call it in a thread."""
+        stored = self._store.page(state.page_key)
+        source = stored.source if stored else None
+        if source is None or source.content is None or source.field not in ("html", BARE):
+            return None
+        # Of a visit that was never acknowledged there may be an original, too: its items never arrived.
+        if source.fetched_at != state.last_changed_at:
+            return None
+        page = parse_page(source.content, self._limits)
+        return None if isinstance(page, Unparsed) else page
+
+
+class KnownPages:
+    """Answers by batches. Where the store does not answer, nothing is known: the page is fetched."""
+
+    def __init__(self, store: ProjectStore, count: Callable[[str, int], None]) -> None:
+        self._store = store
+        self._count = count
+        self._waiting: dict[Asked, list[Deferred[Known]]] = {}
+        self._asking: Deferred[None] | None = None
+        self._told = False
+
+    async def of(self, asked: Asked) -> Known:
+        """Return what is known of a request's page."""
+        answer: Deferred[Known] = Deferred()
+        self._waiting.setdefault(asked, []).append(answer)
+        if self._asking is None:
+            self._asking = deferred_from_coro(self._ask())
+        return await maybe_deferred_to_future(answer)
+
+    async def _ask(self) -> None:
+        while self._waiting:
+            waiting, self._waiting = self._waiting, {}
+            known = await self._look_up(waiting)
+            for asked, answers in waiting.items():
+                for answer in answers:
+                    answer.callback(known.get(asked, NOTHING_KNOWN))
+        self._asking = None
+
+    async def _look_up(self, waiting: dict[Asked, list[Deferred[Known]]]) -> dict[Asked, Known]:
+        try:
+            return await run_in_thread(look_up, self._store, list(waiting))
+        except StoreError as error:
+            self._count("store/errors", 1)
+            if not self._told:
+                logger.warning("The store does not answer; pages are fetched as if they were new: %s", error)
+        except Exception:
+            # Nobody would answer the requests that wait.
+            self._count("store/errors", 1)
+            if not self._told:
+                logger.exception("Pages are fetched as if they were new because of a defect in scrapy_dedup")
+        self._told = True
+        return {}
+
+
+class TitleCheck:
+    """Asks the store; where it does not answer, the page is fetched."""
+
+    def __init__(self, runtime: Runtime, sitemaps: SitemapDates) -> None:
+        self._runtime = runtime
+        self._sitemaps = sitemaps
+
+    async def twin(self, key: bytes, domain: str, state: StoredState | None, settings: Settings) -> bytes | None:
+        """Return which page has the title that is known of one; None where none has, or too many have.
+
+        A page that stands for itself is fetched: of two that have one title neither would be looked at any more.
+        """
+        if settings.title_trust != "always" or not settings.acts(TITLE):
+            return None
+        if state is not None and state.document_key in (None, key):
+            return None
+        title = text_hash(state.title) if state is not None and state.title else self._sitemaps.title_of(key)
+        if title is None:
+            return None
+        try:
+            found = await run_in_thread(self._runtime.crawl.store.others, Question(key, domain, title_key=title))
+        except StoreError:
+            self._runtime.count("store/errors")
+            return None
+        gone_out = [one.page_key for one in found.titles if not one.dropped]
+        texts = {one.text_hash for one in found.titles}
+        return gone_out[0] if gone_out and len(texts) < settings.title_common else None
+
+    def left_out(self, request: Request, key: bytes, domain: str, twin: bytes) -> Response:
+        """Return what stands for a page of which nothing but its title is known; nothing comes of it."""
+        crawl, at = self._runtime.crawl, datetime.now(UTC)
+        self._runtime.count("title/skipped")
+        crawl.rows.append(DecisionRecord(key, TITLE, "dropped", _REASON, at))
+        crawl.rows.append(
+            CrawledUrlRecord(key, request.url, domain, "duplicate", at, document_key=twin, alias_kind=TITLE)
+        )
+        response: Response = HtmlResponse(request.url, flags=[LEFT_OUT], request=request, encoding="utf-8")
+        response.request = request.replace(callback=_nothing, cb_kwargs={})
+        return response
+
+
+def _nothing(response: Response) -> Iterator[Any]:  # noqa: ARG001 (Scrapy's signature)
+    yield from ()
+
+
+class _Host:
+    """What is known of one host's answers."""
+
+    __slots__ = ("first", "probes", "waiting")
+
+    def __init__(self, first: str) -> None:
+        self.first = first
+        self.probes: dict[str, Page] | None = None
+        """What it gives for URLs that do not exist, with 200; None: it was not asked."""
+        self.waiting: list[Deferred[None]] | None = None
+
+
+class ErrorPages:
+    """Asks each host twice, when its second page comes: a host with one page costs no more than that."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._hosts: dict[str, _Host] = {}
+
+    async def is_one(self, request: Request, response: Response, page: Page, site: Site) -> bool:
+        """Say whether a page is its host's error page."""
+        origin = "{0.scheme}://{0.netloc}".format(urlsplit(response.url))
+        host = self._hosts.get(origin)
+        if host is None:
+            if len(self._hosts) < _MOST_HOSTS:
+                self._hosts[origin] = _Host(response.url)
+            return False
+        if host.probes is None and host.first != response.url:
+            await self._ask(host, request, response.url)
+        if not host.probes:
+            return False
+        repeats = site.versions.repeats
+        return isinstance(judge_page(response.url, page, host.probes, repeats), ErrorPage)
+
+    async def _ask(self, host: _Host, request: Request, url: str) -> None:
+        if host.waiting is not None:
+            answer: Deferred[None] = Deferred()
+            host.waiting.append(answer)
+            await maybe_deferred_to_future(answer)
+            return
+        host.waiting = []
+        probes: dict[str, Page] = {}
+        try:
+            # Two: what differs between them is no word of the error page.
+            for seed in range(2):
+                probe = probe_url(url, f"{self._runtime.crawl.run.id} {seed}")
+                error = await self._error_page(request, probe)
+                if error is None:
+                    probes.clear()
+                    break
+                probes[probe] = error
+        finally:
+            host.probes = probes
+            waiting, host.waiting = host.waiting, None
+            for one in waiting:
+                one.callback(None)
+
+    async def _error_page(self, asked: Request, probe: str) -> Page | None:
+        """Return what the host gives for a URL that does not exist, where it gives it with 200."""
+        alone = {"download_timeout": _PROBE_SECONDS, "dont_retry": True, "dont_redirect": True, "dont_cache": True}
+        request = Request(probe, NO_CALLBACK, meta=alone, dont_filter=True)
+        self._runtime.count("soft_404/probes")
+        try:
+            response = await self._runtime.crawler.engine.download_async(self._runtime.ways.of(asked).lead(request))
+        except IgnoreRequest:
+            # robots.txt does not allow it: nobody is judged.
+            return None
+        except Exception as error:  # noqa: BLE001 - whatever a download handler raises: there is no answer
+            logger.debug("The probe %s failed: %s", probe, error)
+            return None
+        if response.status != 200 or not isinstance(response, TextResponse) or not is_html(response):
+            return None
+        page = parse_page(response.text, self._runtime.limits)
+        return page if isinstance(page, Page) else None

@@ -1,0 +1,1 @@
+"""A queue in Redis that several workers share."""

@@ -1,0 +1,1 @@
+"""The cache of a project: content index, extractions, and both as files."""

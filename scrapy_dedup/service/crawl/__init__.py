@@ -1,0 +1,1 @@
+"""One crawl, from its pages to what is emitted and written; knows nothing of Scrapy."""

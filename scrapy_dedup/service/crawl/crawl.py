@@ -1,0 +1,415 @@
+"""One crawl: what its pages turn into, what it has emitted, what is to be written. Knows nothing of Scrapy."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Literal
+
+from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.runs.alarms import DropWatch
+from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.core.urls.canonical import Address
+from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.service.crawl.commits import alias_kind
+from scrapy_dedup.service.crawl.drafts import Draft, source_record
+from scrapy_dedup.service.crawl.evidence import RunEvidence
+from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.service.cut.reading import Reading
+from scrapy_dedup.service.cut.removal_counts import counts_of
+from scrapy_dedup.service.cut.removals import removal_decisions, shadow_decision
+from scrapy_dedup.service.cut.site_cleaning import SiteCut
+from scrapy_dedup.service.cut.site_patterns import patterns_of
+from scrapy_dedup.service.duplicates.aliases import Aliases
+from scrapy_dedup.service.duplicates.claims import not_needed
+from scrapy_dedup.service.duplicates.comparison import compare, withdraw
+from scrapy_dedup.service.duplicates.index import Found, Others
+from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.learning.learning import Learner, Sample, html_samples, knowledge_of, text_samples
+from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.policies import repeat_policy
+from scrapy_dedup.service.recrawl.run_pages import Given
+from scrapy_dedup.service.steps import Steps, at_once
+from scrapy_dedup.service.stopwatch import Stopwatch
+from scrapy_dedup.service.teacher.teaching import PagesToShow, PageToShow
+from scrapy_dedup.service.templates.site_records import site_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.layout_records import TemplateRecord
+from scrapy_dedup.store.records.page_records import ReleaseRecord
+from scrapy_dedup.store.records.records import (
+    BoilerplateRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    Method,
+    Record,
+)
+from scrapy_dedup.store.records.stored import Run, StoredBoilerplate, StoredTemplate
+from scrapy_dedup.store.writer import ProjectStore
+
+Count = Callable[[str, float], None]
+
+_DOCUMENTS_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What the store knows of a domain."""
+
+    boilerplate: Mapping[str, StoredBoilerplate] = field(default_factory=dict)
+    templates: Sequence[StoredTemplate] = ()
+    config: SiteConfig | None = None
+
+
+def load(store: ProjectStore, domain: str) -> Stored:
+    """Ask the store about a domain; blocks, so call it in a thread.
+
+    Raises:
+        StoreError: the store failed.
+        SiteConfigError: what people decided was changed by hand so that it cannot be read.
+    """
+    config = store.site_config(domain)
+    return Stored(
+        store.knowledge(domain),
+        store.templates(domain),
+        SiteConfig.from_json(config.config) if config is not None else None,
+    )
+
+
+NOTHING_KNOWN = Learner("", "html", RepeatPolicy(), 2)
+
+
+# Of fewer blocks a page is judged in some milliseconds, even where nothing is known of its site.
+_MANY_BLOCKS = 100
+
+
+def cut_draft(
+    draft: Draft, learner: Learner | None, config: SiteConfig | None, settings: Settings, watch: Stopwatch
+) -> Steps[Cleaned]:
+    """Cut a page by what is known of its site now; note its title, date and author."""
+    patterns = patterns_of(settings, config, draft.domain)
+    if learner is not None and learner.site is not None and draft.page is not None and draft.method != "text":
+        site, page = learner.site, draft.page
+
+        def cut() -> SiteCut:
+            with watch.on("boilerplate"):
+                return site.cut(draft.url, draft.source, page, settings, patterns)
+
+        draft.cut_by = site.knowledge
+        draft.cut = (yield cut) if len(page.blocks) >= _MANY_BLOCKS else cut()
+        draft.metadata = draft.cut.metadata
+        return draft.cut.cleaned
+    if draft.page is not None and draft.method != "text":
+        draft.metadata = metadata_of(draft.page, draft.url)
+    if draft.pdf is not None:
+        draft.metadata = Metadata(draft.pdf.title, draft.pdf.date, draft.pdf.author)
+    html = draft.source if draft.page is not None else ""
+    reading = Reading(draft.method, draft.page, draft.text, draft.url, html, is_pdf=draft.pdf is not None)
+    with watch.on("boilerplate"):
+        return reading.clean((learner or NOTHING_KNOWN).boilerplate, settings, patterns=patterns)
+
+
+@dataclass(slots=True)
+class Crawl:
+    """The state of one run; all of it lives on one thread, only the store's writes do not."""
+
+    store: ProjectStore
+    run: Run
+    settings: Settings
+    count: Count
+    has_history: bool = True
+    """Whether any page was met before it."""
+    rows: list[Record] = field(default_factory=list)
+    """What waits to be written, in order."""
+    learners: dict[tuple[str, Method], Learner] = field(default_factory=dict)
+    given: Given = field(default_factory=Given)
+    aliases: Aliases = field(default_factory=Aliases)
+    evidence: RunEvidence = field(default_factory=RunEvidence)
+    """What proves that an item went out already."""
+    drops: DropWatch = field(default_factory=DropWatch)
+    configs: dict[str, SiteConfig | None] = field(default_factory=dict)
+    """What people decided about the domains that were met."""
+    others: Others = field(init=False)
+    """By their titles, texts and chunks."""
+    to_show: PagesToShow = field(init=False)
+    """Pages that a browser is to look at."""
+
+    def __post_init__(self) -> None:
+        self.others = Others(self.store)
+        self.to_show = PagesToShow(self.settings)
+
+    def learner(self, domain: str, method: Method) -> Learner | None:
+        """Return what is known of a domain; None before the store was asked."""
+        return self.learners.get((domain, method))
+
+    def meet(self, domain: str, method: Method, stored: Stored | None) -> Learner:
+        """Start to learn a domain, from what the store said of it."""
+        self.configs.setdefault(domain, stored.config if stored is not None else None)
+        site = SiteLearner(domain, self.settings) if method == "template" else None
+        learner = Learner(domain, method, repeat_policy(self.settings), self.settings.learn_pages, site)
+        if stored and method in stored.boilerplate:
+            learner.recall(knowledge_of(stored.boilerplate[method]))
+        if stored and site is not None and (known := site_of(domain, stored.templates)) is not None:
+            site.recall(known)
+        return self.learners.setdefault((domain, method), learner)
+
+    def keeps(self, draft: Draft) -> bool:
+        """Say whether somebody decided that a page stays as it is, whatever a layer says."""
+        config = self.configs.get(draft.domain)
+        return config is not None and draft.page_key.hex() in config.keep_pages
+
+    def take_in(self, draft: Draft, learner: Learner) -> Steps[None]:
+        """Let the domain learn from a page."""
+        if learner.site is not None and draft.page is not None:
+            learner.site.see(draft.page_key, draft.url, draft.source, draft.page)
+        if learner.count(draft.page_key, self._samples(draft)):
+            yield from self.learn(learner)
+
+    def _samples(self, draft: Draft) -> dict[int, Sample]:
+        if draft.page is None or draft.method == "text":
+            return text_samples(draft.text, self.settings.min_block_chars)
+        return html_samples(draft.page)
+
+    def learn(self, learner: Learner) -> Steps[None]:
+        """Make verdicts of what a domain has shown so far."""
+        if learner.learn():
+            known = learner.record()
+            at = datetime.now(UTC)
+            if learner.site is not None:
+                yield from learner.site.learn(at)
+            # At once: who is killed between knows all of it or nothing.
+            self.rows.append(known)
+            if learner.site is not None:
+                self.rows += learner.site.take_records(at)
+
+    def clean(self, draft: Draft, learner: Learner | None, settings: Settings) -> Steps[Cleaned]:
+        """Cut a page by what is known now."""
+        if settings.shadows("boilerplate") and learner is not None:
+            # A copy: what the shadow finds out must not show on the item.
+            learner.shadowed.append((replace(draft), settings))
+            yield from self._judge_shadowed(learner)
+            learner = None
+        watch = Stopwatch()
+        draft.cleaned = yield from self._cut(draft, learner, settings, watch)
+        for name, seconds in watch.counts().items():
+            self.count(name, seconds)
+        if learner is not None and draft.cut is not None:
+            self.count(f"pages/by_{draft.cut.how}", 1)
+            yield from self._note(draft, learner)
+            learner.in_doubt.append((draft, settings))
+            yield from self._settle(learner)
+        return draft.cleaned
+
+    def _settle(self, learner: Learner) -> Steps[None]:
+        """Cut the pages in doubt again by what they taught, once it is known whether their site was designed anew.
+
+        At once: when a page that waits goes on is chance, and more may be known by then.
+        """
+        if learner.site is None or learner.site.is_judging:
+            return
+        # Taken out first: a page that cannot be cut must not come again with each that follows.
+        in_doubt, learner.in_doubt = learner.in_doubt, []
+        for draft, settings in in_doubt:
+            is_out = draft.went_out or draft.comparison is not None
+            if draft.cut is not None and draft.cut_by is not learner.site.knowledge and not is_out:
+                before = draft.cut.how
+                draft.cleaned = yield from self._cut(draft, learner, settings)
+                self.count(f"pages/by_{before}", -1)
+                self.count(f"pages/by_{draft.cut.how}", 1)
+
+    def let_go(self, learner: Learner, pages: Collection[bytes]) -> Steps[None]:
+        """Learn from pages that do not wait any longer; of those in doubt these go out as they are."""
+        learner.in_doubt = [one for one in learner.in_doubt if one[0].page_key not in pages]
+        if not learner.known:
+            yield from self.learn(learner)
+
+    def _note(self, draft: Draft, learner: Learner) -> Steps[None]:
+        """Watch whether what is known of the site still fits, and learn from pages that it does not fit."""
+        if learner.site is not None and draft.page is not None and draft.cut is not None:
+            about = (draft.page_key, draft.url, draft.source, draft.page)
+            if (yield from learner.site.note(*about, draft.cut, draft.fetched_at)):
+                self.count("drift/alarms", 1)
+            self.to_show.meet(learner.site, PageToShow(draft.domain, draft.cut.layout, *about))
+            if self.to_show.is_over and learner.site.is_taught:
+                learner.site.end_teaching()
+
+    def _judge_shadowed(self, learner: Learner, *, at_end: bool = False) -> Steps[None]:
+        """Find out what would have been removed of pages, once there is something to find it out by."""
+        if not learner.known and len(learner.shadowed) >= self.settings.batch_pages:
+            yield from self.learn(learner)
+        if not (learner.known or at_end or len(learner.shadowed) >= self.settings.batch_pages):
+            return
+        shadowed, learner.shadowed = learner.shadowed, []
+        for draft, settings in shadowed:
+            draft.cleaned = yield from self._cut(draft, learner, settings)
+            yield from self._note(draft, learner)
+            learner.shadowed_in_doubt.append((draft, settings))
+            is_full = len(learner.shadowed_in_doubt) >= min(self.settings.batch_pages, WINDOW)
+            if is_full or learner.site is None or not learner.site.is_judging:
+                yield from self._tell_shadowed(learner)
+        if at_end:
+            yield from self._tell_shadowed(learner)
+
+    def _tell_shadowed(self, learner: Learner) -> Steps[None]:
+        """Note what would have been removed of pages, as far as that is known by now."""
+        at = datetime.now(UTC)
+        in_doubt, learner.shadowed_in_doubt = learner.shadowed_in_doubt, []
+        for draft, settings in in_doubt:
+            site = learner.site
+            if site is not None and not site.is_judging and draft.cut_by is not site.knowledge:
+                draft.cleaned = yield from self._cut(draft, learner, settings)
+            cleaned = draft.cleaned
+            if cleaned is not None and cleaned.removed:
+                self.count("shadow/boilerplate/pages", 1)
+                self.count("shadow/boilerplate/blocks", len(cleaned.removed))
+                self.count("shadow/boilerplate/chars", cleaned.chars_removed)
+                self.rows.append(shadow_decision(draft.page_key, cleaned, at))
+
+    def _cut(
+        self, draft: Draft, learner: Learner | None, settings: Settings, watch: Stopwatch | None = None
+    ) -> Steps[Cleaned]:
+        return cut_draft(draft, learner, self.configs.get(draft.domain), settings, watch or Stopwatch())
+
+    def compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings, at: datetime) -> None:
+        """Find out what becomes of a page beside the other pages, and let it count for those that come."""
+        comparison = draft.comparison = compare(self.others, facts, found, settings)
+        self.rows += comparison.records(settings, at)
+        for name, number in comparison.counts().items():
+            self.count(name, number)
+        self.rows += not_needed(draft.page_key, draft.claims, comparison)
+
+    def emit(self, draft: Draft, at: datetime) -> None:
+        """Note that a page goes out: its document is in work, where anything is written of it anew."""
+        if draft.held is None:
+            self.rows.append(self._document(draft, "processing", at))
+        # Of a page that was recalled whole nothing was cut.
+        if draft.cleaned is not None and draft.source and not draft.counted:
+            draft.counted = True
+            for name, number in counts_of(draft.cleaned).items():
+                self.count(name, number)
+            for _, why in draft.cleaned.held:
+                self.count(f"patterns/held_{why.name.lower()}", 1)
+            learner = self.learner(draft.domain, draft.method) if draft.held is None else None
+            if learner is not None:
+                learner.note_cut(draft.cleaned.bytes_removed)
+        if draft.cleaned is not None and draft.held is None:
+            self.rows += removal_decisions(draft.page_key, draft.cleaned, at)
+
+    def bare(self, draft: Draft, settings: Settings) -> Draft:
+        """Cut a page that gave no item; it is not counted, and nothing is learned from it."""
+        if draft.page is not None:
+            # Nobody reads it: it is not worth the time of judging it.
+            settings = replace(settings, fallback="whole")
+            draft.cleaned = at_once(self._cut(draft, self.learners.get((draft.domain, draft.method)), settings))
+        return draft
+
+    def completed(self, draft: Draft, at: datetime) -> tuple[list[Record], list[Record]]:
+        """Return what is written of a page that is not compared with its last version: at once, and when it is safe."""
+        url = CrawledUrlRecord(
+            page_key=draft.page_key,
+            url=draft.url,
+            domain=draft.domain,
+            status="crawled",
+            last_crawled_at=draft.fetched_at,
+            http_status=draft.http_status,
+            document_key=draft.page_key,
+        )
+        return [source_record(draft, draft.fetched_at, self.settings)], [self._document(draft, "completed", at), url]
+
+    def fail(self, draft: Draft, error: str, at: datetime) -> None:
+        """Note that a later pipeline failed: the page is not done."""
+        self.given.discard(draft.page_key)
+        self.evidence.forget(draft.page_key)
+        if draft.canonical is not None:
+            self.aliases.withdraw(draft.canonical.page_key, draft.page_key)
+        self.rows.append(self._document(draft, "failed", at, error))
+        if draft.comparison is not None:
+            self.rows.append(withdraw(self.others, draft.page_key, self.settings))
+        self.rows += [ReleaseRecord(claim, draft.page_key) for claim in draft.claims]
+
+    def _document(
+        self, draft: Draft, status: Literal["processing", "completed", "failed"], at: datetime, error: str | None = None
+    ) -> DocumentRecord:
+        cleaned = draft.cleaned
+        return DocumentRecord(
+            page_key=draft.page_key,
+            url=draft.url,
+            domain=draft.domain,
+            status=status,
+            updated_at=at,
+            title=draft.head_title,
+            canonical_url=draft.canonical.url if draft.canonical else None,
+            content_hash=cleaned.content_hash if cleaned else None,
+            cleaned_hash=cleaned.cleaned_hash if cleaned else None,
+            chars_in=cleaned.chars_in if cleaned else None,
+            chars_out=cleaned.chars_out if cleaned else None,
+            error=error,
+            last_changed_at=draft.fetched_at if status == "completed" else None,
+        )
+
+    def note_empty(self, url: str, page_key: bytes, domain: str, http_status: int, at: datetime) -> None:
+        """Note that a page was fetched and gave no item; where another fetch of this run gave one, that counts."""
+        if page_key not in self.given:
+            self.rows.append(CrawledUrlRecord(page_key, url, domain, "crawled", at, http_status))
+
+    def note_alias(
+        self, alias: Address, domain: str, document_key: bytes, kind: Literal["redirect", "canonical"], at: datetime
+    ) -> None:
+        """Note that a URL is another address of a page."""
+        self.rows.append(
+            CrawledUrlRecord(
+                page_key=alias.page_key,
+                url=alias.url,
+                domain=domain,
+                status="alias",
+                last_crawled_at=at,
+                document_key=document_key,
+                alias_kind=kind,
+            )
+        )
+
+    def note_drop(self, draft: Draft, layer: str, reason: str, document_key: bytes, at: datetime) -> None:
+        """Note why a page was dropped, and which document has its content."""
+        self.rows.append(DecisionRecord(draft.page_key, layer, "dropped", reason, at))
+        self.rows.append(
+            CrawledUrlRecord(
+                page_key=draft.page_key,
+                url=draft.url,
+                domain=draft.domain,
+                status="duplicate",
+                last_crawled_at=draft.fetched_at,
+                http_status=draft.http_status,
+                document_key=document_key,
+                alias_kind=alias_kind(layer),
+            )
+        )
+
+    def finish(self, learner: Learner, *, complete: bool) -> Steps[None]:
+        """Learn what there is to learn of a domain; after a complete run even the smallest one is known."""
+        yield from self.learn(learner)
+        yield from self._judge_shadowed(learner, at_end=True)
+        # By now it is known how much pages lost by it.
+        if learner.is_new or (complete and not learner.known):
+            self.rows.append(learner.record())
+        if learner.site is not None:
+            self.rows += learner.site.take_records(datetime.now(UTC))
+
+    def take_over(self, rules: UrlRules) -> None:
+        """Take over what an earlier part of this run completed; blocks, for the start of a crawl."""
+        keys = list(self.store.finished_keys(self.run.id))
+        for key in keys:
+            self.given.add(key, earlier=True)
+        if not self.settings.canonical_enabled:
+            return
+        for start in range(0, len(keys), _DOCUMENTS_AT_ONCE):
+            some = self.store.documents_in_run(self.run.id, keys[start : start + _DOCUMENTS_AT_ONCE])
+            for key, document in some.items():
+                target = page_key(document.canonical_url, rules) if document.canonical_url else None
+                if target is not None and target not in self.given:
+                    self.aliases.stand(target, key)
+
+
+def is_knowledge(record: Record) -> bool:
+    """Say whether a record is what a domain has learned; the last thing to lose when the store cannot be written."""
+    return isinstance(record, BoilerplateRecord | TemplateRecord)

@@ -1,0 +1,92 @@
+"""How the removed blocks of a page are written down, and read back."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
+from scrapy_dedup.service.cut.cleaning import Cleaned, Removed
+from scrapy_dedup.service.cut.removal_counts import LAYER, LAYERS, PATTERNS
+from scrapy_dedup.store.records.records import DecisionRecord
+from scrapy_dedup.store.records.stored import StoredDecision
+
+__all__ = [
+    "ACTION",
+    "LAYER",
+    "LAYERS",
+    "PATTERNS",
+    "SHADOW",
+    "blocks_in",
+    "removal_decisions",
+    "removals_in",
+    "shadow_decision",
+]
+
+ACTION = "removed"
+SHADOW = "shadow"
+"""The action of decisions about blocks that would have been removed."""
+
+_BLOCKS = re.compile(r"([0-9]+) blocks, ")
+
+
+def shadow_decision(page_key: bytes, cleaned: Cleaned, at: datetime) -> DecisionRecord:
+    """Return the decision of the layer `boilerplate` about a page that would have lost at least one block."""
+    own = [one for one in cleaned.removed if one.removal.rule.layer == LAYER]
+    return _decision(page_key, (LAYER, SHADOW), own, cleaned.chars_in, at)
+
+
+def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> list[DecisionRecord]:
+    """Return a decision of each layer that left out blocks of a page; where a layer is in the shadow, what it would."""
+    found = []
+    for removed, done in ((cleaned.removed, ACTION), (cleaned.shadowed, SHADOW)):
+        for layer in LAYERS:
+            own = [one for one in removed if one.removal.rule.layer == layer]
+            if own:
+                found.append(_decision(page_key, (layer, done), own, cleaned.chars_in, at))
+    return found
+
+
+def _decision(
+    page_key: bytes, said: tuple[str, str], removed: Sequence[Removed], chars_in: int, at: datetime
+) -> DecisionRecord:
+    places: dict[Rule, int] = {}
+    blocks: dict[str, int] = {}
+    # Neighbours mostly share their rule, and to look it up costs more than all else here.
+    last, place = None, 0
+    for one in removed:
+        rule = one.removal.rule
+        if rule is not last:
+            last, place = rule, places.setdefault(rule, len(places))
+        blocks[to_hex(one.removal.fingerprint)] = place
+    chars = sum([len(one.text) for one in removed])
+    layer, action = said
+    return DecisionRecord(
+        page_key=page_key,
+        layer=layer,
+        action=action,
+        reason=f"{len(removed)} blocks, {chars} of {chars_in} characters",
+        decided_at=at,
+        detail={
+            "rules": [[rule.name, rule.evidence, rule.on_pages, rule.of_pages, rule.path] for rule in places],
+            "blocks": blocks,
+        },
+    )
+
+
+def blocks_in(reason: str) -> int:
+    """Return how many blocks a decision's reason names, repeats within the page included."""
+    found = _BLOCKS.match(reason)
+    return int(found[1]) if found else 0
+
+
+def removals_in(decision: StoredDecision | None) -> dict[int, Removal]:
+    """Return which blocks a decision left out, by fingerprint; none where its layer leaves out none."""
+    if decision is None or decision.layer not in LAYERS:
+        return {}
+    detail: Mapping[str, Any] = decision.detail or {}
+    rules = [replace(Rule(*fields), layer=decision.layer) for fields in detail.get("rules", [])]
+    places = {from_hex(digits): place for digits, place in detail.get("blocks", {}).items()}
+    return {key: Removal(key, rules[place]) for key, place in places.items()}

@@ -1,0 +1,1 @@
+"""The registry of domains: runs, twins, files, candidates."""

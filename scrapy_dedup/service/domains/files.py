@@ -1,0 +1,251 @@
+"""Domains read from files: JSON lines or CSV, with all that is known of them, or a plain list of names."""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, Final
+
+from scrapy_dedup.core.domains.names import domain_name, twin_of
+from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.urls.normal_form import DomainScope
+from scrapy_dedup.store.engine.codec import column_text
+
+NAME: Final = "domain_name"
+_KEYS: Final = (NAME, "domain", "url")
+_MOST_HEAD_CHARS: Final = 10_000
+_TOO_LONG: Final = "the line is too long"
+_MOST_TEXT_CHARS: Final = 10_000
+_MOST_NUMBER: Final = 2**31
+_MOST_BIG_NUMBER: Final = 2**63
+
+
+# Spreadsheets run a cell that begins so. Written with an apostrophe before it, as they do it themselves; one that has
+# apostrophes before it already gets one more, so that each is read as it was.
+_RUN_BY_SPREADSHEETS: Final = re.compile(r"'*[=+\-@\t\r]")
+
+
+def as_cell(text: str) -> str:
+    """Return a text as it stands in a file of CSV, where no spreadsheet takes it for a formula."""
+    return f"'{text}" if _RUN_BY_SPREADSHEETS.match(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """Return the text that `as_cell` wrote."""
+    return cell[1:] if cell.startswith("'") and _RUN_BY_SPREADSHEETS.match(cell) else cell
+
+
+class ValueRefusedError(ValueError):
+    """A value is none of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRow:
+    """What a file says of a domain; only the columns that it has."""
+
+    where: str
+    name: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A line of a file that is no domain, and why."""
+
+    where: str
+    reason: str
+
+
+class DomainFileError(DedupError):
+    """Where the rows of a file begin and end is in doubt: nothing of it may be taken."""
+
+
+def read_rows(lines: Iterable[str | None], name: str, scope: DomainScope = "host") -> Iterator[DomainRow | BadRow]:
+    """Iterate over the domains of a file: JSON lines, CSV with a header, or one name a line (`#` begins a comment).
+
+    Args:
+        lines: of the file, with their ends; None in the place of one that is too long.
+        name: what the file is called in messages.
+        scope: of names.
+
+    Raises:
+        DomainFileError: a quoted cell of CSV has no end, or is too long; `check_rows` tells before a row is given.
+    """
+    columns, start, numbered = _opened(lines)
+    if columns:
+        for where, cells in _csv_rows(numbered, name, start):
+            found = {column: from_cell(cell) for column, cell in zip(columns, cells, strict=False) if cell}
+            if found:
+                yield _told(where, found, scope)
+        return
+    read = _of_list
+    for number, line in numbered:
+        if number == start and (line or "").lstrip().startswith("{"):
+            read = _of_json
+        yield from _row(f"{name}, line {number}", line, read, scope)
+
+
+def check_rows(lines: Iterable[str | None], name: str) -> None:
+    """Read a file as `read_rows` would, and raise what it would raise.
+
+    Raises:
+        DomainFileError: rows cannot be told apart.
+    """
+    columns, start, numbered = _opened(lines)
+    if columns:
+        for _ in _csv_rows(numbered, name, start):
+            pass
+
+
+def _opened(lines: Iterable[str | None]) -> tuple[list[str], int, Iterator[tuple[int, str | None]]]:
+    """Return the columns, if it is CSV, the number of the first line that says something, and the lines to be read."""
+    numbered = ((number, None if line is None else line.lstrip("\ufeff")) for number, line in enumerate(lines, 1))
+    first = next((each for each in numbered if each[1] is None or each[1].strip()), None)
+    if first is None:
+        return [], 0, iter(())
+    head = (first[1] or "").strip()
+    columns = next(csv.reader([head.lower()]), []) if not head.startswith("{") and len(head) < _MOST_HEAD_CHARS else []
+    if not {NAME, "domain"}.isdisjoint(columns):
+        return columns, first[0], numbered
+    return [], first[0], chain([first], numbered)
+
+
+def _csv_rows(numbered: Iterator[tuple[int, str | None]], name: str, start: int) -> Iterator[tuple[str, list[str]]]:
+    """Iterate over the cells of each row, with the place of its first line."""
+
+    def lines() -> Iterator[str]:
+        for number, line in numbered:
+            if line is None:
+                raise csv.Error(f"line {number}: {_TOO_LONG}")
+            yield line
+
+    # A cell may have line ends in it, so that the reader takes lines as it needs them.
+    rows = csv.reader(lines(), strict=True)
+    while True:
+        where = f"{name}, line {start + rows.line_num + 1}"
+        try:
+            cells = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            reason = f"no CSV ({error}): is a quote missing? Nothing was taken from it"
+            raise DomainFileError(f"{where}: {reason}") from error
+        yield where, cells
+
+
+def _row(
+    where: str, line: str | None, read: Callable[[str], Mapping[str, Any]], scope: DomainScope
+) -> Iterator[DomainRow | BadRow]:
+    if line is None:
+        yield BadRow(where, _TOO_LONG)
+        return
+    try:
+        found = read(line) if line.strip() else {}
+    except ValueRefusedError as error:
+        yield BadRow(where, str(error))
+        return
+    if found:
+        yield _told(where, found, scope)
+
+
+def _told(where: str, found: Mapping[str, Any], scope: DomainScope) -> DomainRow | BadRow:
+    try:
+        return _checked(where, found, scope)
+    except ValueRefusedError as error:
+        return BadRow(where, str(error))
+
+
+def _of_json(line: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise ValueRefusedError("no JSON") from error
+    if not isinstance(found, dict):
+        raise ValueRefusedError("JSON, but no object")
+    return found
+
+
+def _of_list(line: str) -> Mapping[str, Any]:
+    name = line.partition("#")[0].strip()
+    return {NAME: name} if name else {}
+
+
+def _checked(where: str, found: Mapping[str, Any], scope: DomainScope) -> DomainRow:
+    text = next((found[key] for key in _KEYS if key in found), None)
+    name = domain_name(text, scope) if isinstance(text, str) else None
+    if name is None:
+        raise ValueRefusedError(f"{str(text)[:100]!r} is no domain")
+    values = {}
+    for column, value in found.items():
+        if column in COLUMNS and value is not None:
+            try:
+                values[column] = COLUMNS[column](value)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise ValueRefusedError(f"{column} is {str(value)[:100]!r}") from error
+    if values.get("joined_to") not in {None, twin_of(name)}:
+        raise ValueRefusedError(f"joined_to is {values['joined_to']!r}, and no twin of {name}")
+    return DomainRow(where, name, values)
+
+
+def _status(value: object) -> str:
+    return DomainStatus(str(value).upper()).value
+
+
+def _a_text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return column_text(value[:_MOST_TEXT_CHARS])
+
+
+def _number(value: object) -> int:
+    return _whole(value, _MOST_NUMBER)
+
+
+def _big_number(value: object) -> int:
+    return _whole(value, _MOST_BIG_NUMBER)
+
+
+def _whole(value: object, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, str)) or not 0 <= int(value) < most:
+        raise ValueError(value)
+    return int(value)
+
+
+def _share(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)) or not 0 <= float(value) <= 1:
+        raise ValueError(value)
+    return float(value)
+
+
+def _time(value: object) -> datetime:
+    at = datetime.fromisoformat(str(value))
+    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+COLUMNS: Final[Mapping[str, Callable[[object], Any]]] = {
+    "status": _status,
+    "status_before": _status,
+    "blacklisted_at": _time,
+    "blacklisted_by": _a_text,
+    "blacklist_reason": _a_text,
+    "blacklist_expires_at": _time,
+    "high_quality_candidate_count": _number,
+    "low_quality_candidate_count": _number,
+    "best_confidence_score": _share,
+    "mean_confidence_score": _share,
+    "pages": _number,
+    "chars_in": _big_number,
+    "chars_out": _big_number,
+    "boilerplate_share": _share,
+    "errors": _number,
+    "last_crawled_at": _time,
+    "joined_to": _a_text,
+    "pages_alike": _number,
+    "pages_unlike": _number,
+    "discovered_at": _time,
+    "last_processed_at": _time,
+}

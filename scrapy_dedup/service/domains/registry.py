@@ -1,0 +1,366 @@
+"""The registry of a project's domains: what there is, what people decide about it, and what runs found.
+
+A name may be typed in any spelling, or as a URL. Of two names that were joined, with and without `www.`, one domain
+stands for both: what is decided about either holds for both.
+"""
+
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from scrapy_dedup.core.domains import states as domain_states
+from scrapy_dedup.core.domains.names import domain_name, is_pattern
+from scrapy_dedup.core.domains.states import Blacklisting, DomainStatus, Standing, after_run, unblacklisted
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.domains import lists as domain_lists
+from scrapy_dedup.store.domains import registry as domains
+from scrapy_dedup.store.domains.lists import CursorError, DomainChoice, DomainCounts, DomainList
+from scrapy_dedup.store.domains.registry import StoredDomain
+from scrapy_dedup.store.engine.codec import optional_text
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+__all__ = [
+    "Chosen",
+    "CursorError",
+    "DomainChoice",
+    "DomainCounts",
+    "DomainList",
+    "DomainNameError",
+    "DomainService",
+    "DomainStatus",
+    "StoredDomain",
+    "UnknownDomainError",
+]
+_SHOWN_CHARS = 100
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What patterns and names stand for.
+
+    Attributes:
+        domains: that are registered, in the order of their names.
+        new: names that are not, in the order in which they were given.
+    """
+
+    domains: tuple[StoredDomain, ...]
+    new: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """All of them."""
+        return [*(each.domain_name for each in self.domains), *self.new]
+
+
+class DomainService:
+    """Knows and changes the domains of a project. The clock is given: *at* is the present instant.
+
+    Every method raises StoreError when the database fails, and DomainNameError for a text that names no domain; then
+    nothing was changed.
+    """
+
+    def __init__(self, store: Store, project: ProjectStore, settings: Settings) -> None:
+        """Take the project and the settings whose scope (host or registrable domain) a name is read by."""
+        self._store = store
+        self._project_id = project.id
+        self._settings = settings
+
+    # Registering and finding.
+
+    def register_domain(self, name: str, at: datetime, *, session_id: uuid.UUID | None = None) -> StoredDomain:
+        """Return the domain of that name, which is added if it is new."""
+        return self.register_domains([name], at, session_id=session_id)[0]
+
+    def register_domains(
+        self, names: Iterable[str], at: datetime, *, session_id: uuid.UUID | None = None
+    ) -> list[StoredDomain]:
+        """Return the domains of these names, in their order, each once; those that are new are added."""
+        wanted = self._names(names)
+
+        def write(connection: Connection) -> list[StoredDomain]:
+            domains.register(connection, self._project_id, wanted, at, session_id)
+            return self._shown(connection, wanted)
+
+        return self._write(write)
+
+    def domain_exists(self, name: str) -> bool:
+        """Return whether a domain is registered; a text that names none is not."""
+        return self.find_by_domain_name(name) is not None
+
+    def find_by_domain_name(self, name: str) -> StoredDomain | None:
+        """Return the domain of that name, or the one that it was joined to; None where there is none."""
+        normal = domain_name(name, self._settings.domain_scope)
+        if normal is None:
+            return None
+        pair = self._read(lambda connection: domains.find_pairs(connection, self._project_id, [normal])).get(normal)
+        return pair.domain if pair else None
+
+    def joined_with(self, domain: StoredDomain) -> str | None:
+        """Return the twin that a domain stands for, too; None where there is none."""
+        pairs = self._read(lambda connection: domains.find_pairs(connection, self._project_id, [domain.domain_name]))
+        pair = pairs.get(domain.domain_name)
+        return pair.joined.domain_name if pair and pair.joined else None
+
+    def matching(self, patterns: Iterable[str]) -> list[StoredDomain]:
+        """Return the registered domains that any of the patterns stands for, in the order of names."""
+        scope = self._settings.domain_scope
+        wanted = [each if is_pattern(each) else domain_name(each, scope) or "" for each in patterns]
+        return self._read(lambda connection: domains.matching(connection, self._project_id, wanted))
+
+    def choose(self, patterns: Iterable[str]) -> Chosen:
+        """Return the domains that patterns stand for, and the names among them that are not registered.
+
+        Raises:
+            DomainNameError: one is neither a pattern nor a name.
+        """
+        given = list(patterns)
+        names = self._names(each for each in given if not is_pattern(each))
+        found = self.matching([*names, *(each for each in given if is_pattern(each))])
+        registered = {each.domain_name for each in found}
+        return Chosen(tuple(found), tuple(name for name in names if name not in registered))
+
+    def list_domains(self, choice: DomainChoice) -> DomainList:
+        """Return a page of the list of domains.
+
+        Raises:
+            CursorError: `after` is no cursor of this list.
+        """
+        return self._read(lambda connection: domain_lists.list_domains(connection, self._project_id, choice))
+
+    def counts(self) -> DomainCounts:
+        """Return how many domains there are by status, and how many twins with and without `www.`."""
+        return self._read(lambda connection: domain_lists.count_domains(connection, self._project_id))
+
+    def get_blacklisted_domains(self, at: datetime, *, after: str = "", limit: int | None = None) -> list[StoredDomain]:
+        """Return the domains whose blacklist holds, both of a joined pair, by name; so many behind one, or all."""
+        return self._read(lambda connection: domains.blacklisted(connection, self._project_id, at, after, limit))
+
+    def get_high_quality_domains(self, min_candidates: int = 1) -> list[StoredDomain]:
+        """Return the domains of high quality with so many good candidates at least, in the order of their names."""
+        return self._read(lambda connection: domains.high_quality(connection, self._project_id, min_candidates))
+
+    # Deciding.
+
+    def update_status(self, domain_id: uuid.UUID, status: DomainStatus, at: datetime) -> StoredDomain:
+        """Give a domain a status, and its twin if they are joined; any but BLACKLISTED ends its blacklist.
+
+        Raises:
+            UnknownDomainError: there is no such domain.
+        """
+
+        def write(connection: Connection) -> StoredDomain:
+            found = domains.find_by_id(connection, self._project_id, domain_id)
+            if found is None:
+                raise UnknownDomainError(f"domain {domain_id}: this project has none of that id")
+            decide(
+                connection,
+                self._project_id,
+                [found.domain_name],
+                at,
+                lambda one: domain_states.with_status(one, status, at),
+            )
+            return self._shown(connection, [found.domain_name])[0]
+
+        return self._write(write)
+
+    def blacklist_domain(
+        self, name: str, at: datetime, *, by: str | None, reason: str | None, expires_at: datetime | None = None
+    ) -> StoredDomain:
+        """Blacklist a domain, and its twin if they are joined; one that is not registered is, so that it never comes.
+
+        Args:
+            name: in any spelling, or a URL.
+            at: now.
+            by: who wants it.
+            reason: why.
+            expires_at: from then on the domain is what it was before; None: until somebody says so.
+        """
+        return self.blacklist_domains([name], at, by=by, reason=reason, expires_at=expires_at)[0]
+
+    def blacklist_domains(
+        self,
+        names: Iterable[str],
+        at: datetime,
+        *,
+        by: str | None,
+        reason: str | None,
+        expires_at: datetime | None = None,
+    ) -> list[StoredDomain]:
+        """Blacklist domains, all or none; return them, each once."""
+        wanted = self._names(names)
+        why = Blacklisting(at, optional_text(by), optional_text(reason), expires_at)
+
+        def write(connection: Connection) -> list[StoredDomain]:
+            domains.register(connection, self._project_id, wanted, at)
+            decide(connection, self._project_id, wanted, at, lambda one: domain_states.blacklisted(one, why))
+            return self._shown(connection, wanted)
+
+        return self._write(write)
+
+    def unblacklist_domain(self, name: str, at: datetime) -> StoredDomain:
+        """End a domain's blacklist: it is what it was before. Nothing happens to one that is not blacklisted.
+
+        Raises:
+            UnknownDomainError: it is not registered.
+        """
+        return self.unblacklist_domains([name], at)[0]
+
+    def unblacklist_domains(self, names: Iterable[str], at: datetime) -> list[StoredDomain]:
+        """End the blacklist of domains, of all or none; return them, each once.
+
+        Raises:
+            UnknownDomainError: one is not registered.
+        """
+        wanted = self._names(names)
+
+        def write(connection: Connection) -> list[StoredDomain]:
+            self._known(connection, wanted)
+            decide(connection, self._project_id, wanted, at, domain_states.unblacklisted)
+            return self._shown(connection, wanted)
+
+        return self._write(write)
+
+    def update_candidate_counts(
+        self, name: str, at: datetime, *, high: int, low: int, confidence: float | None
+    ) -> StoredDomain:
+        """Note how many good and other candidates a domain gave, and the best confidence, which never falls.
+
+        Its status is another then: of high quality if the best is DEDUP_HIGH_QUALITY or more.
+
+        Raises:
+            UnknownDomainError: it is not registered.
+            DomainFigureError: the confidence is none.
+        """
+        if confidence is not None and not 0 <= confidence <= 1:
+            raise DomainFigureError(f"the confidence of {name[:_SHOWN_CHARS]} is {confidence!r}: 0.0 to 1.0 is needed")
+        wanted = self._names([name])
+        counts, high_quality = CandidateCounts(high, low, confidence), self._settings.high_quality
+
+        def write(connection: Connection) -> StoredDomain:
+            self._known(connection, wanted)
+            note_counts(connection, self._project_id, wanted[0], at, counts, high_quality)
+            return self._shown(connection, wanted)[0]
+
+        return self._write(write)
+
+    # Within.
+
+    def _names(self, texts: Iterable[str]) -> list[str]:
+        """Return the names that texts stand for, each once, in their order."""
+        names: dict[str, None] = {}
+        for text in texts:
+            name = domain_name(text, self._settings.domain_scope)
+            if name is None:
+                shown = text[:_SHOWN_CHARS]
+                raise DomainNameError(f"{shown!r} is no domain: write a host, such as example.org, or a URL of it")
+            names[name] = None
+        return list(names)
+
+    def _known(self, connection: Connection, names: Collection[str]) -> None:
+        found = domains.find(connection, self._project_id, names)
+        for name in names:
+            if name not in found:
+                raise UnknownDomainError(f"domain {name!r} is not registered: `scrapy dedup domains list` shows all")
+
+    def _shown(self, connection: Connection, names: Collection[str]) -> list[StoredDomain]:
+        """Return the domains that stand for names, each once, in the order of names."""
+        pairs = domains.find_pairs(connection, self._project_id, names)
+        return list({pairs[name].domain.domain_id: pairs[name].domain for name in names}.values())
+
+    def _read(self, ask: Callable[[Connection], _Answer]) -> _Answer:
+        with self._store.session(read_only=True) as session:
+            return ask(session.connection())
+
+    def _write(self, change: Callable[[Connection], _Answer]) -> _Answer:
+        with self._store.session() as session:
+            answer = change(session.connection())
+            session.commit()
+            return answer
+
+
+class UnknownDomainError(DedupError):
+    """A domain is not registered."""
+
+
+class DomainNameError(DedupError):
+    """A text names no domain."""
+
+
+class DomainFigureError(DedupError):
+    """A figure is none that a domain can have."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateCounts:
+    """What is known of the candidates that a domain gave.
+
+    Attributes:
+        high: with a confidence of DEDUP_HIGH_QUALITY or more.
+        low: with a lower one.
+        best: the best confidence; None where there was none.
+    """
+
+    high: int
+    low: int
+    best: float | None
+
+
+def decide(
+    connection: Connection,
+    project_id: uuid.UUID,
+    names: Collection[str],
+    at: datetime,
+    change: Callable[[Standing], Standing],
+) -> None:
+    """Change what stands about registered domains, and about the twins that are joined with them."""
+    pairs = domains.find_pairs(connection, project_id, names).values()
+    rows = {row.domain_name: row for pair in pairs for row in pair.rows}
+    changed = [(row, change(row.standing)) for _, row in sorted(rows.items())]
+    changed = [(row, standing) for row, standing in changed if standing != row.standing]
+    domains.set_standings(connection, [row for row, _ in changed], [standing for _, standing in changed], at)
+
+
+def note_counts(
+    connection: Connection,
+    project_id: uuid.UUID,
+    name: str,
+    at: datetime,
+    counts: CandidateCounts,
+    high_quality: float,
+) -> None:
+    """Note the candidates of a registered domain, and what becomes of it; the best confidence never falls.
+
+    A run that saw only the pages that changed does not unsay what an earlier one saw.
+    """
+    domain = domains.find_pairs(connection, project_id, [name])[name].domain
+    scores = [score for score in (domain.best_confidence_score, counts.best) if score is not None]
+    best = max(scores, default=None)
+    values = {
+        "high_quality_candidate_count": counts.high,
+        "low_quality_candidate_count": counts.low,
+        "best_confidence_score": best,
+        "last_processed_at": at,
+    }
+    domains.change(connection, {domain.domain_id: values}, at)
+    decide(connection, project_id, [name], at, lambda one: after_run(one, best, high_quality))
+
+
+def lift_expired(project: ProjectStore, at: datetime) -> list[str]:
+    """Write down what domains are whose blacklist is over; return their names. Nobody heeds such a blacklist anyway.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    with project.transaction() as connection:
+        names = [each.domain_name for each in domains.expired(connection, project.id, at)]
+    if names:
+        with project.transaction(write=True) as connection:
+            decide(connection, project.id, names, at, unblacklisted)
+    return names

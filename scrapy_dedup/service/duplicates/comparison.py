@@ -1,0 +1,95 @@
+"""What came of a page beside the other pages of its project."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from scrapy_dedup.core.duplicates.matching import Same
+from scrapy_dedup.service.cut.removals import ACTION, SHADOW
+from scrapy_dedup.service.duplicates.chunking import PageChunks
+from scrapy_dedup.service.duplicates.index import Found, Others, asked_layers, drops, forget_record, records_of
+from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.knowledge.known_pages import Answer
+from scrapy_dedup.store.records.records import DecisionRecord, Record
+
+MARKED = "marked"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A page's place among the others."""
+
+    facts: Facts
+    same: Same | None = None
+    """The page that stands for it, or, of a near-duplicate that goes out, that it is nearly like."""
+    dropped: bool = False
+    chunks: PageChunks = field(default_factory=PageChunks)
+    shadowed: tuple[Same, ...] = ()
+    """What layers in the shadow would have said."""
+    found: Found = field(default_factory=Found)
+    """What the store said of it."""
+
+    @property
+    def found_of_chunks(self) -> Found:
+        """What the store said of its chunks alone: of a page that goes out whoever has its title or text."""
+        return Found(Answer(holders=self.found.answer.holders, before=self.found.answer.before))
+
+    def records(self, settings: Settings, at: datetime) -> list[Record]:
+        """Return what is written of it."""
+        own = records_of(self.facts, self.same, self.chunks, settings, dropped=self.dropped)
+        return [*own, *self._decisions(at)]
+
+    def _decisions(self, at: datetime) -> list[DecisionRecord]:
+        key = self.facts.page_key
+        found = [DecisionRecord(key, one.layer, SHADOW, f"would be dropped: {one.reason}", at) for one in self.shadowed]
+        if self.same is not None and not self.dropped:
+            detail = {"keeper": self.same.keeper.hex(), "jaccard": self.same.jaccard}
+            found.append(DecisionRecord(key, self.same.layer, MARKED, self.same.reason, at, detail))
+        for action, in_shadow in ((ACTION, False), (SHADOW, True)):
+            for layer, (chunks, chars) in self.chunks.left_out(in_shadow=in_shadow).items():
+                reason = f"{chunks} chunk{'s' if chunks > 1 else ''}, {chars} characters"
+                found.append(DecisionRecord(key, layer, action, reason, at))
+        return found
+
+    def counts(self) -> dict[str, float]:
+        """Return by how much a page adds to the stats, by their names without `dedup/`."""
+        found: dict[str, float] = {f"shadow/{one.layer}/items": 1 for one in self.shadowed}
+        found |= self.facts.watch.counts()
+        if self.dropped:
+            return found
+        if self.same is not None:
+            found[f"{self.same.layer}/{MARKED}"] = 1
+        return found | self.chunks.counts()
+
+
+def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> Comparison:
+    """Return what becomes of a page, and let it count for those that come after it."""
+    same, shadowed = _same(others, facts, found, settings)
+    dropped = same is not None and drops(same, settings)
+    chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
+    others.admit(facts, same, chunks, dropped=dropped)
+    return Comparison(facts, same, dropped, chunks, shadowed, found)
+
+
+def would_drop(others: Others, facts: Facts, found: Found, settings: Settings) -> bool:
+    """Say whether another page stands for one, as things are."""
+    same, _ = _same(others, facts, found, settings)
+    return same is not None and drops(same, settings)
+
+
+def _same(others: Others, facts: Facts, found: Found, settings: Settings) -> tuple[Same | None, tuple[Same, ...]]:
+    """Return the page that stands for one, and what layers in the shadow would have said."""
+    shadowed: list[Same] = []
+    layers = set(asked_layers(settings))
+    same = others.same(facts, found, settings, layers)
+    while same is not None and settings.shadows(same.layer):
+        shadowed.append(same)
+        layers.discard(same.layer)
+        same = others.same(facts, found, settings, layers)
+    return same, tuple(shadowed)
+
+
+def withdraw(others: Others, page_key: bytes, settings: Settings) -> Record:
+    """Let a page count no more, whose items failed; return what is written of that."""
+    others.withdraw(page_key)
+    return forget_record(page_key, settings)

@@ -1,0 +1,372 @@
+"""What other pages of the project have of a page: its title, its text, most of it, or some of its chunks.
+
+Asked is the store, and what of this run is on its way there: two pages that come at once must not both go out, nor both
+be left out.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Generic, Protocol, TypeVar
+
+from scrapy_dedup.core.chunks.kept import StoredChunk
+from scrapy_dedup.core.duplicates.matching import (
+    DUPLICATE,
+    LAYERS,
+    NEAR_DUPLICATE,
+    TITLE,
+    LikenessPolicy,
+    Same,
+    Text,
+    stands_for,
+)
+from scrapy_dedup.core.duplicates.near import promising, shingles
+from scrapy_dedup.core.pages.plain import plain
+from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
+from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.stopwatch import Stopwatch
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.knowledge.known_pages import Answer, Question
+from scrapy_dedup.store.records.page_records import HOLDING, ChunksRecord, ForgetRecord, PageKnowledge
+from scrapy_dedup.store.records.signatures import Candidate, SignatureRecord
+from scrapy_dedup.store.writer import ProjectStore
+
+# As for sketches of aliases: what is on its way to the store is less.
+_RECENT_PAGES: Final = 1_000
+_RECENT_CHARS: Final = 20_000_000
+# Candidates whose texts are read and compared: a page is nearly like two clusters at most, as a rule.
+_MOST_COMPARED: Final = 8
+
+
+# What a line of a list shows.
+_SAMPLE_CHARS: Final = 80
+
+
+Name = TypeVar("Name")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the store answered about a page."""
+
+    answer: Answer = field(default_factory=Answer)
+    texts: Mapping[bytes, str] = field(default_factory=dict)
+    """Clean texts of pages that may stand for it, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Recent:
+    facts: Facts
+    """Without its chunks, which would be most of all that is held."""
+    same: Same | None
+    dropped: bool
+    texts: frozenset[bytes] = frozenset()
+    """Of its chunks, held or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Other:
+    text: Text
+    went_out: bool
+
+
+class WithText(Protocol):
+    """A page whose text may be known."""
+
+    @property
+    def page_key(self) -> bytes:
+        """Its own."""
+
+    @property
+    def domain(self) -> str:
+        """That it belongs to."""
+
+    @property
+    def text_hash(self) -> bytes | None:
+        """What stands for its text; None: there is none yet."""
+
+
+class Others:
+    """The other pages of one project; `ask` may be called from any thread, the rest from one."""
+
+    def __init__(self, store: ProjectStore, *, is_alone: bool = False) -> None:
+        """Take whether nobody else has written or writes to the store."""
+        self._store = store
+        # Then all there is to know is in memory, until something of it is forgotten.
+        self._knows_all = is_alone
+        self._recent: OrderedDict[bytes, _Recent] = OrderedDict()
+        self._chars = 0
+        self._titles = KeyIndex[tuple[str, bytes]]()
+        self._texts = KeyIndex[bytes]()
+        self._bands = KeyIndex[int]()
+        self._chunks = KeyIndex[bytes]()
+        self._holds: dict[bytes, frozenset[bytes]] = {}
+        self._withdrawn: OrderedDict[bytes, None] = OrderedDict()
+        """Pages whose items failed: who asked the store before that still has an answer with them."""
+
+    def ask(self, facts: Facts, settings: Settings) -> Found:
+        """Return what the store knows; blocks, so call it in a thread.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        if self._knows_all:
+            return Found()
+        layers = asked_layers(settings)
+        sketch = facts.sketch
+        question = Question(
+            page_key=facts.page_key,
+            domain=facts.domain,
+            title_key=facts.title_key if TITLE in layers else None,
+            text_hash=facts.text_hash if DUPLICATE in layers else None,
+            bands=sketch.bands if sketch is not None and NEAR_DUPLICATE in layers else (),
+            hashes=frozenset(one.key for one in facts.chunks if one.layer is None),
+            is_new=facts.is_new and facts.page_key not in self._recent,
+            of_project=settings.near_duplicate_scope == "project",
+        )
+        with facts.watch.on("lookups"):
+            answer = self._store.others(question)
+        titles = [twin for twin in answer.titles if not twin.dropped and twin.text_hash != facts.text_hash]
+        wanted = {twin.page_key for twin in titles[: settings.title_common]}
+        if sketch is not None:
+            near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
+            wanted |= {one.page_key for one in near}
+        return Found(answer, self._store.texts_of(wanted) if wanted else {})
+
+    def same(self, facts: Facts, found: Found, settings: Settings, layers: Collection[str]) -> Same | None:
+        """Return which other page stands for this one; None: none does."""
+        stored = _stored(facts, found, settings)
+        known = {key: one for key, one in stored.items() if key not in self._withdrawn}
+        # What this run says of a page is newer than what the store does.
+        alike = self._alike(facts, settings)
+        known |= {key: _Other(one.facts.text_of(facts), went_out=not one.dropped) for key, one in alike.items()}
+        with_title = {one.text.text_hash for one in known.values() if one.text.same_title} - {facts.text_hash}
+        compares_titles = len(with_title) < settings.title_common
+        near = self._near(facts, alike, settings)
+        others = [
+            replace(one.text, shingles=alike[key].facts.shingles())
+            # Runs of words take a millisecond: they are made only where they can decide.
+            if key in alike
+            and one.text.text_hash != facts.text_hash
+            and (key in near or (one.text.same_title and compares_titles))
+            else one.text
+            for key, one in sorted(known.items())
+            if one.went_out and key != facts.page_key and key not in facts.siblings
+        ]
+        if not others:
+            return None
+        own = Text(facts.page_key, facts.text_hash, facts.shingles())
+        return stands_for(own, others, len(with_title), _policy(settings), layers)
+
+    def with_text(self, page: WithText, settings: Settings) -> list[bytes]:
+        """Return the other pages of this run that go out with the text of one, on any domain or on its own."""
+        found = set(self._texts.of(page.text_hash)) - {page.page_key} if page.text_hash is not None else ()
+        of_project = settings.near_duplicate_scope == "project"
+        return sorted(key for key in found if of_project or self._recent[key].facts.domain == page.domain)
+
+    def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
+        """Return which pages of this run may nearly be the page, by their sketches."""
+        if facts.sketch is None:
+            return set()
+        sketched = [
+            Candidate(key, one.facts.sketch.shingles, one.facts.sketch.signature, 1)
+            for key, one in alike.items()
+            if one.facts.sketch is not None and one.same is None and not one.dropped
+        ]
+        found = promising(facts.sketch, sketched, settings.near_duplicate_jaccard, _MOST_COMPARED)
+        return {one.page_key for one in found}
+
+    def _alike(self, facts: Facts, settings: Settings) -> dict[bytes, _Recent]:
+        """Return pages of this run that have something of a page, in the order of their keys."""
+        keys = set(self.with_text(facts, settings))
+        if facts.title_key is not None:
+            keys.update(self._titles.of((facts.domain, facts.title_key)))
+        for band in facts.sketch.bands if facts.sketch is not None else ():
+            keys.update(self._bands.of(band))
+        return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
+
+    def chunks(self, facts: Facts, found: Found, settings: Settings) -> PageChunks:
+        """Return what becomes of the page's chunks."""
+        holders: dict[bytes, list[bytes]] = {}
+        for one in facts.chunks:
+            of_run = set(self._chunks.of(one.key)) - {facts.page_key}
+            stored = set(found.answer.holders.get(one.key, ())) - of_run - {facts.page_key}
+            # Those of the run first: they surely give it.
+            holders[one.key] = [*sorted(of_run), *sorted(key for key in stored if self._may_hold(key, one.key))]
+        return across(facts.chunks, holders, found.answer.before, settings)
+
+    def _may_hold(self, page_key: bytes, text: bytes) -> bool:
+        """Say whether the store can be right about a holder; of a page of this run it may have the last version.
+
+        A text that the page left to another may have moved to it since.
+        """
+        recent = self._recent.get(page_key)
+        if recent is None:
+            return page_key not in self._withdrawn
+        return not recent.dropped and text in recent.texts
+
+    def admit(self, facts: Facts, same: Same | None, chunks: PageChunks, *, dropped: bool) -> None:
+        """Let a page count for those that come; it goes out, or another stands for it."""
+        key = facts.page_key
+        self.forget(key)
+        self._withdrawn.pop(key, None)
+        texts = frozenset(one.key for one in facts.chunks)
+        self._recent[key] = _Recent(replace(facts, chunks=(), watch=Stopwatch()), same, dropped, texts)
+        self._chars += len(facts.text)
+        if facts.title_key is not None:
+            self._titles.add((facts.domain, facts.title_key), key)
+        if not dropped:
+            self._texts.add(facts.text_hash, key)
+            self._holds[key] = frozenset(one.key for one in chunks.chunks if one.state in HOLDING)
+            for held in self._holds[key]:
+                self._chunks.add(held, key)
+            if same is None and facts.sketch is not None:
+                for band in facts.sketch.bands:
+                    self._bands.add(band, key)
+        while len(self._recent) > _RECENT_PAGES or (self._chars > _RECENT_CHARS and len(self._recent) > 1):
+            self._knows_all = False
+            self.forget(next(iter(self._recent)))
+
+    def keeper_of(self, key: bytes) -> bytes | None:
+        """Return the page for which one of this run was left out; None where it was not, or that is long ago."""
+        recent = self._recent.get(key)
+        return recent.same.keeper if recent is not None and recent.dropped and recent.same is not None else None
+
+    def withdraw(self, key: bytes) -> None:
+        """Let a page count no more, whose items failed, whatever the store said of it."""
+        self.forget(key)
+        self._withdrawn[key] = None
+        if len(self._withdrawn) > _RECENT_PAGES:
+            self._withdrawn.popitem(last=False)
+
+    def forget(self, key: bytes) -> None:
+        """Let what this run said of a page not count any more: it is written, or another version of it comes."""
+        recent = self._recent.pop(key, None)
+        if recent is None:
+            return
+        facts = recent.facts
+        self._chars -= len(facts.text)
+        if facts.title_key is not None:
+            self._titles.discard((facts.domain, facts.title_key), key)
+        self._texts.discard(facts.text_hash, key)
+        for band in facts.sketch.bands if facts.sketch is not None else ():
+            self._bands.discard(band, key)
+        for held in self._holds.pop(key, ()):
+            self._chunks.discard(held, key)
+
+
+def _stored(facts: Facts, found: Found, settings: Settings) -> dict[bytes, _Other]:
+    """Return the other pages that the store knows of."""
+    answer = found.answer
+    shingled = {key: shingles(plain(text, settings.output)) for key, text in found.texts.items()}
+    others = {key: _Other(Text(key, b"", runs), went_out=True) for key, runs in shingled.items()}
+    for key in answer.texts:
+        others[key] = _Other(Text(key, facts.text_hash, shingled.get(key)), went_out=True)
+    for twin in answer.titles:
+        text = Text(twin.page_key, twin.text_hash, shingled.get(twin.page_key), same_title=True)
+        others[twin.page_key] = _Other(text, went_out=not twin.dropped)
+    return others
+
+
+def asked_layers(settings: Settings) -> frozenset[str]:
+    """Return which layers look for pages that stand for another."""
+    return frozenset(
+        layer
+        for layer in LAYERS
+        if getattr(settings, f"{layer}_enabled") and (layer != NEAR_DUPLICATE or settings.near_duplicate != "off")
+    )
+
+
+def drops(same: Same, settings: Settings) -> bool:
+    """Say whether a page that another stands for is left out."""
+    return settings.acts(same.layer) and (same.layer != NEAR_DUPLICATE or settings.near_duplicate == "drop")
+
+
+def _policy(settings: Settings) -> LikenessPolicy:
+    return LikenessPolicy(
+        trusts_title=settings.title_trust == "always",
+        title_agreement=settings.title_agreement,
+        title_common=settings.title_common,
+        near_at=settings.near_duplicate_jaccard,
+    )
+
+
+def records_of(
+    facts: Facts, same: Same | None, chunks: PageChunks, settings: Settings, *, dropped: bool
+) -> list[PageKnowledge]:
+    """Return what is written of a page, so that pages that come later are compared with it."""
+    signature = SignatureRecord(
+        page_key=facts.page_key,
+        domain=facts.domain,
+        text_hash=facts.text_hash,
+        title_key=facts.title_key,
+        language=facts.language,
+        sketch=facts.sketch,
+        layer=same.layer if same is not None and dropped else None,
+        keeper=same.keeper if same is not None else None,
+        jaccard=same.jaccard if same is not None else None,
+    )
+    # Of a page that does not go out nobody waits for a chunk: the page that stands for it has them.
+    chunked = chunks_record(facts.page_key, PageChunks() if dropped else chunks, settings)
+    return [signature, chunked]
+
+
+def forget_record(page_key: bytes, settings: Settings) -> ForgetRecord:
+    """Return what is written of a page that does not count for others any more."""
+    return ForgetRecord(page_key, settings.chunk_min_documents)
+
+
+def chunks_record(page_key: bytes, chunks: PageChunks, settings: Settings) -> ChunksRecord:
+    """Return a page's chunks as they are stored."""
+    return ChunksRecord(page_key, tuple(_stored_chunk(one) for one in chunks.chunks), settings.chunk_min_documents)
+
+
+def _stored_chunk(one: JudgedChunk) -> StoredChunk:
+    chunk = one.chunk
+    return StoredChunk(
+        position=chunk.position,
+        chunk_id=chunk.id,
+        content_hash=one.key,
+        state=one.state,
+        kind=chunk.kind.value,
+        chars=len(chunk.text),
+        size=chunk.size,
+        sample=chunk.text[:_SAMPLE_CHARS],
+        language=one.language,
+        layer=one.layer,
+        reason=one.reason,
+        holder=one.holder,
+    )
+
+
+class KeyIndex(Generic[Name]):
+    """Page keys by a name that pages share."""
+
+    def __init__(self) -> None:
+        # A page key alone costs the garbage collector nothing; a set of one is looked at each time.
+        self._keys: dict[Name, bytes | set[bytes]] = {}
+
+    def add(self, name: Name, key: bytes) -> None:
+        """Note that a page has it."""
+        held = self._keys.setdefault(name, key)
+        if isinstance(held, set):
+            held.add(key)
+        elif held != key:
+            self._keys[name] = {held, key}
+
+    def discard(self, name: Name, key: bytes) -> None:
+        """Note that a page has it no more."""
+        held = self._keys.get(name)
+        if isinstance(held, set):
+            held.discard(key)
+            if len(held) == 1:
+                self._keys[name] = held.pop()
+        elif held == key:
+            del self._keys[name]
+
+    def of(self, name: Name) -> Collection[bytes]:
+        """Return the pages that have it."""
+        held = self._keys.get(name)
+        if held is None:
+            return ()
+        return held if isinstance(held, set) else (held,)

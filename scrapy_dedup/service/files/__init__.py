@@ -1,0 +1,1 @@
+"""Pages from files to clean pages: what `scrapy dedup clean` does."""

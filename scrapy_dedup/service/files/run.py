@@ -1,0 +1,349 @@
+"""Pages from files to cleaned pages, without a crawl: survey the domains, learn each, cut every page."""
+
+import dataclasses
+import os
+import signal
+import tempfile
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import chain
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from typing import Any, Final, Protocol, Self, TypeVar
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
+from scrapy_dedup.service.files.inputs import FileRecord, Inputs
+from scrapy_dedup.service.files.inputs_lines import LineRecord
+from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
+from scrapy_dedup.service.files.run_others import RunOthers
+from scrapy_dedup.service.files.tasks import (
+    Learned,
+    Line,
+    Shelf,
+    Surroundings,
+    as_json,
+    clean_records,
+    learn_domain,
+)
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.scratch import DomainPages, Samples
+
+PASSES: Final = 2
+"""So often `Watcher.advance` is told of all bytes: while domains are surveyed, and while pages are cut."""
+
+_LOT_BYTES: Final = 1_000_000
+_LOT_RECORDS: Final = 64
+# More than that, and than half of all, is no damage: it is another kind of file.
+_MOST_BAD: Final = 100_000
+# Of a lot that a bad record stands in.
+_SMALL: Final = 200
+
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+
+_MOST_BYTES_IN_FLIGHT: Final = 16_000_000
+_LOTS_A_WORKER: Final = 3
+
+
+class BadInputError(DedupError):
+    """A record is bad, and the run was to be strict; or most are."""
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on."""
+
+    def phase(self, name: str) -> None:
+        """Take note of what is done from now on."""
+
+    def advance(self, some: int) -> None:
+        """Take note of so many bytes more."""
+
+    def complain(self, bad: BadRecord) -> None:
+        """Take note of a record that is passed over."""
+
+    def left_out(self, left: Mapping[str, Any]) -> None:
+        """Take note of a page that another one stands for: url, layer, reason, keeper (the other's URL)."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of what was read.
+
+    Attributes:
+        bad: records that were passed over.
+        no_page: records that are no pages.
+        hows: cleaned pages by what cut them.
+        counts: what each layer did, by the names of a crawl's stats without `dedup/`.
+        flags: cleaned pages by why they were not cut as they should.
+    """
+
+    pages: int = 0
+    bad: int = 0
+    no_page: int = 0
+    hows: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be learned.
+
+    Attributes:
+        known: domains that the store knows; they are cut by what it knows.
+        learned: domains that are learned from their own pages.
+        small: domains with too few pages; they are cut by the fallback.
+    """
+
+    known: list[DomainPages] = field(default_factory=list)
+    learned: list[DomainPages] = field(default_factory=list)
+    small: list[DomainPages] = field(default_factory=list)
+
+    @property
+    def pages(self) -> int:
+        """How many pages all domains have."""
+        return sum(one.pages for one in chain(self.known, self.learned, self.small))
+
+
+class CleaningRun:
+    """One run: `survey`, then `learn`, then `lines`. Closing it removes what it kept on disk.
+
+    Memory does not grow with the pages or the domains: what is chosen to be learned from waits on disk, one domain of
+    it is in memory for each process.
+    """
+
+    def __init__(
+        self, inputs: Inputs, settings: Settings, watcher: Watcher, *, jobs: int = 1, strict: bool = False
+    ) -> None:
+        """Begin; so many processes do the work, or this one."""
+        self.tally = Tally()
+        self._inputs = inputs
+        self._watcher = watcher
+        self._strict = strict
+        self._end = ExitStack()
+        self._samples = self._end.enter_context(Samples())
+        folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
+        # A class of the user's might not find its way to other processes, and nobody asks for it there.
+        self._settings = dataclasses.replace(settings, fallback_request_fingerprinter_class=None)
+        self._around = Surroundings(self._settings, Shelf(folder))
+        self._others = RunOthers(self._settings, folder, self._around.shelf)
+        self._end.callback(self._others.close)
+        self._workers = self._end.enter_context(Workers(jobs))
+
+    def survey(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
+        """Read all records, and choose what each domain is learned from.
+
+        Args:
+            known: what the store knows of a domain; None where that is nothing to cut pages by.
+
+        Raises:
+            BadInputError: there is a bad record, and the run is strict; or there are more of them than pages.
+        """
+        self._watcher.phase("surveying")
+        rules = url_rules(self._settings)
+        pages = bad = 0
+        for place, record in enumerate(self._records()):
+            url = self._url(record)
+            domain = extract_domain(url, self._settings.domain_scope) if url is not None else None
+            if url is not None and domain is not None and not isinstance(record, BadRecord | NoPage):
+                pages += record.size > 0
+                self._samples.add(domain, page_key(url, rules), place, record.size)
+            # Whether one without a URL is a page or not is told later: in an archive most are none.
+            is_none = isinstance(record, LineRecord | FileRecord) and (domain is None or record.size == 0)
+            bad += is_none or isinstance(record, BadRecord)
+            if bad > max(pages, _MOST_BAD):
+                told = f"up to here {bad:,} records cannot be read, and {pages:,} are pages"
+                raise BadInputError(f"{record.where}: {told}: is this what you meant to clean?")
+        return self._plan(known)
+
+    def learn(self) -> Iterator[Learned]:
+        """Learn the domains that were chosen, by name; yield what became of each."""
+        self._watcher.phase("learning")
+        self._set_aside()
+        lots = (
+            (sum(len(html) for _, html in pages), (self._around, domain, pages))
+            for domain, pages in self._samples.sources()
+        )
+        yield from self._workers.in_order(learn_domain, lots)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield one line a page, in the order of the input, and count them.
+
+        Raises:
+            BadInputError: there is a bad record, and the run is strict.
+        """
+        self._watcher.phase("cleaning")
+        lots = ((size, (self._around, lot)) for size, lot in _in_lots(self._records()))
+        for result in chain.from_iterable(self._workers.in_order(clean_records, lots)):
+            if isinstance(result, Line):
+                yield from map(as_json, self._placed(result))
+            elif isinstance(result, NoPage):
+                self.tally.no_page += 1
+            else:
+                self._refuse_if_strict(result)
+                self.tally.bad += 1
+                self._watcher.complain(result)
+
+    def _placed(self, line: Line) -> list[dict[str, Any]]:
+        """Return the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
+        placed = self._others.place(line, self.tally.counts)
+        if placed.left is not None:
+            self._watcher.left_out(placed.left)
+            return []
+        self.tally.counts.update(line.counts)
+        self.tally.pages += 1
+        self.tally.hows[line.how] += 1
+        if line.flag is not None:
+            self.tally.flags[line.flag] += 1
+        return placed.rows
+
+    def knowledge(self, domain: str) -> SiteKnowledge | None:
+        """Return what was learned of a domain."""
+        return self._around.shelf.get(domain)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._end.close()
+
+    def _records(self) -> Iterator[Found]:
+        return self._inputs.records(self._settings, self._watcher.advance)
+
+    def _url(self, record: Found) -> str | None:
+        """Return a record's URL, None where it has no page."""
+        if isinstance(record, BadRecord | NoPage):
+            self._refuse_if_strict(record)
+            return None
+        url = record.url(self._settings)
+        if url is None and self._strict:
+            self._refuse_if_strict(record.page(self._settings))
+        return url
+
+    def _refuse_if_strict(self, found: InputPage | BadRecord | NoPage) -> None:
+        if self._strict and isinstance(found, BadRecord):
+            raise BadInputError(f"{found.where}: {found.reason}")
+
+    def _plan(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
+        plan = Plan()
+        for one in self._samples.domains():
+            knowledge = known(one.domain)
+            if knowledge is not None:
+                self._around.shelf.put(knowledge)
+                plan.known.append(one)
+            elif one.pages < FEWEST_PAGES:
+                plan.small.append(one)
+            else:
+                sampled = self._samples.choose(one.domain, self._settings.learn_pages)
+                plan.learned.append(dataclasses.replace(one, sampled=sampled))
+        return plan
+
+    def _set_aside(self) -> None:
+        """Put the sources of the chosen pages where they can be read domain by domain."""
+        chosen = self._samples.chosen()
+        following = next(chosen, None)
+        if following is None:
+            return
+        for place, record in enumerate(self._inputs.records(self._settings, lambda _: None)):
+            if place != following[0]:
+                continue
+            page = record if isinstance(record, BadRecord | NoPage) else record.page(self._settings)
+            if isinstance(page, InputPage) and page.pdf is None:
+                self._samples.put(following[1], following[2], page.url, page.html)
+            following = next(chosen, None)
+            if following is None:
+                return
+
+
+def _in_lots(records: Iterable[Found]) -> Iterator[tuple[int, list[Found]]]:
+    """Yield the records in lots of a megabyte, or of one that is larger, each with its size."""
+    lot: list[Found] = []
+    size = 0
+    for record in records:
+        lot.append(record)
+        size += _SMALL if isinstance(record, BadRecord | NoPage) else record.size
+        if size >= _LOT_BYTES or len(lot) >= _LOT_RECORDS:
+            yield size, lot
+            lot, size = [], 0
+    if lot:
+        yield size, lot
+
+
+class WorkerError(DedupError):
+    """A process died."""
+
+
+class Workers:
+    """So many processes; one: this process itself."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool = (
+            # Forked children would share our files and threads.
+            ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_begin) if jobs > 1 else None
+        )
+
+    def in_order(self, task: Callable[[Given], Result], lots: Iterable[tuple[int, Given]]) -> Iterator[Result]:
+        """Yield what a task gives for each lot, in the order of the lots.
+
+        Args:
+            task: a function that other processes can import.
+            lots: each with its size in bytes; they are drawn as they are worked on, so that 16 MB of them are in
+                flight at most, or one that is larger.
+
+        Raises:
+            WorkerError: a process was ended by the system.
+        """
+        if self._pool is None:
+            for _, lot in lots:
+                yield task(lot)
+            return
+        waiting: deque[tuple[int, Future[Result]]] = deque()
+        in_flight = 0
+        try:
+            for size, lot in lots:
+                while waiting and (
+                    in_flight + size > _MOST_BYTES_IN_FLIGHT or len(waiting) >= _LOTS_A_WORKER * self._jobs
+                ):
+                    done, future = waiting.popleft()
+                    in_flight -= done
+                    yield future.result()
+                waiting.append((size, self._pool.submit(task, lot)))
+                in_flight += size
+            while waiting:
+                yield waiting.popleft()[1].result()
+        except BrokenProcessPool as error:
+            raise WorkerError(
+                "a worker process was ended by the system, as a rule for want of memory: use fewer --jobs"
+            ) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    """Prepare a worker: interrupts are for the parent, and it must not outlive that."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    # No cleaning up: whoever would read what we are writing is gone.
+    os._exit(1)

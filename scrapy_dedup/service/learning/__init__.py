@@ -1,0 +1,1 @@
+"""A domain that is learned while its crawl goes on."""

@@ -1,0 +1,299 @@
+"""What people decide about sites: looked up, changed and tried, and carried in files from store to store."""
+
+import math
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from sqlalchemy import Connection
+
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Rule
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig, SiteConfigError
+from scrapy_dedup.core.patterns.expressions import HeldBack
+from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.service.cut.reading import Reading, read_again
+from scrapy_dedup.service.cut.site_cleaning import cut_page
+from scrapy_dedup.service.cut.site_patterns import PATTERNS, PDF_PATTERN, SitePatterns, check_config, patterns_of
+from scrapy_dedup.service.learning.learning import knowledge_of
+from scrapy_dedup.service.packed_files import read_json
+from scrapy_dedup.service.templates.site_records import site_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.pages import contents, site_configs
+from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+FORMAT: Final = "scrapy-dedup-config"
+FORMAT_VERSION: Final = 1
+GENERIC_TIER: Final = 1
+SITE_TIER: Final = 2
+TEXT_TIER: Final = 3
+PDF_TIER: Final = 4
+PAGES_TRIED: Final = 1_000
+
+
+class ConfigFileError(DedupError):
+    """A file holds no configurations."""
+
+
+class ConfigChangedError(DedupError):
+    """Somebody else changed a configuration since it was read; the message says which version there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What became of a change.
+
+    Attributes:
+        version: of the configuration now; 0 where there is none any more.
+        stale: pages that are to be cleaned again for it.
+    """
+
+    domain: str
+    config: SiteConfig
+    version: int
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class TriedConfig:
+    """What a configuration of a domain would mean."""
+
+    domain: str
+    config: SiteConfig
+    trial: ConfigTrial
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What one pattern does on one page."""
+
+    tier: int
+    pattern: str
+    blocks: int
+    chars: int
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What the patterns of a site do on one page."""
+
+    url: str
+    domain: str
+    patterns: tuple[Effect, ...]
+    held: tuple[HeldBack, ...]
+
+
+def stored_config(store: Store, project: ProjectStore, domain: str) -> SiteConfig | None:
+    """Return what is decided about a domain; None where nothing is.
+
+    Raises:
+        SiteConfigError: what is stored was changed by hand so that it is none.
+        StoreError: the store failed.
+    """
+    found = read_stored(store, project, domain)
+    return _read(dict(found.config), domain) if found else None
+
+
+def read_stored(store: Store, project: ProjectStore, domain: str) -> StoredSiteConfig | None:
+    """Return what is stored of a domain's configuration, with its version.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    with store.session(read_only=True) as session:
+        return site_configs.get(session.connection(), project.id, domain)
+
+
+def put_config(
+    store: Store, project: ProjectStore, domain: str, config: SiteConfig, settings: Settings, at: datetime
+) -> Changed:
+    """Store what is decided about a domain; of an empty configuration nothing is left.
+
+    Raises:
+        PatternError: an entry cannot be used; nothing is written.
+        StoreError: the store failed.
+    """
+    return _put((store, project), domain, config, settings, at)
+
+
+def put_next_config(
+    known: tuple[Store, ProjectStore], domain: str, config: SiteConfig, settings: Settings, at: datetime, expected: int
+) -> Changed:
+    """Store what is decided about a domain in place of the version that was read, 0 for none.
+
+    Raises:
+        PatternError: an entry cannot be used; nothing is written.
+        ConfigChangedError: the version is another one by now; nothing is written.
+        StoreError: the store failed.
+    """
+    return _put(known, domain, config, settings, at, expected)
+
+
+def _put(
+    known: tuple[Store, ProjectStore],
+    domain: str,
+    config: SiteConfig,
+    settings: Settings,
+    at: datetime,
+    expected: int | None = None,
+) -> Changed:
+    store, project = known
+    check_config(config, domain, allow_slow=settings.allow_slow_patterns)
+    with store.session() as session:
+        connection = session.connection()
+        if expected is not None:
+            _check_version(connection, project, domain, expected)
+        if config.is_empty:
+            changed = Changed(domain, config, 0, site_configs.unset(connection, project.id, domain))
+        else:
+            version, stale = site_configs.put(connection, project.id, domain, config.to_json(), at)
+            changed = Changed(domain, config, version, stale)
+        session.commit()
+    return changed
+
+
+def _check_version(connection: Connection, project: ProjectStore, domain: str, expected: int) -> None:
+    """Compare the version that is stored, and keep others from writing until the transaction ends."""
+    contents.lock_project(connection, project.id)
+    found = site_configs.get(connection, project.id, domain)
+    present = found.version if found else 0
+    if present != expected:
+        raise ConfigChangedError(
+            f"the configuration of {domain} has version {present} by now, not {expected}: "
+            "look at it, and make the change again"
+        )
+
+
+def export_configs(store: Store, project: ProjectStore) -> dict[str, Any]:
+    """Return the configurations of all domains, as a file holds them."""
+    with store.session(read_only=True) as session:
+        found = site_configs.of_project(session.connection(), project.id)
+    return {"format": FORMAT, "version": FORMAT_VERSION, "domains": {one.domain: dict(one.config) for one in found}}
+
+
+def read_configs(text: str, domain: str | None = None) -> dict[str, SiteConfig]:
+    """Return the configurations of a file, by domain.
+
+    Args:
+        text: of the file: what `export_configs` gives, or one configuration alone.
+        domain: whose configuration it is where it is one alone.
+
+    Raises:
+        ConfigFileError: it holds none.
+        SiteConfigError: one of them is none; the message names the key.
+    """
+    try:
+        given = read_json(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigFileError(f"this is no JSON: {error}") from error
+    if isinstance(given, dict) and "domains" in given:
+        if given.get("format") != FORMAT or given.get("version") != FORMAT_VERSION:
+            raise ConfigFileError(f"this is no file of format {FORMAT}, version {FORMAT_VERSION}")
+        if not isinstance(given["domains"], dict):
+            raise ConfigFileError("its domains are no mapping of domain to configuration")
+        return {str(name).lower(): _read(one, str(name)) for name, one in given["domains"].items()}
+    if domain is None:
+        raise ConfigFileError("this is the configuration of one site: say of which, import FILE DOMAIN")
+    return {domain: _read(given, domain)}
+
+
+def _read(given: Any, domain: str) -> SiteConfig:
+    try:
+        return SiteConfig.from_json(given)
+    except SiteConfigError as error:
+        raise SiteConfigError(f"{domain}: {error}") from error
+
+
+def try_config(
+    known: tuple[Store, ProjectStore],
+    domain: str,
+    config: SiteConfig,
+    settings: Settings,
+    *,
+    most: int = PAGES_TRIED,
+    seconds: float = math.inf,
+) -> ConfigTrial:
+    """Return what a configuration would mean for the stored pages of a domain, of so many and for so long at most.
+
+    Raises:
+        PatternError: an entry cannot be used.
+        StoreError: the store failed.
+    """
+    store, project = known
+    before = patterns_of(settings, stored_config(store, project, domain), domain)
+    after = patterns_of(settings, config, domain)
+    cutter = Cutter(project, domain, settings)
+    pages, changed, less, example, until = 0, 0, 0, None, time.monotonic() + seconds
+    with store.session(read_only=True) as session:
+        for source in islice(SourceRepository(session).iterate(project.id, domain), most):
+            reading = read_again(source, settings) if time.monotonic() <= until else None
+            if reading is None:
+                continue
+            pages += 1
+            was, would = cutter.cut(reading, before), cutter.cut(reading, after)
+            if was.content != would.content:
+                changed, less = changed + 1, less + was.chars_out - would.chars_out
+                example = example or source.url
+    return ConfigTrial(pages, changed, less, example)
+
+
+class Cutter:
+    """Cuts the pages of one domain by what is learned of it; without a project by what holds for pages not known."""
+
+    def __init__(self, project: ProjectStore | None, domain: str, settings: Settings) -> None:
+        rows = project.knowledge(domain) if project else {}
+        self._boilerplate = {name: knowledge_of(row).boilerplate for name, row in rows.items()}
+        self._site = site_of(domain, project.templates(domain)) if project else None
+        self._settings = settings
+
+    def cut(self, reading: Reading, patterns: SitePatterns) -> Cleaned:
+        """Return what is left of a page."""
+        if reading.method == "template" and reading.page is not None:
+            page, settings = reading.page, self._settings
+            return cut_page(reading.source, page, reading.url, self._site, settings, patterns).cleaned
+        nothing: Boilerplate[int] = Boilerplate()
+        known = self._boilerplate.get(reading.method, nothing)
+        return reading.clean(known, self._settings, patterns=patterns)
+
+
+def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: Reading, settings: Settings) -> Tried:
+    """Return what each pattern of a site does on a page, and what is not carried out and why.
+
+    Args:
+        known: where knowledge and configuration of the site are; None for neither.
+        domain: of the site.
+        reading: the page.
+        settings: of the call.
+
+    Raises:
+        PatternError: an entry cannot be used.
+        StoreError: the store failed.
+    """
+    patterns = patterns_of(settings, stored_config(*known, domain) if known else None, domain)
+    cleaned = Cutter(known[1] if known else None, domain, settings).cut(reading, patterns)
+    return Tried(reading.url, domain, tuple(effects_of(cleaned, patterns)), cleaned.held)
+
+
+def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:
+    """Return what each pattern did, in the order of tiers, what did most first."""
+    tiers = {one.rule: GENERIC_TIER if one.is_generic else SITE_TIER for one in patterns.targets}
+    found: dict[Rule, Effect] = {}
+    for one in (*cleaned.removed, *cleaned.shadowed):
+        rule = one.removal.rule
+        if rule.layer == PATTERNS:
+            tier = tiers.get(rule, PDF_TIER if rule.name == PDF_PATTERN else TEXT_TIER)
+            so_far = found.get(rule, Effect(tier, rule.path, 0, 0, one.text))
+            found[rule] = replace(so_far, blocks=so_far.blocks + 1, chars=so_far.chars + len(one.text))
+    return sorted(found.values(), key=lambda one: (one.tier, -one.chars, one.pattern))
+
+
+def merged(present: SiteConfig, key: str, entries: Iterable[str]) -> SiteConfig:
+    """Return a configuration with more entries of a key."""
+    return present.changed(key, [*getattr(present, key), *entries])

@@ -1,0 +1,1 @@
+"""PDF files as pages, read in a process of their own."""

@@ -1,0 +1,1 @@
+"""What a visit comes to: verdicts, deliveries, removed pages."""

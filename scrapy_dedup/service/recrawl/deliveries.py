@@ -1,0 +1,137 @@
+"""What a page's items were at its last visit, and which of them the delta feed leaves out."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, NO_FIELDS
+from scrapy_dedup.core.recrawl.plan import GONE
+from scrapy_dedup.core.recrawl.verdicts import Kind
+from scrapy_dedup.service.recrawl.run_pages import PagesMet, Recent
+from scrapy_dedup.store.writer import ProjectStore
+
+_KEY_BYTES: Final = 16
+# In the place of NO_FIELDS, which has no bytes.
+_NONE: Final = bytes(ITEM_BYTES)
+# Of some 400 bytes each. Of a page that is forgotten counts what the store has.
+_MOST_SHOWN: Final = 50_000
+
+
+@dataclass(slots=True)
+class Earlier:
+    """Items of a page's last visit, as far as they may be left out now."""
+
+    items: Counter[bytes] = field(default_factory=Counter)
+    """That did not come yet."""
+    left_out: Mapping[bytes, bytes] = field(default_factory=dict)
+    """Of those that were left out for another page's item: that page."""
+    keepers: Mapping[bytes, frozenset[bytes]] = field(default_factory=dict)
+    """The fields of the items that each of these pages gave at its last visit before this run; none that is over."""
+
+    def stays_left_out(self, keeper: bytes, fields: bytes | None, now: Collection[bytes] | None) -> bool:
+        """Say whether another page's item stands for an item still.
+
+        Args:
+            keeper: that page.
+            fields: of the item; None: they equal no other's.
+            now: of the items that the keeper gave in this run; None: none yet.
+        """
+        before = self.keepers.get(keeper)
+        return before is not None and fields in (before if now is None else now)
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What stands for a visit's items, as they came to the pipeline."""
+
+    items: list[bytes] = field(default_factory=list)
+    fields: set[bytes] = field(default_factory=set)
+    """Their own, by which items of other pages equal them."""
+    left_out: dict[bytes, bytes] = field(default_factory=dict)
+    """Items that another page's stands for, and that page."""
+
+    def packed(self) -> tuple[bytes, bytes, bytes]:
+        """Return items, fields and what was left out, as a `DeliveryRecord` has them."""
+        pairs = (item + keeper for item, keeper in sorted(self.left_out.items()))
+        return b"".join(sorted(self.items)), b"".join(sorted(one or _NONE for one in self.fields)), b"".join(pairs)
+
+
+class Shown:
+    """The fields of the items of the last pages of this run, whether they went out or not."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[tuple[bytes, bytes], set[bytes]] = OrderedDict()
+
+    def add(self, page_key: bytes, giver: bytes, fields: bytes | None) -> None:
+        """Note an item that a callback made of a page; None: its fields equal no other's."""
+        known = self._pages.setdefault((page_key, giver), set())
+        if fields is not None:
+            known.add(fields)
+        if len(self._pages) > _MOST_SHOWN:
+            self._pages.popitem(last=False)
+
+    def of(self, page_key: bytes, giver: bytes) -> set[bytes] | None:
+        """Return what a callback made of a page in this run; None: nothing yet."""
+        return self._pages.get((page_key, giver))
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Reads what the last visits of pages gave. Blocks, so call it in a thread."""
+
+    store: ProjectStore
+    met: PagesMet
+    departed: Recent
+
+    def earlier(self, page_key: bytes, giver: bytes, since: datetime | None) -> Earlier:
+        """Return what the last visit of a page gave.
+
+        Args:
+            page_key: of the page.
+            giver: whose callback it is.
+            since: that visit; None: it is not known.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        last = self.store.deliveries(page_key).get(giver)
+        if last is None:
+            return Earlier()
+        left_out = dict(_pairs(last.left_out))
+        keepers = {}
+        for key in sorted(set(left_out.values())):
+            if not self._is_over(page_key, key, since):
+                given = self.store.deliveries(key)
+                # By another callback, where it is not this one's page.
+                some = [given[giver]] if giver in given else given.values()
+                fields = (one for delivery in some for one in _eights(delivery.fields))
+                keepers[key] = frozenset(NO_FIELDS if one == _NONE else one for one in fields)
+        return Earlier(Counter(_eights(last.items)), left_out, keepers)
+
+    def _is_over(self, alias: bytes, keeper: bytes, since: datetime | None) -> bool:
+        """Say whether a page that stood for another is gone, redirects, was removed, or is another one since then."""
+        passed, key = {alias}, keeper
+        # One that was left out itself stands for what it was left out for.
+        while key not in passed:
+            passed.add(key)
+            found = self.store.page_states([key]).get(key)
+            if found is None or found.gone_at is not None or found.http_status in GONE or key in self.departed:
+                return True
+            was_changed = since is not None and found.last_changed_at is not None and found.last_changed_at > since
+            if was_changed or found.alias_kind == "redirect" or self.met.get(key) is Kind.CHANGED:
+                return True
+            key = found.document_key or key
+        return False
+
+
+def _eights(packed: bytes) -> Iterable[bytes]:
+    return (packed[start : start + ITEM_BYTES] for start in range(0, len(packed), ITEM_BYTES))
+
+
+def _pairs(packed: bytes) -> Iterable[tuple[bytes, bytes]]:
+    """Return items that were left out, with the keys of the pages that stand for them."""
+    size = ITEM_BYTES + _KEY_BYTES
+    cuts = (packed[start : start + size] for start in range(0, len(packed), size))
+    return ((one[:ITEM_BYTES], one[ITEM_BYTES:]) for one in cuts)

@@ -1,0 +1,241 @@
+"""What is known of a page before it is asked for, and what a visit of it comes to."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from scrapy_dedup.core.chunks.kept import StoredChunk
+from scrapy_dedup.core.pages.directives import Directives
+from scrapy_dedup.core.pages.fingerprints import parts_hash
+from scrapy_dedup.core.recrawl.plan import (
+    GONE,
+    Fetch,
+    PageState,
+    Revalidate,
+    Situation,
+    Skip,
+    decide,
+    matches,
+    says_unchanged,
+)
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Kind, Verdict
+from scrapy_dedup.service.policies import recrawl_policy
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.errors import DamagedStoreError
+from scrapy_dedup.store.pages.responses import HeldText
+from scrapy_dedup.store.records.records import ExtractionRecord, Fetched, ResponseRecord, ValidatorRecord
+from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.writer import ProjectStore
+
+BACK = Verdict(Kind.NEW, Change.NONE, "back after it was removed")
+FIRST_VERSION = Verdict(Kind.UNCHANGED, Change.NONE, "known from elsewhere; this is the first version seen here")
+SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")
+NOT_KEPT = Verdict(Kind.CHANGED, Change.CONTENT, "blocks differ, and the older version was not kept")
+SAME_BYTES = Verdict(Kind.UNCHANGED, Change.NONE, "the bytes are the same")
+OTHER_BYTES = Verdict(Kind.CHANGED, Change.CONTENT, "the bytes differ")
+
+
+def wire_key(url: str) -> bytes:
+    """Return by what an answer is held: the URL as it is sent."""
+    return parts_hash(url.encode("utf-8", "surrogatepass"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of the store about a request."""
+
+    page_key: bytes
+    wire_key: bytes = b""
+    """Empty where an answer that is held cannot be used."""
+    outcome_key: bytes = b""
+    """Empty where no outcome may stand in for the callback."""
+    with_chunks: bool = False
+    """What became of the page's chunks is wanted, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store holds of a request's page."""
+
+    state: StoredState | None = None
+    answer: ResponseRecord | None = None
+    """The last answer to the URL."""
+    text: HeldText | None = None
+    """What was cut from the page."""
+    chunks: Sequence[StoredChunk] = ()
+    """What became of its chunks, where its text is known."""
+    outcome: ExtractionRecord | None = None
+    """What the callback made of it."""
+    damaged: int = 0
+    """What was there and could not be read."""
+
+
+NOTHING_KNOWN = Known()
+
+
+def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]:
+    """Return what is known of some requests' pages; blocks, so call it in a thread."""
+    keys = {one.page_key for one in asked}
+    states, texts = store.page_states(keys), store.held_texts(keys)
+    wires = {one.wire_key for one in asked if one.wire_key}
+    answers = store.held_responses(wires) if wires else {}
+    divided = store.held_chunks({one.page_key for one in asked if one.with_chunks} & texts.keys())
+    return {one: _known(store, one, states, answers, texts, divided) for one in asked}
+
+
+def _known(
+    store: ProjectStore,
+    asked: Asked,
+    states: Mapping[bytes, StoredState],
+    answers: Mapping[bytes, ResponseRecord | None],
+    texts: Mapping[bytes, HeldText],
+    divided: Mapping[bytes, Sequence[StoredChunk]],
+) -> Known:
+    damaged = int(asked.wire_key in answers and answers[asked.wire_key] is None)
+    outcome = None
+    if asked.outcome_key:
+        try:
+            outcome = store.extraction(asked.outcome_key)
+        except DamagedStoreError:
+            damaged += 1
+    state = states.get(asked.page_key)
+    key = asked.page_key
+    return Known(state, answers.get(asked.wire_key), texts.get(key), divided.get(key, ()), outcome, damaged)
+
+
+def page_state(known: Known) -> PageState | None:
+    """Return what `core.recrawl.plan` wants to know of a page; None where no answer to it is known."""
+    state, answer = known.state, known.answer
+    if answer is None:
+        if state is None or state.http_status not in GONE:
+            return None
+        return PageState(at=state.last_crawled_at or state.last_seen_at, status=state.http_status or GONE[0])
+    at, status = answer.validated_at, 200
+    if state is not None and state.last_crawled_at is not None and state.last_crawled_at > at:
+        # A visit after the last answer that is held, and no status: the fetch failed.
+        at, status = state.last_crawled_at, state.http_status or 0
+    interval = state.interval_seconds if state is not None else None
+    return PageState(
+        at=at,
+        status=status,
+        etag=answer.etag,
+        last_modified=answer.last_modified,
+        validated_at=answer.received_at,
+        interval=None if interval is None else timedelta(seconds=interval),
+        lastmod=state.lastmod if state is not None else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a domain says of its pages, and whether that is believed."""
+
+    trusts_validators: bool = True
+    lastmod: datetime | None = None
+    trusts_lastmod: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """What is done about a request, and what came of it."""
+
+    known: Known
+    decision: Fetch | Revalidate | Skip
+    is_refresh: bool = False
+    lastmod: datetime | None = None
+    began: float = 0.0
+    """Seconds on a clock that only goes forward."""
+    own_cookies: bool = False
+    """The spider set cookies, or logs in."""
+    is_sent: bool = False
+    """It went to the server: no middleware answered it."""
+    asked_if: bool = False
+    """It was asked for only if it had changed."""
+    fetched: Fetched = "get"
+    """How it came; what did not come over the wire is what is held."""
+    outcome_key: bytes = b""
+    is_audited: bool = False
+    """It is fetched and extracted to be compared with what is kept."""
+
+
+def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) -> Plan:
+    """Decide about a request for a page."""
+    refresh = is_refreshed(url, settings)
+    situation = Situation(
+        is_held=known.answer is not None and settings.keep_pages != "none",
+        refresh=refresh,
+        trusts_validators=word.trusts_validators,
+        lastmod=word.lastmod,
+        trusts_lastmod=word.trusts_lastmod,
+    )
+    decision = decide(url, page_state(known), now, recrawl_policy(settings), situation)
+    return Plan(known, decision, refresh, word.lastmod)
+
+
+def is_refreshed(url: str, settings: Settings) -> bool:
+    """Say whether the user wants a page anew in this run."""
+    return any(pattern in ("*", url) or matches(pattern, url) for pattern in settings.refresh)
+
+
+@dataclass(slots=True)
+class Judgement:
+    """What a visit of a page comes to, beside the last one."""
+
+    known: Known
+    verdict: Verdict = NEW
+    fetched: Fetched = "get"
+    etag: str | None = None
+    last_modified: str | None = None
+    lastmod: datetime | None = None
+    blocks: bytes | None = None
+    content: bytes | None = None
+    """Hash of what is no page of HTML."""
+    moved: bytes | None = None
+    diff: str = ""
+    directives: Directives = field(default_factory=Directives)
+    depth: int | None = None
+    bytes_received: int = 0
+    began: float = 0.0
+    duplicate_of: bytes | None = None
+    """Key of the page that has its content, and whose items stand for it."""
+    duplicate_by: str = "canonical"
+    """The layer that found that page."""
+    body: bytes | None = None
+    """Hash of the response's body as the spider sees it."""
+    replays: bool = False
+    """A kept outcome is given in place of the callback."""
+    is_shadow: bool = False
+    """It is only noted: the page goes out as if nobody had compared it."""
+
+    @property
+    def state(self) -> StoredState | None:
+        """What the last acknowledged visit left."""
+        return self.known.state
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the stored version stands."""
+        return self.verdict.kind is Kind.UNCHANGED
+
+
+def word_kept(plan: Plan, judgement: Judgement) -> ValidatorRecord | None:
+    """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing."""
+    state = judgement.state
+    before = page_state(plan.known)
+    if state is None or before is None or judgement.fetched == "skip":
+        # What was not asked for proves nothing.
+        return None
+    unchanged, whole, conditional = judgement.is_unchanged, judgement.fetched == "get", plan.asked_if
+    said = says_unchanged(before, plan.lastmod)
+    was_304 = bool(state.validated_at and state.last_crawled_at and state.validated_at < state.last_crawled_at)
+    same = (judgement.etag, judgement.last_modified) == (state.etag, state.last_modified)
+    record = ValidatorRecord(
+        state.domain,
+        sent=int(conditional),
+        not_modified=int(conditional and not whole),
+        useless=int(conditional and whole and unchanged),
+        changed_304=int(whole and not unchanged and was_304 and same),
+        lastmod_right=int(said is True and unchanged),
+        lastmod_wrong=int(said is True and not unchanged),
+    )
+    return None if record == ValidatorRecord(state.domain) else record

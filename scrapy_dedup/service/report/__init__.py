@@ -1,0 +1,1 @@
+"""Figures of a project or of a run: report, ledger, dashboard."""

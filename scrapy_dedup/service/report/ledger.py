@@ -1,0 +1,239 @@
+"""The ledger: what each layer spared, of one run and of all, from the counts that runs leave and from the store."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from scrapy_dedup.core.runs.totals import ELAPSED
+from scrapy_dedup.core.urls.normal_form import split_url
+from scrapy_dedup.report.values import AliasGroup, Ledger, LedgerTable, SharedChunk
+from scrapy_dedup.service.report.ledger_table import Span, Tokens, checks_of, estimated, make_table
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredShare
+from scrapy_dedup.store.records.stored import StoredRun
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+PREFIX: Final = "dedup/"
+ALIAS_GROUPS: Final = 20
+SHARED_CHUNKS: Final = 10
+# Of so many addresses the patterns are right; more would not fit into memory on every machine.
+_MOST_ALIASES: Final = 200_000
+_KEEPERS: Final = 3
+_OTHERS: Final = 3
+
+
+ANY: Final = "*"
+# A folder with more names in it is a list of things, and none of them says anything.
+_MOST_NAMES: Final = 12
+_MOST_PARAMETERS: Final = 3
+# What stands last in an address is the page's own, unless others end so, too: `/a/print`, `/b/print`.
+_LEAST_ENDS: Final = 2
+_LONGEST_STEP: Final = 60
+_MOST_STEPS: Final = 12
+
+Path = tuple[str, ...]
+
+
+def make_ledger(
+    store: Store,
+    project: ProjectStore,
+    settings: Settings,
+    runs: Sequence[StoredRun],
+    chosen: StoredRun | None,
+    *,
+    lists: bool = True,
+) -> Ledger | None:
+    """Return what deduplication spared; None where no run left counts.
+
+    Args:
+        store: of the project.
+        project: to report on.
+        settings: say how tokens are counted.
+        runs: of the project, newest first.
+        chosen: the run to report on; None for the last one, with the sum over all.
+        lists: with domains, aliases and shared chunks, each of which reads the whole project.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    counted = [run for run in runs if counts_of_run(run)]
+    shown = chosen or next(iter(counted), None)
+    if shown is None:
+        return None
+    with store.session(read_only=True) as session:
+        of_run = LedgerReads(session, project.id, shown.id).dropped()
+        reads = LedgerReads(session, project.id, chosen.id if chosen is not None else None)
+        # Without a tokenizer the sizes say nothing, and there may be millions of them.
+        sizes = reads.chunk_sizes() if settings.chunk_tokenizer else (0, 0)
+        tokens = tokens_of(settings, *sizes)
+        table = _table([shown], tokens, settings, of_run)
+        several = chosen is None and len(counted) > 1
+        all_runs = _table(counted, tokens, settings, reads.dropped()) if several else None
+        told = Ledger(run=table, all_runs=all_runs, tokens_by=tokens.by, is_estimate=tokens.is_estimate)
+        return _with_lists(told, reads) if lists else told
+
+
+def _with_lists(ledger: Ledger, reads: LedgerReads) -> Ledger:
+    """Return the ledger with what is stored now."""
+    aliases = [Pair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
+    return replace(
+        ledger,
+        domains=tuple(reads.domains()),
+        aliases=tuple(group_aliases(aliases)[:ALIAS_GROUPS]),
+        shared=tuple(_shared(one) for one in reads.shared(SHARED_CHUNKS)),
+    )
+
+
+def counts_of_run(run: StoredRun) -> dict[str, float]:
+    """Return what a run counted, by the names of its stats without `dedup/`."""
+    return {
+        name.removeprefix(PREFIX): number
+        for name, number in run.stats.items()
+        if name.startswith(PREFIX) and isinstance(number, int | float)
+    }
+
+
+def tokens_of(settings: Settings, size: int, chars: int) -> Tokens:
+    """Return how characters become tokens.
+
+    Args:
+        settings: name the tokenizer, if there is one.
+        size: of all stored chunks together, as it was measured when they were made.
+        chars: of those.
+    """
+    # Equal figures are characters: the chunks were made before there was a tokenizer.
+    if not settings.chunk_tokenizer or not size or size == chars:
+        return estimated()
+    by = f"{settings.chunk_tokenizer} counted {size:,} for the {chars:,} characters of the stored chunks; in proportion"
+    return Tokens(size / chars, by, is_estimate=False)
+
+
+def _table(
+    runs: Sequence[StoredRun], tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages]
+) -> LedgerTable:
+    seconds = (run.stats.get(ELAPSED, 0.0) for run in runs)
+    elapsed = sum(one for one in seconds if isinstance(one, int | float))
+    began = min(run.started_at for run in runs)
+    table = make_table(_sums(runs), tokens, settings, dropped, Span(len(runs), began, elapsed))
+    ended = [run for run in runs if run.finished_at is not None]
+    # What is under way, or was when a run was killed, is counted on one side alone.
+    return table if len(ended) == len(runs) else replace(table, checks=checks_of(_sums(ended)))
+
+
+def _sums(runs: Iterable[StoredRun]) -> Counter[str]:
+    sums: Counter[str] = Counter()
+    for run in runs:
+        for name, number in counts_of_run(run).items():
+            sums[name] += number  # type: ignore[assignment]  # seconds are fractions
+    return sums
+
+
+def _shared(one: StoredShare) -> SharedChunk:
+    keepers = tuple(url for url, gives in one.places if gives)
+    others = tuple(url for url, gives in one.places if not gives)
+    return SharedChunk(one.sample, one.chars, one.pages, keepers[:_KEEPERS], others[:_OTHERS])
+
+
+class Pair(NamedTuple):
+    """An address, and that of the page which stands for it."""
+
+    alias: str
+    target: str
+    found_by: str
+
+
+@dataclass(slots=True)
+class _Names:
+    """Which steps of one side's addresses say what they are."""
+
+    folders: defaultdict[Path, set[str]] = field(default_factory=lambda: defaultdict(set))
+    ends: defaultdict[str, set[Path]] = field(default_factory=lambda: defaultdict(set))
+
+    def note(self, steps: Path) -> None:
+        """Take in the path of an address."""
+        for depth, step in enumerate(steps[:-1]):
+            names = self.folders[steps[:depth]]
+            if len(names) <= _MOST_NAMES:
+                names.add(step)
+        parents = self.ends[steps[-1]]
+        if len(parents) < _LEAST_ENDS:
+            parents.add(steps[:-1])
+
+    def path(self, steps: Path, counterpart: Path) -> str:
+        """Return how an address looks beside its counterpart; the name that a page has in either says nothing."""
+        own = {_name(steps), _name(counterpart)} if not steps[-1] else {_name(counterpart)}
+        shown = [ANY if step in own else self._folder(steps[:depth], step) for depth, step in enumerate(steps[:-1])]
+        return "/" + "/".join([*shown, self._end(steps[-1], _name(counterpart))])
+
+    def _folder(self, above: Path, step: str) -> str:
+        is_list = len(self.folders[above]) > _MOST_NAMES
+        return ANY if is_list or step.isdigit() or len(step) > _LONGEST_STEP else step
+
+    def _end(self, step: str, other_name: str) -> str:
+        says_much = step != other_name and len(self.ends[step]) >= _LEAST_ENDS
+        return step if not step or (says_much and not step.isdigit() and len(step) <= _LONGEST_STEP) else ANY
+
+
+def _name(steps: Path) -> str:
+    """Return the last step that is not empty."""
+    return next((step for step in reversed(steps) if step), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    origin: str
+    steps: Path
+    parameters: str
+
+
+def group_aliases(pairs: Iterable[Pair]) -> list[AliasGroup]:
+    """Return the groups, the largest first; the order of the pairs decides nothing.
+
+    Folders of a path are named while a folder has few, the last step stands for itself where others share it, all else
+    is `*`: `/node/2091` beside `/dr-jansen` becomes `/node/*` beside `/*`. Hosts are told where they differ. Both
+    directions of a pair are one group.
+
+    Args:
+        pairs: as many as are to be counted; all of them are held in memory.
+    """
+    read = sorted({(pair, _address(pair.alias), _address(pair.target)) for pair in pairs}, key=lambda one: one[0])
+    alias_names, target_names = _Names(), _Names()
+    for _, alias, target in read:
+        alias_names.note(alias.steps)
+        target_names.note(target.steps)
+    groups: defaultdict[tuple[str, str], dict[tuple[str, str], list[Pair]]] = defaultdict(dict)
+    for pair, alias, target in read:
+        ours = alias_names.path(alias.steps, target.steps) + alias.parameters
+        theirs = target_names.path(target.steps, alias.steps) + target.parameters
+        if alias.origin != target.origin:
+            ours, theirs = alias.origin + ours, target.origin + theirs
+        # Which of two addresses stands for the page is often chance: whichever came first.
+        both = (ours, theirs) if ours <= theirs else (theirs, ours)
+        groups[both].setdefault((ours, theirs), []).append(pair)
+    found = [_group(directions) for directions in groups.values()]
+    return sorted(found, key=lambda one: (-one.count, one.alias, one.target))
+
+
+def _group(directions: dict[tuple[str, str], list[Pair]]) -> AliasGroup:
+    """Return a group, as most of its addresses have it."""
+    (alias, target), most = min(directions.items(), key=lambda one: (-len(one[1]), one[0]))
+    members = [pair for some in directions.values() for pair in some]
+    found_by = Counter(pair.found_by for pair in members)
+    by_count = dict(sorted(found_by.items(), key=lambda one: (-one[1], one[0])))
+    return AliasGroup(alias, target, by_count, len(members), most[0].alias, most[0].target)
+
+
+def _address(url: str) -> _Address:
+    parts = split_url(url)
+    if parts is None:
+        return _Address("", (url[:_LONGEST_STEP],), "")
+    steps: Sequence[str] = parts.path.removeprefix("/").split("/")
+    if len(steps) > _MOST_STEPS:
+        steps = [*steps[: _MOST_STEPS - 2], "…", steps[-1]]
+    names = list(dict.fromkeys(pair.partition("=")[0] for pair in parts.query.split("&") if pair))
+    shown = [f"{name[:_LONGEST_STEP]}={ANY}" for name in names[:_MOST_PARAMETERS]]
+    if len(names) > _MOST_PARAMETERS:
+        shown.append("…")
+    return _Address(f"{parts.scheme}://{parts.authority}", tuple(steps), f"?{'&'.join(shown)}" if shown else "")

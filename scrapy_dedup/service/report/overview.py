@@ -1,0 +1,287 @@
+"""Figures of a whole project or of one run: the table of its domains, and the report."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Self
+
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.core.pages.fingerprints import to_hex
+from scrapy_dedup.core.runs.alarms import DropAlarm
+from scrapy_dedup.report import values
+from scrapy_dedup.service.cache.cache import spared, total_of
+from scrapy_dedup.service.cut.reading import read_again
+from scrapy_dedup.service.cut.removals import LAYER, PATTERNS, blocks_in
+from scrapy_dedup.service.cut.removals import LAYERS as LAYERS_OF_BLOCKS
+from scrapy_dedup.service.learning.learning import SAMPLE_CHARS
+from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layouts
+from scrapy_dedup.service.report.ledger import make_ledger
+from scrapy_dedup.service.report.ledger_table import PREVENTS
+from scrapy_dedup.service.report.shadow_overview import shadowed_layers
+from scrapy_dedup.service.views.changes import Choice, PageChange, Since, iterate_changes
+from scrapy_dedup.service.views.explain import JudgedBlock, own_removals, page_blocks
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.pages.figures import FigureRepository
+from scrapy_dedup.store.pages.ledger_reads import LedgerReads
+from scrapy_dedup.store.pages.reads import Reads
+from scrapy_dedup.store.records.stored import DomainFigures, RepeatedBlock, StoredRun
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.upkeep.cache import StoredCache
+from scrapy_dedup.store.writer import ProjectStore
+
+MUCH = 0.1
+"""The share of boilerplate from which a domain is worth a look."""
+
+SAMPLE_PAGES = 3
+REPEATED_BLOCKS = 10
+
+# Of all blocks that are on every page, the longest are shown: so many are looked at.
+_CANDIDATES = 1_000
+_PAGES_SEARCHED = 20
+_RUNS_SUMMED = 10_000
+_CHARS = re.compile(r"blocks, ([0-9]+) of ")
+
+
+DIFFS = 3
+READABLE_CHARS = 3_000
+"""Longer diffs are shown only where there are not enough that are shorter."""
+
+_KNOWN_BEFORE = ("changed", "unchanged", "removed")
+# Where no diff was kept with its change, each costs a parse of both versions.
+_CHANGES_SEARCHED = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A project's domains, those with the largest share of boilerplate first."""
+
+    project: str
+    domains: tuple[DomainFigures, ...]
+
+    @property
+    def total(self) -> DomainFigures:
+        """The sums over all domains."""
+        return DomainFigures(
+            domain="",
+            pages=sum(each.pages for each in self.domains),
+            chars_in=sum(each.chars_in for each in self.domains),
+            chars_out=sum(each.chars_out for each in self.domains),
+        )
+
+    @property
+    def domains_with_much(self) -> int:
+        """How many domains exceed 10 % boilerplate."""
+        return sum(each.removed_share > MUCH for each in self.domains)
+
+
+def overview(store: Store, project: ProjectStore) -> Overview:
+    """Return the figures of a project's domains.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    with store.session(read_only=True) as session:
+        domains = FigureRepository(session).domains(project.id)
+    return Overview(project.name, tuple(sorted(domains, key=lambda each: (-each.removed_share, each.domain))))
+
+
+def make_report(
+    store: Store, project: ProjectStore, settings: Settings, at: datetime, run: StoredRun | None = None
+) -> values.Report:
+    """Return what a report shows of one run, or of everything that is stored of a project.
+
+    What layers dropped whole is counted by runs: without a run it is the sum over all of them. What was found of
+    pages is told of that run, or the last one. All else is the present state: with a run, of the pages that this run
+    fetched last.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    runs = [run] if run is not None else project.last_runs(_RUNS_SUMMED)
+    with store.session(read_only=True) as session:
+        reads_of = run.id if run is not None else None
+        reads = Reads(session, project.id, reads_of)
+        domains = reads.domains()
+        cuts = {layer: _Cuts.read(LedgerReads(session, project.id, reads_of), layer) for layer in LAYERS_OF_BLOCKS}
+        pages_fetched = reads.pages_fetched()
+        repeated = _repeated(session, project, settings, [each.domain for each in domains])
+        keys = reads.pages_by_share(SAMPLE_PAGES)
+    last = run or next(iter(runs), None)
+    return values.Report(
+        project=project.name,
+        generated_at=at,
+        pages_fetched=pages_fetched,
+        domains=tuple(_domain(each, cuts) for each in domains),
+        layers=_layers(runs, cuts, sum(each.chars_in - each.chars_out for each in domains)),
+        repeated=tuple(repeated),
+        samples=tuple(_samples(store, project, settings, keys)),
+        recrawl=findings(store, project, settings, last) if last else None,
+        alarms=open_alarms(project),
+        drop_alarms=DropAlarm.of_run(last.stats) if last else (),
+        layouts=shown_layouts(store, project, run.id if run is not None else None),
+        shadowed=shadowed_layers(store, project, settings, runs, run),
+        ledger=make_ledger(store, project, settings, runs, run),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    """What a layer took out of the pages that are stored now."""
+
+    blocks: int
+    chars: Counter[str]
+    """By domain."""
+
+    @classmethod
+    def read(cls, reads: LedgerReads, layer: str) -> Self:
+        """Return the sums of a layer's decisions."""
+        blocks, chars = 0, Counter[str]()
+        for domain, reason in reads.removed_reasons(layer):
+            blocks += blocks_in(reason)
+            chars[domain] += _chars_in(reason)
+        return cls(blocks, chars)
+
+
+def _chars_in(reason: str) -> int:
+    """Return how many characters a decision's reason names."""
+    found = _CHARS.search(reason)
+    return int(found[1]) if found else 0
+
+
+def _domain(figures: DomainFigures, cuts: Mapping[str, _Cuts]) -> values.DomainFigures:
+    removed = figures.chars_in - figures.chars_out
+    by_patterns = min(cuts[PATTERNS].chars[figures.domain], removed)
+    by_layer = {LAYER: removed - by_patterns} | ({PATTERNS: by_patterns} if by_patterns else {})
+    return values.DomainFigures(figures.domain, figures.pages, figures.chars_in, figures.chars_out, by_layer)
+
+
+def _layers(runs: Sequence[StoredRun], cuts: Mapping[str, _Cuts], chars: int) -> tuple[values.LayerFigures, ...]:
+    by_patterns = min(cuts[PATTERNS].chars.total(), chars)
+    removed = {LAYER: chars - by_patterns, PATTERNS: by_patterns}
+    return tuple(
+        values.LayerFigures(
+            layer=layer,
+            prevents=prevents,
+            pages=sum(int(run.stats.get(f"dedup/{layer}/dropped", 0)) for run in runs),
+            blocks=cuts[layer].blocks if layer in cuts else 0,
+            chars=removed.get(layer, 0),
+        )
+        for layer, prevents in PREVENTS.items()
+    )
+
+
+def _repeated(
+    session: Session, project: ProjectStore, settings: Settings, domains: Sequence[str]
+) -> list[values.RepeatedBlock]:
+    """Return the blocks on most pages; of those on equally many the longest."""
+    figures = FigureRepository(session)
+    found = [block for domain in domains for block in figures.repeated_blocks(project.id, _CANDIDATES, domain)]
+    found.sort(key=lambda block: (-block.pages, -len(block.sample), block.domain, block.path, block.fingerprint))
+    return [
+        values.RepeatedBlock(
+            domain=block.domain,
+            text=block.sample,
+            path=block.path,
+            on_pages=block.pages,
+            of_pages=block.pages_analyzed,
+            chars=_chars(session, project, settings, block),
+        )
+        for block in found[:REPEATED_BLOCKS]
+    ]
+
+
+def _chars(session: Session, project: ProjectStore, settings: Settings, block: RepeatedBlock) -> int:
+    """Return how long a block is; its sample may be cut, so it is looked for on some pages."""
+    if len(block.sample) < SAMPLE_CHARS:
+        return len(block.sample)
+    by_its_method = settings.override({"boilerplate_method": block.method}, "")
+    pages = SourceRepository(session).iterate(project.id, block.domain)
+    for source in islice(pages, _PAGES_SEARCHED):
+        reading = read_again(source, by_its_method)
+        for located in reading.blocks() if reading else ():
+            if to_hex(located.fingerprint) == block.fingerprint:
+                return len(located.text)
+    return len(block.sample)
+
+
+def _samples(
+    store: Store, project: ProjectStore, settings: Settings, keys: Iterable[bytes]
+) -> Iterator[values.SamplePage]:
+    for key in keys:
+        page = project.page(key)
+        source = page.source if page else None
+        if source is None:
+            continue  # a crawl dropped the original just now
+        removals = own_removals(project.decisions(key), key)
+        blocks = page_blocks(store, project, source, removals, settings).blocks
+        shown = tuple(_shown(block) for block in blocks if not block.is_part)
+        yield values.SamplePage(source.url, source.title or "", shown, source.cleaned_content or "")
+
+
+def _shown(block: JudgedBlock) -> values.SampleBlock:
+    if block.removal is None:
+        return values.SampleBlock(block.text, kept=True)
+    rule = block.removal.rule
+    named = f"{rule.name} {rule.path}" if rule.layer == PATTERNS else rule.name
+    return values.SampleBlock(block.text, kept=False, layer=rule.layer, rule=named, evidence=rule.evidence)
+
+
+def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.Recrawl | None:
+    """Return what a run found; None where no page was known before it.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    cache = StoredCache(store, project.id)
+    traffic = cache.traffic(run.id)
+    pages: Counter[str] = Counter()
+    for one in traffic:
+        pages[one.verdict or ""] += one.visits
+    if not any(pages[verdict] for verdict in _KNOWN_BEFORE):
+        return None
+    total = total_of(spared(cache, run, {}))
+    return values.Recrawl(
+        began_at=run.started_at,
+        new=pages["new"],
+        changed=pages["changed"],
+        unchanged=pages["unchanged"],
+        removed=pages["removed"],
+        requests=sum(one.visits for one in traffic if one.fetched != "skip"),
+        not_modified=total.not_modified,
+        callbacks_run=total.misses,
+        callbacks_saved=total.hits,
+        bytes_received=total.bytes_received,
+        bytes_saved=total.bytes_saved,
+        diffs=tuple(_diffs(project, settings, run)) if pages["changed"] else (),
+    )
+
+
+def _diffs(project: ProjectStore, settings: Settings, run: StoredRun) -> Iterator[values.ChangedPage]:
+    """Iterate over a small, a middling and a large change, of those that can be read at a glance."""
+    changes = iterate_changes(project, Since(run.started_at, run.id), Choice(verdict="changed", diff=True), settings)
+    of_run = (change for change in changes if change.visit.run_id == run.id)
+    # By page: of one that was visited twice in the run, the last diff is kept, and stands for both.
+    found = {change.visit.page_key: change for change in islice(of_run, _CHANGES_SEARCHED) if change.diff}
+    ranked = sorted(found.values(), key=lambda change: (len(change.diff or ""), change.url or "", str(change.visit.at)))
+    readable = [change for change in ranked if len(change.diff or "") <= READABLE_CHARS]
+    if len(readable) < DIFFS:
+        readable = ranked[:DIFFS]
+    # The middles of as many equal parts.
+    for place in sorted({(2 * part + 1) * len(readable) // (2 * DIFFS) for part in range(DIFFS)}):
+        yield from (_changed_page(project, change) for change in readable[place : place + 1])
+
+
+def _changed_page(project: ProjectStore, change: PageChange) -> values.ChangedPage:
+    page = project.page(change.visit.page_key)
+    document = page.document if page else None
+    return values.ChangedPage(
+        url=change.url or "",
+        title=(document.title if document else None) or "",
+        change=change.visit.change_class or "",
+        diff=change.diff or "",
+    )

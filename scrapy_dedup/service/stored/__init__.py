@@ -1,0 +1,1 @@
+"""Work on stored pages, without a crawl: analyses, mining, refining, upkeep of templates."""

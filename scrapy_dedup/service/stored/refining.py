@@ -1,0 +1,293 @@
+"""Stored pages, cleaned again by what is known now: which have another clean text than the one that went out."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from itertools import islice
+from typing import Final
+
+from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.metadata.choice import Metadata
+from scrapy_dedup.core.pages.fingerprints import content_hash, text_hash
+from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.service.cut.page_cleaning import CleanedPage
+from scrapy_dedup.service.cut.reading import Reading, read_again
+from scrapy_dedup.service.cut.site_cleaning import How
+from scrapy_dedup.service.duplicates.chunking import makes_chunks
+from scrapy_dedup.service.duplicates.comparison import Comparison
+from scrapy_dedup.service.duplicates.index import Others, asked_layers
+from scrapy_dedup.service.duplicates.page_facts import facts_of
+from scrapy_dedup.service.model_file import model_hash
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.stored.known_site import KnownSite
+from scrapy_dedup.service.stored.refined_outcomes import Sent, own_places, sent_otherwise
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.engine.errors import DamagedStoreError
+from scrapy_dedup.store.pages import site_configs
+from scrapy_dedup.store.pages.reads import Reads
+from scrapy_dedup.store.records.document_chunks import STALE_CHUNK
+from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.records import ExtractionRecord, Method
+from scrapy_dedup.store.records.stored import StoredSource
+from scrapy_dedup.store.records.stored_visits import StoredState
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.upkeep.refinements import is_of_version
+from scrapy_dedup.store.writer import ProjectStore
+
+logger = logging.getLogger(__name__)
+
+PAGES_AT_ONCE: Final = 100
+"""As many as `SourceRepository.iterate` reads by one query: between two of them no transaction is open."""
+
+Progress = Callable[[str, int], None]
+"""Called with a domain and how many of its pages were looked at since the last call."""
+
+
+class NothingToRefineError(DedupError):
+    """There is nothing that could be cleaned again; the message says why."""
+
+
+class PassedOver(StrEnum):
+    """Why a stored page is not cleaned again."""
+
+    NO_KNOWLEDGE = "no_knowledge"  # nothing is known of its domain: the same model cut it, and would say the same
+    UNREADABLE = "unreadable"  # not to be parsed
+    NOT_SEEN = "not_seen"  # the items of this version never were safe: it comes again by itself
+    REMOVED = "removed"  # it is gone from its site
+    WITHOUT_ITEMS = "without_items"  # its callback gives none
+
+
+@dataclass(frozen=True, slots=True)
+class Refinement:
+    """A page whose clean text is another one now."""
+
+    source: StoredSource
+    method: Method
+    cleaned: Cleaned
+    metadata: Metadata
+    before: Sent
+    """The text that went out."""
+    outcome: ExtractionRecord | None = None
+    """What the page's callback made of this content last; None where that is not held."""
+    places: tuple[int, ...] = ()
+    """Of those of its items that were cut from the page."""
+    comparison: Comparison | None = None
+    """Its place among the other pages; None where nobody asks for that."""
+
+
+@dataclass(slots=True)
+class Churn:
+    """What refining means for one domain: pages whose text changes although they did not."""
+
+    domain: str
+    pages: int = 0
+    """Kept pages that were looked at."""
+    changed: int = 0
+    chars_before: int = 0
+    """Characters of clean text of the pages that change, and below, after that."""
+    chars_after: int = 0
+    example: str | None = None
+    """URL of the first page that changes."""
+    passed_over: Counter[PassedOver] = field(default_factory=Counter)
+    not_kept: int = 0
+    """Pages with items whose original is not kept: they cannot be cleaned again."""
+
+    def note(self, found: Refinement) -> None:
+        """Take in a page that changes."""
+        self.changed += 1
+        self.chars_before += len(found.before.text)
+        self.chars_after += len(found.cleaned.content)
+        self.example = self.example or found.source.url
+
+
+class Refiner:
+    """Looks through the stored pages of a project, in the order of domains and page keys."""
+
+    def __init__(self, store: Store, project: ProjectStore, settings: Settings) -> None:
+        self._store = store
+        self._project = project
+        self._settings = settings
+        self._others = Others(project)
+        self._met: dict[str, int] = {}
+        self._learned: dict[str, Sequence[TemplateRecord | TemplateStateRecord]] = {}
+        """What is to be stored of domains that were learned anew."""
+        self.churns: dict[str, Churn] = {}
+        """By domain, in the order in which they were looked through."""
+        self.unchanged: dict[str, list[bytes]] = {}
+        """Keys of the pages that were looked at and stay as they are, of domains that were looked through."""
+
+    def domains(self, chosen: Collection[str] | None = None) -> dict[str, int]:
+        """Return how many pages are kept of each domain that has pages with items, in the order of domains.
+
+        Raises:
+            NothingToRefineError: there are none, or none of a chosen domain; or the layer does nothing.
+            StoreError: the store failed.
+        """
+        if not self._settings.acts("boilerplate"):
+            raise NothingToRefineError(
+                "the layer boilerplate is off, or in the shadow: pages go out as they came, and nothing can be refined"
+            )
+        with self._store.session(read_only=True) as session:
+            kept = dict(SourceRepository(session).get_domains_for_project(self._project.id))
+            self._met = {one.domain: one.pages for one in Reads(session, self._project.id).domains()}
+        known = sorted(kept.keys() | self._met.keys())
+        if not known:
+            raise NothingToRefineError(f"project {self._project.name!r} has no pages with items: run a crawl first")
+        unknown = next((domain for domain in sorted(chosen or ()) if domain not in known), None)
+        if unknown is not None:
+            some = ", ".join(known[:5])
+            raise NothingToRefineError(f"project {self._project.name!r} has no pages of {unknown!r}: it has {some}")
+        return {domain: kept.get(domain, 0) for domain in known if not chosen or domain in chosen}
+
+    def lots(self, domains: Collection[str], progress: Progress | None = None) -> Generator[list[Refinement]]:
+        """Iterate over the pages whose text changes, those of a hundred kept pages at a time; a lot may be empty.
+
+        Blocks, so call it in a thread where others wait. Between two lots nothing of the store is held.
+
+        Args:
+            domains: what `domains` returned.
+            progress: is told of every hundred pages.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        tell = progress or _silent
+        for domain in domains:
+            churn = self.churns[domain] = Churn(domain)
+            known = self._known(domain)
+            completed, unchanged = 0, list[bytes]()
+            with self._store.session(read_only=True) as session:
+                pages = SourceRepository(session).iterate(self._project.id, domain)
+                while some := list(islice(pages, PAGES_AT_ONCE)):
+                    session.rollback()  # what is read next is read as it is then, and the log of writes can end
+                    states = self._project.page_states([source.page_key for source in some])
+                    completed += sum(state.status == "completed" for state in states.values())
+                    lot = [found for source in some if (found := self._look(source, states, known, churn))]
+                    changing = {found.source.page_key for found in lot}
+                    unchanged += [source.page_key for source in some if source.page_key not in changing]
+                    yield lot
+                    tell(domain, len(some))
+            self.unchanged[domain], self._learned[domain] = unchanged, known.changes
+            churn.not_kept = max(0, self._met.get(domain, 0) - completed)
+
+    def _known(self, domain: str) -> KnownSite:
+        """Return what is known of a domain; where another model made its templates, it is learned from its pages."""
+        known = KnownSite.of(self._store, self._project, domain, self._settings)
+        with self._store.session(read_only=True) as session:
+            pages = SourceRepository(session).iterate(self._project.id, domain)
+            return known.learned_anew(domain, pages, datetime.now(UTC))
+
+    def settle(self) -> int:
+        """Store the templates that were learned anew, and note that pages which stay as they are need no cleaning.
+
+        Returns how many pages waited for it.
+
+        Call it once all lots were taken and this is no dry run; pages that change are noted as they are written.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        self._project.write([change for changes in self._learned.values() for change in changes])
+        waited = 0
+        for keys in self.unchanged.values():
+            with self._store.session() as session:
+                waited += site_configs.forget_stale(session.connection(), self._project.id, keys)
+                session.commit()
+        return waited
+
+    def _look(
+        self, source: StoredSource, states: Mapping[bytes, StoredState], known: KnownSite, churn: Churn
+    ) -> Refinement | None:
+        churn.pages += 1
+        found = self._judge(source, states.get(source.page_key), known)
+        if isinstance(found, PassedOver):
+            churn.passed_over[found] += 1
+            return None
+        if found is not None:
+            churn.note(found)
+        return found
+
+    def _judge(
+        self, source: StoredSource, state: StoredState | None, known: KnownSite
+    ) -> Refinement | PassedOver | None:
+        """Return what changes of a page; None where nothing does."""
+        if state is None or not is_of_version(state, source.fetched_at):
+            return PassedOver.NOT_SEEN
+        if state.gone_at is not None:
+            return PassedOver.REMOVED
+        reading = read_again(source, self._settings)
+        if reading is None:
+            return PassedOver.UNREADABLE
+        cut = known.cut(reading) or (known.cut_alone(reading) if self._is_of_another_model(source) else None)
+        if cut is None:
+            return PassedOver.NO_KNOWLEDGE
+        outcomes = self._outcomes(state)
+        if outcomes and outcomes[0].items is not None and not outcomes[0].items:
+            return PassedOver.WITHOUT_ITEMS
+        found = self._refinement(source, reading.method, cut, outcomes, moved=state.stale == STALE_CHUNK)
+        return None if found is None else replace(found, comparison=self._compared(reading, source, cut[0]))
+
+    def _is_of_another_model(self, source: StoredSource) -> bool:
+        """Say whether a page went out by the word of another model, that judged it by itself."""
+        made_by = source.report.get("model") if source.report is not None else None
+        return made_by not in (None, model_hash()) and self._settings.fallback != "whole"
+
+    def _compared(self, reading: Reading, source: StoredSource, cleaned: Cleaned) -> Comparison | None:
+        """Return which chunks of a page go out now; whether it goes out itself was decided when it came."""
+        if not makes_chunks(self._settings):
+            return None
+        page = CleanedPage(
+            source.url, source.page_key, source.domain, cleaned, Metadata(), How.WHOLE, page=reading.page
+        )
+        facts = facts_of(page, self._project.id.bytes, url_rules(self._settings), self._settings)
+        title_key = text_hash(source.title) if source.title else facts.title_key
+        facts = replace(facts, title_key=title_key, is_new=False)
+        found = self._others.ask(facts, self._settings)
+        near = {NEAR_DUPLICATE} if self._settings.near_duplicate == "mark" else set[str]()
+        same = self._others.same(facts, found, self._settings, asked_layers(self._settings) & near)
+        chunks = self._others.chunks(facts, found, self._settings)
+        self._others.admit(facts, same, chunks, dropped=False)
+        return Comparison(facts, same, dropped=False, chunks=chunks)
+
+    def _refinement(
+        self,
+        source: StoredSource,
+        method: Method,
+        cut: tuple[Cleaned, Metadata],
+        outcomes: Sequence[ExtractionRecord],
+        *,
+        moved: bool,
+    ) -> Refinement | None:
+        """Return what changes: the stored text, the one that went out, or chunks that moved to the page."""
+        cleaned, metadata = cut
+        newest = outcomes[0] if outcomes else None
+        items = (newest.items if newest is not None else None) or ()
+        places = own_places(items, source, self._settings.url_field)
+        sent = sent_otherwise(source, cleaned)
+        stored = source.cleaned_content or ""
+        if stored == column_text(cleaned.content) and sent is None and not moved:
+            return None
+        before = sent or Sent(content_hash(stored).hex(), stored)
+        return Refinement(source, method, cleaned, metadata, before, newest, tuple(places))
+
+    def _outcomes(self, state: StoredState) -> list[ExtractionRecord]:
+        """Return what callbacks made of a page's content, newest first."""
+        if not state.memo_keys:
+            return []
+        try:
+            held = self._project.extractions_of(state.page_key)
+        except DamagedStoreError as error:
+            # A crawl makes the page anew for the same reason; its text can be cleaned all the same.
+            logger.warning("What is held of %s cannot be read: %s", state.url, error)
+            return []
+        return [one for one in held if one.content_hash == state.content_hash]
+
+
+def _silent(_domain: str, _pages: int) -> None:
+    """Tell nobody."""

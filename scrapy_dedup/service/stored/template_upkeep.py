@@ -1,0 +1,395 @@
+"""What a person does to templates: look at one, compare two, decide about a selector, go back to a former version."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import groupby
+from typing import Any, Final, Literal
+
+from scrapy_dedup.core.boilerplate.path_verdicts import PathVerdict, VerdictChange
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.marking import check_selector
+from scrapy_dedup.core.templates.selectors import selector
+from scrapy_dedup.core.templates.templates import Template
+from scrapy_dedup.service.stored.template_trial import TemplateTrial, try_template
+from scrapy_dedup.service.templates.layout_figures import UnknownLayoutError, find_layout, name_of
+from scrapy_dedup.service.templates.site_knowledge import BY_HAND
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.records.stored import StoredTemplate, TemplateFigures
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+Action = Literal["keep", "drop", "forget"]
+Decision = tuple[Action, str]
+"""What is to become of the elements that a CSS selector matches; forget: what was decided about it before."""
+
+BY: Final = "a person"
+FIELDS: Final = ("title", "date", "author")
+_NAMED: Final = 5
+
+
+class TemplateChoiceError(DedupError):
+    """What was asked of a template cannot be done; the message says why, and what can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A selector, and why: empty where the template is of another version and tells no more."""
+
+    selector: str
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTemplate:
+    """A template as a person reads it.
+
+    Attributes:
+        versions: (number, state) of all that are kept, newest first.
+        content: where the content stands.
+        exclude: what is left out of it, outermost elements only.
+        fields: where title, date and author stand, for pages that do not declare them.
+    """
+
+    stored: StoredTemplate
+    versions: tuple[tuple[int, str], ...]
+    content: tuple[Line, ...]
+    exclude: tuple[Line, ...]
+    fields: Mapping[str, tuple[str, ...]]
+
+
+def list_templates(
+    project: ProjectStore, domain: str | Sequence[str] | None = None
+) -> list[tuple[TemplateFigures, int]]:
+    """Return each layout's template, the live version or else the newest, and how many versions are kept.
+
+    Args:
+        project: that has them.
+        domain: of one domain or of some; None: of all.
+
+    Raises:
+        UnknownLayoutError: there is none.
+        StoreError: the store failed.
+    """
+    found = project.template_figures(domain)
+    if not found:
+        raise UnknownLayoutError(_nothing_learned(project, domain if isinstance(domain, str) else None))
+    by_layout = (list(some) for _, some in groupby(found, key=lambda each: (each.domain, each.layout)))
+    return [(_present(versions), len(versions)) for versions in by_layout]
+
+
+def _present(versions: Sequence[TemplateFigures]) -> TemplateFigures:
+    """Return the live one of versions in their order, or else the newest."""
+    return next((each for each in versions if each.state == "live"), versions[-1])
+
+
+def show_templates(project: ProjectStore, domain: str, layout: str | None, version: int | None) -> list[ShownTemplate]:
+    """Return the templates of a domain, or that of one layout, or one version of it, as a person reads them.
+
+    Raises:
+        UnknownLayoutError, TemplateChoiceError: there is none such.
+        StoreError: the store failed.
+    """
+    known = [figures.layout for figures, _ in list_templates(project, domain)]
+    chosen = known if layout is None else [find_layout(known, layout, domain)]
+    return [show_version(versions_of(project, domain, one), version) for one in chosen]
+
+
+def versions_of(project: ProjectStore, domain: str, layout: int) -> list[StoredTemplate]:
+    """Return the versions of a layout's template, newest first.
+
+    Raises:
+        TemplateChoiceError: there is none; something removed them since the layout was found.
+    """
+    versions = project.template_versions(domain, layout)
+    if not versions:
+        raise TemplateChoiceError(f"layout {name_of(layout)} of {domain} has no template")
+    return versions
+
+
+def present_of(versions: Sequence[StoredTemplate], version: int | None = None) -> StoredTemplate:
+    """Return a version by its number; without one the live version, or else the newest.
+
+    Raises:
+        TemplateChoiceError: there is no such version.
+    """
+    if version is None:
+        return next((each for each in versions if each.state == "live"), versions[0])
+    for each in versions:
+        if each.version == version:
+            return each
+    numbers = ", ".join(str(each.version) for each in versions)
+    raise TemplateChoiceError(
+        f"there is no version {version} of layout {name_of(versions[0].layout)}: it has {numbers}"
+    )
+
+
+def show_version(versions: Sequence[StoredTemplate], version: int | None = None) -> ShownTemplate:
+    """Return one of a template's versions as a person reads it, the live one, or else the newest, by default.
+
+    Raises:
+        TemplateChoiceError: there is no such version.
+    """
+    stored = present_of(versions, version)
+    template = template_in(stored)
+    if template is None:
+        content, exclude = ([Line(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude"))
+    else:
+        content = [Line(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers]
+        exclude = [Line(selector(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
+    return ShownTemplate(
+        stored,
+        tuple((each.version, each.state) for each in versions),
+        tuple(content),
+        tuple(exclude),
+        {name: found for name in FIELDS if (found := texts_of(stored.selectors, name))},
+    )
+
+
+def template_in(stored: StoredTemplate) -> Template | None:
+    """Return by what a stored template cuts; None where this version cannot read it."""
+    try:
+        return Template.from_json(stored.body["template"])
+    except (DedupError, LookupError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def evidence_of(verdict: PathVerdict | None) -> str:
+    """Return why a path is kept or left out, in words; empty where nothing is known of it."""
+    return verdict.evidence if verdict else ""
+
+
+def texts_of(selectors: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Return the selectors of one kind, of which a template may have one, several or none."""
+    found = selectors.get(name)
+    if isinstance(found, str):
+        return (found,)
+    return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
+
+def layout_of(project: ProjectStore, domain: str, layout: str) -> int:
+    """Return the layout with a template that a person named.
+
+    Raises:
+        UnknownLayoutError: there is none.
+    """
+    return find_layout([figures.layout for figures, _ in list_templates(project, domain)], layout, domain)
+
+
+def decisions_of(stored: StoredTemplate) -> list[tuple[str, str]]:
+    """Return what a person decided, as (action, selector)."""
+    return [(str(one.get("action")), str(one.get("selector"))) for one in stored.overrides]
+
+
+def decided(stored: StoredTemplate, decisions: Sequence[Decision], at: datetime) -> StoredTemplate | None:
+    """Return a template with what a person decided, in this order; None where that changes nothing.
+
+    Of two decisions about an element the later one counts.
+
+    Raises:
+        SelectorError: a selector is none.
+        TemplateChoiceError: nothing was decided about what is to be forgotten.
+    """
+    overrides = [dict(one) for one in stored.overrides]
+    for action, css in decisions:
+        check_selector(css)
+        same = [one for one in overrides if one.get("selector") == css]
+        if action == "forget" and not same:
+            known = ", ".join(str(one.get("selector")) for one in overrides[:_NAMED]) or "nothing"
+            raise TemplateChoiceError(f"nothing was decided about {css!r}; about {known} it was")
+        if not (same and same[-1].get("action") == action and same[-1] is overrides[-1]):
+            overrides = [one for one in overrides if one.get("selector") != css]
+            if action != "forget":
+                overrides.append({"action": action, "selector": css, "at": at.isoformat(), "by": BY})
+    after = replace(stored, overrides=overrides)
+    return after if decisions_of(after) != decisions_of(stored) else None
+
+
+def add_decided(project: ProjectStore, after: StoredTemplate, at: datetime) -> int:
+    """Store a template with decisions as a new version, in the state of the one before; return its number.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    reason = f"a person's decision, on top of version {after.version}"
+    fields = {name: getattr(after, name) for name in TemplateRecord.__dataclass_fields__}
+    return project.add_template(TemplateRecord(**fields | {"source": "override", "reason": reason, "created_at": at}))
+
+
+def former_of(versions: Sequence[StoredTemplate], version: int | None) -> StoredTemplate:
+    """Return the version to go back to: by its number, or the last one before the present one.
+
+    Raises:
+        TemplateChoiceError: there is none, or it is live.
+    """
+    present = present_of(versions)
+    if version is not None:
+        chosen = present_of(versions, version)
+    else:
+        older = [each for each in versions if each.version < present.version and each.state == "retired"]
+        if not older:
+            raise TemplateChoiceError(
+                f"layout {name_of(present.layout)} has no version before {present.version} that was live"
+            )
+        chosen = older[0]
+    if chosen.state == "live":
+        raise TemplateChoiceError(f"version {chosen.version} of layout {name_of(chosen.layout)} is live already")
+    return chosen
+
+
+def roll_back(project: ProjectStore, chosen: StoredTemplate, present: StoredTemplate, at: datetime) -> None:
+    """Let a former version cut again, exactly as it did.
+
+    Raises:
+        StoreError: the store failed; nothing was changed.
+    """
+    reason = f"{BY_HAND}, from version {present.version}"
+    project.set_template_state(TemplateStateRecord(chosen.domain, chosen.layout, chosen.version, "live", reason, at))
+
+
+def _nothing_learned(project: ProjectStore, domain: str | None) -> str:
+    others = project.template_domains() if domain is not None else []
+    if not others:
+        return (
+            f"project {project.name!r} has no templates: run a crawl, or `scrapy dedup analyze` where pages are "
+            "stored; a domain is learned from five pages on"
+        )
+    some = ", ".join(others[:_NAMED])
+    return f"project {project.name!r} has no templates of {domain!r}: it has those of {some}"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateChange:
+    """What was done to a template, or would be.
+
+    Attributes:
+        present: the version that was there.
+        version: the one that is there now; None where a dry run made none.
+        changed: False where all is as it was.
+        trial: of a dry run.
+    """
+
+    present: StoredTemplate
+    version: int | None
+    changed: bool
+    dry_run: bool
+    trial: TemplateTrial | None
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDesk:
+    """Where the templates of a project are changed at an instant; in a dry run they are only tried."""
+
+    store: Store
+    project: ProjectStore
+    settings: Settings
+    at: datetime
+    dry_run: bool
+
+    def override(self, domain: str, layout: str, decisions: Sequence[Decision]) -> TemplateChange:
+        """Decide about selectors of a layout's template, which gives a new version.
+
+        Raises:
+            UnknownLayoutError, TemplateChoiceError: there is no such template, or no such decision to forget.
+            SelectorError: a selector is none.
+            StoreError: the store failed; nothing was written.
+        """
+        present = present_of(self._versions(domain, layout))
+        after = decided(present, decisions, self.at)
+        trial = version = None
+        if after is not None and self.dry_run:
+            trial = try_template(self.store, self.project, present, after, self.settings)
+        elif after is not None:
+            version = add_decided(self.project, after, self.at)
+        return TemplateChange(present, version, after is not None, self.dry_run, trial)
+
+    def roll_back(self, domain: str, layout: str, number: int | None) -> TemplateChange:
+        """Let a former version of a layout's template cut again: by its number, or the last one that did.
+
+        Raises:
+            UnknownLayoutError, TemplateChoiceError: there is no such template or version, or it is live.
+            StoreError: the store failed; nothing was written.
+        """
+        versions = self._versions(domain, layout)
+        present, chosen = present_of(versions), former_of(versions, number)
+        trial = None
+        if self.dry_run:
+            trial = try_template(self.store, self.project, present, chosen, self.settings)
+        else:
+            roll_back(self.project, chosen, present, self.at)
+        return TemplateChange(present, chosen.version, changed=True, dry_run=self.dry_run, trial=trial)
+
+    def _versions(self, domain: str, layout: str) -> list[StoredTemplate]:
+        return versions_of(self.project, domain, layout_of(self.project, domain, layout))
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateDiff:
+    """How one version differs from another.
+
+    Attributes:
+        added, removed: selectors by what they are for: content, exclude, title, date, author.
+        verdicts: in the order of paths.
+        decided, undecided: overrides as (action, selector) that only the second, only the first has.
+    """
+
+    before: StoredTemplate
+    after: StoredTemplate
+    added: Mapping[str, tuple[str, ...]]
+    removed: Mapping[str, tuple[str, ...]]
+    verdicts: tuple[VerdictChange, ...]
+    decided: tuple[tuple[str, str], ...]
+    undecided: tuple[tuple[str, str], ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether both cut alike."""
+        return not (self.added or self.removed or self.verdicts or self.decided or self.undecided)
+
+
+def diff_templates(project: ProjectStore, domain: str, layout: str, numbers: tuple[int, int]) -> TemplateDiff:
+    """Return how the second of two versions differs from the first.
+
+    Raises:
+        UnknownLayoutError, TemplateChoiceError: there is no such layout, or version.
+        StoreError: the store failed.
+    """
+    versions = versions_of(project, domain, layout_of(project, domain, layout))
+    return diff(present_of(versions, numbers[0]), present_of(versions, numbers[1]))
+
+
+def diff(before: StoredTemplate, after: StoredTemplate) -> TemplateDiff:
+    """Return how a template differs from another of its layout."""
+    ours, theirs = decisions_of(after), decisions_of(before)
+    return TemplateDiff(
+        before,
+        after,
+        added=_only_in(after, before),
+        removed=_only_in(before, after),
+        verdicts=tuple(_verdict_changes(before, after)),
+        decided=tuple(one for one in ours if one not in theirs),
+        undecided=tuple(one for one in theirs if one not in ours),
+    )
+
+
+def _only_in(one: StoredTemplate, other: StoredTemplate) -> dict[str, tuple[str, ...]]:
+    found = {}
+    for name in ("content", "exclude", *FIELDS):
+        others = set(texts_of(other.selectors, name))
+        own = tuple(text for text in texts_of(one.selectors, name) if text not in others)
+        if own:
+            found[name] = own
+    return found
+
+
+def _verdict_changes(before: StoredTemplate, after: StoredTemplate) -> Iterable[VerdictChange]:
+    old, new = ((found.verdicts if (found := template_in(one)) else {}) for one in (before, after))
+    for path in sorted(old.keys() | new.keys()):
+        was, is_now = old.get(path), new.get(path)
+        if _word(was) != _word(is_now):
+            yield VerdictChange(path, _word(was), _word(is_now), evidence_of(is_now or was))
+
+
+def _word(verdict: PathVerdict | None) -> str | None:
+    return None if verdict is None else str(verdict.reason or "keep")

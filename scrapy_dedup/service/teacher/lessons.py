@@ -1,0 +1,154 @@
+"""Which pages of a domain a browser is to show, and what comes of that for the domain's templates."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from scrapy_dedup.core.templates.layouts import cluster
+from scrapy_dedup.service.cut.site_cleaning import cut_page
+from scrapy_dedup.service.teacher.layout_picture import boxes_of
+from scrapy_dedup.service.teacher.page_analysis import ShownPage
+from scrapy_dedup.service.teacher.teaching import LayoutSeen, PageToShow, reason_to_show
+from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import learn_sample
+from scrapy_dedup.service.templates.site_records import template_record
+from scrapy_dedup.service.templates.site_sample import FEWEST_SHOWN, SiteSample, learned_page
+from scrapy_dedup.service.templates.site_sights import PageSight
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.knowledge.layout_pictures import StoredPicture
+from scrapy_dedup.store.records.layout_records import TemplateRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A layout of which pages are to be shown.
+
+    Attributes:
+        pages: how many of it are at hand.
+        why: it is to be shown; empty where it need not be.
+        shown: its pages that are to be shown, first those that are to be shown first.
+        before: its template until now.
+    """
+
+    layout: int
+    pages: int
+    why: str
+    shown: tuple[PageToShow, ...]
+    before: LayoutTemplate | None
+
+
+@dataclass(slots=True)
+class Course:
+    """What is to be learned of one domain, and from what."""
+
+    domain: str
+    sample: SiteSample
+    known: SiteKnowledge | None
+    lessons: tuple[Lesson, ...] = ()
+    sights: list[PageSight] = field(default_factory=list)
+
+    @property
+    def pages_to_show(self) -> int:
+        """How many pages a browser is to show."""
+        return sum(len(lesson.shown) for lesson in self.lessons)
+
+
+def plan_course(
+    domain: str,
+    pages: Iterable[PageToShow],
+    known: SiteKnowledge | None,
+    settings: Settings,
+    *,
+    drifting: Collection[int] = (),
+    shows_all: bool = False,
+) -> Course:
+    """Return which pages of a domain are to be shown: of layouts whose template is missing, unsure or drifting.
+
+    Args:
+        domain: of the pages.
+        pages: that are at hand.
+        known: what was learned of the domain before.
+        settings: how many pages of a layout, and of a domain, may be shown.
+        drifting: layouts with an open alarm.
+        shows_all: show pages of every layout that has enough of them.
+    """
+    sample = SiteSample(settings.learn_pages)
+    kept: dict[bytes, PageToShow] = {}
+    for each in pages:
+        if sample.wants(each.page_key):
+            sample.add(learned_page(each.page_key, each.url, each.page), each.html)
+            kept[each.page_key] = each
+    course = Course(domain, sample, known)
+    left = settings.teacher_domain_pages
+    lessons = []
+    for layout, own in _by_layout(sample, kept, settings):
+        before = known.templates.get(layout) if known is not None else None
+        why = _why(known, layout, own, settings, is_drifting=layout in drifting) or ("asked for" if shows_all else "")
+        shown = _chosen(own, min(settings.teacher_layout_pages, left)) if why else ()
+        left -= len(shown)
+        lessons.append(Lesson(layout, len(own), why, shown, before))
+    course.lessons = tuple(lessons)
+    return course
+
+
+def _by_layout(
+    sample: SiteSample, pages: Mapping[bytes, PageToShow], settings: Settings
+) -> list[tuple[int, list[PageToShow]]]:
+    """Return the pages of each layout, most pages first; those of layouts with few pages are of the rest."""
+    learned = sample.pages()
+    leaders = cluster([one.skeleton for one in learned])
+    counts = Counter(leaders)
+    found: dict[int, list[PageToShow]] = {}
+    for one, leader in zip(learned, leaders, strict=True):
+        layout = leader if counts[leader] >= settings.learn_after else REST
+        found.setdefault(layout, []).append(pages[one.page_key])
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+
+
+def _why(
+    known: SiteKnowledge | None, layout: int, pages: Sequence[PageToShow], settings: Settings, *, is_drifting: bool
+) -> str:
+    """Say why pages of a layout are to be shown, as a crawl would; empty where they need not be."""
+    if known is None:
+        return "nothing is known of its domain" if len(pages) >= FEWEST_SHOWN else ""
+    if settings.teacher == "off":
+        # Who calls for lessons wants them, whatever crawls do.
+        settings = replace(settings, teacher="unsure")
+    is_empty = 2 * sum(page.needs_scripts for page in pages) > len(pages)
+    return reason_to_show(known, LayoutSeen(layout, len(pages), is_drifting, is_empty), settings) or ""
+
+
+def _chosen(pages: Sequence[PageToShow], most: int) -> tuple[PageToShow, ...]:
+    """Return pages to show, by no order that a site knows."""
+    return tuple(sorted(pages, key=lambda each: each.page_key)[: max(0, most)])
+
+
+def learn_course(course: Course, settings: Settings) -> SiteKnowledge:
+    """Return what is known of the domain after its pages were shown; what a person decided stays."""
+    newer = learn_sample(course.domain, course.sample, settings, course.sights)
+    older = course.known
+    if older is not None and older.pages > newer.pages:
+        newer = older.merged(newer, replaces_rest=False)
+    return newer.with_decisions_of(older)
+
+
+def records_of(course: Course, after: SiteKnowledge, at: datetime) -> list[TemplateRecord]:
+    """Return what is to be stored: the templates that are new, or others than before."""
+    before = course.known.templates if course.known is not None else {}
+    return [
+        template_record(after, layout, at)
+        for layout, one in sorted(after.templates.items())
+        if before.get(layout) is not one
+    ]
+
+
+def picture_of(
+    shown: ShownPage, png: bytes, domain: str, after: SiteKnowledge, settings: Settings, at: datetime
+) -> StoredPicture:
+    """Return a page that was shown as the picture of its layout."""
+    found = cut_page(shown.html, shown.page, shown.url, after, settings)
+    boxes = boxes_of(shown.page, shown.numbered, shown.sight, found, height=shown.height)
+    width = shown.sight.width
+    stored = [box.to_json() for box in boxes]
+    return StoredPicture(domain, found.layout, shown.url, at, width, shown.height, stored, png)

@@ -1,0 +1,204 @@
+"""What is known of one site: its layouts, and how the pages of each are cut."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, Self
+
+from scrapy_dedup.core.duplicates.evidence import SiteSeen
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.metadata.locators import Locators
+from scrapy_dedup.core.teacher.vision import Vision
+from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton
+from scrapy_dedup.core.templates.templates import Template
+from scrapy_dedup.core.templates.url_patterns import matches_pattern
+
+State = Literal["probation", "live", "retired"]
+
+REST: Final = 0
+"""The layout of the pages that are of no known one; no signature has this value but by chance in 2⁶⁴."""
+
+BY_HAND: Final = "taken back by hand"
+"""So begins the reason of a version that a person made live again: learning does not take its place."""
+
+
+class StoredKnowledgeError(DedupError):
+    """What was stored of a site cannot be read by this version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """What a person decided about the elements that a selector matches."""
+
+    action: Literal["keep", "drop"]
+    selector: str
+    at: str = field(default="", compare=False)
+    """When, in ISO 8601, and by whom: notes for people."""
+    by: str = field(default="", compare=False)
+
+    def to_json(self) -> dict[str, str]:
+        """Return it as it is stored."""
+        return {"action": self.action, "selector": self.selector, "at": self.at, "by": self.by}
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutTemplate:
+    """How the pages of one layout are cut; for what stands here see `store.records.layout_records.TemplateRecord`."""
+
+    layout: int
+    template: Template
+    locators: Locators = field(default_factory=Locators)
+    structure: int = 0
+    paths: tuple[str, ...] = ()
+    kind: str = "page"
+    url_pattern: str | None = None
+    pages: int = 0
+    confidence: float = 0.0
+    state: State = "probation"
+    reason: str = ""
+    source: str = "static"
+    """`visual` where a browser has shown pages of it, and that taught the template."""
+    model: str = ""
+    """What stands for the file of the model that made it."""
+    vision: Vision | None = None
+    """What it showed; None where it showed none."""
+    overrides: tuple[Override, ...] = ()
+    version: int | None = None
+    """As stored; None while it is new."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is needed to cut by it."""
+        body: dict[str, Any] = {"template": self.template.to_json(), "locators": self.locators.to_json()}
+        return body | ({"vision": self.vision.to_json()} if self.vision is not None else {})
+
+
+@dataclass(slots=True)
+class SiteKnowledge:
+    """One domain. A domain that has no templates is known to have had too few pages, or pages too different."""
+
+    domain: str
+    pages: int = 0
+    """Learned from so many."""
+    index: LayoutIndex = field(default_factory=LayoutIndex)
+    templates: dict[int, LayoutTemplate] = field(default_factory=dict)
+
+    @property
+    def seen(self) -> SiteSeen:
+        """By which it is told what a page's own text is."""
+        rest = self.templates.get(REST)
+        return SiteSeen(rest.template.repeated if rest is not None else (), self.pages)
+
+    @property
+    def need_rendering(self) -> frozenset[int]:
+        """Layouts whose text is made by scripts."""
+        return frozenset(
+            layout for layout, one in self.templates.items() if one.vision is not None and one.vision.needs_rendering
+        )
+
+    def layout_of(self, skeleton: Skeleton) -> int:
+        """Return the layout that a page has; REST where it is of none."""
+        match = self.index.find(skeleton)
+        return match.signature if match is not None else REST
+
+    def template_for(self, layout: int, url: str) -> LayoutTemplate | None:
+        """Return the live template by which a page is cut: that of its layout, of its URL's, or of the rest."""
+        chosen = self.templates.get(layout)
+        if chosen is None or layout == REST:
+            chosen = self._by_url(url) or self.templates.get(REST)
+        return chosen if chosen is not None and chosen.state == "live" else None
+
+    def _by_url(self, url: str) -> LayoutTemplate | None:
+        patterns = ((one.url_pattern, one) for _, one in sorted(self.templates.items()) if one.url_pattern)
+        return next((one for pattern, one in patterns if matches_pattern(pattern, url)), None)
+
+    def merged(self, newer: "SiteKnowledge", *, replaces_rest: bool) -> "SiteKnowledge":
+        """Return this knowledge with that of pages which it did not fit.
+
+        Args:
+            newer: learned from such pages alone.
+            replaces_rest: pages of no known layout are cut as those were: after a redesign.
+        """
+        templates = self.templates | {
+            layout: one for layout, one in newer.templates.items() if layout != REST or replaces_rest
+        }
+        index = LayoutIndex.from_json(self.index.to_json())
+        for layout in newer.index.layouts:
+            index.add(layout.skeleton, layout.pages)
+        return SiteKnowledge(self.domain, max(self.pages, newer.pages), index, templates)
+
+    def with_decisions_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
+        """Return it with what was decided before: overrides, versions taken back, and what needs rendering."""
+        if older is None:
+            return self
+        decided = {layout: one.overrides for layout, one in older.templates.items() if one.overrides}
+        templates = {
+            layout: replace(one, overrides=decided[layout]) if layout in decided else one
+            for layout, one in self.templates.items()
+        }
+        templates |= {
+            # Rendered, its pages have the same layout, and another text.
+            layout: replace(one, vision=older.templates[layout].vision)
+            for layout, one in templates.items()
+            if layout in older.need_rendering
+        }
+        templates |= {layout: one for layout, one in older.templates.items() if one.reason.startswith(BY_HAND)}
+        return SiteKnowledge(self.domain, self.pages, self.index, templates)
+
+    def with_sights_of(self, older: "SiteKnowledge | None") -> "SiteKnowledge":
+        """Return it with the templates that a browser taught before, where none has taught newer ones."""
+        if older is None:
+            return self
+        taught = {
+            layout: one
+            for layout, one in older.templates.items()
+            if one.source == "visual" and layout in self.templates and self.templates[layout].source != "visual"
+        }
+        return SiteKnowledge(self.domain, self.pages, self.index, self.templates | taught)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {
+            "domain": self.domain,
+            "pages": self.pages,
+            "index": self.index.to_json(),
+            "templates": [_template_json(one) for _, one in sorted(self.templates.items())],
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """Return what `to_json` gave.
+
+        Raises:
+            DedupError: it is damaged, or of another version.
+        """
+        try:
+            templates = [_template_of(one) for one in stored["templates"]]
+            index = LayoutIndex.from_json(stored["index"])
+            return cls(stored["domain"], stored["pages"], index, {one.layout: one for one in templates})
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoredKnowledgeError(f"knowledge of a site: damaged ({error!r}); learn it again") from error
+
+
+def _template_json(one: LayoutTemplate) -> dict[str, Any]:
+    names = "layout structure kind url_pattern pages confidence state reason source model version".split()
+    overrides = [each.to_json() for each in one.overrides]
+    values = {name: getattr(one, name) for name in names}
+    return values | one.to_json() | {"paths": list(one.paths), "overrides": overrides}
+
+
+def _template_of(stored: Mapping[str, Any]) -> LayoutTemplate:
+    names = "layout structure kind url_pattern pages confidence state reason source model version".split()
+    return LayoutTemplate(
+        template=Template.from_json(stored["template"]),
+        locators=Locators.from_json(stored["locators"]),
+        vision=Vision.from_json(stored.get("vision")),
+        paths=tuple(stored["paths"]),
+        overrides=overrides_of(stored["overrides"]),
+        **{name: stored[name] for name in names},
+    )
+
+
+def overrides_of(stored: Sequence[Mapping[str, Any]]) -> tuple[Override, ...]:
+    """Return what a person decided, as it was stored."""
+    return tuple(
+        Override(one["action"], one["selector"], str(one.get("at", "")), str(one.get("by", ""))) for one in stored
+    )

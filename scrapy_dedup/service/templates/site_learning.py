@@ -1,0 +1,161 @@
+"""From a sample of a site's pages to what is known of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from scrapy_dedup.core.boilerplate.path_looks import APART
+from scrapy_dedup.core.boilerplate.path_verdicts import learn
+from scrapy_dedup.core.metadata.locators import learn_locators
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.core.templates.layouts import LayoutIndex, cluster
+from scrapy_dedup.core.templates.mining import Cluster, MinedBlock, MinedPage, mine
+from scrapy_dedup.core.templates.templates import (
+    MORE_CAUTION,
+    Template,
+    certainty_of,
+    is_thin,
+    part_of,
+    surrounded_on,
+    template_of,
+    thin_pages,
+)
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.model_file import model_hash, verdict_model
+from scrapy_dedup.service.policies import parse_limits, url_rules
+from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
+from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES, FEWEST_SHOWN, LearnedPage, SiteSample, learned_page
+from scrapy_dedup.service.templates.site_sights import PageSight, SiteSights, seen_page
+from scrapy_dedup.settings import Settings
+
+__all__ = ["PageSight", "learn_sample", "learn_site", "seen_page"]
+
+
+def learn_site(domain: str, pages: Iterable[tuple[str, str]], settings: Settings) -> SiteKnowledge:
+    """Return what a site's pages teach, given by URL and HTML; pages that cannot be parsed teach nothing."""
+    sample = SiteSample(settings.learn_pages)
+    for url, html in pages:
+        sample_page(sample, url, html, settings)
+    return learn_sample(domain, sample, settings)
+
+
+def sample_page(sample: SiteSample, url: str, html: str, settings: Settings) -> None:
+    """Let a site be learned from a page, too, where the sample wants it and it can be parsed."""
+    key = page_key(url, url_rules(settings))
+    page = parse_page(html, parse_limits(settings)) if sample.wants(key) else None
+    if isinstance(page, Page):
+        sample.add(learned_page(key, url, page), html)
+
+
+def learn_sample(
+    domain: str,
+    sample: SiteSample,
+    settings: Settings,
+    sights: Sequence[PageSight] = (),
+    former: SiteKnowledge | None = None,
+) -> SiteKnowledge:
+    """Return what a sample of a site's pages teaches.
+
+    A layout has a template of its own from DEDUP_LEARN_AFTER pages on; pages of other layouts are cut by that of the
+    rest, which is learned from all pages. From fewer than five pages nothing is learned; where a browser has
+    shown one of them, from fewer than three.
+
+    Args:
+        domain: of the site.
+        sample: its pages.
+        settings: how many pages are needed.
+        sights: pages that a browser has shown, in any order.
+        former: what was known of the site, where these are pages of another design.
+    """
+    pages = sample.pages()
+    shown = SiteSights(sights)
+    if len(pages) < (FEWEST_SHOWN if shown.all else FEWEST_PAGES):
+        return SiteKnowledge(domain, len(pages))
+    looks = [one.seen.paths for one in shown.all]
+    observations = [page.observation for page in pages]
+    rest = former.templates.get(REST) if former is not None else None
+    before = rest.template if rest is not None else None
+    model, more = verdict_model(), max(settings.cut_caution, MORE_CAUTION)
+    template = template_of(learn(observations, model, settings.cut_caution, looks, before))
+    if is_thin(template, observations):
+        template = template_of(learn(observations, model, more, looks, before), least_caution=more)
+    leaders = cluster([page.skeleton for page in pages])
+    index = LayoutIndex()
+    for leader in _leaders(pages, leaders):
+        index.add(leader.skeleton)
+    named = {found.signature: found for found in mine([_mined(page) for page in pages])}
+    templates = {REST: _judged(LayoutTemplate(REST, template, pages=len(pages)), pages, shown)}
+    for layout, count in sorted(Counter(leaders).items()):
+        own = [page for page, leader in zip(pages, leaders, strict=True) if leader == layout]
+        if count >= settings.learn_after:
+            one = _of_layout(layout, template, own, named.get(layout))
+            templates[layout] = _judged(one, own, shown.of(index, layout))
+    return SiteKnowledge(domain, len(pages), index, templates)
+
+
+def _leaders(pages: Sequence[LearnedPage], leaders: Sequence[int]) -> list[LearnedPage]:
+    """Return the pages that lead layouts, those of most pages first, and after them the others."""
+    counts = Counter(leaders)
+    leading = {page.skeleton.l1: page for page in reversed(pages) if page.skeleton.l1 in counts}
+    first = sorted(leading.values(), key=lambda page: (-counts[page.skeleton.l1], page.skeleton.l1))
+    return first + [page for page in pages if leading.get(page.skeleton.l1) is not page]
+
+
+def _of_layout(layout: int, template: Template, pages: Sequence[LearnedPage], found: Cluster | None) -> LayoutTemplate:
+    skeleton = next(page.skeleton for page in pages if page.skeleton.l1 == layout)
+    paths = {path for page in pages for path in page.observation.paths}
+    return LayoutTemplate(
+        layout=layout,
+        template=part_of(template, paths),
+        locators=learn_locators([page.evidence for page in pages]),
+        structure=skeleton.l2,
+        paths=tuple(sorted(skeleton.paths)),
+        kind=found.named.name if found else "page",
+        url_pattern=found.url_pattern if found else None,
+        pages=len(pages),
+    )
+
+
+def _judged(one: LayoutTemplate, pages: Sequence[LearnedPage], shown: SiteSights) -> LayoutTemplate:
+    """Return a template with how sure its verdicts are on the pages of its layout.
+
+    Where it leaves hardly anything of the main column on most of them, also with more caution, it is not used: they are
+    judged one by one.
+    """
+    observations = [page.observation for page in pages]
+    thin = thin_pages(one.template, observations)
+    certainty = certainty_of(one.template, observations)
+    reason = f"by its own estimate right on {certainty:.0%} of the text"
+    if shown.all:
+        reason += f"; a browser showed {len(shown.all)} pages"
+    if thin:
+        reason += f"; leaves hardly anything of the main column on {thin} pages"
+    return replace(
+        one,
+        template=replace(one.template, surrounded=surrounded_on(one.template, observations)),
+        state="probation" if 2 * thin > len(pages) else "live",
+        reason=reason,
+        confidence=certainty,
+        vision=shown.vision(_agreement(one.template, shown)),
+        source="visual" if shown.all else "static",
+        model=model_hash(),
+    )
+
+
+def _agreement(template: Template, shown: SiteSights) -> float:
+    """Return how far what is kept is what looks like content: characters that both keep, of those that either does."""
+    both = either = 0
+    for one in shown.all:
+        for path, there in one.seen.paths.items():
+            keeps = template.lookup.standing(path).why is None
+            looks = there.main >= APART * there.seen > 0
+            both += there.seen * (keeps and looks)
+            either += there.seen * (keeps or looks)
+    return both / either if either else 1.0
+
+
+def _mined(page: LearnedPage) -> MinedPage:
+    seen = page.observation
+    rows = zip(seen.at, seen.fingerprints, seen.chars, seen.link_chars, strict=True)
+    blocks = [MinedBlock(seen.paths[place], key, chars, linked) for place, key, chars, linked in rows]
+    return MinedPage(page.url, page.skeleton, blocks, page.title)

@@ -1,0 +1,111 @@
+"""What is known of a site as the store keeps it, and back."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.metadata.locators import Locators
+from scrapy_dedup.core.teacher.vision import Vision
+from scrapy_dedup.core.templates.layouts import LayoutIndex
+from scrapy_dedup.core.templates.selectors import selector
+from scrapy_dedup.core.templates.templates import Template, selectors
+from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge, overrides_of
+from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateSource, TemplateStateRecord
+from scrapy_dedup.store.records.stored import StoredTemplate
+
+
+def template_record(knowledge: SiteKnowledge, layout: int, at: datetime) -> TemplateRecord:
+    """Return a template as it is stored; that of the rest holds the site's layouts, too."""
+    one = knowledge.templates[layout]
+    body = one.to_json()
+    if layout == REST:
+        body |= {"pages": knowledge.pages, "index": knowledge.index.to_json()}
+    return TemplateRecord(
+        domain=knowledge.domain,
+        layout=layout,
+        structure=one.structure,
+        body=body,
+        created_at=at,
+        state=one.state,
+        reason=one.reason,
+        kind=one.kind,
+        url_pattern=one.url_pattern,
+        selectors=readable(one),
+        overrides=[each.to_json() for each in one.overrides],
+        paths=one.paths,
+        confidence=one.confidence,
+        pages=one.pages,
+        source=_source(one),
+        model=one.model,
+    )
+
+
+def changes(
+    before: SiteKnowledge | None, after: SiteKnowledge, at: datetime
+) -> list[TemplateRecord | TemplateStateRecord]:
+    """Return what is to be stored of a site that is known better: the templates that are new, and those that go."""
+    known = before.templates if before is not None else {}
+    new = [
+        template_record(after, layout, at)
+        for layout, one in sorted(after.templates.items())
+        if known.get(layout) is not one
+    ]
+    reason = "pages of this layout are now of another one"
+    gone = sorted(set(known) - set(after.templates))
+    return [*new, *(TemplateStateRecord(after.domain, layout, None, "retired", reason, at) for layout in gone)]
+
+
+def _source(one: LayoutTemplate) -> TemplateSource:
+    return "visual" if one.source == "visual" else "static"
+
+
+def readable(one: LayoutTemplate) -> dict[str, Any]:
+    """Return a template as a person reads it: CSS selectors of what is kept and what is left out, and of the fields."""
+    found = selectors(one.template)
+    fields = {field: selector(path) for field, path in one.locators.to_json().items()}
+    lists = {name: list(getattr(found, name)) for name in ("content", "beside", "exclude", "without_own_text")}
+    return {**lists, **{name: fields.get(name) for name in ("title", "date", "author")}}
+
+
+def site_of(domain: str, stored: Iterable[StoredTemplate]) -> SiteKnowledge | None:
+    """Return what is stored of a site; None where there is nothing that this version can use.
+
+    A template that is damaged, or of another version, is passed over: its pages are cut by that of the rest.
+    """
+    rows = list(stored)
+    rest = next((row for row in rows if row.layout == REST), None)
+    if rest is None:
+        return None
+    try:
+        index = LayoutIndex.from_json(rest.body["index"])
+        pages = int(rest.body["pages"])
+    except (DedupError, LookupError, TypeError, ValueError):
+        return None
+    templates = {one.layout: one for row in rows for one in _readable(row)}
+    return SiteKnowledge(domain, pages, index, templates)
+
+
+def _readable(row: StoredTemplate) -> Iterator[LayoutTemplate]:
+    body: Mapping[str, Any] = row.body
+    try:
+        yield LayoutTemplate(
+            layout=row.layout,
+            template=Template.from_json(body["template"]),
+            locators=Locators.from_json(body["locators"]),
+            vision=Vision.from_json(body.get("vision")),
+            structure=row.structure,
+            paths=tuple(row.paths),
+            kind=row.kind,
+            url_pattern=row.url_pattern,
+            pages=row.pages,
+            confidence=row.confidence,
+            state=row.state,
+            reason=row.reason,
+            source=row.source,
+            model=row.model,
+            overrides=overrides_of(row.overrides),
+            version=row.version,
+        )
+    except (DedupError, LookupError, TypeError, ValueError):
+        return

@@ -1,0 +1,205 @@
+"""Which pages were found new, changed or removed since a run or a date, with what changed on them."""
+
+import re
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
+from scrapy_dedup.core.pages.fingerprints import from_hex
+from scrapy_dedup.core.recrawl.passages import MainText, Passage, Repeats, main_text
+from scrapy_dedup.core.recrawl.verdicts import unified_diff
+from scrapy_dedup.service.crawl.commits import LAYER
+from scrapy_dedup.service.policies import parse_limits
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.errors import DamagedError
+from scrapy_dedup.store.records.records import HTML_FIELDS
+from scrapy_dedup.store.records.stored import StoredSource
+from scrapy_dedup.store.records.stored_visits import StoredVisit
+from scrapy_dedup.store.writer import ProjectStore
+
+VERDICTS: Final = ("new", "changed", "removed")
+LAST: Final = "last"
+DIFF: Final = "diff"
+_RUNS_SEARCHED: Final = 100_000
+_RUNS_NAMED: Final = 3
+_AGO: Final = re.compile(r"(\d{1,5})([hdw])")
+_UNITS: Final = {"h": "hours", "d": "days", "w": "weeks"}
+_PREFIX: Final = re.compile(r"[0-9a-f-]{1,36}")
+
+NOT_KEPT: Final = (
+    "the version before is not kept; DEDUP_KEEP_PAGES = 2 or more keeps it in future, DEDUP_DIFF = True the diff"
+)
+NO_TEXT: Final = "a version cannot be parsed: it is larger or deeper than DEDUP_MAX_PAGE_BYTES and its like allow"
+NO_PASSAGE: Final = "no passage of the main text differs"
+
+
+class SinceError(DedupError):
+    """What was said names neither a run nor an instant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """From when on; run_id where it is the beginning of a run."""
+
+    at: datetime
+    run_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which changes; None does not limit them.
+
+    Attributes:
+        diff: with the text that changed.
+    """
+
+    domain: str | None = None
+    verdict: str | None = None
+    diff: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PageChange:
+    """A page, as one visit found it.
+
+    Attributes:
+        url, domain: None where the page's document is gone from the store.
+        diff: of a changed page, if it was asked for, what changed; None where nobody knows.
+        no_diff: why it is None.
+    """
+
+    visit: StoredVisit
+    url: str | None
+    domain: str | None
+    diff: str | None = None
+    no_diff: str | None = None
+
+
+def since(project: ProjectStore, said: str, now: datetime) -> Since:
+    """Return what `last`, a run's id or its beginning, a date or an age such as `7d` stands for.
+
+    An age goes before a run whose id begins so: of that run more digits tell.
+
+    Raises:
+        SinceError: nothing, or several runs.
+    """
+    word = said.strip().lower()
+    ago = _AGO.fullmatch(word)
+    found = None if ago else _run(project, word)
+    if found is not None:
+        return found
+    try:
+        if ago:
+            return Since(now - timedelta(**{_UNITS[ago[2]]: int(ago[1])}))
+        at = datetime.fromisoformat(said.strip())
+        return Since((at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(UTC))
+    except (ValueError, OverflowError) as error:
+        raise SinceError(
+            f"{said[:80]!r} is no run of project {project.name!r}, which `scrapy dedup runs` lists, no date such as "
+            "2026-03-01 or 2026-03-01T12:00, and no age such as 7d or 12h"
+        ) from error
+
+
+def _run(project: ProjectStore, word: str) -> Since | None:
+    if word == LAST:
+        for run in project.last_runs(1):
+            return Since(run.started_at, run.id)
+        raise SinceError(f"project {project.name!r} has no run yet: run a crawl first")
+    if not _PREFIX.fullmatch(word):
+        return None
+    found = [run for run in project.last_runs(_RUNS_SEARCHED) if str(run.id).startswith(word)]
+    if len(found) > 1:
+        some = ", ".join(str(run.id) for run in found[:_RUNS_NAMED])
+        raise SinceError(f"{word!r} is the beginning of {len(found)} runs ({some} ...): give more digits")
+    return Since(found[0].started_at, found[0].id) if found else None
+
+
+def count_changes(project: ProjectStore, start: Since, choice: Choice) -> Counter[str]:
+    """Return how many changes there are of each verdict."""
+    return Counter(project.count_changes(start.at, verdict=choice.verdict, domain=choice.domain))
+
+
+def iterate_changes(project: ProjectStore, start: Since, choice: Choice, settings: Settings) -> Iterator[PageChange]:
+    """Iterate over the changes in the order of time; a page that changed twice comes twice.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    for change in project.changes(start.at, verdict=choice.verdict, domain=choice.domain):
+        visit, diff, no_diff = change.visit, None, None
+        if choice.diff and visit.verdict == "changed":
+            diff, no_diff = _told(project, visit, settings)
+        yield PageChange(visit, change.url, change.domain, diff, no_diff)
+
+
+def _told(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tuple[str | None, str | None]:
+    """Return what changed at a visit, or why nobody knows."""
+    try:
+        return _diff(project, visit, settings)
+    except DamagedError as error:
+        return None, f"{error}; the page's next change will have a diff again"
+
+
+def _diff(project: ProjectStore, visit: StoredVisit, settings: Settings) -> tuple[str | None, str | None]:
+    for decision in project.decisions(visit.page_key):
+        if decision.layer == LAYER and decision.run_id == visit.run_id:
+            text = (decision.detail or {}).get(DIFF)
+            if isinstance(text, str) and text:
+                return text, None
+    return _between_versions(project, visit.page_key, visit.at, settings)
+
+
+def last_diff(project: ProjectStore, page_key: bytes, settings: Settings) -> tuple[str | None, str | None]:
+    """Return what changed on a page the last time that it did, or why nobody knows.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found = [one for one in project.decisions(page_key) if one.layer == LAYER and (one.detail or {}).get(DIFF)]
+    if found:
+        return str((max(found, key=lambda one: one.decided_at).detail or {})[DIFF]), None
+    try:
+        return _between_versions(project, page_key, None, settings)
+    except DamagedError as error:
+        return None, f"{error}; the page's next change will have a diff again"
+
+
+def _between_versions(
+    project: ProjectStore, page_key: bytes, until: datetime | None, settings: Settings
+) -> tuple[str | None, str | None]:
+    """Return how the newest version that is not younger than an instant differs from the one before."""
+    page = project.page(page_key)
+    if page is None or page.source is None or page.source.content is None:
+        return None, NOT_KEPT
+    source = page.source
+    # Only a change is stored as a version: what the visit brought is the newest that is not younger than it.
+    versions = [(source.fetched_at, source.content or "")]
+    versions += [(version.fetched_at, version.content) for version in project.versions(page_key)]
+    known = [content for at, content in versions if until is None or at <= until]
+    if len(known) < 2:
+        return None, NOT_KEPT
+    repeats = _repeats(project, source.domain)
+    new, old = (_text(content, source, repeats, settings) for content in known[:2])
+    if old is None or new is None:
+        return None, NO_TEXT
+    diff = unified_diff(old, new)
+    return (diff, None) if diff else (None, NO_PASSAGE)
+
+
+def _repeats(project: ProjectStore, domain: str) -> Repeats:
+    """Return what is known of a domain today."""
+    known = project.knowledge(domain)
+    of_html = known.get("template") or known.get("html")
+    return Repeats(frozenset(from_hex(digits) for digits in of_html.boilerplate_hashes)) if of_html else Repeats()
+
+
+def _text(content: str, source: StoredSource, repeats: Repeats, settings: Settings) -> MainText | None:
+    if source.field not in HTML_FIELDS:
+        return MainText(passages=tuple(Passage("", line) for line in content.splitlines() if line.strip()))
+    page = parse_page(content, parse_limits(settings))
+    return None if isinstance(page, Unparsed) else main_text(page, repeats)

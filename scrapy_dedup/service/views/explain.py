@@ -1,0 +1,472 @@
+"""What is known of one URL, and why each of its blocks was removed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Removal
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.core.pages.fingerprints import to_hex
+from scrapy_dedup.core.urls.normal_form import extract_domain, normalize_url, page_key
+from scrapy_dedup.report.numbers import percent, whole
+from scrapy_dedup.report.values import (
+    ExplainedBlock,
+    ExplainedChunk,
+    ExplainedDecision,
+    ExplainedLike,
+    ExplainedPage,
+)
+from scrapy_dedup.service.cut.reading import Located, Reading, other_method, read_again
+from scrapy_dedup.service.cut.removals import ACTION, LAYERS, removals_in
+from scrapy_dedup.service.cut.site_patterns import PATTERNS, patterns_of
+from scrapy_dedup.service.patterns.config import stored_config
+from scrapy_dedup.service.policies import url_rules
+from scrapy_dedup.service.store_policies import stored_rules
+from scrapy_dedup.service.templates.site_records import site_of
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.pages.ledger_reads import LedgerReads
+from scrapy_dedup.store.records import document_chunks
+from scrapy_dedup.store.records.page_records import StoredChunk
+from scrapy_dedup.store.records.records import HTML_FIELDS
+from scrapy_dedup.store.records.stored import (
+    StoredBoilerplate,
+    StoredDecision,
+    StoredDocument,
+    StoredPage,
+    StoredRun,
+    StoredSource,
+    StoredUrl,
+)
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+_NOTHING: Final[Boilerplate[int]] = Boilerplate()
+
+
+__all__ = ["Explanation", "JudgedBlock", "Keys", "Likeness", "RemovedBlock", "UrlError", "explain", "judged_blocks"]
+
+_RUNS_SEARCHED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedBlock:
+    """A block of a page, with the reason why it was left out, if it was."""
+
+    path: str
+    text: str
+    fingerprint: int
+    removal: Removal | None
+    is_part: bool = False
+    """It is what an expression took out of the block before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedBlock:
+    """A block that was left out; the text is empty where nobody knows it any more."""
+
+    layer: str
+    rule: str
+    evidence: str
+    on_pages: int
+    of_pages: int
+    fingerprint: str
+    path: str
+    text: str
+    rule_path: str = ""
+    """The path, selector or expression of the rule; empty where each block is judged by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageBlocks:
+    """A page's blocks in their order, and removed ones that its stored original does not have."""
+
+    blocks: tuple[JudgedBlock, ...] = ()
+    lost: tuple[JudgedBlock, ...] = ()
+
+    def removed(self) -> tuple[RemovedBlock, ...]:
+        """Return those that were left out, in the order of the page."""
+        found = [one for one in self.blocks if one.removal is not None]
+        return tuple(told(one) for one in (*found, *self.lost))
+
+
+def own_removals(decisions: Iterable[StoredDecision], page_key: bytes) -> dict[int, Removal]:
+    """Return which blocks layers left out of a page, by fingerprint; what one in the shadow would is not among them."""
+    found: dict[int, Removal] = {}
+    for decision in decisions:
+        if decision.page_key == page_key and decision.layer in LAYERS and decision.action == ACTION:
+            found |= removals_in(decision)
+    return found
+
+
+def page_blocks(
+    store: Store, project: ProjectStore, source: StoredSource, removals: Mapping[int, Removal], settings: Settings
+) -> PageBlocks:
+    """Return the blocks of a stored page, with what is known of removed ones that are not among them.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    blocks = judged_blocks(source, removals, settings)
+    missing = removals.keys() - {block.fingerprint for block in blocks}
+    if not missing:
+        return PageBlocks(tuple(blocks))
+    parts = _cut_again(store, project, source, settings) if _by_patterns(removals, missing) else {}
+    lost = []
+    # What cannot be found in the original, because it is not kept or a newer one, is told from the domain's samples.
+    knowledge = project.knowledge(source.domain)
+    for key in sorted(missing):
+        part = parts.get(key)
+        if part is None:
+            lost.append(_remembered(key, removals[key], knowledge.values()))
+        elif not _inserted(blocks, JudgedBlock(*part, key, removals[key], is_part=True)):
+            lost.append(JudgedBlock(*part, key, removals[key]))
+    return PageBlocks(tuple(blocks), tuple(lost))
+
+
+def lost_blocks(project: ProjectStore, domain: str, removals: Mapping[int, Removal]) -> PageBlocks:
+    """Return what is known of the removed blocks of a page that is not stored.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    knowledge = project.knowledge(domain) if removals else {}
+    return PageBlocks((), tuple(_remembered(key, removals[key], knowledge.values()) for key in sorted(removals)))
+
+
+def judged_blocks(
+    source: StoredSource | None, removals: Mapping[int, Removal], settings: Settings
+) -> list[JudgedBlock]:
+    """Return the blocks of a stored page in their order; none where it is not kept.
+
+    They are those by which the removed ones are found: the settings may have changed since.
+    """
+    if source is None:
+        return []
+    blocks = _blocks(source, settings)
+    if source.field in HTML_FIELDS and removals and not _holds(blocks, removals):
+        others = _blocks(source, other_method(settings))
+        if _holds(others, removals):
+            blocks = others
+    return [JudgedBlock(path, text, key, removals.get(key)) for key, path, text in blocks]
+
+
+def told(block: JudgedBlock) -> RemovedBlock:
+    """Return a block that was left out as it is told."""
+    removal = block.removal
+    assert removal is not None
+    rule = removal.rule
+    return RemovedBlock(
+        layer=rule.layer,
+        rule=rule.name,
+        evidence=rule.evidence,
+        on_pages=rule.on_pages,
+        of_pages=rule.of_pages,
+        fingerprint=to_hex(block.fingerprint),
+        path=block.path,
+        text=block.text,
+        rule_path=rule.path,
+    )
+
+
+def _blocks(source: StoredSource, settings: Settings) -> list[Located]:
+    reading = read_again(source, settings)
+    return reading.blocks() if reading else []
+
+
+def _holds(blocks: Iterable[Located], removals: Mapping[int, Removal]) -> bool:
+    return any(block.fingerprint in removals for block in blocks)
+
+
+def _by_patterns(removals: Mapping[int, Removal], keys: Iterable[int]) -> bool:
+    return any(removals[key].rule.layer == PATTERNS for key in keys)
+
+
+def _cut_again(
+    store: Store, project: ProjectStore, source: StoredSource, settings: Settings
+) -> dict[int, tuple[str, str]]:
+    """Return (path, text) of what expressions take out of a page today, by fingerprint: texts of parts are not kept."""
+    reading = read_again(source, settings)
+    if reading is None:
+        return {}
+    try:
+        removed = _removed(reading, store, project, source.domain, settings)
+    except DedupError:  # what was decided about the site cannot be used any more: then nothing is known of it
+        return {}
+    return {key: (path, text) for key, path, text in removed if text}
+
+
+def _removed(
+    reading: Reading, store: Store, project: ProjectStore, domain: str, settings: Settings
+) -> list[tuple[int, str, str]]:
+    patterns = patterns_of(settings, stored_config(store, project, domain), domain)
+    site = site_of(domain, project.templates(domain)) if reading.method == "template" else None
+    cleaned = reading.clean(_NOTHING, settings, site, patterns)
+    return [(one.removal.fingerprint, one.path, one.text) for one in cleaned.removed]
+
+
+def _inserted(blocks: list[JudgedBlock], part: JudgedBlock) -> bool:
+    """Put a part behind the first block that has its words; say whether there is one."""
+    words = part.text.split()
+    for place, block in enumerate(blocks):
+        if block.path == part.path and not block.is_part and all(word in block.text for word in words):
+            blocks.insert(place + 1, part)
+            return True
+    return False
+
+
+def _remembered(key: int, removal: Removal, knowledge: Iterable[StoredBoilerplate]) -> JudgedBlock:
+    digits = to_hex(key)
+    for row in knowledge:
+        if row.evidence and digits in row.evidence:
+            return JudgedBlock(row.evidence[digits].path, row.evidence[digits].sample, key, removal)
+    return JudgedBlock("", "", key, removal)
+
+
+class UrlError(DedupError):
+    """The text is no URL of a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """How a URL is recognised."""
+
+    url: str
+    normal_url: str
+    page_key: bytes
+    domain: str
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """Another page that has the text of one, or nearly; layer is None where that one went out all the same."""
+
+    url: str
+    layer: str | None
+    jaccard: float
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What is known of one URL; a part that is not there is None or empty.
+
+    Attributes:
+        crawled: the last crawl of this URL itself.
+        run: the run that this belongs to, where it is among the last thousand.
+        stands_for: the address of the document that this URL is another address of.
+        aliases: the other URLs of the document.
+        document: what became of the content; that of the document which this URL stands for.
+        source: its stored original.
+        decisions: what the layers decided about this URL, and about its document, oldest first.
+        blocks: of the document, in the order of the page, each with why it was removed; and removed ones that the
+            stored original does not have.
+        like: the page that stands for this one, or that it is nearly like.
+        chunks: of the document's clean text, in their order.
+        holders: URLs of the pages that give a chunk in its place, by key.
+    """
+
+    project: str
+    keys: Keys
+    crawled: StoredUrl | None = None
+    run: StoredRun | None = None
+    stands_for: str | None = None
+    aliases: tuple[StoredUrl, ...] = ()
+    document: StoredDocument | None = None
+    source: StoredSource | None = None
+    decisions: tuple[StoredDecision, ...] = ()
+    blocks: PageBlocks = PageBlocks()
+    like: Likeness | None = None
+    chunks: tuple[StoredChunk, ...] = ()
+    holders: Mapping[bytes, str] = field(default_factory=dict)
+
+    @property
+    def removed(self) -> tuple[RemovedBlock, ...]:
+        """The removed blocks, in the order of the page."""
+        return self.blocks.removed()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether anything is stored about this URL."""
+        return any((self.crawled, self.document, self.source, self.decisions))
+
+
+def keys_of(url: str, settings: Settings, project: ProjectStore | None = None) -> Keys:
+    """Return how a URL is recognised, in a project that may have learned which parameters change nothing.
+
+    Raises:
+        UrlError: it is none, or none of http or https.
+    """
+    rules = stored_rules(settings, project) if project is not None else url_rules(settings)
+    domain = extract_domain(url, settings.domain_scope)
+    if domain is None:
+        raise UrlError(f"{url!r} is no URL of a page: needs http:// or https:// and a host")
+    return Keys(url, normalize_url(url, rules), page_key(url, rules), domain)
+
+
+def explain(store: Store, project: str, url: str, settings: Settings) -> Explanation:
+    """Return everything that is known of a URL in a project; a URL that was never met has its keys alone.
+
+    Raises:
+        UrlError: it is no URL of a page.
+        StoreError: the store failed.
+    """
+    found = store.find_project(project)
+    keys = keys_of(url, settings, found)
+    page = found.page(keys.page_key) if found else None
+    decisions = found.decisions(keys.page_key) if found else []
+    if found is None or (page is None and not decisions):
+        return Explanation(project, keys)
+    crawled = page.crawled_url if page else None
+    document_key = crawled.document_key if crawled and crawled.document_key else keys.page_key
+    own = page or StoredPage(None, None, None)
+    target = own
+    if document_key != keys.page_key:
+        target = found.page(document_key) or StoredPage(None, None, None)
+        decisions = sorted([*decisions, *found.decisions(document_key)], key=lambda each: (each.decided_at, each.layer))
+    aliases = found.urls_of_document(document_key)
+    chunks, holders, like = _beside_others(store, found, keys.page_key, document_key)
+    return Explanation(
+        project=project,
+        keys=keys,
+        crawled=crawled,
+        run=_run(found, crawled),
+        stands_for=_address(target) if document_key != keys.page_key else None,
+        aliases=tuple(alias for alias in aliases if alias.page_key not in (keys.page_key, document_key)),
+        document=target.document,
+        source=target.source,
+        decisions=tuple(decisions),
+        blocks=_judged(store, found, target, own_removals(decisions, document_key), settings),
+        like=like,
+        chunks=chunks,
+        holders=holders,
+    )
+
+
+def _judged(
+    store: Store, project: ProjectStore, page: StoredPage, removals: Mapping[int, Removal], settings: Settings
+) -> PageBlocks:
+    if page.source is not None:
+        return page_blocks(store, project, page.source, removals, settings)
+    return lost_blocks(project, page.document.domain if page.document is not None else "", removals)
+
+
+def _beside_others(
+    store: Store, project: ProjectStore, page_key: bytes, document_key: bytes
+) -> tuple[tuple[StoredChunk, ...], dict[bytes, str], Likeness | None]:
+    """Return a document's chunks, the URLs of pages that give some of them, and the page that one is like."""
+    with store.session(read_only=True) as session:
+        chunks = document_chunks.of_page(session.connection(), project.id, document_key)
+        reads = LedgerReads(session, project.id)
+        like = reads.likeness(page_key)
+        asked = {one.holder for one in chunks if one.holder is not None} | ({like.keeper} if like else set())
+        urls = reads.urls(asked)
+    if like is None:
+        return tuple(chunks), urls, None
+    found = Likeness(urls.get(like.keeper, like.keeper.hex()), like.layer, like.jaccard or 0.0)
+    return tuple(chunks), urls, found
+
+
+def _run(project: ProjectStore, crawled: StoredUrl | None) -> StoredRun | None:
+    if crawled is None or crawled.run_id is None:
+        return None
+    return next((run for run in project.last_runs(_RUNS_SEARCHED) if run.id == crawled.run_id), None)
+
+
+def _address(page: StoredPage) -> str | None:
+    """Return the URL under which a page is known best."""
+    parts = (page.document, page.crawled_url, page.source)
+    return next((part.url for part in parts if part is not None), None)
+
+
+def page_of(found: Explanation, at: datetime) -> ExplainedPage:
+    """Return what is drawn of an explanation."""
+    document, source = found.document, found.source
+    like = found.like
+    return ExplainedPage(
+        project=found.project,
+        url=found.keys.url,
+        title=(document.title if document else None) or "",
+        generated_at=at,
+        facts=tuple(facts_of(found)),
+        like=ExplainedLike(like.url, like.layer or "", like.jaccard) if like else None,
+        decisions=tuple(ExplainedDecision(one.layer, one.action, one.reason) for one in found.decisions),
+        blocks=tuple(map(_block, found.blocks.blocks)),
+        lost=tuple(map(_block, found.blocks.lost)),
+        cleaned=source.cleaned_content if source else None,
+        chunks=chunks_of(found),
+    )
+
+
+def chunks_of(found: Explanation) -> tuple[ExplainedChunk, ...]:
+    """Return the chunks, each with the URL of the page that gives it in its place."""
+    return tuple(
+        ExplainedChunk(
+            position=one.position,
+            id=one.chunk_id,
+            state=one.state,
+            kind=one.kind,
+            chars=one.chars,
+            sample=one.sample,
+            language=one.language or "",
+            layer=one.layer or "",
+            reason=one.reason or "",
+            holder=found.holders.get(one.holder, one.holder.hex()) if one.holder else "",
+        )
+        for one in found.chunks
+    )
+
+
+def facts_of(found: Explanation) -> list[tuple[str, str]]:
+    """Return (name, text) of what is known of a URL beside its blocks."""
+    keys, document = found.keys, found.document
+    lines = [("project", found.project), ("domain", keys.domain), ("page key", keys.page_key.hex())]
+    if keys.normal_url != keys.url:
+        lines.append(("normal form", keys.normal_url))
+    lines += _crawl(found)
+    if found.stands_for:
+        lines.append(("stands for", found.stands_for))
+    if found.like is not None:
+        lines.append(("like" if found.like.layer is None else "dropped for", like_line(found)))
+    lines += [("alias", f"{alias.url} ({alias.alias_kind or alias.status})") for alias in found.aliases]
+    if document is not None:
+        lines += [("title", document.title)] if document.title else []
+        lines += [("canonical", document.canonical_url)] if document.canonical_url else []
+        lines.append(("document", document.status + (f": {document.error}" if document.error else "")))
+        if document.chars_in is not None and document.chars_out is not None:
+            removed = percent(document.chars_in - document.chars_out, document.chars_in)
+            lines.append(("text", f"{whole(document.chars_in)} characters, {removed} of them removed"))
+    if found.chunks:
+        out = sum(one.layer is None for one in found.chunks)
+        lines.append(("chunks", f"{whole(len(found.chunks))}, {whole(len(found.chunks) - out)} of them left out"))
+    if found.is_known and (found.source is None or found.source.content is None):
+        lines.append(("original", "not kept"))
+    return lines
+
+
+def like_line(found: Explanation) -> str:
+    """Return which page the text is like, and how much; "" where there is none."""
+    like = found.like
+    if like is None:
+        return ""
+    share = "the same text" if like.jaccard >= 1 else f"Jaccard {like.jaccard:.3f}"
+    return f"{like.url} ({like.layer or 'marked as a near-duplicate'}: {share})"
+
+
+def _crawl(found: Explanation) -> list[tuple[str, str]]:
+    crawled = found.crawled
+    if crawled is None:
+        return []
+    kind = f" ({crawled.alias_kind})" if crawled.alias_kind else ""
+    status = f", status {crawled.http_status}" if crawled.http_status else ""
+    spider = f", by spider {found.run.spider}" if found.run else ""
+    at = f"{crawled.last_crawled_at:%Y-%m-%d %H:%M} UTC"
+    return [("last crawl", f"{at}: {crawled.status}{kind}{status}{spider}")]
+
+
+def _block(block: JudgedBlock) -> ExplainedBlock:
+    if block.removal is None:
+        return ExplainedBlock(block.text)
+    one = told(block)
+    return ExplainedBlock(
+        one.text, one.layer, one.rule, one.rule_path, one.evidence, one.fingerprint, is_part=block.is_part
+    )

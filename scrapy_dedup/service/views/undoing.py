@@ -1,0 +1,221 @@
+"""Wrong removals, turned into what is kept from now on, and taken back again."""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from scrapy_dedup.core.pages.fingerprints import from_hex
+from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
+from scrapy_dedup.service.cut.removals import LAYERS, removals_in
+from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule
+from scrapy_dedup.service.patterns.config import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
+from scrapy_dedup.service.views.explain import keys_of
+from scrapy_dedup.service.views.kept import BLOCK, KEYS, URL, Kept, Kind, UndoError, find_kept, kept_of, kept_things
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.pages.ledger_reads import LedgerReads
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+
+__all__ = ["Kept", "Kind", "UndoError", "Undone", "find", "find_kept", "foresee", "kept_of", "kept_things", "undo"]
+_MOST_NAMED: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What became of it, or would.
+
+    Attributes:
+        pages: stored pages that lost what is kept now.
+        changed: of the site's configuration; None where nothing was written.
+        trial: what would change; None where it was done.
+        was_there: it was kept before, or, of one that is taken back, was not.
+    """
+
+    kept: Kept
+    pages: int
+    changed: Changed | None = None
+    trial: ConfigTrial | None = None
+    was_there: bool = False
+
+
+def undo(
+    store: Store,
+    project: ProjectStore,
+    kept: Kept,
+    settings: Settings,
+    at: datetime | None,
+    *,
+    take_back: bool = False,
+) -> Undone:
+    """Keep something from now on, or not any more; tell how many pages lost it.
+
+    Args:
+        store: of the project.
+        project: that has it.
+        kept: what `find` returned.
+        settings: of the call.
+        at: now; None only tells what would change.
+        take_back: it is not kept any more.
+
+    Raises:
+        PatternError: the configuration holds what cannot be used.
+        StoreError: the store failed.
+    """
+    if at is None:
+        return foresee((store, project), kept, settings, take_back=take_back)
+    found, config = _before(store, project, kept, take_back=take_back)
+    return replace(found, changed=put_config(store, project, kept.domain, config, settings, at))
+
+
+def foresee(
+    known: tuple[Store, ProjectStore],
+    kept: Kept,
+    settings: Settings,
+    *,
+    take_back: bool = False,
+    most: int = PAGES_TRIED,
+) -> Undone:
+    """Return what `undo` would change, tried on so many stored pages at most; nothing is written.
+
+    Raises:
+        PatternError: the configuration holds what cannot be used.
+        StoreError: the store failed.
+    """
+    found, config = _before(*known, kept, take_back=take_back)
+    return replace(found, trial=try_config(known, kept.domain, config, settings, most=most))
+
+
+def _before(store: Store, project: ProjectStore, kept: Kept, *, take_back: bool) -> tuple[Undone, SiteConfig]:
+    """Return whom it concerns, and the configuration that there is to be."""
+    present = stored_config(store, project, kept.domain) or SiteConfig()
+    key = KEYS[kept.kind]
+    if take_back:
+        config = present.changed(key, [one for one in getattr(present, key) if one != kept.entry])
+    else:
+        config = merged(present, key, [kept.entry])
+    return Undone(kept, _pages(store, project, kept), was_there=config == present), config
+
+
+def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> Kept:
+    """Return what a text names: a block by 16 hexadecimal digits, a page by its URL, a rule by a name or a path.
+
+    Args:
+        store: of the project.
+        project: that removed it.
+        text: as explanations show it.
+        domain: where; None where it was removed on one domain alone.
+        settings: say which URLs are one page.
+
+    Raises:
+        UndoError: nothing was removed by that name, or on several domains.
+        UrlError: it begins like a URL, and is none.
+        StoreError: the store failed.
+    """
+    text = text.strip()
+    if URL.match(text):
+        return _page(store, project, text, domain, settings)
+    if BLOCK.fullmatch(text):
+        domains = _domains_of_block(store, project, text.lower(), domain)
+        return Kept(Kind.BLOCK, _one(domains, text, domain, "block"), text.lower(), text.lower())
+    domains = _domains_of_rule(store, project, text, domain)
+    if not domains and domain is not None and _is_known_rule(store, project, text, domain, settings):
+        domains = Counter({domain: 0})
+    if not domains:
+        raise UndoError(_no_rule(store, project, text, domain))
+    return Kept(Kind.RULE, _one(domains, text, domain, "rule"), text, text)
+
+
+def _page(store: Store, project: ProjectStore, url: str, domain: str | None, settings: Settings) -> Kept:
+    keys = keys_of(url, settings)
+    if domain is not None and domain != keys.domain:
+        raise UndoError(f"{url} is a page of {keys.domain}, not of {domain}")
+    page = project.page(keys.page_key)
+    if page is None:
+        raise UndoError(f"{url} was never met in project {project.name!r}: see explain")
+    crawled = page.crawled_url
+    if page.document is None and crawled is not None and crawled.alias_kind == "redirect" and crawled.document_key:
+        with store.session(read_only=True) as session:
+            target = LedgerReads(session, project.id).urls([crawled.document_key])
+        raise UndoError(f"{url} is a redirect: name the page that it leads to, {', '.join(target.values())}")
+    return Kept(Kind.PAGE, keys.domain, keys.page_key.hex(), url)
+
+
+def _pages(store: Store, project: ProjectStore, kept: Kept) -> int:
+    """Return how many stored pages lost what is named."""
+    if kept.kind is Kind.PAGE:
+        return 1
+    found = _domains_of_block if kept.kind is Kind.BLOCK else _domains_of_rule
+    return found(store, project, kept.entry, kept.domain)[kept.domain]
+
+
+def _domains_of_block(store: Store, project: ProjectStore, digits: str, domain: str | None) -> Counter[str]:
+    """Return how many pages of each domain lost a block.
+
+    Raises:
+        UndoError: an expression took it, which looks at no blocks.
+    """
+    pages: dict[tuple[str, bytes], None] = {}
+    expressions: set[str] = set()
+    key = from_hex(digits)
+    with store.session(read_only=True) as session:
+        for of_domain, decision in LedgerReads(session, project.id).removals(LAYERS, domain):
+            removal = removals_in(decision).get(key)
+            if removal is not None and removal.rule.name in (TEXT_PATTERN, PDF_PATTERN):
+                expressions.add(removal.rule.path)
+            elif removal is not None:
+                pages[of_domain, decision.page_key] = None
+    if expressions and not pages:
+        named = min(expressions)
+        raise UndoError(f"an expression took {digits}, and expressions look at no blocks: name the rule, {named!r}")
+    return Counter(of_domain for of_domain, _ in pages)
+
+
+def _domains_of_rule(store: Store, project: ProjectStore, name: str, domain: str | None) -> Counter[str]:
+    """Return how many pages of each domain lost something by a rule."""
+    pages: dict[tuple[str, bytes], None] = {}
+    for of_domain, page_key, names in _rules(store, project, domain):
+        if name in names:
+            pages[of_domain, page_key] = None
+    return Counter(of_domain for of_domain, _ in pages)
+
+
+def _rules(store: Store, project: ProjectStore, domain: str | None) -> Iterator[tuple[str, bytes, frozenset[str]]]:
+    """Iterate over (domain, page key, names of the rules) of all removals."""
+    with store.session(read_only=True) as session:
+        for of_domain, decision in LedgerReads(session, project.id).removals(LAYERS, domain):
+            rules = {removal.rule for removal in removals_in(decision).values()}
+            yield of_domain, decision.page_key, frozenset(name for rule in rules for name in names_of(rule))
+
+
+def _is_known_rule(store: Store, project: ProjectStore, name: str, domain: str, settings: Settings) -> bool:
+    """Whether a site has a pattern of this name, although it removed nothing so far."""
+    patterns = patterns_of(settings, stored_config(store, project, domain), domain)
+    rules = [one.rule for one in patterns.targets]
+    rules += [text_rule(one.source) for one in patterns.text.members]
+    rules += [text_rule(one.source, PDF_PATTERN) for one in patterns.pdf.members]
+    return any(name in names_of(rule) for rule in rules)
+
+
+def _no_rule(store: Store, project: ProjectStore, text: str, domain: str | None) -> str:
+    known = sorted({name for _, _, names in _rules(store, project, domain) for name in names})
+    near = difflib.get_close_matches(text[:200], known[:10_000], n=1)
+    where = f" on {domain}" if domain else ""
+    hint = f"did you mean {near[0]!r}?" if near else "explain shows the names of rules, blocks and pages"
+    return f"no stored page{where} lost anything by {text[:200]!r}: {hint}"
+
+
+def _one(domains: Counter[str], text: str, domain: str | None, kind: str) -> str:
+    """Return the domain that is meant."""
+    if domain is not None:
+        return domain
+    if not domains:
+        raise UndoError(
+            f"no stored page lost the {kind} {text}: explain shows which were removed; or name its --domain"
+        )
+    if len(domains) > 1:
+        some = ", ".join(sorted(domains)[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")
+        raise UndoError(f"the {kind} {text!r} was removed on several domains: name one by --domain, of {some}")
+    return next(iter(domains))

@@ -1,0 +1,125 @@
+"""Sessions in which search results were read, and the URLs that were worth a look then."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from scrapy_dedup.store.domains.registry import among, some_of
+from scrapy_dedup.store.engine.codec import column_text, optional_text
+from scrapy_dedup.store.tables.models import Candidate, DiscoverySession
+from scrapy_dedup.store.tables.upserts import table_of
+
+NEW = "new"
+"""The outcome of a URL that became a candidate."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewCandidate:
+    """A URL that a search engine proposed; of each domain there is one at first.
+
+    Attributes:
+        confidence: what the engine said of it, 0.0 to 1.0.
+        rank: at which place it stood.
+    """
+
+    url: str
+    engine: str
+    domain_name: str
+    title: str | None = None
+    confidence: float | None = None
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCandidate:
+    """A candidate, and when it came."""
+
+    url: str
+    engine: str
+    domain_name: str
+    title: str | None
+    confidence: float | None
+    rank: int | None
+    session_id: uuid.UUID
+    session_name: str | None
+    outcome: str
+    created_at: datetime
+
+
+def begin_session(connection: Connection, project_id: uuid.UUID, name: str, at: datetime) -> uuid.UUID:
+    """Return the newest session of that name, which goes on, or a new one."""
+    name = column_text(name)
+    of_name = (DiscoverySession.project_id == project_id, DiscoverySession.name == name)
+    newest = DiscoverySession.started_at.desc(), DiscoverySession.session_id
+    found = connection.scalar(select(DiscoverySession.session_id).where(*of_name).order_by(*newest).limit(1))
+    if found is not None:
+        return found
+    session_id = uuid.uuid4()
+    row = {"session_id": session_id, "project_id": project_id, "name": name, "started_at": at, "counts": {}}
+    connection.execute(insert(table_of(DiscoverySession)), row)
+    return session_id
+
+
+def add_counts(connection: Connection, session_id: uuid.UUID, counts: Mapping[str, int], at: datetime) -> None:
+    """Add to a session's URLs by outcome; it is over for now."""
+    of_id = DiscoverySession.session_id == session_id
+    before = connection.scalar(select(DiscoverySession.counts).where(of_id).with_for_update()) or {}
+    total = {name: before.get(name, 0) + counts.get(name, 0) for name in sorted({*before, *counts})}
+    connection.execute(update(DiscoverySession).where(of_id).values(counts=total, finished_at=at))
+
+
+def add(
+    connection: Connection,
+    project_id: uuid.UUID,
+    session_id: uuid.UUID,
+    candidates: Sequence[NewCandidate],
+    at: datetime,
+) -> None:
+    """Add candidates, in their order."""
+    rows = [
+        {
+            "project_id": project_id,
+            "session_id": session_id,
+            "url": column_text(each.url),
+            "engine": column_text(each.engine),
+            "domain_name": each.domain_name,
+            "outcome": NEW,
+            "title": optional_text(each.title),
+            "confidence": each.confidence,
+            "rank": each.rank,
+            "created_at": at,
+        }
+        for each in candidates
+    ]
+    if rows:
+        connection.execute(insert(table_of(Candidate)), rows)
+
+
+def with_candidate(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> set[str]:
+    """Return those of the domains that have a candidate."""
+    found: set[str] = set()
+    for some in some_of(names):
+        of_these = (Candidate.project_id == project_id, *among(Candidate.domain_name, some))
+        found.update(connection.scalars(select(Candidate.domain_name).distinct().where(*of_these)))
+    return found
+
+
+def of_domains(
+    connection: Connection, project_id: uuid.UUID, names: Collection[str], limit: int
+) -> list[StoredCandidate]:
+    """Return the last candidates of some domains, newest first."""
+    of_candidate = ("url", "engine", "domain_name", "title", "confidence", "rank", "session_id")
+    columns: list[Any] = [getattr(Candidate, name) for name in of_candidate]
+    columns += [DiscoverySession.name, Candidate.outcome, Candidate.created_at]
+    found = (
+        select(*columns)
+        .outerjoin(DiscoverySession, DiscoverySession.session_id == Candidate.session_id)
+        .where(Candidate.project_id == project_id, Candidate.domain_name.in_(sorted(names)))
+        .order_by(Candidate.id.desc())
+        .limit(limit)
+    )
+    return [StoredCandidate(*row) for row in connection.execute(found)]

@@ -1,0 +1,291 @@
+"""Long lists of domains, a page at a time, and how many domains there are of which kind.
+
+A list goes on after the last row that was seen, by an index: it takes as long for the last page as for the first.
+"""
+
+import base64
+import json
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final, Literal, get_args
+
+from sqlalchemy import ColumnElement, Connection, Select, case, false, func, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, Session
+
+from scrapy_dedup.core.domains.names import name_pattern
+from scrapy_dedup.core.domains.states import DomainStatus
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.store.domains.registry import LIKE_ESCAPE, StoredDomain, like, of_project
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.tables.models import CrawledUrl, Document, Domain
+from scrapy_dedup.store.tables.upserts import chunks
+
+DomainSort = Literal["name", "status", "pages", "confidence", "boilerplate", "crawled"]
+SORTS: Final[tuple[DomainSort, ...]] = get_args(DomainSort)
+MOST_ROWS: Final = 1_000
+_COLUMNS: Final[Mapping[str, InstrumentedAttribute[Any]]] = {
+    "name": Domain.domain_name,
+    "status": Domain.status,
+    "pages": Domain.pages,
+    "confidence": Domain.best_confidence_score,
+    "boilerplate": Domain.boilerplate_share,
+    "crawled": Domain.last_crawled_at,
+}
+_TYPES: Final[Mapping[str, type]] = {
+    "name": str,
+    "status": str,
+    "pages": int,
+    "confidence": float,
+    "boilerplate": float,
+    "crawled": datetime,
+}
+_MOST_CURSOR_CHARS: Final = 2_000
+
+
+class CursorError(DedupError):
+    """A cursor is none, or that of another list."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainChoice:
+    """Which domains, in which order.
+
+    Attributes:
+        pattern: with `*` or `?` what whole names look like; else a part of names.
+        sort: by this, then by name, both in one direction; domains without a value come last in either.
+        limit: 1 to 1000.
+        after: `next` of the list before, which had the same order.
+    """
+
+    pattern: str | None = None
+    status: DomainStatus | None = None
+    sort: DomainSort = "name"
+    descending: bool = False
+    limit: int = 50
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DomainList:
+    """Some of the chosen domains.
+
+    Attributes:
+        next: cursor of those that follow; None at the end.
+        total: how many were chosen, on all pages.
+    """
+
+    domains: tuple[StoredDomain, ...]
+    next: str | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCounts:
+    """How many domains there are.
+
+    Attributes:
+        statuses: by status, all four.
+        twins: domains whose twin with or without `www.` is registered, too.
+        joined: of these the ones that another stands for.
+    """
+
+    statuses: Mapping[str, int]
+    twins: int
+    joined: int
+
+    @property
+    def total(self) -> int:
+        """All domains."""
+        return sum(self.statuses.values())
+
+    @property
+    def twin_share(self) -> float:
+        """The share of domains that have a twin, 0.0 to 1.0."""
+        return self.twins / self.total if self.total else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    value: Any
+    name: str
+
+
+def list_domains(connection: Connection, project_id: uuid.UUID, choice: DomainChoice) -> DomainList:
+    """Return a page of a project's domains.
+
+    Raises:
+        CursorError: `after` is no cursor of this list.
+    """
+    choice = replace(choice, limit=max(1, min(choice.limit, MOST_ROWS)))
+    chosen = _conditions(project_id, choice)
+    after = _place(choice) if choice.after is not None else None
+    rows = _rows(connection, of_project(project_id).where(*chosen), choice, after)
+    more = len(rows) > choice.limit
+    if after is None and not more:
+        total = len(rows)
+    else:
+        total = connection.scalar(select(func.count()).select_from(Domain).where(*chosen)) or 0
+    rows = rows[: choice.limit]
+    return DomainList(tuple(rows), _cursor(choice, rows[-1]) if more else None, total)
+
+
+def count_domains(connection: Connection, project_id: uuid.UUID) -> DomainCounts:
+    """Return how many domains a project has, by status, and how many twins."""
+    of_status = select(Domain.status, func.count()).where(Domain.project_id == project_id).group_by(Domain.status)
+    found: dict[str, int] = {row[0]: row[1] for row in connection.execute(of_status)}
+    twins = select(func.count(), func.count(Domain.joined_to)).where(
+        Domain.project_id == project_id, Domain.twin.is_not(None)
+    )
+    pairs, joined = connection.execute(twins).one()
+    return DomainCounts({status.value: found.get(status.value, 0) for status in DomainStatus}, pairs, joined)
+
+
+def _conditions(project_id: uuid.UUID, choice: DomainChoice) -> list[ColumnElement[bool]]:
+    chosen: list[ColumnElement[bool]] = [Domain.project_id == project_id]
+    if choice.status is not None:
+        chosen.append(Domain.status == choice.status.value)
+    if choice.pattern:
+        pattern = column_text(name_pattern(choice.pattern))
+        fits = Domain.domain_name.like(like(pattern, part=True), escape=LIKE_ESCAPE)
+        chosen.append(fits if pattern else false())
+    return chosen
+
+
+def _rows(
+    connection: Connection, chosen: Select[Any], choice: DomainChoice, after: _Place | None
+) -> list[StoredDomain]:
+    """Return one row more than asked for, if there are so many."""
+    wanted = choice.limit + 1
+    column, name = _COLUMNS[choice.sort], Domain.domain_name
+    rows: list[StoredDomain] = []
+    # Two statements, not NULLS LAST: no index has that order on both databases.
+    if after is None or after.value is not None:
+        order = (name,) if column is name else (column, name)
+        some = chosen.where(column.is_not(None))
+        if after is not None:
+            values = (after.name,) if column is name else (after.value, after.name)
+            here, there = tuple_(*order), tuple_(*values)
+            some = some.where(here < there if choice.descending else here > there)
+        rows = _read(connection, some, order, wanted, descending=choice.descending)
+    if len(rows) < wanted and column.property.columns[0].nullable:
+        some = chosen.where(column.is_(None))
+        if after is not None and after.value is None:
+            some = some.where(name < after.name if choice.descending else name > after.name)
+        rows += _read(connection, some, (name,), wanted - len(rows), descending=choice.descending)
+    return rows
+
+
+def _read(
+    connection: Connection, some: Select[Any], order: tuple[Any, ...], limit: int, *, descending: bool
+) -> list[StoredDomain]:
+    ordered = some.order_by(*(each.desc() if descending else each for each in order)).limit(limit)
+    return [StoredDomain(*row) for row in connection.execute(ordered)]
+
+
+def _cursor(choice: DomainChoice, last: StoredDomain) -> str:
+    value = getattr(last, _COLUMNS[choice.sort].key)
+    told = value.isoformat() if isinstance(value, datetime) else value
+    packed = json.dumps([choice.sort, choice.descending, told, last.domain_name], separators=(",", ":"))
+    return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+
+def _place(choice: DomainChoice) -> _Place:
+    """Return where a list goes on; whatever a cursor holds, the database gets a value of its column."""
+    text = choice.after or ""
+    try:
+        return _unpacked(choice, text)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise CursorError(f"cursor {text[:40]!r}: it is of no such list; ask for the first page again") from error
+
+
+def _unpacked(choice: DomainChoice, text: str) -> _Place:
+    if len(text) > _MOST_CURSOR_CHARS:
+        raise ValueError(len(text))
+    packed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    sort, descending, value, name = json.loads(packed)
+    if (sort, descending) != (choice.sort, choice.descending) or not isinstance(name, str):
+        raise ValueError(sort)
+    return _Place(_checked(choice.sort, value), column_text(name))
+
+
+def _checked(sort: DomainSort, value: object) -> object:
+    """Return a value that the column of an order can be compared with."""
+    python = _TYPES[sort]
+    if value is None and _COLUMNS[sort].property.columns[0].nullable:
+        return None
+    if python is datetime and isinstance(value, str):
+        at = datetime.fromisoformat(value)
+        if at.tzinfo is not None:
+            return at.astimezone(UTC)
+    if python is str and isinstance(value, str):
+        return column_text(value)
+    if python is float and isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**31:
+        return float(value)
+    if python is int and isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**31:
+        return value
+    raise ValueError(value)
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSums:
+    """Sums over the domains that have pages; above: how many lose more than a share of their text."""
+
+    domains: int
+    above: int
+    pages: int
+    chars_in: int
+    chars_out: int
+
+
+def domain_sums(session: Session, project_id: uuid.UUID, share: float) -> DomainSums:
+    """Return the sums over a project's domains."""
+    above = func.sum(case((Domain.boilerplate_share > share, 1), else_=0))
+    sums = (func.count(), above, func.sum(Domain.pages), func.sum(Domain.chars_in), func.sum(Domain.chars_out))
+    row = session.execute(select(*sums).where(Domain.project_id == project_id, Domain.pages > 0)).one()
+    # PostgreSQL's sums of integers are decimals.
+    return DomainSums(*(int(number or 0) for number in row))
+
+
+@dataclass(frozen=True, slots=True)
+class PageContent:
+    """What a URL held.
+
+    Attributes:
+        document_key: of the page that has its content; None where no page came.
+        cleaned_hash: of its clean text; None where there is none.
+        content_hash: of the bytes that came.
+    """
+
+    document_key: bytes | None
+    cleaned_hash: bytes | None
+    content_hash: bytes | None
+
+
+def some_pages(connection: Connection, project_id: uuid.UUID, name: str, limit: int) -> list[str]:
+    """Return URLs of so many completed documents of a domain, spread evenly: in the order of their keys."""
+    of_domain = (Document.project_id == project_id, Document.domain == name, Document.status == "completed")
+    found = select(Document.url).where(*of_domain).order_by(Document.page_key).limit(limit)
+    return list(connection.scalars(found))
+
+
+def contents_of(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, PageContent]:
+    """Return what those of the URLs held that were crawled."""
+    document = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.page_key)
+    columns = (CrawledUrl.page_key, CrawledUrl.document_key, Document.cleaned_hash, Document.content_hash)
+    both = select(*columns).outerjoin(Document, document & (Document.status == "completed"))
+    found = {}
+    for some in chunks(keys):
+        of_these = (CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some))
+        for key, *content in connection.execute(both.where(*of_these)):
+            found[key] = PageContent(*content)
+    return found
+
+
+def count_pages(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, int]:
+    """Return how many completed documents there are of each domain."""
+    of_these = (Document.project_id == project_id, Document.domain.in_(sorted(names)), Document.status == "completed")
+    counted = select(Document.domain, func.count()).where(*of_these).group_by(Document.domain)
+    found = {row[0]: row[1] for row in connection.execute(counted)}
+    return {name: found.get(name, 0) for name in names}

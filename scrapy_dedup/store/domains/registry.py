@@ -1,0 +1,294 @@
+"""The registry of domains: rows found, added and changed. Names are those that `core.domains.names` gives."""
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, or_, select, update
+from sqlalchemy.orm import InstrumentedAttribute
+
+from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
+from scrapy_dedup.core.domains.states import DomainStatus, Standing
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.tables.models import Domain
+from scrapy_dedup.store.tables.upserts import insert_into, table_of
+
+_NAMES_AT_ONCE = 500
+# Each with all of its columns, or a scan of the table by itself.
+_FEW_AT_ONCE = 50
+LIKE_ESCAPE: Final = "!"
+# Written out: SQLAlchemy asks the defaults of an insert of many rows for the first alone.
+_ZEROS: Final = {
+    "high_quality_candidate_count": 0,
+    "low_quality_candidate_count": 0,
+    "pages": 0,
+    "chars_in": 0,
+    "chars_out": 0,
+    "errors": 0,
+    "pages_alike": 0,
+    "pages_unlike": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDomain:
+    """A registered domain.
+
+    Attributes:
+        status_before: what it was before it was blacklisted.
+        mean_confidence_score: of all items that went out and had one.
+        twin: the same name with or without `www.`, if that is registered, too.
+        joined_to: the name that stands for both, if this one does not itself.
+        pages_alike: pages of both that say the same; None of the two counts if they were never compared.
+    """
+
+    domain_id: uuid.UUID
+    domain_name: str
+    status: str
+    status_before: str | None
+    discovery_session_id: uuid.UUID | None
+    high_quality_candidate_count: int
+    low_quality_candidate_count: int
+    best_confidence_score: float | None
+    mean_confidence_score: float | None
+    pages: int
+    chars_in: int
+    chars_out: int
+    boilerplate_share: float
+    errors: int
+    last_crawled_at: datetime | None
+    blacklisted_at: datetime | None
+    blacklisted_by: str | None
+    blacklist_reason: str | None
+    blacklist_expires_at: datetime | None
+    twin: str | None
+    joined_to: str | None
+    pages_alike: int
+    pages_unlike: int
+    discovered_at: datetime
+    last_processed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+
+    @property
+    def standing(self) -> Standing:
+        """What stands about it."""
+        before = self.status_before
+        return Standing(
+            DomainStatus(self.status),
+            DomainStatus(before) if before else None,
+            self.blacklisted_at,
+            self.blacklisted_by,
+            self.blacklist_reason,
+            self.blacklist_expires_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A domain, and the twin that counts as one with it.
+
+    Attributes:
+        domain: that stands for both.
+        joined: its twin, if it was joined to it.
+    """
+
+    domain: StoredDomain
+    joined: StoredDomain | None = None
+
+    @property
+    def rows(self) -> tuple[StoredDomain, ...]:
+        """One or two."""
+        return (self.domain,) if self.joined is None else (self.domain, self.joined)
+
+
+COLUMNS = tuple(getattr(Domain, field.name) for field in fields(StoredDomain))
+
+
+def of_project(project_id: uuid.UUID) -> Select[Any]:
+    """Select the domains of a project."""
+    return select(*COLUMNS).where(Domain.project_id == project_id)
+
+
+def find(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, StoredDomain]:
+    """Return those of the names that are registered, as they stand."""
+    found = {}
+    for some in some_of(names):
+        for row in connection.execute(of_project(project_id).where(*among(Domain.domain_name, some))):
+            found[row.domain_name] = StoredDomain(*row)
+    return found
+
+
+def find_by_id(connection: Connection, project_id: uuid.UUID, domain_id: uuid.UUID) -> StoredDomain | None:
+    """Return a domain."""
+    row = connection.execute(of_project(project_id).where(Domain.domain_id == domain_id)).first()
+    return StoredDomain(*row) if row else None
+
+
+def find_pairs(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, Pair]:
+    """Return those of the names that are registered, each with the twin that counts as one with it."""
+    rows = find(connection, project_id, names)
+    twins = rows | find(connection, project_id, {row.twin for row in rows.values() if row.twin} - rows.keys())
+    return {name: _pair(row, twins.get(row.twin or "")) for name, row in rows.items()}
+
+
+def _pair(row: StoredDomain, twin: StoredDomain | None) -> Pair:
+    if twin is None:
+        return Pair(row)
+    if row.joined_to == twin.domain_name:
+        return Pair(twin, row)
+    return Pair(row, twin if twin.joined_to == row.domain_name else None)
+
+
+def matching(connection: Connection, project_id: uuid.UUID, patterns: Collection[str]) -> list[StoredDomain]:
+    """Return the domains that any of the patterns stands for, in the order of their names."""
+    wanted = [column_text(name_pattern(pattern)) for pattern in patterns]
+    globs = [like(pattern) for pattern in wanted if is_pattern(pattern)]
+    names = {pattern for pattern in wanted if not is_pattern(pattern)}
+    found = find(connection, project_id, names)
+    for some in some_of(globs, _FEW_AT_ONCE):
+        any_of = or_(*(Domain.domain_name.like(glob, escape=LIKE_ESCAPE) for glob in some))
+        for row in connection.execute(of_project(project_id).where(any_of)):
+            found[row.domain_name] = StoredDomain(*row)
+    return [found[name] for name in sorted(found)]
+
+
+def like(pattern: str, *, part: bool = False) -> str:
+    """Return a pattern in the words of LIKE, with `!` before what LIKE would take for its own.
+
+    Args:
+        pattern: of names, see `core.domains.names`.
+        part: one without `*` and `?` stands for all names that it is a part of.
+    """
+    literal = pattern
+    for sign in (LIKE_ESCAPE, "%", "_"):
+        literal = literal.replace(sign, LIKE_ESCAPE + sign)
+    if part and not is_pattern(pattern):
+        return f"%{literal}%"
+    return literal.replace("*", "%").replace("?", "_")
+
+
+def register(
+    connection: Connection,
+    project_id: uuid.UUID,
+    names: Collection[str],
+    at: datetime,
+    session_id: uuid.UUID | None = None,
+) -> set[str]:
+    """Add those of the names that are not registered; return which these were.
+
+    Two processes may register the same at once: the name is then new for one of them.
+    """
+    known = find(connection, project_id, names).keys()
+    missing = set(names) - known
+    new: set[str] = set()
+    # With RETURNING SQLAlchemy makes statements of many rows of it: written out, each would be compiled again.
+    added = insert_into(connection, Domain).on_conflict_do_nothing().returning(table_of(Domain).c.domain_name)
+    for some in some_of(missing):
+        new.update(connection.scalars(added, [_new_row(project_id, name, at, session_id) for name in some]))
+    _note_twins(connection, project_id, new)
+    return new
+
+
+def _new_row(project_id: uuid.UUID, name: str, at: datetime, session_id: uuid.UUID | None) -> dict[str, Any]:
+    return {
+        "domain_id": uuid.uuid4(),
+        "project_id": project_id,
+        "domain_name": name,
+        "status": DomainStatus.DISCOVERED.value,
+        "discovery_session_id": session_id,
+        "boilerplate_share": 0.0,
+        "discovered_at": at,
+        "created_at": at,
+        "updated_at": at,
+        **_ZEROS,
+    }
+
+
+def _note_twins(connection: Connection, project_id: uuid.UUID, new: Collection[str]) -> None:
+    """Let those of the new domains and their twins know of each other that are both registered."""
+    wanted = {name: twin for name in new if (twin := twin_of(name)) is not None}
+    there = find(connection, project_id, set(wanted.values()))
+    pairs = {(name, twin) for name, twin in wanted.items() if twin in there}
+    pairs |= {(twin, name) for name, twin in pairs}
+    domain = table_of(Domain)
+    of_name = (domain.c.project_id == project_id) & (domain.c.domain_name == bindparam("of_name"))
+    if pairs:
+        values = [{"of_name": name, "twin": twin} for name, twin in sorted(pairs)]
+        connection.execute(update(domain).where(of_name), values)
+
+
+def change(connection: Connection, changes: Mapping[uuid.UUID, Mapping[str, Any]], at: datetime) -> None:
+    """Give domains new values; all have the same columns. They are written in one order, see `upsert`."""
+    if not changes:
+        return
+    domain = table_of(Domain)
+    rows = [{"of_id": key, **changes[key], "updated_at": at} for key in sorted(changes)]
+    connection.execute(update(domain).where(domain.c.domain_id == bindparam("of_id")), rows)
+
+
+def set_standings(
+    connection: Connection, rows: Sequence[StoredDomain], standings: Sequence[Standing], at: datetime
+) -> None:
+    """Let other things stand about domains, one for each."""
+    change(connection, {row.domain_id: _columns(one) for row, one in zip(rows, standings, strict=True)}, at)
+
+
+def _columns(standing: Standing) -> dict[str, Any]:
+    return asdict(standing) | {
+        "status": standing.status.value,
+        "status_before": standing.status_before.value if standing.status_before else None,
+    }
+
+
+def blacklisted(
+    connection: Connection, project_id: uuid.UUID, at: datetime, after: str = "", limit: int | None = None
+) -> list[StoredDomain]:
+    """Return the domains whose blacklist holds at an instant, in the order of their names: so many behind a name."""
+    holds = or_(Domain.blacklist_expires_at.is_(None), Domain.blacklist_expires_at > at)
+    found = of_project(project_id).where(Domain.status == DomainStatus.BLACKLISTED.value, holds)
+    if after:
+        found = found.where(Domain.domain_name > column_text(after))
+    return [StoredDomain(*row) for row in connection.execute(found.order_by(Domain.domain_name).limit(limit))]
+
+
+def expired(connection: Connection, project_id: uuid.UUID, at: datetime) -> list[StoredDomain]:
+    """Return the domains whose blacklist is over at an instant, and still written down."""
+    over = (Domain.status == DomainStatus.BLACKLISTED.value, Domain.blacklist_expires_at <= at)
+    found = of_project(project_id).where(*over)
+    return [StoredDomain(*row) for row in connection.execute(found.order_by(Domain.domain_name))]
+
+
+def high_quality(connection: Connection, project_id: uuid.UUID, min_candidates: int) -> list[StoredDomain]:
+    """Return the domains of high quality with so many good candidates at least, in the order of their names."""
+    good = (
+        Domain.status == DomainStatus.PROCESSED_HIGH_QUALITY.value,
+        Domain.high_quality_candidate_count >= min_candidates,
+        Domain.joined_to.is_(None),
+    )
+    found = of_project(project_id).where(*good).order_by(Domain.domain_name)
+    return [StoredDomain(*row) for row in connection.execute(found)]
+
+
+def with_twin(connection: Connection, project_id: uuid.UUID) -> dict[str, StoredDomain]:
+    """Return the domains whose twin with or without `www.` is registered, too, by name."""
+    found = of_project(project_id).where(Domain.twin.is_not(None))
+    return {row.domain_name: StoredDomain(*row) for row in connection.execute(found)}
+
+
+def among(column: InstrumentedAttribute[str], names: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions that a column holds one of some names, which are in their order.
+
+    The bounds are for PostgreSQL, which else compares every row with every name where it has no statistics yet: a
+    table that one transaction fills took 35 s instead of 1 for 20,000 names.
+    """
+    return column >= names[0], column <= names[-1], column.in_(names)
+
+
+def some_of(names: Collection[str], at_once: int = _NAMES_AT_ONCE) -> Iterator[tuple[str, ...]]:
+    """Split names, in their order, into parts that fit into one statement."""
+    ordered = sorted(names)
+    for start in range(0, len(ordered), at_once):
+        yield tuple(ordered[start : start + at_once])

@@ -1,0 +1,1 @@
+"""Databases: how they are opened, checked, moved to the present schema, and copied."""

@@ -1,0 +1,86 @@
+"""How pages of layouts look."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.tables.models import LayoutPicture
+from scrapy_dedup.store.tables.upserts import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPicture:
+    """A page of a layout as a browser showed it.
+
+    Attributes:
+        layout: its signature.
+        width, height: of the picture, in pixels of the page.
+        boxes: what stands where, as JSON holds it.
+        picture: PNG.
+    """
+
+    domain: str
+    layout: int
+    url: str
+    made_at: datetime
+    width: int
+    height: int
+    boxes: Sequence[dict[str, Any]]
+    picture: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PictureFacts:
+    """What is known of a picture, without it."""
+
+    layout: int
+    url: str
+    made_at: datetime
+    width: int
+    height: int
+    boxes: Sequence[dict[str, Any]]
+
+
+def facts_of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, PictureFacts]:
+    """Return what is known of the pictures of a domain's layouts, by layout; the pictures themselves are not read."""
+    columns = (getattr(LayoutPicture, name) for name in PictureFacts.__dataclass_fields__)
+    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
+    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPicture.layout))
+    return {row.layout: PictureFacts(*row) for row in rows}
+
+
+def get(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> StoredPicture | None:
+    """Return the picture of a layout; None where there is none."""
+    columns = (getattr(LayoutPicture, name) for name in StoredPicture.__dataclass_fields__)
+    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
+    row = connection.execute(select(*columns).where(*mine, LayoutPicture.layout == layout)).first()
+    return StoredPicture(*row) if row else None
+
+
+def of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, StoredPicture]:
+    """Return the pictures of a domain's layouts, by layout."""
+    columns = (getattr(LayoutPicture, name) for name in StoredPicture.__dataclass_fields__)
+    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
+    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPicture.layout))
+    return {row.layout: StoredPicture(*row) for row in rows}
+
+
+def put(connection: Connection, project_id: uuid.UUID, picture: StoredPicture) -> None:
+    """Store a picture in place of the layout's former one."""
+    row = {
+        "project_id": project_id,
+        "domain": column_text(picture.domain),
+        "layout": picture.layout,
+        "url": column_text(picture.url),
+        "made_at": picture.made_at,
+        "width": picture.width,
+        "height": picture.height,
+        "boxes": list(picture.boxes),
+        "picture": picture.picture,
+    }
+    upsert(connection, LayoutPicture, ("project_id", "domain", "layout"), [row])

@@ -1,0 +1,1 @@
+"""Pages: contents, visits, states, responses, and figures of them."""

@@ -1,0 +1,238 @@
+"""The originals of pages: which versions are kept, and how the size bound is held."""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
+
+from scrapy_dedup.store.pages import responses
+from scrapy_dedup.store.records.batch import Batch
+from scrapy_dedup.store.records.keep_policy import KeepPolicy
+from scrapy_dedup.store.records.rows import size_of
+from scrapy_dedup.store.tables.models import Project, Source, SourceVersion
+from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert
+
+_KEYS = ("project_id", "page_key")
+# When the bound is passed, what is kept shrinks to this share of it, so that the next time is some pages away.
+_ROOM = 0.9
+_DROPPED_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a page's row holds before a write."""
+
+    fetched_at: datetime
+    content_bytes: int
+    cleaned_bytes: int
+
+
+def write(connection: Connection, project_id: uuid.UUID, batch: Batch, stored_bytes: int, keep: KeepPolicy) -> None:
+    """Write the originals and cleaned texts of a batch, and hold the size bound."""
+    if not keep.versions or not (batch.sources or batch.cleaned or batch.responses):
+        return
+    total = stored_bytes + keep_pages(connection, project_id, batch.sources, batch.cleaned, keep.versions)
+    total += responses.write(connection, project_id, batch.responses)
+    if keep.max_bytes is not None and total > keep.max_bytes:
+        total -= drop_oldest(connection, project_id, total - room_after(keep.max_bytes))
+    count_bytes(connection, project_id, total)
+
+
+def keep_pages(
+    connection: Connection,
+    project_id: uuid.UUID,
+    sources: Mapping[bytes, Row],
+    cleaned: Mapping[bytes, tuple[str, bytes | None]],
+    versions: int,
+) -> int:
+    """Write the originals and cleaned texts; return by how many bytes the project grew.
+
+    An original older than the one stored is left out: two crawls may write at once.
+    """
+    held = _held(connection, project_id, sources.keys() | cleaned.keys())
+    rows = [row for key, row in sources.items() if key not in held or row["fetched_at"] >= held[key].fetched_at]
+    replaced = {row["page_key"]: row for row in rows if row["page_key"] in held}
+    grown: int = sum(row["content_bytes"] + row["cleaned_bytes"] for row in rows)
+    grown -= sum(held[key].content_bytes + held[key].cleaned_bytes for key in replaced)
+    if replaced:
+        grown += _keep_versions(connection, project_id, replaced, held, versions)
+    upsert(connection, Source, _KEYS, rows)
+    return grown + set_cleaned(connection, project_id, cleaned)
+
+
+def set_cleaned(
+    connection: Connection, project_id: uuid.UUID, cleaned: Mapping[bytes, tuple[str, bytes | None]]
+) -> int:
+    """Store what is left of pages whose originals are kept, with reports; return by how many bytes the project grew."""
+    if not cleaned:
+        return 0
+    held = _held(connection, project_id, cleaned.keys())
+    # A text without its original would escape the size bound, which looks for originals.
+    sizes = {key: size_of(text) for key, (text, _) in cleaned.items() if key in held and held[key].content_bytes}
+    if not sizes:
+        return 0
+    rows = [
+        {
+            "of_project": project_id,
+            "of_page": key,
+            "cleaned_content": cleaned[key][0],
+            "cleaned_bytes": size,
+            "new_report": cleaned[key][1],
+        }
+        for key, size in sizes.items()
+    ]
+    source = table_of(Source)
+    of_page = (source.c.project_id == bindparam("of_project")) & (source.c.page_key == bindparam("of_page"))
+    # Without one the report stays: it says what went out last.
+    report = func.coalesce(bindparam("new_report", type_=source.c.report.type), source.c.report)
+    values: dict[str, Any] = {
+        "cleaned_content": bindparam("cleaned_content"),
+        "cleaned_bytes": bindparam("cleaned_bytes"),
+    }
+    connection.execute(update(source).where(of_page).values(values | {"report": report}), rows)
+    return sum(size - held[key].cleaned_bytes for key, size in sizes.items())
+
+
+def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, Held]:
+    columns = (Source.page_key, Source.fetched_at, Source.content_bytes, Source.cleaned_bytes)
+    of_project = select(*columns).where(Source.project_id == project_id)
+    return {
+        key: Held(fetched_at, content_bytes, cleaned_bytes)
+        for some in chunks(keys)
+        for key, fetched_at, content_bytes, cleaned_bytes in connection.execute(
+            of_project.where(Source.page_key.in_(some))
+        )
+    }
+
+
+def _keep_versions(
+    connection: Connection,
+    project_id: uuid.UUID,
+    replaced: Mapping[bytes, Row],
+    held: Mapping[bytes, Held],
+    versions: int,
+) -> int:
+    """Keep what is about to be replaced, as far as so many versions allow; return the growth in bytes."""
+    grown = 0
+    if versions > 1:
+        grown = _move_to_versions(connection, project_id, replaced, held)
+    return grown - _drop_versions(connection, project_id, replaced.keys(), versions - 1)
+
+
+def _move_to_versions(
+    connection: Connection, project_id: uuid.UUID, replaced: Mapping[bytes, Row], held: Mapping[bytes, Held]
+) -> int:
+    """Copy originals that differ from the new ones; a page that came again as it was is no new version."""
+    later = [key for key, row in replaced.items() if row["fetched_at"] > held[key].fetched_at]
+    columns = (Source.project_id, Source.page_key, Source.fetched_at, Source.content, Source.content_bytes)
+    of_project = select(*columns).where(Source.project_id == project_id, Source.content.is_not(None))
+    moved = [
+        dict(row)
+        for some in chunks(later)
+        for row in connection.execute(of_project.where(Source.page_key.in_(some))).mappings()
+        # The same text packs to the same bytes.
+        if row["content"] != replaced[row["page_key"]]["content"]
+    ]
+    if moved:
+        connection.execute(insert(SourceVersion), moved)
+    return sum(row["content_bytes"] for row in moved)
+
+
+def _drop_versions(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], kept: int) -> int:
+    """Delete all but so many older versions of each page; return how many bytes that frees."""
+    newest_first = func.row_number().over(partition_by=SourceVersion.page_key, order_by=SourceVersion.fetched_at.desc())
+    columns = (SourceVersion.page_key, SourceVersion.fetched_at, SourceVersion.content_bytes)
+    ranked = select(*columns, newest_first.label("rank")).where(SourceVersion.project_id == project_id)
+    freed = 0
+    for some in chunks(keys):
+        of_pages = ranked.where(SourceVersion.page_key.in_(some)).subquery()
+        found = connection.execute(select(of_pages).where(of_pages.c.rank > kept)).all()
+        _delete_versions(connection, project_id, [(key, fetched_at) for key, fetched_at, *_ in found])
+        freed += sum(content_bytes for *_, content_bytes, _ in found)
+    return freed
+
+
+def _delete_versions(connection: Connection, project_id: uuid.UUID, keys: list[tuple[bytes, datetime]]) -> None:
+    if not keys:
+        return
+    these = tuple_(SourceVersion.page_key, SourceVersion.fetched_at).in_(keys)
+    connection.execute(delete(SourceVersion).where(SourceVersion.project_id == project_id, these))
+
+
+def lock_project(connection: Connection, project_id: uuid.UUID) -> int | None:
+    """Return how many bytes the project holds, None when it was deleted.
+
+    On PostgreSQL the project's row is locked until the transaction ends, so
+    that two writers neither count wrongly nor wait for each other in a circle;
+    on SQLite one transaction writes at a time anyway. Who adds rows that refer
+    to the project need not wait: its key stays what it is.
+    """
+    of_project = select(Project.stored_bytes).where(Project.id == project_id)
+    return connection.scalar(of_project.with_for_update(key_share=True))
+
+
+def count_bytes(connection: Connection, project_id: uuid.UUID, stored_bytes: int) -> None:
+    """Note how many bytes the project holds now."""
+    connection.execute(update(Project).where(Project.id == project_id).values(stored_bytes=stored_bytes))
+
+
+def drop_oldest(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
+    """Free at least so many bytes, older versions first, then answers, then the pages fetched longest ago.
+
+    Returns how many.
+    """
+    freed = 0
+    for drop in (_drop_oldest_versions, responses.drop_oldest, _empty_oldest_pages):
+        while freed < excess:
+            some = drop(connection, project_id, excess - freed)
+            if not some:
+                break
+            freed += some
+    return freed
+
+
+def room_after(max_bytes: int) -> int:
+    """Return to how many bytes a project that passed its bound shrinks."""
+    return int(max_bytes * _ROOM)
+
+
+def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
+    oldest = (
+        select(SourceVersion.page_key, SourceVersion.fetched_at, SourceVersion.content_bytes)
+        .where(SourceVersion.project_id == project_id)
+        .order_by(SourceVersion.fetched_at, SourceVersion.page_key)
+        .limit(_DROPPED_AT_ONCE)
+    )
+    dropped, freed = [], 0
+    for key, fetched_at, content_bytes in connection.execute(oldest).all():
+        if freed >= excess:
+            break
+        dropped.append((key, fetched_at))
+        freed += content_bytes
+    _delete_versions(connection, project_id, dropped)
+    return freed
+
+
+def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
+    """Set the contents to NULL; the rows stay, with URL, title and time."""
+    oldest = (
+        select(Source.page_key, Source.content_bytes + Source.cleaned_bytes)
+        .where(Source.project_id == project_id, Source.content.is_not(None))
+        .order_by(Source.fetched_at, Source.page_key)
+        .limit(_DROPPED_AT_ONCE)
+    )
+    emptied: list[bytes] = []
+    freed = 0
+    for key, stored_bytes in connection.execute(oldest).all():
+        if freed >= excess:
+            break
+        emptied.append(key)
+        freed += stored_bytes
+    if emptied:
+        nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
+        of_pages = (Source.project_id == project_id, Source.page_key.in_(emptied))
+        connection.execute(update(Source).where(*of_pages).values(nothing))
+    return freed

@@ -1,0 +1,108 @@
+"""What people decided about the sites of a project, and the pages that are to be cleaned again for it."""
+
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, select, update
+
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import Document, SiteConfig
+from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
+
+STALE: Final = "config"
+"""Why a page is to be cleaned again: what people decided about its site is another now."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSiteConfig:
+    """What people decided about a site.
+
+    Attributes:
+        config: as JSON holds it.
+        version: 1 for the first, and one more with each change.
+    """
+
+    domain: str
+    config: Mapping[str, Any]
+    version: int
+    updated_at: datetime
+
+
+def get(connection: Connection, project_id: uuid.UUID, domain: str) -> StoredSiteConfig | None:
+    """Return what is decided about a domain; None where nothing is."""
+    row = connection.execute(_all(project_id).where(SiteConfig.domain == column_text(domain))).first()
+    return StoredSiteConfig(*row) if row else None
+
+
+def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredSiteConfig]:
+    """Return what is decided about all domains, in their order."""
+    ordered = _all(project_id).order_by(by_code_point(SiteConfig.domain))
+    return [StoredSiteConfig(*row) for row in connection.execute(ordered)]
+
+
+def put(
+    connection: Connection, project_id: uuid.UUID, domain: str, config: Mapping[str, Any], at: datetime
+) -> tuple[int, int]:
+    """Store what is decided about a domain; return its version and how many pages are to be cleaned again.
+
+    What is stored already stays as it is, and no page is to be cleaned again for it.
+    """
+    contents.lock_project(connection, project_id)
+    present = get(connection, project_id, domain)
+    if present is not None and present.config == config:
+        return present.version, 0
+    version = present.version + 1 if present else 1
+    row = {
+        "project_id": project_id,
+        "domain": column_text(domain),
+        "version": version,
+        "config": dict(config),
+        "updated_at": at,
+    }
+    upsert(connection, SiteConfig, ("project_id", "domain"), [row])
+    return version, _mark_stale(connection, project_id, domain)
+
+
+def unset(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
+    """Forget what is decided about a domain; return how many pages are to be cleaned again."""
+    contents.lock_project(connection, project_id)
+    of_domain = (SiteConfig.project_id == project_id, SiteConfig.domain == column_text(domain))
+    if not _rows(connection.execute(delete(SiteConfig).where(*of_domain))):
+        return 0
+    return _mark_stale(connection, project_id, domain)
+
+
+def forget_stale(connection: Connection, project_id: uuid.UUID, page_keys: Collection[bytes]) -> int:
+    """Note that pages were cleaned again; return how many of them waited for it."""
+    document, waited = table_of(Document), 0
+    for some in chunks(page_keys):
+        waiting = (document.c.project_id == project_id, document.c.page_key.in_(some), document.c.stale.is_not(None))
+        waited += _rows(connection.execute(update(document).where(*waiting).values(stale=None)))
+    return waited
+
+
+def _mark_stale(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
+    return _rows(connection.execute(update(Document).where(*_completed(project_id, domain)).values(stale=STALE)))
+
+
+def _completed(project_id: uuid.UUID, domain: str) -> tuple[ColumnElement[bool], ...]:
+    return (
+        Document.project_id == project_id,
+        Document.domain == column_text(domain),
+        Document.status == "completed",
+    )
+
+
+def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, datetime]]:
+    columns = (SiteConfig.domain, SiteConfig.config, SiteConfig.version, SiteConfig.updated_at)
+    return select(*columns).where(SiteConfig.project_id == project_id)
+
+
+def _rows(result: object) -> int:
+    assert isinstance(result, CursorResult)
+    return result.rowcount

@@ -1,0 +1,152 @@
+"""The ledger of visits."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, select, tuple_
+
+from scrapy_dedup.store.engine.codec import column_text
+from scrapy_dedup.store.pages.bounds import RowBound
+from scrapy_dedup.store.records.batch import Batch
+from scrapy_dedup.store.records.lookups import columns_of, find_run, last_runs
+from scrapy_dedup.store.records.records import ValidatorRecord
+from scrapy_dedup.store.records.rows import VALIDATOR_COUNTS
+from scrapy_dedup.store.records.stored import StoredRun, StoredWorker
+from scrapy_dedup.store.records.stored_visits import ChangeChoice, RunFigures, StoredChange, StoredVisit
+from scrapy_dedup.store.tables.models import NO_RUN, CrawlRun, Document, DomainValidators, Visit
+from scrapy_dedup.store.tables.upserts import insert_into, table_of, upsert
+from scrapy_dedup.store.workers import workers
+
+CHANGES = ("new", "changed", "removed")
+
+_VISIT = columns_of(Visit, StoredVisit)
+_SAME_PAGE = and_(Document.project_id == Visit.project_id, Document.page_key == Visit.page_key)
+
+
+def write(connection: Connection, batch: Batch, bound: RowBound) -> None:
+    """Write the visits of a batch, and drop the oldest when there are too many."""
+    if batch.visits and bound.keeps:
+        upsert(connection, Visit, ("project_id", "run_id", "at", "page_key"), list(batch.visits.values()))
+        bound.hold(connection, len(batch.visits))
+
+
+def of_run(
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, after: StoredVisit | None, limit: int
+) -> list[StoredVisit]:
+    """Return so many visits of a run, in the order of time and key."""
+    order = (Visit.at, Visit.page_key)
+    some = select(*_VISIT).where(Visit.project_id == project_id, Visit.run_id == run_id)
+    if after:
+        some = some.where(tuple_(*order) > tuple_(after.at, after.page_key))
+    return [_read(row) for row in connection.execute(some.order_by(*order).limit(limit))]
+
+
+def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice, limit: int) -> list[StoredChange]:
+    """Return so many visits with a change, in the order of time."""
+    some = (
+        select(*_VISIT, Visit.id, Document.url, Document.domain)
+        .outerjoin(Document, _SAME_PAGE)
+        .where(Visit.project_id == project_id, *_chosen(choice))
+        .order_by(Visit.at, Visit.id)
+        .limit(limit)
+    )
+    return [StoredChange(_read(row[: len(_VISIT)]), row.url, row.domain, row.id) for row in connection.execute(some)]
+
+
+def count_changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice) -> dict[str, int]:
+    """Return how many visits with a change there are, by verdict."""
+    counted = select(Visit.verdict, func.count()).where(Visit.project_id == project_id, *_chosen(choice))
+    if choice.domain is not None:
+        counted = counted.join(Document, _SAME_PAGE)
+    return {verdict or "": number for verdict, number in connection.execute(counted.group_by(Visit.verdict))}
+
+
+def _chosen(choice: ChangeChoice) -> list[ColumnElement[bool]]:
+    place = tuple_(Visit.at, Visit.id)
+    conditions = [Visit.at >= choice.since, Visit.verdict.in_([choice.verdict] if choice.verdict else CHANGES)]
+    if choice.after is not None:
+        conditions[0] = place > tuple_(choice.after.visit.at, choice.after.visit_id)
+    if choice.domain is not None:
+        conditions.append(Document.domain == column_text(choice.domain))
+    return conditions
+
+
+def start_of(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> datetime | None:
+    """Return when a run began, None when there is no such run."""
+    return connection.scalar(
+        select(CrawlRun.started_at).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
+    )
+
+
+def run_figures(connection: Connection, project_id: uuid.UUID, limit: int) -> list[RunFigures]:
+    """Return the runs that began last with the sums of their visits, newest first."""
+    return _figures(connection, project_id, last_runs(connection, project_id, limit))
+
+
+def figures_of_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> RunFigures | None:
+    """Return a run with the sums of its visits, None when there is no such run."""
+    run = find_run(connection, project_id, run_id)
+    return _figures(connection, project_id, [run])[0] if run else None
+
+
+def _figures(connection: Connection, project_id: uuid.UUID, runs: Sequence[StoredRun]) -> list[RunFigures]:
+    of_runs = (Visit.project_id == project_id, Visit.run_id.in_([run.id for run in runs]))
+    sums = (
+        select(
+            Visit.run_id,
+            Visit.verdict,
+            func.count().label("visits"),
+            func.sum(cast(Visit.callback_run, Integer)).label("callbacks"),
+            func.sum(Visit.bytes_received).label("bytes_received"),
+            func.sum(Visit.seconds).label("seconds"),
+        )
+        .where(*of_runs)
+        .group_by(Visit.run_id, Visit.verdict)
+        .order_by(Visit.run_id, Visit.verdict)
+    )
+    found: dict[uuid.UUID, list[Any]] = {}
+    for row in connection.execute(sums):
+        found.setdefault(row.run_id, []).append(row)
+    shared: dict[uuid.UUID, list[StoredWorker]] = {}
+    for worker in workers.of_runs(connection, project_id, [run.id for run in runs]):
+        shared.setdefault(worker.run_id, []).append(worker)
+    return [_add_up(run, found.get(run.id, []), shared.get(run.id, ())) for run in runs]
+
+
+def _add_up(run: StoredRun, sums: list[Any], shared_by: Sequence[StoredWorker]) -> RunFigures:
+    return RunFigures(
+        run,
+        verdicts={row.verdict: row.visits for row in sums if row.verdict is not None},
+        visits=sum(row.visits for row in sums),
+        # PostgreSQL's sums of integers are decimals.
+        callbacks=sum(int(row.callbacks) for row in sums),
+        bytes_received=sum(int(row.bytes_received) for row in sums),
+        seconds=sum(row.seconds for row in sums),
+        workers=shared_by,
+    )
+
+
+def _read(row: Any) -> StoredVisit:
+    visit = StoredVisit(*row)
+    return replace(visit, run_id=None) if visit.run_id == NO_RUN else visit
+
+
+def add(connection: Connection, batch: Batch) -> None:
+    """Add a batch's counts to those that are stored; the database adds, so that two crawls at once lose none."""
+    if not batch.validators:
+        return
+    stored, statement = table_of(DomainValidators).c, insert_into(connection, DomainValidators)
+    sums = {name: stored[name] + statement.excluded[name] for name in VALIDATOR_COUNTS}
+    rows = [batch.validators[domain] for domain in sorted(batch.validators)]
+    connection.execute(statement.on_conflict_do_update(index_elements=["project_id", "domain"], set_=sums), rows)
+
+
+def find(connection: Connection, project_id: uuid.UUID, domain: str) -> ValidatorRecord:
+    """Return the counts of a domain, all 0 where there are none."""
+    counts = select(*(getattr(DomainValidators, name) for name in VALIDATOR_COUNTS)).where(
+        DomainValidators.project_id == project_id, DomainValidators.domain == column_text(domain)
+    )
+    return ValidatorRecord(domain, *(connection.execute(counts).first() or ()))

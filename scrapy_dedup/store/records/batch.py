@@ -1,0 +1,238 @@
+"""The records of one write, packed."""
+
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from scrapy_dedup.store.engine.codec import Packer, column_text
+from scrapy_dedup.store.records import document_chunks, signatures
+from scrapy_dedup.store.records.layout_batch import LayoutBatch
+from scrapy_dedup.store.records.layout_records import LayoutKnowledge
+from scrapy_dedup.store.records.page_records import ChunksRecord, ForgetRecord, PageKnowledge, ReleaseRecord
+from scrapy_dedup.store.records.records import (
+    BoilerplateRecord,
+    CleanedRecord,
+    ConfidenceRecord,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DeliveryRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    GoneRecord,
+    LeaseRecord,
+    Record,
+    ResponseRecord,
+    SeenRecord,
+    SourceRecord,
+    ValidatedRecord,
+    ValidatorRecord,
+    VisitRecord,
+)
+from scrapy_dedup.store.records.rows import (
+    VALIDATOR_COUNTS,
+    boilerplate_row,
+    decision_row,
+    delivery_row,
+    document_row,
+    extraction_row,
+    response_row,
+    seen_row,
+    source_row,
+    url_row,
+    validator_row,
+    visit_row,
+)
+from scrapy_dedup.store.records.signatures import SignatureRecord
+from scrapy_dedup.store.tables.upserts import Row
+
+# What a document that is begun again, or failed, takes over; its last good state stays.
+BEGUN = ("url", "domain", "run_id", "status", "error", "updated_at")
+# Counts that only grow: who could not ask what was known of a page counts from nothing.
+LARGEST = ("visits_count", "changes_count")
+# What a page that was seen again may leave as it is.
+AS_STORED = ("new_validated_at", "new_blocks", "new_body_hash", "new_lastmod", "new_moved")
+
+
+@dataclass(slots=True)
+class PageBatch:
+    """The last word about each page."""
+
+    signatures: dict[bytes, SignatureRecord] = field(default_factory=dict)
+    forgotten: set[bytes] = field(default_factory=set)
+    """Pages that are not to be found any more."""
+    chunks: dict[bytes, ChunksRecord | ForgetRecord] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.signatures or self.forgotten or self.chunks)
+
+    def add(self, record: PageKnowledge) -> None:
+        """Add a record."""
+        key = record.page_key
+        if isinstance(record, SignatureRecord):
+            self.signatures[key] = record
+            self.forgotten.discard(key)
+        elif isinstance(record, ForgetRecord):
+            self.signatures.pop(key, None)
+            self.forgotten.add(key)
+            self.chunks[key] = record
+        else:
+            self.chunks[key] = record
+
+    def write(
+        self, connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID | None, gone: Collection[bytes]
+    ) -> None:
+        """Write it, after the documents: who counts depends on them. Pages that are gone hold nothing any more."""
+        signatures.forget(connection, project_id, self.forgotten.union(gone))
+        signatures.write(connection, project_id, self.signatures.values())
+        document_chunks.write(connection, project_id, run_id, self.chunks | {key: ForgetRecord(key) for key in gone})
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows by their keys: of two records with the same keys the later one counts."""
+
+    sources: dict[bytes, Row] = field(default_factory=dict)
+    cleaned: dict[bytes, tuple[str, bytes | None]] = field(default_factory=dict)
+    """Text and packed report."""
+    documents: dict[bytes, Row] = field(default_factory=dict)
+    # What changes documents without replacing them: pages seen again, and pages that are begun or failed.
+    seen: dict[bytes, Row] = field(default_factory=dict)
+    begun: dict[bytes, Row] = field(default_factory=dict)
+    gone: dict[bytes, datetime] = field(default_factory=dict)
+    urls: dict[bytes, Row] = field(default_factory=dict)
+    decisions: dict[tuple[bytes, str], Row] = field(default_factory=dict)
+    boilerplate: dict[tuple[str, str], Row] = field(default_factory=dict)
+    visits: dict[tuple[datetime, bytes], Row] = field(default_factory=dict)
+    extractions: dict[bytes, Row] = field(default_factory=dict)
+    responses: dict[bytes, Row] = field(default_factory=dict)
+    validated: dict[bytes, datetime] = field(default_factory=dict)
+    deliveries: dict[tuple[bytes, bytes], Row] = field(default_factory=dict)
+    validators: dict[str, Row] = field(default_factory=dict)
+    confidences: dict[str, ConfidenceRecord] = field(default_factory=dict)
+    layouts: LayoutBatch = field(default_factory=LayoutBatch)
+    pages: PageBatch = field(default_factory=PageBatch)
+    released: list[ReleaseRecord] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, part.name) for part in fields(self))
+
+    def add_content(self, record: SourceRecord | CleanedRecord, project_id: uuid.UUID, packer: Packer) -> None:
+        """Add a page's original, or what is left of it."""
+        if isinstance(record, SourceRecord):
+            self.sources[record.page_key] = source_row(record, project_id, packer)
+            self.cleaned.pop(record.page_key, None)  # it belonged to the original before
+        else:
+            report = None if record.report is None else packer.plain_json(record.report)
+            self.cleaned[record.page_key] = column_text(record.cleaned_content), report
+
+    def add_answer(
+        self,
+        record: ExtractionRecord | ResponseRecord | ValidatedRecord | DeliveryRecord,
+        project_id: uuid.UUID,
+        run_id: uuid.UUID | None,
+        packer: Packer,
+    ) -> None:
+        """Add what a server answered, that it still holds, or what came of it."""
+        if isinstance(record, ExtractionRecord):
+            self.extractions[record.memo_key] = extraction_row(record, project_id, run_id, packer)
+        elif isinstance(record, ResponseRecord):
+            self.responses[record.wire_key] = response_row(record, project_id, packer)
+            self.validated.pop(record.wire_key, None)
+        elif isinstance(record, ValidatedRecord):
+            self.validated[record.wire_key] = record.validated_at
+        else:
+            self.deliveries[record.page_key, record.giver] = delivery_row(record, project_id)
+
+    def add_document(self, record: DocumentRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        """Add a document's row where it belongs by its status."""
+        key, row = record.page_key, document_row(record, project_id, run_id)
+        if record.status == "completed":
+            earlier = (self.documents.get(key), self.seen.pop(key, None), self.begun.pop(key, None))
+            self.documents[key] = row | _largest(row, *earlier)
+        elif key in self.begun:
+            self.begun[key] = {**self.begun[key], **{name: row[name] for name in BEGUN}}
+        else:
+            self.begun[key] = row
+
+    def add_state(self, record: SeenRecord | GoneRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        """Add that a page was seen again, or that it is gone."""
+        if isinstance(record, GoneRecord):
+            self.gone[record.page_key] = record.at
+        else:
+            self.add_seen(record, project_id, run_id)
+
+    def add_seen(self, record: SeenRecord, project_id: uuid.UUID, run_id: uuid.UUID | None) -> None:
+        """Add what a page that was seen again changes."""
+        begun = self.begun.pop(record.page_key, None)
+        earlier = self.seen.get(record.page_key, {})
+        row = seen_row(record, project_id, run_id)
+        row |= _largest(row, earlier, begun)
+        as_before = {name: earlier.get(name) for name in AS_STORED if row[name] is None}
+        self.seen[record.page_key] = row | as_before
+
+    def add_knowledge(
+        self,
+        record: LayoutKnowledge | PageKnowledge | ReleaseRecord,
+        project_id: uuid.UUID,
+        run_id: uuid.UUID | None,
+        packer: Packer,
+    ) -> None:
+        """Add what a record says of layouts, or of what pages have in common, or might have."""
+        if isinstance(record, ReleaseRecord):
+            self.released.append(record)
+        elif isinstance(record, SignatureRecord | ChunksRecord | ForgetRecord):
+            self.pages.add(record)
+        else:
+            self.layouts.add(record, project_id, run_id, packer)
+
+    def add_counts(self, record: ValidatorRecord | ConfidenceRecord, project_id: uuid.UUID) -> None:
+        """Add counts to those of the same domain."""
+        if isinstance(record, ConfidenceRecord):
+            before = self.confidences.get(record.domain)
+            self.confidences[record.domain] = record if before is None else before + record
+            return
+        row = validator_row(record, project_id)
+        earlier = self.validators.get(row["domain"])
+        if earlier:
+            row |= {name: earlier[name] + row[name] for name in VALIDATOR_COUNTS}
+        self.validators[row["domain"]] = row
+
+
+def _largest(row: Row, *earlier: Row | None) -> Row:
+    """Return the counts that only grow, as they are after what was said earlier of the same page."""
+    rows = [row, *(one for one in earlier if one)]
+    return {name: max(one.get(name) or 0 for one in rows) for name in LARGEST if row.get(name) is not None}
+
+
+def pack(records: Iterable[Record], project_id: uuid.UUID, run_id: uuid.UUID | None) -> Batch:
+    """Return the records as rows; all compression happens here, before any lock is taken."""
+    batch, packer = Batch(), Packer()
+    for record in records:
+        match record:
+            case SourceRecord() | CleanedRecord():
+                batch.add_content(record, project_id, packer)
+            case DocumentRecord():
+                batch.add_document(record, project_id, run_id)
+            case SeenRecord() | GoneRecord():
+                batch.add_state(record, project_id, run_id)
+            case VisitRecord():
+                batch.visits[record.at, record.page_key] = visit_row(record, project_id, run_id)
+            case ValidatorRecord() | ConfidenceRecord():
+                batch.add_counts(record, project_id)
+            case CrawledUrlRecord():
+                batch.urls[record.page_key] = url_row(record, project_id, run_id)
+            case DecisionRecord():
+                batch.decisions[record.page_key, record.layer] = decision_row(record, project_id, run_id, packer)
+            case BoilerplateRecord():
+                row = boilerplate_row(record, project_id, packer)
+                batch.boilerplate[row["domain"], row["method"]] = row
+            case ExtractionRecord() | ResponseRecord() | ValidatedRecord() | DeliveryRecord():
+                batch.add_answer(record, project_id, run_id, packer)
+            case LeaseRecord():
+                pass  # whoever writes gives it back
+            case _:
+                batch.add_knowledge(record, project_id, run_id, packer)
+    return batch

@@ -1,0 +1,196 @@
+"""Questions that a crawl asks about its project; each is one or a few statements by key."""
+
+import uuid
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, select, tuple_
+
+from scrapy_dedup.store.engine.codec import column_text, unpack_text
+from scrapy_dedup.store.records.rows import read_boilerplate, read_decision, read_source
+from scrapy_dedup.store.records.stored import (
+    StoredBoilerplate,
+    StoredDecision,
+    StoredDocument,
+    StoredPage,
+    StoredRun,
+    StoredSource,
+    StoredUrl,
+    StoredVersion,
+)
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import (
+    CrawledUrl,
+    CrawlRun,
+    Decision,
+    Document,
+    DomainBoilerplate,
+    Source,
+    SourceVersion,
+)
+from scrapy_dedup.store.tables.upserts import chunks
+
+
+def columns_of(model: type[Any], value: type[Any]) -> list[Any]:
+    """Return the columns of a model that a value class has fields for, in the order of the fields."""
+    return [getattr(model, name) for name in value.__dataclass_fields__ if hasattr(model, name)]
+
+
+def named(column: Any, domains: str | Collection[str] | None) -> tuple[ColumnElement[bool], ...]:
+    """Return the condition that a column names a domain, or one of some; none at all for all domains."""
+    if domains is None:
+        return ()
+    if isinstance(domains, str):
+        return (column == column_text(domains),)
+    return (column.in_(sorted(map(column_text, domains))),)
+
+
+def urls(project_id: uuid.UUID) -> Select[Any]:
+    """Select the URLs of a project."""
+    return select(*columns_of(CrawledUrl, StoredUrl)).where(CrawledUrl.project_id == project_id)
+
+
+def documents(project_id: uuid.UUID) -> Select[Any]:
+    """Select the documents of a project."""
+    return select(*columns_of(Document, StoredDocument)).where(Document.project_id == project_id)
+
+
+def sources(project_id: uuid.UUID) -> Select[Any]:
+    """Select the originals of a project."""
+    return select(*columns_of(Source, StoredSource)).where(Source.project_id == project_id)
+
+
+def boilerplate(project_id: uuid.UUID) -> Select[Any]:
+    """Select what repeats on the domains of a project."""
+    return select(*columns_of(DomainBoilerplate, StoredBoilerplate)).where(DomainBoilerplate.project_id == project_id)
+
+
+def find_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> StoredPage | None:
+    """Return what there is with this key, None when there is nothing."""
+    url = connection.execute(urls(project_id).where(CrawledUrl.page_key == page_key)).first()
+    document = connection.execute(documents(project_id).where(Document.page_key == page_key)).first()
+    source = connection.execute(sources(project_id).where(Source.page_key == page_key)).first()
+    if not (url or document or source):
+        return None
+    return StoredPage(
+        StoredUrl(*url) if url else None,
+        StoredDocument(*document) if document else None,
+        read_source(source) if source else None,
+    )
+
+
+def find_versions(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredVersion]:
+    """Return the older originals of a page, newest first."""
+    of_page = (SourceVersion.project_id == project_id, SourceVersion.page_key == page_key)
+    newest_first = (
+        select(SourceVersion.fetched_at, SourceVersion.content)
+        .where(*of_page)
+        .order_by(SourceVersion.fetched_at.desc())
+    )
+    return [StoredVersion(at, unpack_text(content)) for at, content in connection.execute(newest_first)]
+
+
+# Asked for every response: building the statement each time would cost a fifth of the question.
+_DOCUMENT_KEYS = select(CrawledUrl.page_key, CrawledUrl.document_key).where(
+    CrawledUrl.project_id == bindparam("of_project"), CrawledUrl.page_key.in_(bindparam("of_pages", expanding=True))
+)
+
+
+def find_document_keys(
+    connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]
+) -> dict[bytes, bytes | None]:
+    """Return the document_key of those of the URLs that are stored, by page_key."""
+    return {
+        key: document_key
+        for some in chunks(keys)
+        for key, document_key in connection.execute(_DOCUMENT_KEYS, {"of_project": project_id, "of_pages": some})
+    }
+
+
+def find_documents(
+    connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, keys: Collection[bytes]
+) -> dict[bytes, StoredDocument]:
+    """Return those of the documents that the run wrote, by key."""
+    in_run = documents(project_id).where(Document.run_id == run_id)
+    found = {}
+    for some in chunks(keys):
+        for row in connection.execute(in_run.where(Document.page_key.in_(some))):
+            found[row.page_key] = StoredDocument(*row)
+    return found
+
+
+def find_urls_of_document(connection: Connection, project_id: uuid.UUID, document_key: bytes) -> list[StoredUrl]:
+    """Return the URLs that stand for a document: its own first, then its aliases in alphabetical order."""
+    own = urls(project_id).where(CrawledUrl.page_key == document_key, CrawledUrl.document_key == document_key)
+    # In the words of the index, or it would not be used.
+    aliases = urls(project_id).where(
+        CrawledUrl.document_key == document_key, CrawledUrl.document_key != CrawledUrl.page_key
+    )
+    in_order = aliases.order_by(by_code_point(CrawledUrl.url), CrawledUrl.page_key)
+    return [StoredUrl(*row) for find in (own, in_order) for row in connection.execute(find)]
+
+
+def find_decisions(connection: Connection, project_id: uuid.UUID, page_key: bytes) -> list[StoredDecision]:
+    """Return a page's decisions, oldest first."""
+    of_page = (
+        select(*columns_of(Decision, StoredDecision))
+        .where(Decision.project_id == project_id, Decision.page_key == page_key)
+        .order_by(Decision.decided_at, by_code_point(Decision.layer))
+    )
+    return [read_decision(row) for row in connection.execute(of_page)]
+
+
+def find_knowledge(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[str, StoredBoilerplate]:
+    """Return what repeats on a domain, by method."""
+    of_domain = boilerplate(project_id).where(DomainBoilerplate.domain == column_text(domain))
+    return {row.method: read_boilerplate(row) for row in connection.execute(of_domain)}
+
+
+def is_known(connection: Connection, project_id: uuid.UUID, domain: str) -> bool:
+    """Return whether anything was learned about a domain, be it that nothing repeats."""
+    of_domain = (DomainBoilerplate.project_id == project_id, DomainBoilerplate.domain == column_text(domain))
+    return connection.execute(select(DomainBoilerplate.id).where(*of_domain).limit(1)).first() is not None
+
+
+def find_http_statuses(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, int]:
+    """Return the status of each URL's last fetch, of those that had one."""
+    return {
+        key: status
+        for some in chunks(keys)
+        for key, status in connection.execute(
+            select(CrawledUrl.page_key, CrawledUrl.http_status).where(
+                CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(some)
+            )
+        )
+        if status is not None
+    }
+
+
+def finished_documents(
+    connection: Connection, run_id: uuid.UUID, after: tuple[datetime, bytes] | None, limit: int
+) -> list[tuple[datetime, bytes]]:
+    """Return (updated_at, page_key) of so many documents that a run completed, in this order."""
+    order = (Document.updated_at, Document.page_key)
+    some = select(*order).where(Document.run_id == run_id, Document.status == "completed")
+    if after:
+        some = some.where(tuple_(*order) > tuple_(*after))
+    return [(at, key) for at, key in connection.execute(some.order_by(*order).limit(limit))]
+
+
+def last_runs(connection: Connection, project_id: uuid.UUID, limit: int) -> list[StoredRun]:
+    """Return the runs that began last, newest first."""
+    newest_first = (
+        select(*columns_of(CrawlRun, StoredRun))
+        .where(CrawlRun.project_id == project_id)
+        .order_by(CrawlRun.started_at.desc(), CrawlRun.id)
+        .limit(limit)
+    )
+    return [StoredRun(*row) for row in connection.execute(newest_first)]
+
+
+def find_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> StoredRun | None:
+    """Return a run of the project, None when it has no such run."""
+    asked = select(*columns_of(CrawlRun, StoredRun)).where(CrawlRun.project_id == project_id, CrawlRun.id == run_id)
+    row = connection.execute(asked).first()
+    return StoredRun(*row) if row else None

@@ -1,0 +1,388 @@
+"""What callers hand to the store: plain values; the store packs and compresses them in its writer thread.
+
+Page keys and hashes are 16 raw bytes, content hashes 32; times are aware.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal, NamedTuple
+
+from scrapy_dedup.store.records.layout_records import LayoutKnowledge
+from scrapy_dedup.store.records.page_records import PageKnowledge, ReleaseRecord
+
+Method = Literal["template", "html", "text"]
+Field = Literal["html", "content", "item_html", "bare", "pdf"]
+# Of a page's originals: the response's HTML, an item's text, an item's own HTML, and the HTML of a page without items,
+# which is kept to be compared with later versions alone.
+BARE: Final = "bare"
+# The text of a PDF file.
+PDF: Final = "pdf"
+HTML_FIELDS = frozenset({"html", "item_html", BARE})
+RunStatus = Literal["running", "finished", "stopped", "killed"]
+DocumentStatus = Literal["processing", "completed", "failed"]
+UrlStatus = Literal["crawled", "alias", "duplicate", "failed", "skipped"]
+AliasKind = Literal["redirect", "canonical", "title", "duplicate", "near_duplicate"]
+Verdict = Literal["new", "changed", "unchanged", "removed", "duplicate"]
+ChangeClass = Literal["content", "title", "numbers", "volatile", "boilerplate_only"]
+Fetched = Literal["get", "304", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfidenceRecord:
+    """How good items of a domain were; written twice, it counts twice.
+
+    Attributes:
+        high: items with DEDUP_HIGH_QUALITY at least.
+        low: the others.
+        total: the sum of all confidences.
+        best: the largest.
+        at: when the last one went out.
+    """
+
+    domain: str
+    high: int
+    low: int
+    total: float
+    best: float
+    at: datetime
+
+    def __add__(self, other: "ConfidenceRecord") -> "ConfidenceRecord":
+        """Return the counts of both; the first one's domain."""
+        return ConfidenceRecord(
+            self.domain,
+            self.high + other.high,
+            self.low + other.low,
+            self.total + other.total,
+            max(self.best, other.best),
+            max(self.at, other.at),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """A page's original at one fetch; it replaces an older one, never a newer one."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    field: Field
+    content: str
+    fetched_at: datetime
+    title: str | None = None
+    content_type: str | None = None
+    source_group: str | None = None
+    cleaned_content: str | None = None
+    report: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRecord:
+    """An answer as it came over the wire.
+
+    Attributes:
+        wire_key: of the URL as it was sent.
+        received_at: when it came whole.
+        validated_at: when the server said last that it holds.
+        sent_hash: of the request's headers that `Vary` names.
+        cookie_hash: of the request's cookies, whoever set them.
+        headers: names and values, in their order, by latin-1.
+        body: as it came.
+    """
+
+    wire_key: bytes
+    url: str
+    domain: str
+    etag: str | None
+    last_modified: str | None
+    received_at: datetime
+    validated_at: datetime
+    sent_hash: bytes
+    cookie_hash: bytes
+    body_hash: bytes
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedRecord:
+    """A held answer still holds; without effect where it is not held any more."""
+
+    wire_key: bytes
+    validated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryRecord:
+    """What a visit's items were, delivered or left out.
+
+    Attributes:
+        giver: of spider and callback.
+        items: eight bytes for each.
+        fields: that an item of another page may have, too: eight bytes for those of each item, each once.
+        left_out: of those that were left out for another page's: eight bytes for the item, 16 for that page.
+    """
+
+    page_key: bytes
+    giver: bytes
+    domain: str
+    at: datetime
+    items: bytes
+    fields: bytes = b""
+    left_out: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class CleanedRecord:
+    """What is left of a stored page; without effect when its original is not kept."""
+
+    page_key: bytes
+    cleaned_content: str
+    report: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRecord:
+    """What became of a page's content.
+
+    A completed document replaces everything that is stored, the state of the
+    last acknowledged visit included. One that is being processed or failed
+    changes url, domain, status, error and updated_at only: what was last
+    acknowledged stays good.
+
+    Attributes:
+        chars_in: characters of visible text before cleaning.
+        chars_out: the same after cleaning.
+        validated_at: when the page was last received whole, not by a 304.
+        first_seen_at: counts only while none is stored; None: updated_at.
+        last_seen_at: None: updated_at.
+        blocks: fingerprints in the order of the page, by `codec.pack_fingerprints`.
+        missed_runs: complete runs since, in which it was not found.
+        gone_at: when it was declared removed.
+        last_changed_at: when the version was fetched that is stored: its source has this time.
+        lastmod: what the sitemap said at the last visit.
+        moved: number keys of what changed in its numbers alone at the last change, packed.
+        depth: links from a start page, by the way that found it.
+    """
+
+    page_key: bytes
+    url: str
+    domain: str
+    status: DocumentStatus
+    updated_at: datetime
+    verdict: str | None = None
+    title: str | None = None
+    canonical_url: str | None = None
+    content_hash: bytes | None = None
+    cleaned_hash: bytes | None = None
+    chars_in: int | None = None
+    chars_out: int | None = None
+    error: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    validated_at: datetime | None = None
+    first_seen_at: datetime | None = None
+    last_seen_at: datetime | None = None
+    last_changed_at: datetime | None = None
+    blocks: bytes | None = None
+    body_hash: bytes | None = None
+    interval_seconds: float | None = None
+    visits_count: int = 0
+    changes_count: int = 0
+    missed_runs: int = 0
+    gone_at: datetime | None = None
+    lastmod: datetime | None = None
+    moved: bytes | None = None
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRecord:
+    """A page was seen again, and its document stays as it is; without effect where there is none.
+
+    It is completed in this run, no longer missing, and not gone.
+
+    Attributes:
+        validated_at, blocks, body_hash, lastmod, moved: None: as stored, after a 304 or a skip.
+        visits_count: of this visit too.
+        is_renewed: its items were made anew, so that it is stale no more.
+    """
+
+    page_key: bytes
+    at: datetime
+    visits_count: int
+    verdict: Verdict = "unchanged"
+    etag: str | None = None
+    last_modified: str | None = None
+    interval_seconds: float | None = None
+    validated_at: datetime | None = None
+    blocks: bytes | None = None
+    body_hash: bytes | None = None
+    lastmod: datetime | None = None
+    moved: bytes | None = None
+    is_renewed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GoneRecord:
+    """A page was removed from its site; without effect where that is known."""
+
+    page_key: bytes
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class VisitRecord:
+    """One visit of a page; unique by run, page_key and time.
+
+    Attributes:
+        verdict: None where none could be given, as after a failed fetch.
+        bytes_received: of the body, as it came over the network.
+        seconds: from the request to its acknowledgement.
+        callback_run: the spider's callback was not spared.
+    """
+
+    page_key: bytes
+    at: datetime
+    fetched: Fetched
+    verdict: Verdict | None
+    reason: str
+    change_class: ChangeClass | None = None
+    http_status: int | None = None
+    bytes_received: int = 0
+    seconds: float = 0.0
+    callback_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionRecord:
+    """What a callback yielded for one content of a page, as it is written and as it is read.
+
+    Values are plain JSON: what is not raises TypeError when it is written. A
+    request may be a string, which packs four times as fast as a dict with one.
+
+    Attributes:
+        memo_key: names the page and all that the outcome depends on beside what the page says.
+        body_hash: of the response.
+        requests: what was yielded, in its order; a number is the place of an item among the items.
+        items: as they were yielded, before any pipeline; None: not kept.
+    """
+
+    memo_key: bytes
+    page_key: bytes
+    url: str
+    domain: str
+    content_hash: bytes
+    callback: str
+    created_at: datetime
+    requests: Sequence[Any] = ()
+    items: Sequence[Mapping[str, Any]] | None = None
+    cb_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    dedup_version: str | None = None
+    body_hash: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatorRecord:
+    """By how much a domain's counts of trust grew; written twice, it counts twice.
+
+    Attributes:
+        sent: conditional requests.
+        not_modified: of these, answered by 304.
+        useless: of these, answered by 200 although the content was equal.
+        changed_304: full answers that had changed although a 304 had said otherwise.
+        lastmod_right: pages that had not changed, as the date in the sitemap said.
+        lastmod_wrong: pages that had changed although the date said otherwise.
+    """
+
+    domain: str
+    sent: int = 0
+    not_modified: int = 0
+    useless: int = 0
+    changed_304: int = 0
+    lastmod_right: int = 0
+    lastmod_wrong: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CrawledUrlRecord:
+    """The whole present state of a URL; document_key is the page_key of the document that it stands for."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    status: UrlStatus
+    last_crawled_at: datetime
+    http_status: int | None = None
+    document_key: bytes | None = None
+    alias_kind: AliasKind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRecord:
+    """What a layer decided about a page; a page has one decision of each layer."""
+
+    page_key: bytes
+    layer: str
+    action: str
+    reason: str
+    decided_at: datetime
+    detail: Mapping[str, Any] | None = None
+
+
+class Evidence(NamedTuple):
+    """Why a fingerprint counts as boilerplate: on how many pages, where, and how it reads."""
+
+    pages: int
+    path: str
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoilerplateRecord:
+    """What repeats on a domain; without hashes it says that the domain is known and nothing repeats.
+
+    boilerplate_hashes and the keys of evidence are 16 lower-case hex digits.
+    """
+
+    domain: str
+    method: Method
+    boilerplate_hashes: tuple[str, ...] = ()
+    pages_analyzed: int = 0
+    blocks_total: int = 0
+    blocks_boilerplate: int = 0
+    bytes_removed_avg: int = 0
+    threshold_pct: float = 0.7
+    min_pages: int = 5
+    min_block_chars: int = 50
+    evidence: Mapping[str, Evidence] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseRecord:
+    """A request of a shared queue, to be given back once the records before this one are written; nothing is stored."""
+
+    token: str
+
+
+Record = (
+    SourceRecord
+    | CleanedRecord
+    | DocumentRecord
+    | SeenRecord
+    | GoneRecord
+    | CrawledUrlRecord
+    | VisitRecord
+    | ExtractionRecord
+    | DecisionRecord
+    | BoilerplateRecord
+    | ValidatorRecord
+    | ConfidenceRecord
+    | LayoutKnowledge
+    | PageKnowledge
+    | ReleaseRecord
+    | LeaseRecord
+    | ResponseRecord
+    | ValidatedRecord
+    | DeliveryRecord
+)

@@ -1,0 +1,300 @@
+"""What the store hands out: values, unpacked; no row and no lazy attribute leaves this folder."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from scrapy_dedup.store.records.layout_records import AlarmRecord, TemplateRecord
+from scrapy_dedup.store.records.records import BoilerplateRecord, CrawledUrlRecord, DecisionRecord, RunStatus
+
+# A crawl tells every two seconds how it stands; a busy store may keep it waiting for some more.
+SILENT_AFTER: Final = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The run that a crawl belongs to.
+
+    Attributes:
+        id: of the run.
+        resumed: the run had begun before, in the same JOBDIR, and goes on.
+        killed: it was not ended before it went on.
+        worker: this process among those that share the run; None where the run has but one.
+    """
+
+    id: uuid.UUID
+    resumed: bool = False
+    killed: bool = False
+    worker: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    """A crawl, and how it ended if it did; seen_at is when it last said how it stands, in stats."""
+
+    id: uuid.UUID
+    spider: str
+    jobdir: str | None
+    status: str
+    reason: str | None
+    started_at: datetime
+    finished_at: datetime | None
+    stats: Mapping[str, Any]
+    seen_at: datetime | None = None
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long it took; None while it runs, or where it was killed."""
+        return self.finished_at - self.started_at if self.finished_at else None
+
+    def silence(self, at: datetime) -> timedelta | None:
+        """Return for how long a run that is said to be running has not been heard, if that is long: it was killed."""
+        silent = at - (self.seen_at or self.started_at)
+        return silent if self.status == "running" and silent > SILENT_AFTER else None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWorker:
+    """One of the crawler processes that share a run.
+
+    Its status is running, finished, stopped, or lost, which is not heard within its lease; and resumed, where it was
+    one of the last two before the run, of which nobody was left, went on.
+    """
+
+    id: uuid.UUID
+    run_id: uuid.UUID
+    name: str
+    status: str
+    reason: str | None
+    started_at: datetime
+    lease_until: datetime
+    finished_at: datetime | None
+    stats: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What the end of one worker means for its run; a run of one process ends with it.
+
+    Attributes:
+        is_last: nobody else is at work, so that the run is over.
+        status: of the run.
+    """
+
+    is_last: bool
+    status: RunStatus
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    """A stored page; content is None when the original was dropped by the size bound."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    source_group: str | None
+    field: str
+    content: str | None
+    cleaned_content: str | None
+    title: str | None
+    content_type: str | None
+    fetched_at: datetime
+    report: Mapping[str, Any] | None = None
+    """What stands on an item beside the cleaned text."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """What became of a page's content."""
+
+    page_key: bytes
+    url: str
+    domain: str
+    run_id: uuid.UUID | None
+    status: str
+    verdict: str | None
+    title: str | None
+    canonical_url: str | None
+    content_hash: bytes | None
+    cleaned_hash: bytes | None
+    chars_in: int | None
+    chars_out: int | None
+    error: str | None
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredUrl(CrawledUrlRecord):
+    """The present state of a URL, and the run that wrote it."""
+
+    run_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDecision(DecisionRecord):
+    """What a layer decided about a page, why, and in which run."""
+
+    run_id: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredBoilerplate(BoilerplateRecord):
+    """What is stored for (project, domain, method): the record, and when it was first and last written."""
+
+    id: uuid.UUID
+    project_id: uuid.UUID
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPage:
+    """Everything current about one page_key; a part that is not there is None."""
+
+    crawled_url: StoredUrl | None
+    document: StoredDocument | None
+    source: StoredSource | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """An older original."""
+
+    fetched_at: datetime
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFigures:
+    """A project and how much of it is stored; stored_bytes counts packed originals and cleaned texts."""
+
+    id: uuid.UUID
+    name: str
+    created_at: datetime
+    pages: int
+    runs: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainFigures:
+    """Completed documents of a domain; characters are those of visible text before and after cleaning."""
+
+    domain: str
+    pages: int
+    chars_in: int
+    chars_out: int
+
+    @property
+    def removed_share(self) -> float:
+        """Return which share of the visible text was removed, 0.0 to 1.0."""
+        return 1 - self.chars_out / self.chars_in if self.chars_in else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedBlock:
+    """A block that repeats: on `pages` of the domain's `pages_analyzed`."""
+
+    domain: str
+    method: str
+    fingerprint: str
+    pages: int
+    pages_analyzed: int
+    path: str
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionCount:
+    """How many decisions of one kind a layer made."""
+
+    layer: str
+    action: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSignature:
+    """A signature that pages of a domain have; layout is None where it belongs to none."""
+
+    domain: str
+    signature_hash: int
+    level: int
+    layout: int | None
+    seen_count: int
+    first_seen_at: datetime
+    last_seen_at: datetime
+    algorithm_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredTemplate(TemplateRecord):
+    """A version of a template: the record, its number, since when it has its state, its layout as 16 hex digits."""
+
+    version: int
+    state_at: datetime
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFigures:
+    """A version of a template without what is needed to cut by it; for what stands here see `TemplateRecord`."""
+
+    domain: str
+    layout: int
+    version: int
+    state: str
+    reason: str
+    kind: str
+    url_pattern: str | None
+    fingerprint: str
+    confidence: float
+    pages: int
+    source: str
+    created_at: datetime
+    state_at: datetime
+    overrides: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutCount:
+    """How many pages of a layout a run met; run_id and started_at are None outside of one, or of one that is gone."""
+
+    run_id: uuid.UUID | None
+    started_at: datetime | None
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutFigures:
+    """A layout and how it developed.
+
+    Attributes:
+        layout: the signature that leads it; to REST belong those that belong to no other.
+        signatures: how many of level 1 belong to it.
+        pages: with these signatures, all visits counted.
+        first_seen_at, last_seen_at: None where only its template is known.
+        runs: that met it, oldest first, as far as their counts are kept.
+        example_url: None where no run met it.
+        template: the live version, else the newest; None where nothing was learned.
+    """
+
+    domain: str
+    layout: int
+    signatures: int
+    pages: int
+    first_seen_at: datetime | None
+    last_seen_at: datetime | None
+    runs: tuple[LayoutCount, ...]
+    example_url: str | None
+    template: TemplateFigures | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAlarm(AlarmRecord):
+    """That a layout's template ceased to fit; cleared_at is None while it does not."""
+
+    first_failed_at: datetime
+    raised_at: datetime

@@ -1,0 +1,1 @@
+"""The tables, and what their columns mean on every database."""

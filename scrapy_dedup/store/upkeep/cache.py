@@ -1,0 +1,192 @@
+"""What the cache holds of a project's pages, in parts that fit into memory, damaged ones included."""
+
+import uuid
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, func, select, update
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.store.engine.codec import unpack_fingerprints
+from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.records.lookups import columns_of, sources
+from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, ExtractionRecord
+from scrapy_dedup.store.records.rows import read_extraction, read_source
+from scrapy_dedup.store.records.stored import StoredDecision, StoredSource
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.columns import by_code_point
+from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, Extraction, Source, Visit
+from scrapy_dedup.store.tables.upserts import chunks
+
+_DOCUMENT = columns_of(Document, DocumentRecord)
+_EXTRACTION = columns_of(Extraction, ExtractionRecord)
+_DECISION = columns_of(Decision, StoredDecision)
+_OF_PAGE = (Document.project_id == CrawledUrl.project_id) & (Document.page_key == CrawledUrl.page_key)
+_PAGES_AT_ONCE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CachedPage:
+    """A page as it was last acknowledged; a part that is damaged raises DamagedError when it is read.
+
+    Attributes:
+        document: the state, as it can be written again.
+        http_status: of the URL's last visit.
+        memo_keys: of its extractions, newest first.
+    """
+
+    document: DocumentRecord
+    http_status: int | None
+    memo_keys: tuple[bytes, ...]
+    _source: Row[Any] | None
+    _extractions: tuple[Row[Any], ...]
+    _decisions: tuple[Row[Any], ...]
+
+    def blocks(self) -> list[int]:
+        """Return the fingerprints of its blocks."""
+        return unpack_fingerprints(self.document.blocks or b"")
+
+    def source(self) -> StoredSource | None:
+        """Return its newest original."""
+        return read_source(self._source) if self._source is not None else None
+
+    def extraction(self, place: int) -> ExtractionRecord:
+        """Return one of its extractions, by its place among the memo keys."""
+        return read_extraction(self._extractions[place])
+
+    def extractions(self) -> list[ExtractionRecord]:
+        """Return all of them, those of the present content first, then newest first."""
+        found = [self.extraction(place) for place in range(len(self.memo_keys))]
+        return sorted(found, key=lambda one: one.content_hash != self.document.content_hash)
+
+    def notes(self) -> list[DecisionRecord]:
+        """Return what the layers decided about it, without details, oldest first."""
+        key = self.document.page_key
+        return [DecisionRecord(key, one.layer, one.action, one.reason, one.decided_at) for one in self._decisions]
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Visits of one kind on a domain; verdict is None where none could be given."""
+
+    domain: str
+    fetched: str
+    verdict: str | None
+    callback_run: bool
+    visits: int
+    bytes_received: int
+
+
+class StoredCache:
+    """A project's pages, extractions and visits; every method raises StoreError when the store fails."""
+
+    def __init__(self, store: Store, project_id: uuid.UUID) -> None:
+        self._store = store
+        self._project_id = project_id
+        self._acknowledged = (Document.project_id == project_id, Document.last_seen_at.is_not(None))
+
+    def count_pages(self) -> int:
+        """Return how many pages have an acknowledged visit."""
+        with self._store.session(read_only=True) as session:
+            return session.scalar(select(func.count()).select_from(Document).where(*self._acknowledged)) or 0
+
+    def iterate_pages(self) -> Iterator[CachedPage]:
+        """Iterate over them in the order of their keys."""
+        after = b""
+        while True:
+            with self._store.session(read_only=True) as session:
+                some = self._documents().where(Document.page_key > after).order_by(Document.page_key)
+                pages = self._packed(session, session.execute(some.limit(_PAGES_AT_ONCE)).all())
+            if not pages:
+                return
+            yield from pages
+            after = pages[-1].document.page_key
+
+    def page(self, page_key: bytes) -> CachedPage | None:
+        """Return one of them, None where there is none."""
+        with self._store.session(read_only=True) as session:
+            found = session.execute(self._documents().where(Document.page_key == page_key)).all()
+            return next(iter(self._packed(session, found)), None)
+
+    def standing(self, page_key: bytes) -> tuple[str, datetime | None]:
+        """Return the status of a document, "" where there is none, and when its last acknowledged visit was."""
+        found = select(Document.status, Document.last_seen_at)
+        found = found.where(Document.project_id == self._project_id, Document.page_key == page_key)
+        with self._store.session(read_only=True) as session:
+            row = session.execute(found).first()
+        return (row.status, row.last_seen_at) if row else ("", None)
+
+    def traffic(self, run_id: uuid.UUID | None = None) -> list[Traffic]:
+        """Return the visits of a run, or all that are kept, by domain and kind."""
+        domain = func.coalesce(Document.domain, CrawledUrl.domain, "")
+        kinds = (Visit.fetched, Visit.verdict, Visit.callback_run)
+        of_document = (Document.project_id == Visit.project_id) & (Document.page_key == Visit.page_key)
+        of_url = (CrawledUrl.project_id == Visit.project_id) & (CrawledUrl.page_key == Visit.page_key)
+        sums = (
+            select(domain, *kinds, func.count(), func.sum(Visit.bytes_received))
+            .outerjoin(Document, of_document)
+            .outerjoin(CrawledUrl, of_url)
+            .where(Visit.project_id == self._project_id, *(() if run_id is None else (Visit.run_id == run_id,)))
+            .group_by(domain, *kinds)
+        )
+        with self._store.session(read_only=True) as session:
+            # PostgreSQL's sums of integers are decimals.
+            return [Traffic(*row[:-1], int(row[-1])) for row in session.execute(sums)]
+
+    def drop(self, originals: Collection[bytes], blocks: Collection[bytes]) -> None:
+        """Empty the originals and cleaned texts of pages, and the blocks of pages; URL, title and time stay."""
+        emptied = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0}
+        with self._store.session() as session:
+            connection = session.connection()
+            stored_bytes = contents.lock_project(connection, self._project_id) or 0
+            for some in chunks(originals):
+                these = (Source.project_id == self._project_id, Source.page_key.in_(some))
+                freed = select(func.coalesce(func.sum(Source.content_bytes + Source.cleaned_bytes), 0)).where(*these)
+                stored_bytes -= int(session.scalar(freed) or 0)
+                session.execute(update(Source).where(*these).values(emptied))
+            contents.count_bytes(connection, self._project_id, max(0, stored_bytes))
+            for some in chunks(blocks):
+                of_pages = (Document.project_id == self._project_id, Document.page_key.in_(some))
+                connection.execute(update(Document).where(*of_pages).values(blocks=None))
+            session.commit()
+
+    def _documents(self) -> Select[Any]:
+        return select(*_DOCUMENT, CrawledUrl.http_status).outerjoin(CrawledUrl, _OF_PAGE).where(*self._acknowledged)
+
+    def _packed(self, session: Session, rows: Sequence[Row[Any]]) -> list[CachedPage]:
+        keys = [row.page_key for row in rows]
+        of_pages = sources(self._project_id).where(Source.page_key.in_(keys))
+        originals = {row.page_key: row for row in session.execute(of_pages)}
+        newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
+        extractions = self._by_key(session, select(*_EXTRACTION).order_by(*newest_first), Extraction, keys)
+        oldest_first = (Decision.decided_at, by_code_point(Decision.layer))
+        decisions = self._by_key(session, select(*_DECISION).order_by(*oldest_first), Decision, keys)
+        return [
+            CachedPage(
+                document=_as_acknowledged(row),
+                http_status=row.http_status,
+                memo_keys=tuple(held.memo_key for held in extractions[row.page_key]),
+                _source=originals.get(row.page_key),
+                _extractions=tuple(extractions[row.page_key]),
+                _decisions=tuple(decisions[row.page_key]),
+            )
+            for row in rows
+        ]
+
+    def _by_key(
+        self, session: Session, rows: Select[Any], model: type[Any], keys: list[bytes]
+    ) -> dict[bytes, list[Row[Any]]]:
+        found: dict[bytes, list[Row[Any]]] = {key: [] for key in keys}
+        for row in session.execute(rows.where(model.project_id == self._project_id, model.page_key.in_(keys))):
+            found[row.page_key].append(row)
+        return found
+
+
+def _as_acknowledged(row: Row[Any]) -> DocumentRecord:
+    """Return a document as its last acknowledged visit left it, whatever a later one began."""
+    document = DocumentRecord(**{column.key: row._mapping[column.key] for column in _DOCUMENT})  # noqa: SLF001
+    if document.status == "completed":
+        return document
+    return replace(document, status="completed", error=None, updated_at=document.last_seen_at or document.updated_at)

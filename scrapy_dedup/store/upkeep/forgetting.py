@@ -1,0 +1,302 @@
+"""What is known of pages and domains, found by the columns that name them, and erased.
+
+Which tables there are is asked of the schema, so that a new one is not left out: one with a page's key is searched by
+pages, another by the domain that it names.
+"""
+
+import re
+import uuid
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Table,
+    Text,
+    and_,
+    cast,
+    delete,
+    false,
+    func,
+    or_,
+    select,
+    tuple_,
+    union,
+    update,
+)
+
+from scrapy_dedup.store.engine.codec import unpack_text
+from scrapy_dedup.store.engine.errors import DamagedError
+from scrapy_dedup.store.pages import contents
+from scrapy_dedup.store.pages.states import THERE
+from scrapy_dedup.store.records import document_chunks, signatures
+from scrapy_dedup.store.records.page_records import ForgetRecord
+from scrapy_dedup.store.tables.models import Base, CrawledUrl, CrawlRun, Decision, Document, Forgotten, Memo, Visit
+from scrapy_dedup.store.tables.shared_models import RunWorker, SeenScope, SeenUrl
+from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of
+from scrapy_dedup.store.writer import ProjectStore
+
+_AT_ONCE: Final = 250
+_ROWS_AT_ONCE: Final = 5_000
+_SIZES: Final = ("content_bytes", "cleaned_bytes", "body_bytes")
+
+
+def _by(*names: str) -> dict[Table, Column[Any]]:
+    """Return the tables with one of some columns, and that column."""
+    tables = (table for table in Base.metadata.sorted_tables if table is not table_of(Forgotten))
+    return {table: table.c[name] for table in tables for name in names if name in table.c}
+
+
+_PAGE: Final = _by("page_key")
+_DOMAIN: Final = _by("domain", "domain_name")
+_URL: Final = _by("url", "first_url")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is to be forgotten.
+
+    Attributes:
+        domains: as they are stored; of pages, those in which they are.
+        words: the name of the domain, or the addresses of the page: what says them elsewhere goes, too.
+        pages: keys of the page and of its aliases; None for all that is known of the domains.
+        key_of: the page key of a URL.
+    """
+
+    domains: tuple[str, ...]
+    words: tuple[str, ...]
+    pages: tuple[bytes, ...] | None
+    key_of: Callable[[str], bytes]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What finds the words in other texts: not in the middle of a longer name or address."""
+        words = "|".join(map(re.escape, self.words))
+        return re.compile(rf"(?<![\w-])(?:{words})(?!{'-' if self.pages is None else '[/?&=%#-]'}|\w)", re.IGNORECASE)
+
+
+def stored_domains(project: ProjectStore) -> set[str]:
+    """Return the names of all domains of which anything is known; reads all tables that have them."""
+    names = union(*(select(column).where(table.c.project_id == project.id) for table, column in _DOMAIN.items()))
+    with project.transaction() as connection:
+        return set(connection.scalars(names))
+
+
+def find(project: ProjectStore, chosen: Chosen) -> Counter[str]:
+    """Return how many rows of each table would go.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    found = Counter[str]()
+    with project.transaction() as connection:
+        for table, which in _which(connection, project.id, chosen):
+            found[table.name] += connection.scalar(select(func.count()).select_from(table).where(which)) or 0
+        found["memos"] = len(_memos(connection, project.id, chosen))
+    return +found
+
+
+def erase(
+    project: ProjectStore,
+    chosen: Chosen,
+    told: Callable[[int], None],
+    *,
+    fingerprint: Callable[[str], bytes],
+    announce: bool,
+) -> Counter[str]:
+    """Erase it, in parts between which crawls may write; return how many rows of each table went.
+
+    What was erased when this fails, or is interrupted, stays erased; a second call does the rest.
+
+    Args:
+        project: of the rows.
+        chosen: what goes.
+        told: is told how many rows went.
+        fingerprint: by what a queue remembers a request for a URL.
+        announce: the keys of pages that were delivered stay until a crawl has said that they are removed.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    gone = Counter[str]()
+    # The pages of a domain are known while their rows are there: those that have a key alone go first.
+    with project.transaction() as connection:
+        which = list(_which(connection, project.id, chosen))
+    for table, rows in which:
+        if table is table_of(Visit) or table not in _PAGE:
+            for number in _in_parts(project, table, rows):
+                gone[table.name] += number
+                told(number)
+    for keys in _pages(project, chosen):
+        with project.transaction(write=True) as connection:
+            contents.lock_project(connection, project.id)
+            _forget_requests(connection, project.id, keys, fingerprint)
+            delivered = _delivered(connection, project.id, keys) if announce else []
+            some = delete_pages(connection, project.id, keys)
+            if delivered:
+                connection.execute(insert_into(connection, Forgotten).on_conflict_do_nothing(), delivered)
+        gone += some
+        told(some.total())
+    with project.transaction(write=True) as connection:
+        contents.lock_project(connection, project.id)
+        memos = _memos(connection, project.id, chosen)
+        for keys in chunks(memos):
+            connection.execute(delete(Memo).where(Memo.project_id == project.id, Memo.key.in_(keys)))
+        gone["memos"] = len(memos)
+        _erase_words(connection, project.id, chosen)
+    project.rewrite_file()
+    return +gone
+
+
+def delete_pages(
+    connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], but: Collection[type[Base]] = ()
+) -> Counter[str]:
+    """Delete what tables know of pages, but some; whoever calls has locked the project."""
+    stored_bytes = contents.lock_project(connection, project_id) or 0
+    gone = Counter[str]()
+    kept = {table_of(model) for model in but}
+    for table, column in _PAGE.items():
+        if table not in kept:
+            of_pages = (table.c.project_id == project_id) & column.in_(keys)
+            stored_bytes -= _bytes_of(connection, table, of_pages)
+            gone[table.name] = connection.scalar(select(func.count()).select_from(table).where(of_pages)) or 0
+    # What they stood for others goes on: bands by their numbers, texts to whoever has them.
+    signatures.forget(connection, project_id, keys)
+    document_chunks.write(connection, project_id, None, {key: ForgetRecord(key) for key in keys})
+    for table, column in _PAGE.items():
+        if table not in kept and gone[table.name]:
+            connection.execute(delete(table).where(table.c.project_id == project_id, column.in_(keys)))
+    # In the words of the index, which has aliases alone.
+    aliases = (CrawledUrl.document_key.in_(keys), CrawledUrl.document_key != CrawledUrl.page_key)
+    gone["crawled_urls"] += connection.execute(
+        delete(CrawledUrl).where(CrawledUrl.project_id == project_id, *aliases)
+    ).rowcount
+    contents.count_bytes(connection, project_id, max(0, stored_bytes))
+    return gone
+
+
+def _which(
+    connection: Connection, project_id: uuid.UUID, chosen: Chosen
+) -> Iterator[tuple[Table, ColumnElement[bool]]]:
+    """Yield which rows of which tables are to go, as the store is now."""
+    keys: Any = chosen.pages
+    if keys is None:
+        named = [table for table in _DOMAIN if table in _PAGE]
+        keys = union(*(select(_PAGE[table]).where(*_of_domains(project_id, table, chosen)) for table in named))
+    for table, column in _PAGE.items():
+        aliases = table.c.document_key.in_(keys) if table is table_of(CrawledUrl) else false()
+        yield table, and_(table.c.project_id == project_id, column.in_(keys) | aliases)
+    for table in _DOMAIN.keys() - _PAGE.keys():
+        if chosen.pages is None:
+            yield table, and_(*_of_domains(project_id, table, chosen))
+        elif table in _URL:
+            # Addresses are stored as they were spelt.
+            spelt = select(_URL[table]).where(*_of_domains(project_id, table, chosen)).distinct()
+            urls = [url for url in connection.scalars(spelt) if chosen.key_of(url) in chosen.pages]
+            for start in range(0, len(urls), _AT_ONCE):
+                some = _URL[table].in_(urls[start : start + _AT_ONCE])
+                yield table, and_(*_of_domains(project_id, table, chosen), some)
+
+
+def _of_domains(project_id: uuid.UUID, table: Table, chosen: Chosen) -> tuple[ColumnElement[bool], ...]:
+    return table.c.project_id == project_id, _DOMAIN[table].in_(chosen.domains)
+
+
+def _pages(project: ProjectStore, chosen: Chosen) -> Iterator[list[bytes]]:
+    """Yield the keys of pages, some at a time; those that went do not come again."""
+    if chosen.pages is not None:
+        yield from chunks(chosen.pages)
+        return
+    for table in _DOMAIN:
+        if table not in _PAGE:
+            continue
+        column, after = _PAGE[table], b""
+        while True:
+            some = select(column).where(*_of_domains(project.id, table, chosen), column > after).distinct()
+            with project.transaction() as connection:
+                keys = list(connection.scalars(some.order_by(column).limit(_AT_ONCE)))
+            if not keys:
+                break
+            yield keys
+            after = keys[-1]
+
+
+def _delivered(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> list[Row]:
+    there = (Document.project_id == project_id, Document.page_key.in_(keys), Document.last_seen_at.is_not(None), *THERE)
+    return [
+        {"project_id": project_id, "page_key": key}
+        for key in connection.scalars(select(Document.page_key).where(*there))
+    ]
+
+
+def _in_parts(project: ProjectStore, table: Table, rows: ColumnElement[bool]) -> Iterator[int]:
+    """Delete rows some at a time, and yield how many."""
+    key = tuple(table.primary_key)
+    these = tuple_(*key).in_(select(*key).where(rows).order_by(*key).limit(_ROWS_AT_ONCE))
+    number = _ROWS_AT_ONCE
+    while number == _ROWS_AT_ONCE:
+        with project.transaction(write=True) as connection:
+            stored_bytes = contents.lock_project(connection, project.id) or 0
+            stored_bytes -= _bytes_of(connection, table, these)
+            number = connection.execute(delete(table).where(these)).rowcount
+            contents.count_bytes(connection, project.id, max(0, stored_bytes))
+        yield number
+
+
+def _bytes_of(connection: Connection, table: Table, rows: ColumnElement[bool]) -> int:
+    """Return how much some rows count of what a project holds."""
+    sizes = [func.coalesce(func.sum(table.c[name]), 0) for name in _SIZES if name in table.c]
+    return int(sum(connection.execute(select(*sizes).where(rows)).one())) if sizes else 0
+
+
+def _forget_requests(
+    connection: Connection, project_id: uuid.UUID, keys: Collection[bytes], fingerprint: Callable[[str], bytes]
+) -> None:
+    """Let queues forget the addresses of pages, as far as these are stored."""
+    scopes = connection.scalars(select(SeenScope.id).where(SeenScope.project_id == project_id)).all()
+    if scopes:
+        urls = select(CrawledUrl.url).where(CrawledUrl.project_id == project_id, CrawledUrl.page_key.in_(keys))
+        for some in chunks({fingerprint(url) for url in connection.scalars(urls)}):
+            connection.execute(delete(SeenUrl).where(SeenUrl.scope_id.in_(scopes), SeenUrl.fingerprint.in_(some)))
+
+
+def _memos(connection: Connection, project_id: uuid.UUID, chosen: Chosen) -> list[bytes]:
+    """Return the keys of memos whose result has the words; of which page's text one was made, nobody knows."""
+    found = []
+    some = select(Memo.key, Memo.result).where(Memo.project_id == project_id)
+    for key, result in connection.execute(some.execution_options(yield_per=_AT_ONCE)):
+        try:
+            is_named = chosen.pattern.search(unpack_text(result)) is not None
+        except DamagedError:
+            continue
+        if is_named:
+            found.append(key)
+    return found
+
+
+def _erase_words(connection: Connection, project_id: uuid.UUID, chosen: Chosen) -> None:
+    """Erase what is said of the pages elsewhere: as another page's original, in a reason, and in a run's figures."""
+
+    def rows(table: Table, column: Column[Any]) -> Iterator[tuple[ColumnElement[bool], Any]]:
+        said = or_(*(cast(column, Text).icontains(word, autoescape=True) for word in chosen.words))
+        key = tuple(table.primary_key)
+        for row in connection.execute(select(*key, column).where(table.c.project_id == project_id, said)).all():
+            if chosen.pattern.search(str(row[-1])):
+                yield and_(*(part == value for part, value in zip(key, row, strict=False))), row[-1]
+
+    for model, name in ((Document, "canonical_url"), (Document, "error"), (CrawlRun, "stats"), (RunWorker, "stats")):
+        table = table_of(model)
+        for row, value in rows(table, table.c[name]):
+            connection.execute(update(table).where(row).values({name: _without(value, chosen.pattern)}))
+    for row, _ in rows(table_of(Decision), table_of(Decision).c.reason):
+        connection.execute(delete(Decision).where(row))
+
+
+def _without(value: Any, pattern: re.Pattern[str]) -> Any:
+    if isinstance(value, dict):
+        return {name: one for name, one in value.items() if not pattern.search(f"{name} {one}")}
+    return None

@@ -1,0 +1,91 @@
+"""Pages that were cleaned again without a crawl: their texts, figures and reasons, changed together."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, update
+from sqlalchemy.orm import Session
+
+from scrapy_dedup.store.engine.codec import Packer
+from scrapy_dedup.store.pages.bounds import decision_bound
+from scrapy_dedup.store.records.records import CleanedRecord, DecisionRecord
+from scrapy_dedup.store.records.rows import decision_row
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.tables.models import Decision, Document
+from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
+
+
+@dataclass(frozen=True, slots=True)
+class Recleaned:
+    """A stored page and what is left of it now.
+
+    Attributes:
+        cleaned_content: None where it is what is stored already.
+        report: what stands on an item beside it now; None: as it went out last.
+        chars_in: characters of visible text before.
+        chars_out: characters of them that are kept.
+        decision: why the first layer left out blocks; None where it left out none.
+        others: the decisions of the other layers.
+    """
+
+    page_key: bytes
+    cleaned_content: str | None
+    chars_in: int
+    chars_out: int
+    decision: DecisionRecord | None
+    others: tuple[DecisionRecord, ...] = ()
+    report: Mapping[str, Any] | None = None
+
+
+class RecleaningRepository:
+    """Writes the outcome of an analysis; whoever opened the session commits."""
+
+    def __init__(
+        self, session: Session, project_id: uuid.UUID, *, layer: str | Sequence[str], keep_decisions: int
+    ) -> None:
+        """Take whose decisions are written; what a layer of these no longer says of a page is forgotten."""
+        self._session = session
+        self._project_id = project_id
+        self._layers = (layer,) if isinstance(layer, str) else tuple(layer)
+        self._bound = decision_bound(project_id, keep_decisions)
+        self._packer = Packer()
+
+    def write(self, pages: Sequence[Recleaned]) -> None:
+        """Store some pages' texts, the figures of their documents, and the layer's decisions about them.
+
+        A page whose original is not kept, or that has no document, is left as it is in that respect.
+        """
+        if not pages:
+            return
+        texts = (
+            CleanedRecord(page.page_key, page.cleaned_content, page.report)
+            for page in pages
+            if page.cleaned_content is not None
+        )
+        SourceRepository(self._session).set_cleaned(self._project_id, texts)
+        connection = self._session.connection()
+        self._set_figures(connection, pages)
+        self._set_decisions(connection, pages)
+
+    def _set_figures(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
+        document = table_of(Document)
+        of_page = (document.c.project_id == self._project_id) & (document.c.page_key == bindparam("of_page"))
+        rows = [{"of_page": page.page_key, "chars_in": page.chars_in, "chars_out": page.chars_out} for page in pages]
+        connection.execute(update(document).where(of_page), rows)
+
+    def _set_decisions(self, connection: Connection, pages: Sequence[Recleaned]) -> None:
+        made = [one for page in pages for one in (page.decision, *page.others) if one is not None]
+        for layer in self._layers:
+            with_one = {one.page_key for one in made if one.layer == layer}
+            self._forget(layer, [page.page_key for page in pages if page.page_key not in with_one])
+        if made and self._bound.keeps:
+            rows = [decision_row(decision, self._project_id, None, self._packer) for decision in made]
+            upsert(connection, Decision, ("project_id", "page_key", "layer"), rows)
+            self._bound.hold(connection, len(rows))
+
+    def _forget(self, layer: str, keys: Collection[bytes]) -> None:
+        of_layer = (Decision.project_id == self._project_id, Decision.layer == layer)
+        for some in chunks(keys):
+            self._session.execute(delete(Decision).where(*of_layer, Decision.page_key.in_(some)))

@@ -1,0 +1,285 @@
+"""Workers: crawler processes that share one run. A worker is heard of by its lease, by the database's clock."""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, or_, select, update
+
+from scrapy_dedup.core.runs.totals import Part, total
+from scrapy_dedup.store.engine.codec import column_text, optional_text
+from scrapy_dedup.store.records.lookups import columns_of
+from scrapy_dedup.store.records.records import RunStatus
+from scrapy_dedup.store.records.stored import Ending, Run, StoredWorker
+from scrapy_dedup.store.tables.columns import clock, restarted
+from scrapy_dedup.store.tables.models import CrawlRun
+from scrapy_dedup.store.tables.shared_models import RunWorker
+
+# Names of JOBDIRs are digits: no job is taken for one.
+_JOB: Final = "shared job: "
+
+
+def begin(
+    connection: Connection, project_id: uuid.UUID, *, spider: str, jobdir: str | None, started_at: datetime
+) -> Run:
+    """Return a new run, or the one that the JOBDIR did not finish: stopped, or killed and still said to be running."""
+    spider, jobdir = column_text(spider), optional_text(jobdir)
+    if jobdir is not None:
+        last = (
+            select(CrawlRun.id, CrawlRun.status)
+            .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == jobdir)
+            .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
+            .limit(1)
+        )
+        found = connection.execute(last).first()
+        if found and found.status != "finished":
+            again = {"status": "running", "reason": None, "finished_at": None, "seen_at": started_at}
+            connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+            return Run(found.id, resumed=True, killed=found.status in {"running", "killed"})
+    run = Run(uuid.uuid4())
+    row = {
+        "id": run.id,
+        "project_id": project_id,
+        "spider": spider,
+        "jobdir": jobdir,
+        "status": "running",
+        "started_at": started_at,
+        "stats": {},
+    }
+    connection.execute(insert(CrawlRun), row)
+    return run
+
+
+def report(connection: Connection, run_id: uuid.UUID, stats: Mapping[str, Any], at: datetime) -> None:
+    """Note how a run that is under way stands."""
+    under_way = update(CrawlRun).where(CrawlRun.id == run_id, CrawlRun.status == "running")
+    connection.execute(under_way.values(stats={str(name): value for name, value in stats.items()}, seen_at=at))
+
+
+def end(
+    connection: Connection,
+    run_id: uuid.UUID,
+    *,
+    status: RunStatus,
+    reason: str | None,
+    stats: Mapping[str, Any],
+    finished_at: datetime,
+) -> None:
+    """Note how a run ended; what JSON does not know among its stats becomes its `str`."""
+    ended = {
+        "status": status,
+        "reason": optional_text(reason),
+        "stats": {str(name): value for name, value in stats.items()},
+        "finished_at": finished_at,
+        "seen_at": finished_at,
+    }
+    connection.execute(update(CrawlRun).where(CrawlRun.id == run_id).values(ended))
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """A worker that is about to join.
+
+    Attributes:
+        job: which crawlers share; not empty.
+        name: of the process, for people.
+        lease: for how long it lives without being heard.
+    """
+
+    job: str
+    spider: str
+    name: str
+    lease: timedelta
+    started_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Where a worker is to work; `others` of the run's workers are living, `lost` ones were found dead now."""
+
+    run_id: uuid.UUID
+    worker_id: uuid.UUID
+    began_at: datetime
+    is_new: bool
+    others: int = 0
+    lost: int = 0
+
+
+def name_of_job(job: str) -> str:
+    """Return what stands in the column `jobdir` of the runs of a shared job."""
+    return _JOB + column_text(job)
+
+
+def is_living() -> ColumnElement[bool]:
+    """Say in SQL whether a worker is at work: it has not ended, and its lease is not over."""
+    heard = or_(RunWorker.lease_until > clock(), restarted(RunWorker.started_at))
+    return and_(RunWorker.status == "running", heard)
+
+
+def living(run_id: uuid.UUID) -> Any:
+    """Return the statement that selects the ids of the workers of a run that are at work."""
+    return select(RunWorker.id).where(RunWorker.run_id == run_id, is_living())
+
+
+def join(connection: Connection, project_id: uuid.UUID, newcomer: Newcomer) -> Joined:
+    """Add a worker to the run of its job that is not finished, or to a new one; the caller has locked the project."""
+    job, spider = name_of_job(newcomer.job), column_text(newcomer.spider)
+    last = (
+        select(CrawlRun.id, CrawlRun.status, CrawlRun.started_at)
+        .where(CrawlRun.project_id == project_id, CrawlRun.spider == spider, CrawlRun.jobdir == job)
+        .order_by(CrawlRun.started_at.desc(), CrawlRun.id.desc())
+        .limit(1)
+    )
+    found = connection.execute(last).first()
+    if found is not None and found.status != "finished":
+        lost = bury(connection, found.id)
+        others = connection.scalar(select(func.count()).select_from(living(found.id).subquery())) or 0
+        if others or found.status != "running" or not _end_if_over(connection, project_id, found.id):
+            return _go_on(connection, project_id, found, newcomer, others=others, lost=lost)
+    run_id = _begin(connection, project_id, spider, job, newcomer.started_at)
+    worker_id = _add(connection, project_id, run_id, newcomer)
+    return Joined(run_id, worker_id, newcomer.started_at, is_new=True)
+
+
+def _end_if_over(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID) -> bool:
+    """End a run of which nobody is left, if all was done when a worker finished that took a dead one for living.
+
+    Who went on with it would find its first pages done, and fetch nothing.
+    """
+    those = of_runs(connection, project_id, [run_id])
+    last = _last_to_finish(those)
+    if last is None or last.finished_at is None:
+        return False
+    stats = stats_of(those)
+    end(connection, run_id, status="finished", reason=last.reason, stats=stats, finished_at=last.finished_at)
+    return True
+
+
+def _go_on(
+    connection: Connection, project_id: uuid.UUID, found: Any, newcomer: Newcomer, *, others: int, lost: int
+) -> Joined:
+    # Without anybody who ended in time, a run that is said to be running was killed as a whole.
+    killed = found.status == "killed" or (found.status == "running" and not others)
+    if not others:
+        _resume(connection, found.id)
+    again = {"status": "running", "reason": None, "finished_at": None, "seen_at": newcomer.started_at}
+    connection.execute(update(CrawlRun).where(CrawlRun.id == found.id).values(again))
+    worker_id = _add(connection, project_id, found.id, newcomer)
+    lost = max(lost, int(killed))
+    return Joined(found.id, worker_id, found.started_at, is_new=False, others=others, lost=lost)
+
+
+def _resume(connection: Connection, run_id: uuid.UUID) -> None:
+    """Note that the run goes on: what its workers left undone is taken up, as what a JOBDIR holds."""
+    undone = update(RunWorker).where(RunWorker.run_id == run_id, RunWorker.status.in_(("stopped", "lost")))
+    connection.execute(undone.values(status="resumed", reason=func.coalesce(RunWorker.reason, RunWorker.status)))
+
+
+def _begin(connection: Connection, project_id: uuid.UUID, spider: str, job: str, at: datetime) -> uuid.UUID:
+    row = {"id": uuid.uuid4(), "project_id": project_id, "spider": spider, "jobdir": job, "status": "running"}
+    connection.execute(insert(CrawlRun), {**row, "started_at": at, "stats": {}})
+    return row["id"]  # type: ignore[return-value]  # of the one kind of value among others
+
+
+def _add(connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, newcomer: Newcomer) -> uuid.UUID:
+    worker_id = uuid.uuid4()
+    row = {
+        "id": worker_id,
+        "project_id": project_id,
+        "run_id": run_id,
+        "name": column_text(newcomer.name),
+        "status": "running",
+        "started_at": newcomer.started_at,
+        "lease_until": _now(connection) + newcomer.lease,
+        "stats": {},
+    }
+    connection.execute(insert(RunWorker), row)
+    return worker_id
+
+
+def _now(connection: Connection) -> datetime:
+    at: datetime | None = connection.scalar(select(clock()))
+    assert at is not None
+    return at
+
+
+def bury(connection: Connection, run_id: uuid.UUID) -> int:
+    """Note which workers of a run were lost; return how many they are."""
+    dead = update(RunWorker).where(RunWorker.run_id == run_id, RunWorker.status == "running", not_(is_living()))
+    return connection.execute(dead.values(status="lost", finished_at=RunWorker.lease_until)).rowcount
+
+
+def renew(
+    connection: Connection, run_id: uuid.UUID, worker_id: uuid.UUID, *, lease: timedelta, stats: Mapping[str, Any]
+) -> bool:
+    """Note that a worker lives, and how it stands; say whether it was thought to be lost."""
+    before = connection.scalar(select(RunWorker.status).where(RunWorker.id == worker_id).with_for_update())
+    if before not in ("running", "lost", "resumed"):
+        return False
+    heard = {"lease_until": _now(connection) + lease, "status": "running", "finished_at": None}
+    mine = update(RunWorker).where(RunWorker.id == worker_id)
+    connection.execute(mine.values(**heard, stats={str(name): value for name, value in stats.items()}))
+    if before != "running":
+        # Others may have ended the run meanwhile: it goes on.
+        ended = update(CrawlRun).where(CrawlRun.id == run_id, CrawlRun.status != "running")
+        connection.execute(ended.values(status="running", reason=None, finished_at=None))
+    return bool(before != "running")
+
+
+def leave(
+    connection: Connection,
+    worker_id: uuid.UUID,
+    *,
+    status: RunStatus,
+    reason: str | None,
+    stats: Mapping[str, Any],
+    finished_at: datetime,
+) -> None:
+    """Note how a worker ended."""
+    ended = {
+        "status": status,
+        "reason": optional_text(reason),
+        "stats": {str(name): value for name, value in stats.items()},
+        "finished_at": finished_at,
+    }
+    connection.execute(update(RunWorker).where(RunWorker.id == worker_id).values(ended))
+
+
+def of_runs(connection: Connection, project_id: uuid.UUID, run_ids: Collection[uuid.UUID]) -> list[StoredWorker]:
+    """Return the workers of some runs, in the order in which they began."""
+    some = select(*columns_of(RunWorker, StoredWorker)).where(
+        RunWorker.project_id == project_id, RunWorker.run_id.in_(sorted(run_ids))
+    )
+    return [StoredWorker(*row) for row in connection.execute(some.order_by(RunWorker.started_at, RunWorker.id))]
+
+
+def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:
+    """Return what workers counted together."""
+    return total([Part(worker.started_at, worker.stats) for worker in workers])
+
+
+def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID) -> Ending:
+    """Return whether a run is over: it is finished if the last of its workers came to its own end.
+
+    What one had that was stopped or died came back to the queue, which is empty when the last one finishes.
+
+    Args:
+        workers: of the run.
+        ended: the one that has just ended.
+    """
+    if any(worker.status == "running" for worker in workers):
+        return Ending(is_last=False, status="running")
+    last = next(worker for worker in workers if worker.id == ended)
+    return Ending(is_last=True, status="finished" if last.status == "finished" else "stopped")
+
+
+def _last_to_finish(workers: Sequence[StoredWorker]) -> StoredWorker | None:
+    """Return the worker with whose end a run was over that nobody ended; None: there is something to go on with."""
+    ends = [each.finished_at for each in workers if each.status in ("finished", "stopped") and each.finished_at]
+    at = max(ends, default=None)
+    # What became of the first requests of one that began later, nobody knows.
+    if at is None or any(each.started_at > at for each in workers):
+        return None
+    return next((each for each in workers if each.status == "finished" and each.finished_at == at), None)

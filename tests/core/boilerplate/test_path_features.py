@@ -1,0 +1,111 @@
+from math import isnan
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.boilerplate.observations import observe
+from scrapy_dedup.core.boilerplate.path_features import FIGURES, main_column, rows, survey, tokens_of
+from tests.core.builders import parsed
+from tests.core.html_soup import anything
+from tests.core.learned_sites import article, site
+
+NAMES = list(FIGURES)
+
+
+def figures(sources: list[str], path: str) -> dict[str, float]:
+    found = rows(survey([observe(parsed(html)) for html in sources]))
+    row = next(row for node, row in found.items() if node.path == path)
+    return dict(zip(NAMES, row, strict=True))
+
+
+PAGES = [article(number) for number in range(1, 11)]
+
+
+def test_what_repeats_and_what_leads_elsewhere_is_counted() -> None:
+    menu = figures(PAGES, "body>nav>ul>li")
+
+    assert (menu["own_links"], menu["own_often"], menu["page_share"]) == (1.0, 1.0, 1.0)
+    assert menu["distinct"] == 0.1
+    assert menu["in_nav"] == 1
+
+
+def test_a_page_s_own_text_is_told_from_what_all_have() -> None:
+    text = figures(PAGES, "body>div#wrap>div.main>p")
+
+    assert text["own_often"] == text["own_links"] == 0.0
+    assert text["cover"] > 0.9
+    assert text["contents"] == 1
+
+
+def test_of_one_page_what_only_a_site_tells_is_not_known() -> None:
+    alone = figures(PAGES[:1], "body>nav>ul>li")
+
+    assert all(isnan(alone[name]) for name in ("own_often", "page_share", "shared", "most_often"))
+    assert alone["own_links"] == 1.0
+
+
+def test_what_is_alike_on_a_page_is_a_group_and_told_by_how_it_differs_from_page_to_page() -> None:
+    """Related products are four on each page, and headings of others; the rows of a list differ in number."""
+    pages = []
+    for number in range(1, 7):
+        items = "".join(f"<li><h3>Thing {(number + step) % 6 + 1}</h3><i>{step} left</i></li>" for step in range(4))
+        rows_of = "".join(f"<tr><td>row {number} {row}</td></tr>" for row in range(3 + number))
+        pages.append(f"<h1>Thing {number}</h1><table>{rows_of}</table><ul>{items}</ul>")
+    cards, listed = figures(pages, "body>ul>li>h3"), figures(pages, "body>table>tbody>tr>td")
+
+    assert (cards["group_at"], cards["group_elements"]) == (1, 4)
+    assert cards["group_spread"] == cards["elements_spread"] == 0.0
+    assert cards["own_heading"] == 1 > cards["group_heading"] > 0
+    assert listed["group_spread"] > 0.2
+    assert listed["own_heading"] == 0
+    assert listed["own_often"] < listed["own_masked"] == 1
+    assert isnan(figures(pages[:1], "body>ul>li>h3")["group_spread"])
+    assert isnan(figures(pages, "body>h1")["group_at"])
+
+
+def test_paths_with_names_of_their_own_count_as_one_on_a_page() -> None:
+    pages = [
+        "".join(
+            f"<article class=own{'abcd'[number]}{chr(97 + item)}><p>text {number} {item}</p></article>"
+            for item in range(count)
+        )
+        for number, count in enumerate([5, 15, 5, 15])
+    ]
+
+    assert figures(pages, "body>article>p")["group_spread"] == 0.5
+
+
+def test_pages_that_say_what_they_are_are_counted() -> None:
+    said = ["article", "article", "product", "website", ""]
+    pages = [f'<head><meta property="og:type" content="{kind}"></head><p>text {kind}</p>' for kind in said]
+    found = figures(pages, "body>p")
+
+    assert (found["articles"], found["products"], found["others"]) == (0.4, 0.2, 0.2)
+
+
+def test_names_and_hints_of_tags_become_words() -> None:
+    found = survey([observe(parsed('<div class="mainMenu x1" role="navigation"><p>Home</p></div>'))])
+    node = next(node for node in found.nodes if node.tag == "p")
+
+    assert node.above == {"main", "menu", "@navigation"}
+    assert node.called[2:4] == (1, 1)
+    assert tokens_of(".product-description_long") == {"product", "descripti", "long"}
+
+
+def test_main_column_holds_what_is_the_pages_own() -> None:
+    assert main_column(survey([observe(page) for page in site()])).path == "body>div#wrap>div.main"
+
+
+@given(st.lists(anything, min_size=1, max_size=4))
+def test_any_pages_have_figures_whatever_their_order(sources: list[str]) -> None:
+    seen = [observe(parsed(html)) for html in sources]
+
+    found, turned = survey(seen), survey(seen[::-1])
+
+    assert [node.path for node in found.nodes] == [node.path for node in turned.nodes]
+    assert all(len(row) == len(FIGURES) for row in rows(found).values())
+    assert (
+        sum(node.own.chars for node in found.nodes)
+        == found.nodes[0].whole.chars
+        == sum(map(sum, (s.chars for s in seen)))
+    )

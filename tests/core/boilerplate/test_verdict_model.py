@@ -1,0 +1,192 @@
+import json
+from collections.abc import Sequence
+from copy import deepcopy
+from importlib.resources import files
+from itertools import pairwise
+from math import isnan, nan
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.boilerplate.forest import Forest, Tree
+from scrapy_dedup.core.boilerplate.observations import observe
+from scrapy_dedup.core.boilerplate.path_features import FIGURES, rows, survey
+from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, PathVerdict, learn
+from scrapy_dedup.core.boilerplate.verdict_model import ModelError, VerdictModel, figures_hash, words_of
+from scrapy_dedup.service.model_file import verdict_model
+from tests.core.builders import parsed
+from tests.core.html_soup import anything
+from tests.core.learned_sites import article
+
+STORED: dict[str, Any] = json.loads(files("scrapy_dedup.service").joinpath("verdict_model.json").read_text("utf-8"))
+SEEN = [observe(parsed(article(number))) for number in range(1, 11)]
+
+
+def a_model(*trees: Any) -> VerdictModel:
+    columns = ["own_links", "own_often", "named:menu"]
+    stored = {"version": 1, "figures": figures_hash(), "columns": columns, "trees": list(trees)}
+    return VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}})
+
+
+def test_model_is_small_and_says_of_what_it_was_made() -> None:
+    assert len(json.dumps(STORED)) < 300_000
+    assert STORED["made"]["sites"]
+    assert STORED["made"]["date"] >= "2026"
+
+
+def test_trees_are_walked_and_what_is_missing_goes_where_it_was_taught() -> None:
+    model = a_model([0, 0.5, 0, 1.0, -2.0, 0.0], [1, 0.5, 1, 0.25, -1.0, 0.0])
+    of_site, alone = (model.judge(rows(survey(seen))) for seen in (SEEN, SEEN[:1]))
+
+    def odds(found: Any, path: str) -> float:
+        return next(float(one.odds) for node, one in found.items() if node.path == path)
+
+    assert odds(of_site, "body>nav>ul>li") == -3.0
+    assert odds(of_site, "body>div#wrap>div.main>p") == 1.25
+    assert odds(alone, "body>nav>ul>li") == -1.75
+
+
+def test_reasons_are_what_spoke_most_for_the_verdict() -> None:
+    found = a_model([0, 0.5, 0, 1.0, -2.0, 0.0], [1, 0.5, 1, 0.25, -1.0, 0.0]).judge(rows(survey(SEEN)))
+    menu = next(one for node, one in found.items() if node.path == "body>nav>ul>li")
+
+    assert menu.reasons == (("own_links", 1.0), ("own_often", 1.0))
+    assert words_of(*menu.reasons[0]) == "100% of its text links"
+    assert words_of("in:menu", 1.0) == "it stands in what is named 'menu'"
+    assert all(words_of(name, 0.5) for name in FIGURES)
+
+
+NUMBERS = st.floats(-1e6, 1e6) | st.sampled_from([0.0, -0.0, 0.5, 1.0, 1e-300, -1e300])
+WIDTH = 5
+
+
+def branches(inner: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+    return st.tuples(st.integers(0, WIDTH - 1), NUMBERS, st.booleans(), inner, inner, NUMBERS)
+
+
+def walked(tree: Tree, row: Sequence[float], spoke: list[float]) -> float:
+    """Walk one tree step by step; what the quick way has to give, to the last bit."""
+    while isinstance(tree, tuple):
+        column, threshold, missing_left, smaller, larger, here = tree
+        value = row[column]
+        tree = smaller if value <= threshold or (missing_left and isnan(value)) else larger
+        spoke[column] += (tree[5] if isinstance(tree, tuple) else tree) - here
+    return tree
+
+
+@given(
+    st.lists(st.recursive(NUMBERS, branches, max_leaves=12), min_size=1, max_size=120),
+    st.lists(st.tuples(*[NUMBERS | st.just(nan)] * WIDTH), max_size=5),
+)
+def test_a_forest_says_what_a_walk_through_its_trees_says(trees: list[Tree], rows: list[tuple[float, ...]]) -> None:
+    forest = Forest(trees, WIDTH)
+
+    for row in rows:
+        spoke = [0.0] * WIDTH
+        odds = sum(walked(tree, row, spoke) for tree in trees)
+        leaves = forest.leaves(row)
+        assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
+
+
+def test_a_row_of_the_very_thresholds_goes_where_a_walk_through_the_trees_leads() -> None:
+    """Chance does not hit them."""
+    model = verdict_model()
+    forest, width = Forest(model.trees, len(model.columns)), len(model.columns)
+    for tree in model.trees:
+        row, here = [nan] * width, tree
+        while isinstance(here, tuple):
+            row[here[0]] = here[1]
+            here = here[3]
+        spoke = [0.0] * width
+        odds = sum(walked(each, row, spoke) for each in model.trees)
+        leaves = forest.leaves(row)
+        assert (forest.odds(leaves), forest.spoke(leaves)) == (odds, spoke)
+
+
+def test_a_model_of_one_figure_judges_by_it() -> None:
+    stored = {"version": 1, "figures": figures_hash(), "columns": ["own_links"], "trees": [[0, 0.5, 0, 1.0, -2.0, 0.0]]}
+    found = VerdictModel.from_json(stored | {"scale": 1, "shift": 0, "made": {}}).judge(rows(survey(SEEN)))
+
+    assert {one.odds for one in found.values()} == {1.0, -2.0}
+
+
+def test_reasons_are_those_of_a_tuple_however_late_they_are_asked_for() -> None:
+    judged = list(verdict_model().judge(rows(survey(SEEN))).values())
+    again = list(verdict_model().judge(rows(survey(SEEN))).values())
+
+    assert judged == again
+    assert deepcopy(again) == judged
+    assert {type(one.reasons) for one in deepcopy(again)} == {tuple}
+    for one in judged:
+        assert one.reasons == tuple(one.reasons)
+        assert repr(one.reasons) == repr(tuple(one.reasons))
+        assert len(one.reasons) <= 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        pytest.param({"version": 2}, "is of version 2", id="other-version"),
+        pytest.param({"figures": "0"}, "needs version 1 and", id="other-figures"),
+        pytest.param({"trees": []}, "cannot be read", id="no-trees"),
+        pytest.param({"trees": [[999, 0, 0, 0, 0, 0]]}, "cannot be read", id="no-such-column"),
+        pytest.param({"trees": [[0, "x", 0, 0, 0, 0]]}, "cannot be read", id="no-number"),
+        pytest.param({"trees": [[0, 1e999, 0, 0, 0, 0]]}, "cannot be read", id="endless-number"),
+        pytest.param({"columns": ["weather"]}, "benchmarks.train", id="unknown-figure"),
+        pytest.param({"scale": None}, "install scrapy_dedup again", id="no-scale"),
+    ],
+)
+def test_model_that_cannot_be_used_says_how_to_get_one(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        VerdictModel.from_json(STORED | change)
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+    )
+)
+def test_what_is_no_model_is_refused(stored: Any) -> None:
+    with pytest.raises(ModelError):
+        VerdictModel.from_json(stored)
+
+
+def test_with_more_caution_more_stays() -> None:
+    seen = [observe(parsed(article(number, within="<p class=tags>one, two</p>"))) for number in range(1, 9)]
+    kept = [
+        {path for path, verdict in learn(seen, verdict_model(), caution).paths.items() if verdict.keep}
+        for caution in (0.0, 0.3, 0.5, 0.9, 1.0)
+    ]
+
+    assert all(less <= more for less, more in pairwise(kept))
+    assert kept[0] < kept[-1] == set(learn(seen, verdict_model()).paths)
+
+
+@given(st.lists(anything, min_size=1, max_size=3))
+def test_every_path_has_a_verdict_with_its_reasons(sources: list[str]) -> None:
+    seen = [observe(parsed(html)) for html in sources]
+    found = learn(seen, verdict_model())
+
+    assert set(found.paths) >= {path for one in survey(seen).nodes for path in [one.path]}
+    for verdict in found.paths.values():
+        assert 0.0 <= verdict.probability <= 1.0
+        assert verdict.keep == (verdict.probability >= 0.5) or abs(verdict.probability - 0.5) < 0.001
+        assert "(content by " in verdict.evidence
+
+
+def test_a_verdict_names_of_which_kind_its_first_reason_is() -> None:
+    def reason(name: str) -> DropReason | None:
+        return PathVerdict(keep=False, probability=0.1, pages=1, of_pages=1, reasons=((name, 1.0),)).reason
+
+    assert reason("own_often") is DropReason.REPEATS
+    assert reason("most_links") is DropReason.LINKS
+    assert reason("in:menu") is reason("in_nav") is DropReason.NAMED
+    assert reason("in_form") is DropReason.FORM
+    assert reason("from_column_end") is DropReason.OUTSIDE
+    assert PathVerdict(keep=True, probability=0.9, pages=1, of_pages=1).reason is None
+
+
+def test_each_figure_has_words() -> None:
+    assert [name for name in FIGURES if words_of(name, 0.5) == f"{name.replace('_', ' ')} 0.5"] == []

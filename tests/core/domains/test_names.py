@@ -1,0 +1,83 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.domains.names import MOST_CHARS, bare_name, domain_name, is_pattern, name_pattern, twin_of
+from scrapy_dedup.core.urls.normal_form import DomainScope, extract_domain
+from tests.tables import table
+
+CASES = json.loads((Path(__file__).parents[2] / "data" / "domains" / "names.json").read_text(encoding="utf-8"))
+NAMES = st.from_regex(r"(www\.){0,2}[a-z0-9]{1,3}(\.(example|org|co\.uk|github\.io|test|42)){0,2}", fullmatch=True)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+@pytest.mark.parametrize("scope", ["host", "registrable"])
+def test_a_text_names_the_domain_that_a_crawl_would_know(case: dict[str, str | None], scope: DomainScope) -> None:
+    expected = case["host"] and case[scope]
+
+    assert domain_name(str(case["text"]), scope) == expected
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES if "twin" in case])
+def test_a_name_has_this_twin(case: dict[str, str | None]) -> None:
+    assert twin_of(str(case["host"])) == case["twin"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("a" * 300 + ".org", id="label-of-300"),
+        pytest.param(".".join(["a" * 60] * 5) + ".org", id="name-of-300"),
+        pytest.param("http://" + "a" * 10_000_000, id="10-megabytes"),
+        pytest.param("ü" * 60_000, id="quadratic-for-idna"),
+        pytest.param("xn--" * 10_000, id="many-hyphens"),
+    ],
+)
+def test_what_is_endless_is_no_domain(text: str) -> None:
+    assert domain_name(text) is None
+
+
+@given(st.text())
+def test_any_text_is_a_domain_or_none(text: str) -> None:
+    name = domain_name(text)
+
+    assert name is None or (name.isascii() and len(name) <= MOST_CHARS + len(":65535"))
+
+
+@given(st.text(max_size=20) | NAMES, st.sampled_from(["host", "registrable"]))
+def test_a_name_is_its_own_name(text: str, scope: DomainScope) -> None:
+    name = domain_name(text, scope)
+
+    assert name is None or domain_name(name, scope) == name
+
+
+@given(NAMES)
+def test_a_name_and_a_url_of_it_are_one_domain(name: str) -> None:
+    assert domain_name(name) == extract_domain(f"https://{name}/a?b#c")
+
+
+@given(NAMES)
+def test_the_twin_of_a_twin_is_the_name_itself(name: str) -> None:
+    twin = twin_of(name)
+
+    assert twin is None or (twin != name and twin_of(twin) == name and bare_name(twin) == bare_name(name))
+
+
+def test_a_name_that_would_be_too_long_with_www_has_no_twin() -> None:
+    name = ".".join(["a" * 60] * 4) + ".orgorg"
+
+    assert len(name) <= MOST_CHARS < len("www." + name)
+    assert twin_of(name) is None
+
+
+@table("urls/spelt_patterns")
+def test_a_pattern_is_spelt_as_names_are(typed: str, pattern: str) -> None:
+    assert name_pattern(typed) == pattern
+
+
+@table("urls/name_patterns")
+def test_star_and_question_mark_make_a_pattern(text: str, *, expected: bool) -> None:
+    assert is_pattern(text) is expected

@@ -1,0 +1,139 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.domains.candidates import CandidateOutcome, outcome_of_known, outcome_of_new
+from scrapy_dedup.core.domains.names import Evidence, TwinReason, judge_twins, standing_for_both
+from scrapy_dedup.core.domains.states import (
+    Blacklisting,
+    DomainStatus,
+    Standing,
+    after_run,
+    blacklisted,
+    is_blacklisted,
+    of_pair,
+    present_status,
+    unblacklisted,
+    with_status,
+)
+from tests.tables import table
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+DISCOVERED, HIGH, LOW, BLACKLISTED = DomainStatus
+ANN = Blacklisting(NOON, "ann", "spam", NOON + DAY)
+STANDINGS = st.builds(Standing, st.sampled_from([DISCOVERED, HIGH, LOW])).flatmap(
+    lambda one: st.sampled_from([one, blacklisted(one, ANN), blacklisted(one, replace(ANN, at=NOON + DAY))])
+)
+
+
+@table("core/the_best_confidence_makes_a_status")
+def test_the_best_confidence_makes_a_status(before: str, best: float | None, after: str) -> None:
+    assert after_run(Standing(DomainStatus(before)), best, 0.6) == Standing(DomainStatus(after))
+
+
+def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_be() -> None:
+    standing = after_run(blacklisted(Standing(), ANN), 0.9, 0.6)
+
+    assert (standing.status, standing.blacklist_reason) == (BLACKLISTED, "spam")
+    assert unblacklisted(standing) == Standing(HIGH)
+
+
+@given(STANDINGS)
+def test_the_end_of_a_blacklist_brings_back_what_was_before(standing: Standing) -> None:
+    before = unblacklisted(standing)
+
+    assert before.status != BLACKLISTED
+    assert unblacklisted(blacklisted(standing, ANN)) == before
+
+
+def test_who_blacklists_again_says_anew_who_when_and_why() -> None:
+    bob = Blacklisting(NOON + DAY, "bob", None)
+
+    standing = blacklisted(blacklisted(Standing(LOW), ANN), bob)
+
+    assert standing == Standing(BLACKLISTED, LOW, NOON + DAY, "bob", None, None)
+
+
+@pytest.mark.parametrize(
+    ("hours", "holds"),
+    [pytest.param(0, True, id="now"), pytest.param(23.9, True, id="before"), pytest.param(24, False, id="at-its-end")],
+)
+def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
+    standing, at = blacklisted(Standing(LOW), ANN), NOON + timedelta(hours=hours)
+
+    assert is_blacklisted(standing, at) is holds
+    assert present_status(standing, at) == (BLACKLISTED if holds else LOW)
+
+
+def test_a_blacklist_without_an_end_does_not() -> None:
+    assert is_blacklisted(blacklisted(Standing(), Blacklisting(NOON, None, None)), NOON + 10_000 * DAY)
+
+
+@pytest.mark.parametrize("status", list(DomainStatus))
+@given(standing=STANDINGS)
+def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: Standing) -> None:
+    changed = with_status(standing, status, NOON)
+
+    assert changed.status == status
+    assert (changed.blacklisted_at is not None) == (status == BLACKLISTED)
+    assert with_status(changed, status, NOON + DAY) == changed
+
+
+@given(STANDINGS, STANDINGS)
+def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: Standing, other: Standing) -> None:
+    both = of_pair(one, other)
+
+    assert (both.status == BLACKLISTED) == (BLACKLISTED in {one.status, other.status})
+    assert unblacklisted(both) == of_pair(unblacklisted(one), unblacklisted(other))
+    assert of_pair(both, both) == both == of_pair(other, one)
+
+
+@table("core/twins_are_one_if_enough_pages_agree_and_few_differ")
+def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike: int, unlike: int, reason: str) -> None:
+    verdict = judge_twins(Evidence(alike, unlike), 3)
+
+    assert (verdict.reason, verdict.is_one) == (reason, reason == TwinReason.ALIKE)
+
+
+@table("core/the_name_with_more_pages_stands_for_both")
+def test_the_name_with_more_pages_stands_for_both(bare: int, www: int, name: str) -> None:
+    assert standing_for_both({"www.example.org": www, "example.org": bare}) == name
+
+
+@pytest.mark.parametrize(
+    ("standing", "outcome"),
+    [
+        pytest.param(Standing(), CandidateOutcome.KNOWN, id="discovered"),
+        pytest.param(Standing(HIGH), CandidateOutcome.PROCESSED, id="high"),
+        pytest.param(Standing(LOW), CandidateOutcome.PROCESSED, id="low"),
+        pytest.param(blacklisted(Standing(LOW), ANN), CandidateOutcome.BLACKLISTED, id="blacklisted"),
+        pytest.param(
+            blacklisted(Standing(LOW), replace(ANN, expires_at=NOON)),
+            CandidateOutcome.PROCESSED,
+            id="blacklist-is-over",
+        ),
+    ],
+)
+def test_a_registered_domain_brings_no_candidate(standing: Standing, outcome: CandidateOutcome) -> None:
+    assert outcome_of_known(standing, NOON) is outcome
+
+
+@pytest.mark.parametrize(
+    ("twin", "has_candidate", "outcome"),
+    [
+        pytest.param(None, False, CandidateOutcome.NEW, id="no-twin"),
+        pytest.param(Standing(), False, CandidateOutcome.TWIN, id="twin"),
+        pytest.param(blacklisted(Standing(), ANN), False, CandidateOutcome.NEW, id="blacklisted-twin"),
+        pytest.param(blacklisted(Standing(), ANN), True, CandidateOutcome.TWIN, id="blacklisted-twin-with-candidate"),
+    ],
+)
+def test_a_twin_stands_for_a_new_domain_unless_it_is_blacklisted(
+    twin: Standing | None,
+    has_candidate: bool,  # noqa: FBT001
+    outcome: CandidateOutcome,
+) -> None:
+    assert outcome_of_new(twin, NOON, twin_has_candidate=has_candidate) is outcome

@@ -1,0 +1,54 @@
+"""Which items are ones that went out already."""
+
+from array import array
+
+import pytest
+
+from scrapy_dedup.core.duplicates.evidence import MOST_ITEMS, NO_FIELDS, Evidence, SiteSeen, proves
+
+SITE = SiteSeen(frozenset([1, 2]), 5)
+UNKNOWN = SiteSeen()
+PRICE = b"price 10"
+
+
+def shown(*blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS) -> Evidence:
+    return Evidence(body, array("Q", blocks), [fields])
+
+
+@pytest.mark.parametrize(
+    ("other", "fields", "words", "site", "proven"),
+    [
+        pytest.param(shown(1, 7), NO_FIELDS, 20, SITE, True, id="same-text-of-twenty-words"),
+        pytest.param(shown(2, 7), NO_FIELDS, 20, SITE, True, id="another-menu"),
+        pytest.param(shown(1, 8), NO_FIELDS, 20, SITE, False, id="another-text"),
+        pytest.param(shown(1, 7, 7), NO_FIELDS, 20, SITE, False, id="a-block-twice"),
+        pytest.param(shown(1, 7), NO_FIELDS, 19, SITE, False, id="too-few-words"),
+        pytest.param(shown(1, 7), NO_FIELDS, 20, UNKNOWN, False, id="site-not-known"),
+        pytest.param(shown(1, 7, body=b"own"), NO_FIELDS, 0, UNKNOWN, True, id="same-bytes"),
+        pytest.param(shown(1, 7, body=b"own", fields=PRICE), NO_FIELDS, 0, SITE, False, id="same-bytes-other-fields"),
+        pytest.param(shown(1, 7, fields=PRICE), PRICE, 1, SITE, True, id="fields-and-a-word"),
+        pytest.param(shown(1, 7, fields=PRICE), PRICE, 0, SITE, False, id="fields-and-no-word"),
+        pytest.param(shown(1, 7, fields=PRICE), PRICE, 19, UNKNOWN, False, id="fields-on-an-unknown-site"),
+        pytest.param(shown(1, 7, fields=PRICE), PRICE, 20, UNKNOWN, True, id="fields-and-words-on-an-unknown-site"),
+        pytest.param(shown(1, 8, fields=PRICE), PRICE, 20, SITE, False, id="fields-and-another-text"),
+        pytest.param(shown(1, 7, fields=b"price 12"), PRICE, 20, SITE, False, id="another-price"),
+        pytest.param(shown(1, 7), None, 20, SITE, False, id="fields-that-cannot-be-compared"),
+    ],
+)
+def test_item_is_one_that_went_out(
+    other: Evidence, fields: bytes | None, words: int, site: SiteSeen, *, proven: bool
+) -> None:
+    # Of an unknown site all blocks count, so that both pages show the same ones.
+    own = shown(1, 7, body=b"own")
+
+    assert proves(own, other, fields, words, site) is proven
+
+
+def test_only_so_many_items_of_a_page_are_held() -> None:
+    evidence = Evidence(b"", array("Q"))
+    for number in range(MOST_ITEMS + 5):
+        evidence.add(number.to_bytes(8, "big"))
+    evidence.add(None)
+    evidence.add(bytes(8))
+
+    assert evidence.fields == [number.to_bytes(8, "big") for number in range(MOST_ITEMS)]

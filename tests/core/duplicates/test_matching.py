@@ -1,0 +1,144 @@
+"""When another page stands for one."""
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.duplicates.matching import (
+    DUPLICATE,
+    LAYERS,
+    LEAST_SHINGLES,
+    NEAR_DUPLICATE,
+    TITLE,
+    LikenessPolicy,
+    Same,
+    Text,
+    stands_for,
+)
+from scrapy_dedup.core.duplicates.near import shingles
+
+LONG = " ".join(f"word{number}" for number in range(60))
+ALIKE = f"{LONG} and"
+MOST = " ".join([*LONG.split()[:45], *(f"other{number}" for number in range(15))])
+OTHER = " ".join(f"other{number}" for number in range(60))
+SHORT = "Only a caption, no more"
+TRUSTING = LikenessPolicy(trusts_title=True)
+
+
+def a_text(words: str | None, name: str = "other", *, same_title: bool = False, same_text: str | None = None) -> Text:
+    """A page with some words; None: they are not kept, and only its hash is known."""
+    said = same_text if same_text is not None else words or name
+    return Text(name.encode(), said.encode(), shingles(words) if words is not None else None, same_title)
+
+
+def layer_of(found: Same | None) -> str | None:
+    return found.layer if found is not None else None
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "policy", "layer"),
+    [
+        pytest.param(LONG, a_text(LONG, same_title=True), LikenessPolicy(), TITLE, id="title-and-text"),
+        pytest.param(LONG, a_text(ALIKE, same_title=True), LikenessPolicy(), TITLE, id="title-and-a-like-text"),
+        pytest.param(LONG, a_text(OTHER, same_title=True), LikenessPolicy(), None, id="title-with-another-text"),
+        pytest.param(LONG, a_text(OTHER, same_title=True), TRUSTING, TITLE, id="title-that-is-trusted"),
+        pytest.param(LONG, a_text(None, same_title=True), LikenessPolicy(), None, id="title-of-a-text-not-kept"),
+        pytest.param(LONG, a_text(None, same_title=True), TRUSTING, TITLE, id="trusted-title-of-a-text-not-kept"),
+        pytest.param(SHORT, a_text(SHORT, same_title=True), LikenessPolicy(), None, id="title-and-too-short-a-text"),
+        pytest.param(SHORT, a_text(SHORT, same_title=True), TRUSTING, TITLE, id="trusted-title-of-a-short-text"),
+        pytest.param(LONG, a_text(LONG), LikenessPolicy(), DUPLICATE, id="same-text"),
+        pytest.param(LONG, a_text(None, same_text=LONG), LikenessPolicy(), DUPLICATE, id="same-text-not-kept"),
+        pytest.param(SHORT, a_text(SHORT), LikenessPolicy(), None, id="same-text-too-short"),
+        pytest.param(LONG, a_text(ALIKE), LikenessPolicy(), NEAR_DUPLICATE, id="nearly-the-same-text"),
+        pytest.param(LONG, a_text(MOST), LikenessPolicy(), None, id="most-of-the-text"),
+        pytest.param(LONG, a_text(MOST), LikenessPolicy(near_at=0.5), NEAR_DUPLICATE, id="most-where-that-is-enough"),
+        pytest.param(LONG, a_text(OTHER), LikenessPolicy(), None, id="another-text"),
+        pytest.param(LONG, a_text(None), LikenessPolicy(), None, id="another-text-not-kept"),
+        pytest.param(None, a_text(LONG), LikenessPolicy(), None, id="no-words-of-its-own"),
+        pytest.param("", a_text(""), LikenessPolicy(), None, id="two-empty-pages"),
+    ],
+)
+def test_layer_that_finds_a_page(own: str | None, other: Text, policy: LikenessPolicy, layer: str | None) -> None:
+    assert layer_of(stands_for(a_text(own, "own"), [other], 0, policy, LAYERS)) == layer
+
+
+@pytest.mark.parametrize(("texts", "layer"), [(0, TITLE), (2, TITLE), (3, DUPLICATE), (50, DUPLICATE)])
+@pytest.mark.parametrize("policy", [LikenessPolicy(), TRUSTING], ids=["content", "always"])
+def test_title_that_many_texts_have_says_nothing(texts: int, layer: str, policy: LikenessPolicy) -> None:
+    assert layer_of(stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], texts, policy, LAYERS)) == layer
+
+
+@pytest.mark.parametrize("asked", [LAYERS[start:] for start in range(4)], ids=["all", "two", "one", "none"])
+def test_layer_that_is_not_asked_leaves_a_page_to_the_next(asked: Sequence[str]) -> None:
+    found = stands_for(a_text(LONG, "own"), [a_text(LONG, same_title=True)], 0, LikenessPolicy(), asked)
+
+    assert layer_of(found) == (asked[0] if asked else None)
+
+
+def test_of_several_that_agree_the_earliest_stands() -> None:
+    others = [a_text(OTHER, "a", same_title=True), a_text(ALIKE, "c", same_title=True), a_text(LONG, "b")]
+
+    by_title = stands_for(a_text(LONG, "own"), others, 0, LikenessPolicy(), LAYERS)
+    by_text = stands_for(a_text(LONG, "own"), others[::-1], 0, LikenessPolicy(), [DUPLICATE])
+
+    assert by_title is not None
+    assert by_text is not None
+    assert (by_title.keeper, by_text.keeper) == (b"c", b"b")
+
+
+def test_nearest_stands_whatever_the_order() -> None:
+    near = [a_text(LONG + " and", "a"), a_text(LONG + " and so on", "b"), a_text("so " + LONG, "c")]
+
+    for others in permutations(near):
+        found = stands_for(a_text(LONG, "own"), others, 0, LikenessPolicy(near_at=0.5), [NEAR_DUPLICATE])
+
+        assert found == Same(NEAR_DUPLICATE, b"a", "texts alike by 0.982", 56 / 57)
+
+
+def test_reason_says_how_alike_texts_are() -> None:
+    own = a_text(LONG, "own")
+    found = [
+        stands_for(own, [a_text(LONG, same_title=True)], 0, LikenessPolicy(), [TITLE]),
+        stands_for(own, [a_text(OTHER, same_title=True)], 0, TRUSTING, [TITLE]),
+        stands_for(own, [a_text(LONG)], 0, LikenessPolicy(), [DUPLICATE]),
+    ]
+
+    assert [(one.reason, one.jaccard) for one in found if one is not None] == [
+        ("the same title, and texts alike by 1.000", 1.0),
+        ("the same title, which is trusted", 0.0),
+        ("the same text", 1.0),
+    ]
+
+
+@pytest.mark.parametrize(("number", "layer"), [(LEAST_SHINGLES, DUPLICATE), (LEAST_SHINGLES - 1, None)])
+def test_texts_of_a_dozen_words_can_be_the_same(number: int, layer: str | None) -> None:
+    said = " ".join(LONG.split()[: number + 4])
+
+    assert layer_of(stands_for(a_text(said, "own"), [a_text(said)], 0, LikenessPolicy(), LAYERS)) == layer
+
+
+TEXTS = st.builds(
+    lambda words, name, same_title: a_text(words, name, same_title=same_title),
+    st.sampled_from([LONG, ALIKE, MOST, OTHER, SHORT, "", None]),
+    st.sampled_from("abc"),
+    st.booleans(),
+)
+
+
+@given(TEXTS, st.lists(TEXTS, max_size=4), st.integers(0, 4), st.booleans(), st.sets(st.sampled_from(LAYERS)))
+def test_whoever_stands_is_one_of_the_others_by_a_layer_that_was_asked(
+    own: Text,
+    others: list[Text],
+    texts: int,
+    trusts: bool,  # noqa: FBT001
+    layers: set[str],
+) -> None:
+    found = stands_for(own, others, texts, LikenessPolicy(trusts_title=trusts), layers)
+
+    if found is not None:
+        assert found.layer in layers
+        assert found.keeper in {other.page_key for other in others}
+        assert 0 <= found.jaccard <= 1

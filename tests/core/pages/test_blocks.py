@@ -1,0 +1,209 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from selectolax.lexbor import LexborHTMLParser
+
+from scrapy_dedup.core.pages.blocks import Page, Unparsed, parse_page
+from scrapy_dedup.core.pages.fingerprints import block_fingerprint
+from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason
+from scrapy_dedup.core.pages.render import render
+from tests.core.builders import parsed
+from tests.core.html_soup import anything, pages, soups
+from tests.growth import assert_in_proportion
+from tests.tables import table
+
+PAGES = Path(__file__).parents[2] / "data" / "pages"
+PROJECT = Path(__file__).parents[3]
+
+
+def texts(html: str) -> list[str]:
+    return [block.text for block in parsed(html).blocks]
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in PAGES.glob("*.html")))
+def test_page_is_read_as_its_neighbour_says(name: str) -> None:
+    """tests/data/pages/NAME.expected.json: what a reader should see of NAME.html."""
+    page = parsed((PAGES / f"{name}.html").read_text(encoding="utf-8"))
+    expected: dict[str, Any] = json.loads((PAGES / f"{name}.expected.json").read_text(encoding="utf-8"))
+
+    assert {
+        "title": page.title,
+        "lang": page.lang,
+        "base": page.base,
+        "canonicals": list(page.canonicals),
+        "alternates": [list(pair) for pair in page.alternates],
+        "blocks": [[block.path, block.text, block.link_chars] for block in page.blocks],
+        "markdown": render(page, [True] * len(page.blocks), "markdown", "https://site.example/a/page.html").split("\n"),
+    } == expected
+
+
+@table("pages/blocks")
+def test_blocks_of(html: str, expected: list[str]) -> None:
+    assert texts(html) == expected
+
+
+def test_serialised_attributes_hide_angle_brackets() -> None:
+    """The walk rests on it: outside of raw text "<" and ">" bound tags alone."""
+    tree = LexborHTMLParser("<p title='<a> \"b\" &amp; c' x<y='>'>d</p>")
+    assert tree.body is not None
+
+    assert tree.body.inner_html == '<p title="&lt;a&gt; &quot;b&quot; &amp; c" x<y="&gt;">d</p>'
+
+
+@table("core/tags_need_not_match_where_svg_hides_text")
+def test_tags_need_not_match_where_svg_hides_text(behind: str, expected: list[str]) -> None:
+    """A script in SVG holds text that is not escaped when it is serialised, as if it were raw there, too."""
+    hidden = f"</script></svg>{behind}".replace("<", "&lt;").replace(">", "&gt;")
+
+    assert texts(f"<svg><script>{hidden}") == expected
+
+
+def test_deep_marks_and_structure_are_text() -> None:
+    marks = "b i em strong code q s kbd var".split()
+    page = parsed(
+        "".join(f"<{mark}>" for mark in marks) + "a" + "".join(f"</{mark}>" for mark in reversed(marks)) + "b"
+    )
+    deep = parsed("<ul><li>" * 60 + "a<table><tr><td>b<td>c</table>")
+
+    assert [piece if isinstance(piece, str) else piece.name for piece in page.blocks[0].pieces] == [
+        *marks[:8],
+        "a",
+        *reversed(marks[:8]),
+        "b",
+    ]
+    assert [block.text for block in deep.blocks] == ["a", "b", "c"]
+    assert sum(1 for event in deep.skeleton if event == ("ul", (), False)) == 20
+    assert all(event.name in ("ul", "li") for event in deep.skeleton if not isinstance(event, int))
+
+
+@table("core/characters_in_links_are_counted")
+def test_characters_in_links_are_counted(html: str, link_chars: int) -> None:
+    assert parsed(html).blocks[-1].link_chars == link_chars
+
+
+def test_fingerprint_is_that_of_path_and_text() -> None:
+    block = parsed("<div class='menu m1'><p>Some <b>Text</b></p></div>").blocks[0]
+
+    assert block.path == "body>div.m0.menu>p"
+    assert block.fingerprint == block_fingerprint(block.path, "some text")
+
+
+class TestHead:
+    def test_what_head_declares_is_kept_raw_and_in_order(self) -> None:
+        page = parsed(
+            "<html lang=de><head><title> A \n B </title><title>C</title><base href=' /x '><base href=y>"
+            "<link rel='shortlink CANONICAL' href='?a'><link rel=canonical><link rel=canonical href=b>"
+            "<link rel=alternate hreflang=' EN ' href=/en><link rel=alternate href=feed><link rel=next href=n></head>"
+        )
+
+        assert (page.title, page.lang, page.base) == ("A B", "de", " /x ")
+        assert page.canonicals == ("?a", "b")
+        assert page.alternates == (("en", "/en"),)
+
+    def test_a_counting_pixel_does_not_end_head(self) -> None:
+        assert parsed("<head><noscript><img src=x></noscript><link rel=canonical href=a></head>").canonicals == ("a",)
+
+    def test_a_canonical_in_body_is_none(self) -> None:
+        """Anybody who may comment could write one."""
+        assert parsed("<body><p>x</p><link rel=canonical href=a>").canonicals == ()
+
+
+def test_links_are_read_where_they_are_wanted() -> None:
+    html = "<p><a href=x>one</a></p>"
+
+    page = parse_page(html, with_links=False)
+
+    assert isinstance(page, Page)
+    assert (page.links, parsed(html).links) == ((), ("x",))
+    assert page.blocks == parsed(html).blocks
+
+
+def test_a_page_beyond_its_limits_is_left_as_it_came() -> None:
+    assert parse_page("x" * 11, ParseLimits(characters=10)) == Unparsed(UnparsedReason.TOO_LARGE)
+
+
+@given(anything)
+def test_any_text_parses(html: str) -> None:
+    page = parsed(html)
+
+    assert all(block.text.strip() and 0 <= block.link_chars <= len(block.text) for block in page.blocks)
+    assert sorted(event for event in page.skeleton if isinstance(event, int)) == list(range(len(page.blocks)))
+
+
+@given(soups)
+def test_start_and_end_tags_of_the_skeleton_match(html: str) -> None:
+    still_open: list[str] = []
+    for event in parsed(html).skeleton:
+        if isinstance(event, int) or event.name == "img":
+            continue
+        if event.closing:
+            assert still_open.pop() == event.name
+        else:
+            still_open.append(event.name)
+
+    assert still_open == []
+
+
+@given(pages)
+def test_no_text_is_lost_and_none_invented(html: str) -> None:
+    tree = LexborHTMLParser(html)
+    expected = tree.body.text() if tree.body else ""
+
+    assert squeezed("".join(texts(html))) == squeezed(expected)
+
+
+def test_parsing_does_not_depend_on_the_hash_seed() -> None:
+    """Blocks, fingerprints, signatures of layouts and every output, in processes with different seeds."""
+    program = (
+        "import sys, pathlib\n"
+        "from scrapy_dedup.core.pages.blocks import parse_page\n"
+        "from scrapy_dedup.core.templates.layouts import skeleton_of\n"
+        "from scrapy_dedup.core.pages.render import render\n"
+        "for path in sorted(pathlib.Path(sys.argv[1]).glob('*.html')):\n"
+        "    page = parse_page(path.read_text('utf-8'))\n"
+        "    outputs = [render(page, [True] * len(page.blocks), form) for form in ('markdown', 'text', 'html')]\n"
+        "    print(ascii(page), ascii(outputs), skeleton_of(page).l1)\n"
+    )
+
+    def output(seed: str) -> str:
+        command = [sys.executable, "-c", program, str(PAGES)]
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": str(PROJECT)}
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert output("1") == output("2") != ""
+
+
+def test_text_for_readers_without_scripts_is_read_where_a_page_has_hardly_any_other() -> None:
+    post = "<p>What a post says, at some length.</p>"
+
+    assert texts(f"<p>Loading<noscript data-path='/'>{post * 2}</noscript>") == [
+        "Loading",
+        *["What a post says, at some length."] * 2,
+    ]
+    assert texts(f"{post * 2}<noscript>{post}</noscript>") == ["What a post says, at some length."] * 2
+
+
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [
+        pytest.param(lambda n: f"<noscript>{'<div>' * n}x</noscript>", 17_000, id="deep"),
+        pytest.param(lambda n: f"<noscript>{'<i>' * 30}{'<p></p>' * 2_900}x</noscript>" * n, 40, id="many"),
+        pytest.param(lambda n: "<noscript>" * n, 50_000, id="open"),
+        pytest.param(lambda n: "<noscript><img src=pixel alt=''></noscript>" * n, 1_200, id="pixels"),
+    ],
+)
+def test_noscript_is_no_way_around_the_guard(make: Callable[[int], str], size: int) -> None:
+    page = parse_page(make(size))
+
+    assert not isinstance(page, Page) or page.blocks == []
+    assert_in_proportion(parse_page, make, size)

@@ -1,0 +1,66 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.pages.fingerprints import (
+    PathFingerprints,
+    block_fingerprint,
+    fold,
+    folded_fingerprint,
+    from_hex,
+    pack,
+    text_hash,
+    to_digits,
+    to_hex,
+    unpack,
+)
+from tests.tables import table
+
+fingerprints = st.integers(0, 2**64 - 1)
+
+
+def test_these_fingerprints_are_stored_and_may_not_change() -> None:
+    """Another value means another VERSION, and everything that was learned is lost."""
+    assert to_hex(block_fingerprint("body>p", "Some  text")) == "ee1485491b811489"
+    assert text_hash("Some text").hex() == "f4059a637a026ee5278402fe34285c49"
+
+
+@table("core/block_is_its_path_and_folded_text")
+def test_block_is_its_path_and_folded_text(other_path: str, other_text: str, *, same: bool) -> None:
+    assert (block_fingerprint(other_path, other_text) == block_fingerprint("body>p", "Some text")) is same
+
+
+@given(st.text(), st.text(alphabet=st.characters(exclude_categories=[])))
+def test_any_text_has_fingerprints(path: str, text: str) -> None:
+    assert 0 <= block_fingerprint(path, text) < 2**64
+    assert (
+        folded_fingerprint(path, fold(text)) == PathFingerprints(path).of(fold(text)) == block_fingerprint(path, text)
+    )
+    assert text_hash(text) == text_hash(fold(text))
+
+
+@given(st.text())
+def test_folding_twice_is_folding_once(text: str) -> None:
+    assert fold(fold(text)) == fold(text)
+
+
+@given(fingerprints)
+def test_hexadecimal_form_is_sixteen_digits_and_comes_back(value: int) -> None:
+    assert len(to_hex(value)) == 16
+    assert from_hex(to_hex(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("signature", "digits"),
+    [(0, "0" * 16), (1, "0" * 15 + "1"), (-1, "f" * 16), (-(2**63), "8" + "0" * 15)],
+    ids=["none", "one", "minus-one", "smallest"],
+)
+def test_a_signed_number_has_sixteen_digits(signature: int, digits: str) -> None:
+    assert to_digits(signature) == digits
+
+
+@given(st.lists(fingerprints))
+def test_packed_sets_come_back_and_do_not_depend_on_order(values: list[int]) -> None:
+    assert pack(values) == pack(reversed(values))
+    assert len(pack(values)) == 8 * len(set(values))
+    assert unpack(pack(values)) == set(values)

@@ -1,0 +1,122 @@
+from collections.abc import Callable
+from copy import copy
+
+import pytest
+
+from scrapy_dedup.core.pages.blocks import Block
+from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, text_hash
+from scrapy_dedup.core.pages.gather import FoundBlock, Gatherer
+from scrapy_dedup.core.pages.marking import marked_blocks
+from scrapy_dedup.core.pages.places import BODY, forget_many
+from scrapy_dedup.core.pages.tags import Tag
+from tests.core.builders import parsed
+from tests.growth import assert_in_proportion
+
+LINK, END, BR = Tag("a", (("href", "x"),)), Tag("a", (), closing=True), Tag("br")
+BOLD, NOT_BOLD = Tag("b"), Tag("b", (), closing=True)
+
+
+def gathered(source: str) -> list[Block]:
+    gatherer = Gatherer()
+    gatherer.over(source)
+    return gatherer.blocks
+
+
+class TestBlock:
+    def test_a_found_block_equals_one_that_was_made(self) -> None:
+        block = parsed("<p><a href=x>one</a></p>").blocks[0]
+
+        made = Block("body>p", "one", block.fingerprint, 3, (LINK, "one", END))
+
+        assert block == made
+        assert hash(block) == hash(made)
+        assert repr(block) == repr(made)
+        assert block != "one"
+
+    def test_a_copy_does_not_need_the_page(self) -> None:
+        block = parsed("<p>one <b>two</b></p>").blocks[0]
+
+        assert type(copy(block)) is Block
+        assert copy(block) == block
+
+    def test_it_has_nothing_else(self) -> None:
+        assert not hasattr(parsed("<p>one</p>").blocks[0], "other")
+
+    def test_pictures_inside_their_address_are_not_kept(self) -> None:
+        block = parsed(f"<p>one<img src='data:image/png;base64,{'A' * 9_000}'></p>").blocks[0]
+
+        assert block._source == ""  # type: ignore[attr-defined]
+        assert block.pieces == ("one",)
+
+
+@pytest.mark.parametrize(
+    ("source", "pieces"),
+    [
+        pytest.param("<p>a<span>b</span></p>", [("a", "b")], id="tags-without-meaning-divide"),
+        pytest.param("<p>a<!-- x -->b</p>", [("a", "b")], id="comments-divide"),
+        pytest.param("<p> <br>a<br></p>", [(BR, "a")], id="line-ends-behind-are-left-out"),
+        pytest.param("<p>a<br><br>b</p>", [("a",), ("b",)], id="blank-line"),
+        pytest.param("<b>a<p>b</p>c</b>", [(BOLD, "a"), (BOLD, "b"), (BOLD, "c", NOT_BOLD)], id="mark-around-blocks"),
+        pytest.param("<span><p>b</p></span><b>c</b>", [("b",), (BOLD, "c", NOT_BOLD)], id="span-around-blocks"),
+        pytest.param("<p>a</b></p>", [("a",)], id="end-tag-alone"),
+        pytest.param(
+            "<pre><b> </b> <i>x</i></pre>", [(BOLD, NOT_BOLD, Tag("i"), "x", Tag("i", (), closing=True))], id="code"
+        ),
+    ],
+)
+def test_pieces_of(source: str, pieces: list[tuple[str | Tag, ...]]) -> None:
+    assert [block.pieces for block in gathered(source)] == pieces
+
+
+def test_pages_with_the_same_blocks_differ_in_what_is_drawn_around_them() -> None:
+    one, other = parsed("<ul><li>x</li></ul>"), parsed("<ul><li>x</li></ul>")
+
+    assert one == other
+    assert one.walk != parsed("<ul><li>x</li><li><img src=a></li></ul>").walk
+    assert "Walk[" in repr(one)
+
+
+def test_places_are_forgotten_between_pages_when_they_are_many() -> None:
+    before = parsed("<div class=known><p>x</p></div>")
+    parsed("".join(f"<div class=known-{number}></div>" for number in range(17_000)))
+
+    forget_many()
+
+    assert BODY.after == {}
+    assert parsed("<div class=known><p>x</p></div>") == before
+
+
+@pytest.mark.parametrize(
+    ("make", "size"),
+    [
+        pytest.param(lambda n: "<" * n, 250_000, id="tags-that-never-end"),
+        pytest.param(lambda n: "<script>" + "<" * n, 250_000, id="script-that-never-ends"),
+        pytest.param(lambda n: "<!--" + "-" * n, 250_000, id="comment-that-never-ends"),
+        pytest.param(lambda n: "x" * n + "<!---->" * (n // 20), 250_000, id="comments-in-a-long-text"),
+        pytest.param(lambda n: "x" + "<br> " * n, 12_500, id="line-ends"),
+        pytest.param(lambda n: "<svg>" * n, 12_500, id="nested-svg"),
+    ],
+)
+def test_any_source_takes_time_in_proportion_to_its_length(make: Callable[[int], str], size: int) -> None:
+    assert_in_proportion(gathered, make, size)
+
+
+def test_both_hashes_are_those_of_one_text() -> None:
+    assert both_hashes("A\n\n b") == (content_hash("A\n\n b"), text_hash("A\n\n b"))
+
+
+def test_a_picture_without_text_has_no_marks() -> None:
+    html = "<div class=x><p><img src=a></p><p>one</p></div>"
+
+    assert marked_blocks(html, parsed(html), [".x"]) == [frozenset({0})]
+
+
+def test_what_two_threads_ask_for_at_once_is_made_of_the_source_that_there_was() -> None:
+    """The second one comes when the first has made it, and has let the source go."""
+    block = next(one for one in parsed("<p>a <a href=/x>link</a></p>").blocks if isinstance(one, FoundBlock))
+    pieces, link_chars = block.pieces, block.link_chars
+
+    block.forget_source()
+
+    assert (block.pieces, block.link_chars) == (pieces, link_chars)
+    assert link_chars == 4

@@ -1,0 +1,134 @@
+import pytest
+
+from scrapy_dedup.core.pages.marking import SelectorError, check_any_selector, check_selector, mark, marked_blocks
+from tests.core.builders import parsed
+from tests.tables import table
+
+HTML = (
+    '<body class=x><div class=a><p>one<p class=b>two <b>bold</b></div><div class="a k">three'
+    '<table><tr><td class=b>c<td>d</table></div><nav data-dedup-mark-0="1">menu</nav>tail'
+)
+
+
+def marks_of(html: str, *selectors: str) -> dict[str, set[str]]:
+    """Return the selectors that match around each text."""
+    page = parsed(html)
+    marks = marked_blocks(html, page, selectors)
+    return {block.text: {selectors[place] for place in found} for block, found in zip(page.blocks, marks, strict=True)}
+
+
+class TestMarks:
+    @table("core/blocks_have_the_selectors_that_match_around_them")
+    def test_blocks_have_the_selectors_that_match_around_them(self, selector: str, texts: list[str]) -> None:
+        assert sorted(text for text, selectors in marks_of(HTML, selector).items() if selectors) == texts
+
+    def test_a_block_may_have_several(self) -> None:
+        assert marks_of(HTML, "div.a", ".b", "nav")["two bold"] == {"div.a", ".b"}
+
+    def test_a_page_without_a_body_has_none(self) -> None:
+        html = "<frameset><frame src=a></frameset>"
+
+        assert marks_of(html, "frame") == {}
+
+
+class TestSelectors:
+    def test_one_of_five_thousand_parts_is_refused(self) -> None:
+        with pytest.raises(SelectorError, match=r"5,000 selectors with commas between: 100 are allowed"):
+            check_selector(",".join(["p"] * 5_000))
+
+    @pytest.mark.parametrize("selector", ["div >", "::", "p {", "a["])
+    def test_what_is_no_selector_is_refused_by_its_text(self, selector: str) -> None:
+        with pytest.raises(SelectorError) as refused:
+            check_selector(selector)
+
+        assert repr(selector) in str(refused.value)
+
+
+class TestXPath:
+    @table("core/blocks_are_found_as_by_css")
+    def test_blocks_are_found_as_by_css(self, selector: str, texts: list[str]) -> None:
+        check_any_selector(selector)
+
+        assert sorted(text for text, found in marks_of(HTML, selector).items() if found) == texts
+
+    @pytest.mark.parametrize(
+        "selector",
+        [
+            "//p[",
+            "//a/@href",
+            "//a/text()",
+            "(1 + 1)",
+            "//p[$x]",
+            "//p[document('x')]",
+            "//p[re:test(., 'x')]",
+            "//a//b//c//d",
+            "//p[@x='" + "a" * 2_000 + "']",
+            "//p[. = '\x00']",
+            "//p[../p[../p]]",
+            "//p[parent::div]",
+            "//p[ancestor::q]",
+            "//p[/html/body]",
+            "//p[string(/) = 'x']",
+            "//p[* and //q]",
+            "//p[2 * /html]",
+            "//p[a | b]",
+            "//p[h1 = a]",
+            "//p[id('x')]",
+            "//p/following-sibling::p",
+        ],
+    )
+    def test_what_is_none_of_xpath_1_or_gives_no_elements_is_refused(self, selector: str) -> None:
+        with pytest.raises(SelectorError, match=r"XPath 1\.0"):
+            check_any_selector(selector)
+
+    @pytest.mark.parametrize(
+        "html", ["", "\x00\x0b", "<p>\ud800", "<frameset>"], ids=["empty", "control", "odd", "frames"]
+    )
+    def test_any_page_is_searched(self, html: str) -> None:
+        assert set().union(*marks_of(html, "//p", "*").values()) <= {"//p", "*"}
+
+    def test_a_selector_that_fails_on_a_page_matches_nothing(self) -> None:
+        assert marks_of(HTML, "//p[re:test(., 'x')]")["one"] == set()
+
+    def test_css_is_checked_as_ever(self) -> None:
+        check_any_selector("div > p")
+        with pytest.raises(SelectorError, match="CSS"):
+            check_any_selector("div[")
+
+
+FLAT = "<p class=a>x</p>" * 4_000
+WIDE = "<p>x</p>" * 40_000
+DEEP = "<div class=a>" * 400 + "<p>x</p>" * 1_000
+
+
+class TestHostile:
+    @pytest.mark.parametrize("html", [FLAT, DEEP], ids=["flat", "deep"])
+    @table("core/a_selector_is_carried_out_or_said_to_be_too_costly")
+    def test_a_selector_is_carried_out_or_said_to_be_too_costly(self, html: str, selector: str) -> None:
+        found = mark(html, parsed(html), [selector])
+
+        assert any(found.blocks) or found.too_costly or selector.startswith(("q", "//p"))
+
+    def test_what_is_looked_into_anew_for_each_element_is_too_costly_on_large_pages(self) -> None:
+        """What is too costly leaves all that may be spent to the others."""
+        small = "<div><p>x</p></div>"
+        anew = [
+            ":not(:has(q)) p",
+            ":has(q) > p",
+            ":has(q) ~ p",
+            ":not(:has(> q)) p",
+            ":has(:has(q) p)",
+            "p:nth-child(n of :has(q))",
+            "body:not(:lexbor-contains('q')) p",
+            "q, :is(:has(q), p) p",
+        ]
+        once = ["main p:has(b)", "p:has(> b, + q)", "p:not(:has(q))", "p:lexbor-contains('q')"]
+
+        assert mark(WIDE, parsed(WIDE), [*anew, *once]).too_costly == set(range(len(anew)))
+        assert mark(small, parsed(small), anew).too_costly == set()
+
+    def test_what_would_take_too_long_is_told(self) -> None:
+        assert mark(FLAT, parsed(FLAT), ["p", "q ~ p ~ p", "//*//*//*"]).too_costly == {1, 2}
+
+    def test_of_a_thousand_selectors_that_match_everything_some_are_too_costly(self) -> None:
+        assert mark(FLAT, parsed(FLAT), ["p"] * 1_000).too_costly

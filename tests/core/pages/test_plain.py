@@ -1,0 +1,34 @@
+"""The words of a text are the same, whatever its form."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.duplicates.near import words
+from scrapy_dedup.core.pages.plain import plain
+from scrapy_dedup.core.pages.render import Output
+from tests.tables import table
+
+
+@table("text/plain")
+def test_words_are_those_that_a_reader_sees(content: str, output: Output, found: str) -> None:
+    assert words(plain(content, output)) == found.lower().split()
+
+
+@pytest.mark.parametrize("output", ["markdown", "html", "text"])
+@given(content=st.text(alphabet='[]()<>"&;! \nab#', max_size=60))
+def test_any_text_has_words(output: Output, content: str) -> None:
+    assert isinstance(plain(content, output), str)
+
+
+@pytest.mark.parametrize(
+    "content", ["](" * 50_000, "](((" * 50_000, '](a "' * 50_000, "](a(a)" * 40_000, "<" * 200_000]
+)
+@pytest.mark.parametrize("output", ["markdown", "html"])
+def test_hostile_text_takes_no_long_time(content: str, output: Output) -> None:
+    assert plain(content, output)
+
+
+@given(st.lists(st.sampled_from(["tea", "milk", "sugar"]), max_size=6), st.sampled_from(["/a", "https://b.example/?c"]))
+def test_pages_that_differ_by_their_links_alone_have_the_same_words(said: list[str], target: str) -> None:
+    assert words(plain(" ".join(f"[{word}]({target})" for word in said), "markdown")) == said

@@ -1,0 +1,187 @@
+import random
+from contextlib import suppress
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.patterns import expressions as patterns
+from scrapy_dedup.core.patterns.expressions import (
+    Held,
+    HeldBack,
+    PatternError,
+    compile_expression,
+    compile_expressions,
+    strip_pdf_boilerplate,
+)
+from scrapy_dedup.core.patterns.spans import Span, covers_all, cut_out, without_overlaps
+from tests.growth import assert_in_proportion
+from tests.tables import table
+
+READABLE = r"Moeilijk leesbaar\??\s*(\[.*?leesbaarheid.*?\](\(.*?\))?\s*)?"
+LOOK_AHEAD = r"-?\s*ZOL-artsen\s+Overzicht\s+ZOL-artsen.*?(?=\n\n|\Z)"
+COVER = r"\*{0,2}ZOL GENK\*{0,2}\s+\*{0,2}ZOL MAAS EN KEMPEN\*{0,2}[\s\S]*?B\s+36\d{2}"
+ADDRESS = r"Campus Sint-Jan\s+Synaps Park 1\s+B 3600 Genk"
+
+
+def matched(sources: list[str], text: str, *, allow_slow: bool = False) -> list[str]:
+    found = compile_expressions(sources, allow_slow=allow_slow).find(text)
+    return [text[one.start : one.end] for one in found.spans]
+
+
+class TestPatternsOfARealSite:
+    def test_a_widget_goes_with_its_link(self) -> None:
+        text = "Own.\n\nMoeilijk leesbaar? [Meer leesbaarheid](https://x.example/a)\n\nMore."
+
+        assert matched([READABLE], text) == ["Moeilijk leesbaar? [Meer leesbaarheid](https://x.example/a)\n\n"]
+
+    def test_look_ahead_is_refused_and_the_message_says_what_to_do(self) -> None:
+        with pytest.raises(PatternError, match="DEDUP_ALLOW_SLOW_PATTERNS = True"):
+            compile_expression(LOOK_AHEAD)
+
+    def test_look_ahead_runs_where_slow_patterns_are_allowed(self) -> None:
+        text = "Own.\n\n- ZOL-artsen Overzicht ZOL-artsen and more\n\nMore."
+
+        assert matched([LOOK_AHEAD], text, allow_slow=True) == ["- ZOL-artsen Overzicht ZOL-artsen and more"]
+
+    def test_covers_and_addresses_go_from_the_text_of_pdf_files(self) -> None:
+        text = (
+            "**ZOL GENK** **ZOL MAAS EN KEMPEN**\nPhone 1\nB 3600\n\nOwn.\n\nCampus Sint-Jan Synaps Park 1 B 3600 Genk"
+        )
+
+        left, stripped = strip_pdf_boilerplate(text, [COVER, ADDRESS])
+
+        assert left == "Own."
+        assert [one.pattern for one in stripped] == [COVER, ADDRESS]
+
+    def test_compiled_patterns_serve_many_files(self) -> None:
+        assert strip_pdf_boilerplate("Own.", compile_expressions([ADDRESS])) == ("Own.", [])
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("source", "told"),
+        [
+            pytest.param("(", "is no expression", id="broken"),
+            pytest.param("  ", "1 to 10000 characters", id="blank"),
+            pytest.param("a" * 10_001, "1 to 10000 characters", id="long"),
+            pytest.param(r"(a)\1", "linear time", id="back-reference"),
+            pytest.param("\ud800", "linear time", id="lone-surrogate"),
+        ],
+    )
+    def test_a_bad_expression_is_named(self, source: str, told: str) -> None:
+        with pytest.raises(PatternError, match=told):
+            compile_expression(source)
+
+    def test_there_are_only_so_many(self) -> None:
+        with pytest.raises(PatternError, match="at most 2000"):
+            compile_expressions(f"a{number}" for number in range(2_001))
+
+    def test_they_are_only_so_large_together(self) -> None:
+        with pytest.raises(PatternError, match=r"instructions of RE2, 2,000,000 can be used together: write"):
+            compile_expressions(rf"(\w{{3,100}} ){number}" for number in range(30))
+
+    def test_there_are_only_so_many_slow_ones(self) -> None:
+        with pytest.raises(PatternError, match="at most 50"):
+            compile_expressions((f"(?=a)a{number}" for number in range(51)), allow_slow=True)
+
+    def test_what_never_ends_on_a_short_text_is_refused(self) -> None:
+        with pytest.raises(PatternError, match="takes more than 1 s"):
+            compile_expression(r"(?=a)(a|a)+$(?<=b)", allow_slow=True)
+
+
+class TestMatches:
+    def test_of_two_patterns_the_first_has_what_both_match(self) -> None:
+        assert compile_expressions(["bc", "abcd"]).find("xabcdx").spans == (
+            Span(1, 2, "abcd"),
+            Span(2, 4, "bc"),
+            Span(4, 5, "abcd"),
+        )
+
+    def test_places_count_characters(self) -> None:
+        assert matched(["b+", "d"], "é b ü 漢字 bb d") == ["b", "bb", "d"]
+
+    def test_empty_matches_are_no_matches(self) -> None:
+        assert matched(["x*", "(?=a)"], "a b", allow_slow=True) == []
+
+    @pytest.mark.parametrize("text", ["", "nothing of it"], ids=["empty", "other"])
+    def test_a_text_without_matches_stays(self, text: str) -> None:
+        assert compile_expressions(["abc"]).find(text) == patterns.Found()
+
+    def test_a_pattern_that_would_remove_the_page_is_held_back(self) -> None:
+        found = compile_expressions([".*", "two"]).find("one two")
+
+        assert found == patterns.Found((Span(4, 7, "two"),), (HeldBack(".*", Held.WHOLE_PAGE),))
+
+    def test_patterns_that_would_remove_the_page_together_are_held_back(self) -> None:
+        found = compile_expressions(["one", "two"]).find("one two")
+
+        assert found == patterns.Found((), (HeldBack("one", Held.WHOLE_PAGE), HeldBack("two", Held.WHOLE_PAGE)))
+
+    def test_what_is_switched_off_is_not_run(self) -> None:
+        assert compile_expressions(["a"]).find("a b", off={"a"}).held == (HeldBack("a", Held.SWITCHED_OFF),)
+
+
+class TestHostile:
+    @table("core/a_line_is_searched_in_time_in_proportion_to_its_length")
+    @pytest.mark.parametrize("line", ["a", "abcdefghij klmnop ", "abxyz"])
+    def test_a_line_is_searched_in_time_in_proportion_to_its_length(self, source: str, line: str) -> None:
+        known = compile_expressions([source])
+
+        assert_in_proportion(known.find, lambda size: line * (size // len(line)), 100_000)
+
+    def test_a_thousand_patterns_are_found_on_one_page(self) -> None:
+        known = compile_expressions(f"foo{number} .*? bar{number}" for number in range(1_000))
+        text = " ".join(f"foo{number} x bar{number}" for number in random.Random(1).sample(range(1_000), 1_000))
+
+        found = known.find(text + " own")
+
+        assert len({one.pattern for one in found.spans}) == 1_000
+
+    def test_a_page_too_large_for_so_many_patterns_says_so(self) -> None:
+        known = compile_expressions(f"a.{{{number}}}q?" for number in range(1, 100))
+
+        assert Held.TOO_MUCH_WORK in {one.reason for one in known.find("ab " * 300_000).held}
+
+    def test_slow_patterns_are_ended_and_say_so(self) -> None:
+        known = compile_expressions(["(?=a)(a+)+b"], allow_slow=True)
+
+        assert known.find("a" * 5_000 + "c").held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
+        found = known.find("a" * 5_000 + "c")
+        assert found.held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
+
+    @given(st.text(max_size=60))
+    def test_any_text_compiles_or_is_refused(self, source: str) -> None:
+        with suppress(PatternError):
+            assert compile_expression(source, allow_slow=True).source == source
+
+    @given(st.lists(st.sampled_from(["a+", "b", "[^c]c", r"\s+", "é", "."]), max_size=4), st.text("abcé \n\ud800"))
+    def test_what_is_cut_and_what_is_left_are_the_text(self, sources: list[str], text: str) -> None:
+        spans = compile_expressions(sources).find(text).spans
+
+        assert all(one.end <= two.start for one, two in pairwise(spans))
+        if not spans:
+            assert cut_out(text, spans) == text
+        assert not text.strip() or not covers_all(text, spans)
+
+
+class TestSpans:
+    def test_lines_that_are_left_empty_are_closed_up(self) -> None:
+        assert cut_out("one\n\ntwo\n \n\nthree", [Span(5, 8, "two")]) == "one\n\nthree"
+
+    @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.sampled_from("abc")), max_size=8))
+    def test_overlaps_go_to_the_first(self, given_spans: list[tuple[int, int, str]]) -> None:
+        spans = [Span(start, start + length, name) for start, length, name in given_spans]
+        owners: dict[int, str] = {}
+        for span in spans:
+            for place in range(span.start, span.end):
+                owners.setdefault(place, span.pattern)
+
+        assert {place: one.pattern for one in without_overlaps(spans) for place in range(one.start, one.end)} == owners
+
+
+class TestDialect:
+    @table("text/dialect")
+    def test_classes_know_all_scripts_as_in_python(self, source: str, text: str) -> None:
+        assert compile_expression(source).program.search(text.encode()) is not None

@@ -1,0 +1,222 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.recrawl.plan import (
+    AdaptivePolicy,
+    Fetch,
+    FetchReason,
+    FreshRule,
+    PageState,
+    RecrawlPolicy,
+    Revalidate,
+    Situation,
+    Skip,
+    SkipReason,
+    decide,
+    next_interval,
+    says_unchanged,
+)
+from tests.tables import table
+
+NOON = datetime(2025, 6, 15, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+URL = "https://example.com/news/1"
+WEEK = RecrawlPolicy(fresh_for=7 * DAY)
+ETAG = Revalidate('"1"', None)
+
+
+def seen(days_ago: float, status: int = 200, **fields: object) -> PageState:
+    state = PageState(at=NOON - days_ago * DAY, status=status, etag='"1"')
+    return replace(state, **fields)  # type: ignore[arg-type]
+
+
+def fetch(reason: FetchReason) -> Fetch:
+    return Fetch(reason)
+
+
+@table("core/page_is_due_once_its_week_is_over")
+def test_page_is_due_once_its_week_is_over(age_days: float, *, due: bool) -> None:
+    answer = decide(URL, seen(age_days), NOON, WEEK)
+
+    assert answer == (ETAG if due else Skip(SkipReason.FRESH, NOON - age_days * DAY + 7 * DAY))
+
+
+@pytest.mark.parametrize(
+    ("state", "situation", "answer"),
+    [
+        pytest.param(None, Situation(), fetch(FetchReason.NEVER_SEEN), id="never-seen"),
+        pytest.param(seen(1), Situation(refresh=True), fetch(FetchReason.REFRESH), id="the-user-wants-it"),
+        pytest.param(seen(1, 404), Situation(refresh=True), fetch(FetchReason.REFRESH), id="gone-and-wanted"),
+        pytest.param(seen(1), Situation(is_held=False), fetch(FetchReason.NOT_HELD), id="nothing-held"),
+        pytest.param(seen(1, 503), Situation(), fetch(FetchReason.FAILED), id="failed"),
+        pytest.param(seen(1, 302), Situation(), fetch(FetchReason.FAILED), id="never-got-there"),
+        pytest.param(seen(-1), Situation(), fetch(FetchReason.CLOCK), id="clock-was-wrong"),
+        pytest.param(seen(1, 404), Situation(), fetch(FetchReason.GONE_BEFORE), id="gone-may-be-back"),
+        pytest.param(seen(1), Situation(), ETAG, id="etag"),
+        pytest.param(
+            seen(1, etag=None, last_modified="Sat, 14 Jun 2025 12:00:00 GMT"),
+            Situation(),
+            Revalidate(None, "Sat, 14 Jun 2025 12:00:00 GMT"),
+            id="last-modified",
+        ),
+        pytest.param(seen(1, etag=None), Situation(), fetch(FetchReason.NO_VALIDATORS), id="no-validators"),
+        pytest.param(seen(1), Situation(trusts_validators=False), fetch(FetchReason.DISTRUSTED), id="worthless"),
+        pytest.param(seen(29.9), Situation(), ETAG, id="304-still-believed"),
+        pytest.param(seen(30), Situation(), fetch(FetchReason.LONG_UNSEEN), id="304-no-longer-believed"),
+        pytest.param(
+            seen(1, validated_at=NOON - 30 * DAY), Situation(), fetch(FetchReason.LONG_UNSEEN), id="a-month-of-304s"
+        ),
+    ],
+)
+def test_answer_without_freshness(state: PageState | None, situation: Situation, answer: object) -> None:
+    assert decide(URL, state, NOON, RecrawlPolicy(), situation) == answer
+
+
+@pytest.mark.parametrize(
+    ("age_days", "skipped"), [pytest.param(29.9, True, id="just-inside"), pytest.param(30.0, False, id="boundary")]
+)
+def test_page_that_is_gone_has_a_wait_of_its_own(age_days: float, *, skipped: bool) -> None:
+    answer = decide(URL, seen(age_days, 410), NOON, RecrawlPolicy(gone_for=30 * DAY), Situation(is_held=False))
+
+    assert answer == (
+        Skip(SkipReason.GONE, NOON + (30 - age_days) * DAY) if skipped else fetch(FetchReason.GONE_BEFORE)
+    )
+
+
+def test_what_is_held_is_not_used_beyond_its_age() -> None:
+    """A 304 does not make it younger."""
+    policy = RecrawlPolicy(fresh_for=7 * DAY, cache_max_age=10 * DAY)
+
+    assert decide(URL, seen(1, validated_at=NOON - 9 * DAY), NOON, policy) == Skip(SkipReason.FRESH, NOON + DAY)
+    assert decide(URL, seen(1, validated_at=NOON - 10 * DAY), NOON, policy) == fetch(FetchReason.EXPIRED)
+
+
+@table("urls/rules")
+def test_rule_is_for_a_domain_or_a_pattern(pattern: str, url: str, *, matches: bool) -> None:
+    assert FreshRule(pattern, DAY).matches(url) is matches
+    assert not FreshRule("*/" + "a*" * 1_000, DAY).matches("https://example.com/" + "a" * 500)
+
+
+def test_first_rule_that_matches_counts() -> None:
+    rules = (FreshRule("example.com/news/*", timedelta(0)), FreshRule("example.com", 30 * DAY))
+    policy = RecrawlPolicy(fresh_for=7 * DAY, rules=rules, adaptive=AdaptivePolicy())
+    state = seen(8, interval=9 * DAY)
+
+    assert decide(URL, state, NOON, policy) == ETAG
+    assert decide("https://example.com/about", state, NOON, policy) == Skip(SkipReason.FRESH, NOON + 22 * DAY)
+    assert decide("https://example.org/", state, NOON, policy) == Skip(SkipReason.ADAPTIVE, NOON + DAY)
+    assert decide("https://example.org/", replace(state, interval=None), NOON, policy) == ETAG
+
+
+@table("recrawl/interval_follows_changes")
+def test_interval_follows_changes(interval_days: float | None, following_days: float, *, changed: bool) -> None:
+    interval = None if interval_days is None else timedelta(days=interval_days)
+
+    assert next_interval(interval, AdaptivePolicy(), changed=changed) == timedelta(days=following_days)
+
+
+def test_interval_of_a_page_settles_near_its_rate_of_change() -> None:
+    """A page that changes every ten days, visited for two years on a simulated clock."""
+    now, changed_at, interval, waits = NOON, NOON, None, []
+    while now < NOON + 730 * DAY:
+        changed = now - changed_at >= 10 * DAY
+        changed_at = now if changed else changed_at
+        interval = next_interval(interval, AdaptivePolicy(), changed=changed)
+        waits.append(interval)
+        now += interval
+
+    assert 3 * DAY < sum(waits[10:], timedelta()) / len(waits[10:]) < 12 * DAY
+
+
+@table("core/sitemap_says_whether_a_page_changed")
+def test_sitemap_says_whether_a_page_changed(before: float | None, now: float | None, *, unchanged: bool | None):
+    then, today = (None if days is None else NOON - days * DAY for days in (before, now))
+
+    assert says_unchanged(seen(1, lastmod=then), today) is unchanged
+
+
+@pytest.mark.parametrize(
+    ("trusted", "lastmod", "answer"),
+    [
+        pytest.param(False, NOON - 20 * DAY, ETAG, id="not-shown-to-be-true"),
+        pytest.param(True, None, ETAG, id="says-nothing"),
+        pytest.param(True, NOON - 20 * DAY, Skip(SkipReason.LASTMOD, NOON + 20 * DAY), id="unchanged-and-believed"),
+        pytest.param(True, NOON - DAY, ETAG, id="changed"),
+    ],
+)
+def test_dates_of_sitemaps_count_where_they_are_trusted(lastmod: datetime | None, answer: object, *, trusted: bool):
+    situation = Situation(lastmod=lastmod, trusts_lastmod=trusted)
+
+    assert decide(URL, seen(10), NOON, WEEK, situation) == answer
+
+
+def test_new_date_ends_the_wait() -> None:
+    situation = Situation(lastmod=NOON - DAY / 2, trusts_lastmod=True)
+
+    assert decide(URL, seen(1), NOON, WEEK, situation) == ETAG
+
+
+def test_endless_wait_does_not_overflow() -> None:
+    answer = decide(URL, seen(1), NOON, RecrawlPolicy(fresh_for=timedelta.max))
+
+    assert answer == Skip(SkipReason.FRESH, datetime.max.replace(tzinfo=UTC))
+
+
+days = st.floats(0, 90).map(lambda count: count * DAY)
+maybe_days = st.none() | days
+states = st.builds(
+    lambda at, validated, lastmod, **fields: PageState(
+        at=NOON - at,
+        validated_at=None if validated is None else NOON - at - validated,
+        lastmod=None if lastmod is None else NOON - lastmod,
+        **fields,
+    ),
+    days,
+    maybe_days,
+    maybe_days,
+    status=st.sampled_from([200, 301, 404, 410, 500]),
+    etag=st.none() | st.just('"1"'),
+    interval=maybe_days,
+)
+policies = st.builds(
+    RecrawlPolicy,
+    fresh_for=days,
+    rules=st.lists(st.builds(FreshRule, st.sampled_from(["example.com/news/*", "example.org"]), days)).map(tuple),
+    gone_for=days,
+    cache_max_age=maybe_days,
+    max_304_age=days,
+    adaptive=st.none() | st.just(AdaptivePolicy()),
+)
+situations = st.builds(
+    Situation,
+    is_held=st.booleans(),
+    refresh=st.booleans(),
+    trusts_validators=st.booleans(),
+    lastmod=maybe_days.map(lambda age: None if age is None else NOON - age),
+    trusts_lastmod=st.booleans(),
+)
+
+
+@given(states, policies, situations)
+def test_skip_says_exactly_when_it_ends(state: PageState, policy: RecrawlPolicy, situation: Situation) -> None:
+    """Whoever waits until `until` is never told to wait again, whoever comes earlier is."""
+    answer = decide(URL, state, NOON, policy, situation)
+
+    if isinstance(answer, Skip):
+        assert answer.until > NOON
+        assert not isinstance(decide(URL, state, answer.until, policy, situation), Skip)
+        before = max(NOON, answer.until - timedelta(microseconds=1))
+        assert decide(URL, state, before, policy, situation) == answer
+
+
+@given(states, policies, situations)
+def test_nothing_stands_for_a_page_of_which_nothing_is_held(
+    state: PageState, policy: RecrawlPolicy, situation: Situation
+) -> None:
+    answer = decide(URL, state, NOON, policy, replace(situation, is_held=False))
+
+    assert isinstance(answer, Fetch) or (isinstance(answer, Skip) and answer.reason is SkipReason.GONE)

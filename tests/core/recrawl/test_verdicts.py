@@ -1,0 +1,164 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.fingerprints import block_fingerprint
+from scrapy_dedup.core.recrawl.passages import TITLE, MainText, Passage, Repeats, main_text, number_key
+from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Churn, Moves, compare, moves, unified_diff
+from tests.core.builders import parsed
+
+CASES = json.loads((Path(__file__).parents[2] / "data" / "verdicts" / "pairs.json").read_text(encoding="utf-8"))
+NOTHING_KNOWN = Repeats()
+
+Case = dict[str, Any]
+
+
+def page_of(parts: list[str], title: str = "") -> Page:
+    return parsed(f"<title>{title}</title><body>{''.join(parts)}")
+
+
+def text_of(*parts: str, repeats: Repeats = NOTHING_KNOWN) -> MainText:
+    return main_text(page_of(list(parts)), repeats)
+
+
+def pages_of(case: Case) -> tuple[Page, Page]:
+    old_title, new_title = case.get("title", ["", ""])
+    return page_of(case["old"], old_title), page_of(case["new"], new_title)
+
+
+def repeats_of(case: Case) -> Repeats:
+    blocks = [block for page in pages_of(case) for block in page.blocks]
+
+    def keys(field: str) -> set[int]:
+        return {block.fingerprint for block in blocks if block.text in case.get(field, [])}
+
+    titles = {block_fingerprint(TITLE, part) for part in case.get("boilerplate_titles", [])}
+    return Repeats(keys("boilerplate") | titles, keys("menus"))
+
+
+def churn_of(case: Case) -> frozenset[int]:
+    blocks = [block for page in pages_of(case) for block in page.blocks]
+    keys = {number_key(block.path, block.text) for block in blocks if block.text in case.get("churn", [])}
+    return frozenset(keys | {number_key(TITLE, text) for text in case.get("churn_titles", [])})
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+def test_verdict(case: Case) -> None:
+    old, new = (main_text(page, repeats_of(case)) for page in pages_of(case))
+    policy = ChangePolicy(frozenset(map(Change, case["classes"]))) if "classes" in case else ChangePolicy()
+
+    verdict = compare(old, new, policy, churn_of(case))
+
+    assert (verdict.kind, verdict.change) == (case["kind"], case["change"]), f"{case['why']}: {verdict.reason}"
+
+
+def test_reason_shows_the_first_passage_that_differs() -> None:
+    verdict = compare(text_of("<p>One", "<p>Two", "<p>Three"), text_of("<p>One", "<p>Zwei", "<p>Three"))
+
+    assert verdict.reason == "main text differs: 'Two' became 'Zwei'"
+
+
+def test_reason_does_not_show_what_both_have_after_a_footer_that_counts_for_nothing() -> None:
+    """The old footer is boilerplate with another number; the passage after it is the same."""
+    footer = Repeats(frozenset({block_fingerprint("body>div", "© 2025")}))
+    old = text_of("<div>© 2024</div>", "<p>Same</p>", "<p>Two</p>", repeats=footer)
+    new = text_of("<div>© 2025</div>", "<p>Same</p>", "<p>Zwei</p>", repeats=footer)
+
+    assert compare(old, new).reason == "main text differs: 'Two' became 'Zwei'"
+
+
+def test_reason_of_a_title_shows_the_title() -> None:
+    old, new = (main_text(page_of(["<p>One"], title), NOTHING_KNOWN) for title in ("Cats", "Dogs"))
+
+    assert compare(old, new).reason == "title differs: 'Cats' became 'Dogs'"
+
+
+def test_frame_is_not_left_out_where_it_is_most_of_the_page() -> None:
+    """A heading in an element of its own is no content container: all below it would be lost."""
+    sentence = "A sentence that says something about cats, at some length. " * 5
+    old = text_of("<header><h1>Cats</h1></header>", f"<div id=old><p>{sentence}</p></div>")
+    new = text_of("<div id=top><h1>Cats</h1></div>", f"<main><p>{sentence.replace('cats', 'dogs')}</p></main>")
+
+    assert compare(old, new).change is Change.CONTENT
+
+
+words = st.lists(st.sampled_from("alpha beta gamma 2024 9.99".split()), max_size=6).map(" ".join)
+texts = st.builds(
+    lambda parts: MainText(passages=tuple(Passage(f"body>{step}", text) for step, text in parts if text)),
+    st.lists(st.tuples(st.sampled_from(["p", "main>p", "li"]), words), max_size=6),
+)
+
+
+@given(texts)
+def test_a_version_is_what_it_is_and_differs_in_nothing(text: MainText) -> None:
+    assert compare(text, text).change is Change.NONE
+    assert unified_diff(text, text) == ""
+
+
+@given(texts, texts)
+def test_both_directions_are_one_class(one: MainText, other: MainText) -> None:
+    assert compare(one, other).change is compare(other, one).change
+
+
+def test_diff_has_a_line_a_passage_and_a_line_of_code() -> None:
+    old, new = text_of("<p>One", "<pre>a\nb</pre>", "<p>End"), text_of("<p>One", "<pre>a\nc</pre>", "<p>End")
+
+    assert unified_diff(old, new).splitlines()[2:] == ["@@ -2 +2 @@", "-b", "+c"]
+
+
+def test_diff_shows_what_changed_late_in_a_long_passage() -> None:
+    start = "word " * 300
+    old, new = text_of(f"<p>{start}cats</p>"), text_of(f"<p>{start}dogs</p>")
+
+    assert [(line[0], line[-4:]) for line in unified_diff(old, new).splitlines()[3:]] == [("-", "cats"), ("+", "dogs")]
+
+
+@pytest.mark.parametrize(("passages", "chars"), [(20_000, 5), (30, 100_000)])
+def test_diff_is_bounded(passages: int, chars: int) -> None:
+    old, new = (
+        MainText(passages=tuple(Passage("body>p", f"{word}{number} " + "x" * chars) for number in range(passages)))
+        for word in ("old", "new")
+    )
+
+    diff = unified_diff(old, new)
+
+    assert len(diff) < 30_000
+    assert diff.endswith("...")
+
+
+def test_moves_tells_numbers_that_changed_from_those_that_stood() -> None:
+    old = text_of("<p>Posted 1 May 2024", "<p class=n>12 views", "<div>€ 5</div>", "<p>Words", "<dl>030 1234567</dl>")
+    new = text_of("<p>Posted 1 May 2024", "<p class=n>15 views", "<div>€ 6</div>", "<p>Other", "<dl>030 7654321</dl>")
+
+    found = moves(old, new)
+
+    assert found.changed == {number_key("body>p.n", "0 views")}
+    assert found.still == {number_key("body>p", "Posted 2 June 2025")}
+
+
+def test_passage_that_changed_its_words_did_not_move() -> None:
+    assert moves(text_of("<p>12 views"), text_of("<p>15 visitors")) == Moves()
+
+
+def test_what_moved_on_most_pages_is_volatile() -> None:
+    churn = Churn()
+    for _ in range(3):
+        churn.add(Moves(changed=frozenset({1, 2})))
+    churn.add(Moves(changed=frozenset({1, 3}), still=frozenset({2})))
+    churn.add(Moves(still=frozenset({2})))
+
+    assert churn.volatile() == {1}
+    assert churn.volatile(elsewhere=2) == frozenset()
+
+
+def test_churn_is_bounded() -> None:
+    churn = Churn(most=2)
+    churn.add(Moves(changed=frozenset({1, 2})))
+    churn.add(Moves(changed=frozenset({1, 2, 3})))
+
+    assert set(churn.changed) == {1, 2}

@@ -1,0 +1,240 @@
+from itertools import count, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.resilience.traps import PASS, TrapPolicy, TrapReason, Traps
+
+SITE = "http://a.example"
+
+
+def noted(traps: Traps, *paths: str, news: bool = False) -> list[str]:
+    return [trap.pattern for path in paths for trap in traps.note(SITE + path, news=news)]
+
+
+def months(number: int, first: int = 0) -> list[str]:
+    return [f"/cal/{2000 + month // 12}/{month % 12 + 1}" for month in range(first, first + number)]
+
+
+def test_calendar_is_a_trap_after_so_many_pages_without_news() -> None:
+    traps = Traps()
+    before = noted(traps, *months(7))
+
+    found = noted(traps, "/cal/2001/1")
+
+    assert before == []
+    assert "a.example/cal/#/#" in found
+    trap = traps.ask(f"{SITE}/cal/2050/1").trap
+    assert trap is not None
+    assert (trap.reason, trap.pages, trap.in_a_row) == (TrapReason.ENDLESS, 8, 8)
+    assert trap.evidence == "8 pages in a row brought only known content; 0 of 8 brought news"
+    assert traps.ask(f"{SITE}/other/2050/1") == PASS
+
+
+def test_page_with_news_begins_the_count_again() -> None:
+    traps = Traps()
+    noted(traps, *months(7))
+    noted(traps, "/cal/2010/1", news=True)
+
+    assert noted(traps, *months(7, 20)) == []
+
+
+def test_path_that_repeats_is_given_up_sooner() -> None:
+    traps = Traps()
+
+    assert noted(traps, *("/a" * depth for depth in range(3, 7)))[0] == "a.example/a/..."
+    assert traps.known()[0].reason is TrapReason.REPEATS
+
+
+def test_filters_are_one_trap_however_they_are_combined() -> None:
+    traps = Traps()
+    names = ("color", "size", "brand", "price")
+    combined = [
+        f"/shop?{one}={value}&{other}=1" for (one, other), value in zip(product(names, names), count(), strict=False)
+    ]
+    noted(traps, *(f"/shop?page={number}" for number in range(9)), news=True)
+    noted(traps, *combined[:12])
+
+    assert TrapReason.PARAMETERS in {trap.reason for trap in traps.known()}
+    assert traps.ask(f"{SITE}/shop?color=9&brand=7").trap is not None
+    assert traps.ask(f"{SITE}/shop?page=10").trap is None
+    assert traps.ask(f"{SITE}/shop?never=1").trap is None
+
+
+def test_listing_that_brought_news_is_asked_for_longer() -> None:
+    """Of forty parts some repeat."""
+    traps = Traps()
+    noted(traps, *(f"/list?page={number}" for number in range(40)), news=True)
+
+    noted(traps, *(f"/list?page={number}" for number in range(40, 52)))
+    assert traps.ask(f"{SITE}/list?page=50").trap is None
+
+
+def test_page_of_a_kind_that_brings_news_is_no_part_of_a_folders_trap() -> None:
+    traps = Traps()
+    noted(traps, "/shop/item-1", news=True)
+    noted(traps, *(f"/shop/x{chr(97 + number)}/y" for number in range(20)))
+
+    assert traps.ask(f"{SITE}/shop/other/z").trap is not None
+    assert traps.ask(f"{SITE}/shop/item-2").trap is None
+
+
+def test_page_that_others_lead_to_is_given_up_last() -> None:
+    traps = Traps()
+    noted(traps, *months(8))
+    url = f"{SITE}/cal/2050/1"
+
+    assert traps.ask(url, is_elsewhere=True).trap is None
+    assert traps.ask(url, is_elsewhere=True).is_late
+    noted(traps, *months(16, 30))
+    assert traps.ask(url, is_elsewhere=True).trap is not None
+
+
+def test_some_requests_are_let_through_and_news_ends_a_trap() -> None:
+    traps = Traps()
+    noted(traps, *months(8))
+    url = f"{SITE}/cal/2050/1"
+
+    passed = [at for at in range(1, 600) if traps.ask(url).trap is None]
+    noted(traps, "/cal/2050/1", news=True)
+
+    assert passed == [64, 512]
+    assert traps.known() == []
+    assert traps.ask(url).trap is None
+
+
+def test_slow_lets_one_in_ten_through() -> None:
+    traps = Traps(TrapPolicy(action="slow"))
+    noted(traps, *months(8))
+
+    assert sum(traps.ask(f"{SITE}/cal/2050/1").trap is None for _ in range(100)) == 10
+
+
+def test_off_notes_nothing() -> None:
+    traps = Traps(TrapPolicy(action="off"))
+    traps.sent(f"{SITE}/cal/2000/1")
+
+    assert noted(traps, *months(30)) == []
+    assert traps.ask(f"{SITE}/cal/2050/1") == PASS
+
+
+def test_no_more_are_under_way_than_may_be_in_vain() -> None:
+    traps = Traps()
+    url = f"{SITE}/cal/2000/1"
+    answers = []
+    for _ in range(9):
+        answers.append(bool(traps.ask(url).waits))
+        traps.sent(url)
+
+    assert answers == [False] * 8 + [True]
+    traps.came(url)
+    traps.came(url)
+    assert not traps.ask(url).waits
+    noted(traps, *months(5))
+    assert traps.ask(url).waits
+
+
+def test_kind_that_brings_news_does_not_wait() -> None:
+    traps = Traps()
+    noted(traps, "/p/1", news=True)
+    for _ in range(50):
+        traps.sent(f"{SITE}/p/2")
+
+    assert traps.ask(f"{SITE}/p/3") == PASS
+
+
+def test_link_to_what_brought_nothing_is_barren() -> None:
+    traps = Traps()
+    noted(traps, *months(3))
+    noted(traps, "/shop?color=1")
+
+    assert traps.is_barren(f"{SITE}/cal/2050/1")
+    assert traps.is_barren("mailto:x")
+    assert not traps.is_barren(f"{SITE}/shop?color=2")
+
+
+def test_patterns_are_bounded() -> None:
+    traps = Traps(most=10)
+    noted(traps, *(f"/{chr(97 + number)}/x" for number in range(26)))
+    noted(traps, *months(8))
+
+    assert len(traps._patterns) == 10
+    assert traps.ask(f"{SITE}/cal/2050/1").trap is not None
+
+
+def test_trap_of_an_earlier_part_of_the_crawl_holds() -> None:
+    traps = Traps()
+    traps.recall("a.example/cal/#/#", 8)
+
+    assert traps.ask(f"{SITE}/cal/2050/1").trap is not None
+
+
+@given(st.lists(st.tuples(st.text(), st.booleans()), max_size=20))
+def test_any_text_is_taken(visits: list[tuple[str, bool]]) -> None:
+    traps = Traps(TrapPolicy(pages=3))
+    for text, news in visits:
+        for url in (text, f"{SITE}/{text}"):
+            traps.ask(url)
+            traps.sent(url)
+            traps.note(url, news=news)
+            traps.came(url)
+    assert all(trap.in_a_row >= 2 for trap in traps.known())
+
+
+@pytest.mark.parametrize("path", ["/p?id={}", "/p/{}", "/?lang=en&id={}"])
+def test_pages_with_news_are_never_stopped(path: str) -> None:
+    traps = Traps()
+
+    for number in range(200):
+        assert traps.ask(SITE + path.format(number)) == PASS
+        noted(traps, path.format(number), news=True)
+
+
+def test_parameter_that_brings_nothing_takes_no_other_down_with_it() -> None:
+    traps = Traps()
+    for number in range(10):
+        traps.note(f"http://a/p?id={number}", news=True)
+
+    found = [trap.pattern for n in range(40) for trap in traps.note(f"http://a/p?id={n}&print=1", news=False)]
+
+    assert "a/p?id&print" in found
+    assert traps.ask("http://a/p?id=99&print=1").trap is not None
+    assert traps.ask("http://a/p?id=99").trap is None
+
+
+def test_parameter_without_news_is_a_trap_whatever_the_path() -> None:
+    traps = Traps()
+
+    found = [trap.pattern for name in "abcdefghij" for trap in traps.note(f"http://a/{name}?share=x", news=False)]
+
+    assert found == ["a/**?*share*"]
+    assert traps.ask("http://a/z?share=y").trap is not None
+
+
+def test_equal_parts_behind_the_last_end_a_listing_that_was_good() -> None:
+    traps = Traps()
+    for number in range(40):
+        traps.note(f"http://a/l?page={number}", news=True)
+
+    found = [n for n in range(24) for trap in traps.note(f"http://a/l?page={40 + n}", news=False, same=True) if trap]
+
+    assert min(found) == TrapPolicy().pages - 1
+
+
+def test_good_parameters_have_brought_news_lately() -> None:
+    traps = Traps()
+    for number in range(2):
+        traps.note(f"http://a/p?id={number}", news=True)
+
+    assert traps.is_good("http://a/p?id=9")
+    assert not traps.is_good("http://a/p?other=9")
+    assert not traps.is_good("http://a/p")
+
+
+def test_sets_of_parameters_beyond_the_most_are_judged_all_the_same() -> None:
+    traps = Traps()
+    for number in range(100):
+        traps.note(f"http://a/p?{'x' * (number + 1)}=1&b=2", news=False)
+
+    assert traps.ask("http://a/p?b=3&y=1").trap is not None

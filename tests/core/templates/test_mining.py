@@ -1,0 +1,119 @@
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.templates.mining import Cluster, Evidence, Kind, MinedPage, families, mine, name_kind
+from tests.core.builders import parsed
+from tests.tables import table
+
+HOST = "https://example.com"
+HEAD = "<body><header><a href=/>Home</a><a href=/news>News</a></header>"
+FOOT = "<footer>Imprint and all that stands below</footer>"
+
+
+PLAIN = Evidence("https://example.com/a", "A", status=200, chars=300, link_chars=30, items=1, headings=0, longest=80)
+TEXT = replace(PLAIN, chars=2_000, longest=400)
+
+
+def a_page(path: str, html: str, title: str = "T", status: int = 200) -> MinedPage:
+    page = parsed(f"<title>{title}</title>{HEAD}{html}{FOOT}")
+    return MinedPage.of(HOST + path, page, status)
+
+
+def article(number: int) -> MinedPage:
+    text = f"Words of article {number} that no other article has. " * 20
+    return a_page(f"/news/a-{number}", f"<main class=post><h1>Title {number}</h1><p>{text}</p><p>x{number}</p></main>")
+
+
+def listing(number: int) -> MinedPage:
+    entries = "".join(f"<li><a href=/news/{number}{at}>Entry {number} {at}</a></li>" for at in range(8))
+    return a_page(
+        f"/page/{number}",
+        f"<section class=list><div class=grid><ul>{entries}</ul></div></section><aside></aside><nav><div></div></nav>",
+    )
+
+
+def error(number: int) -> MinedPage:
+    return a_page(f"/gone{number}/x/y", "<div class=e><div class=f><form></form></div></div><div></div>", "404", 404)
+
+
+PAGES = [*map(article, range(12)), *map(listing, range(6)), *map(error, range(5))]
+
+
+def test_clusters_are_named_with_counts_examples_and_patterns() -> None:
+    found = mine(PAGES)
+
+    assert [(one.named.name, len(one.pages), one.url_pattern) for one in found] == [
+        (Kind.ARTICLE, 12, r"^/news/a-\d+/?$"),
+        (Kind.LISTING, 6, r"^/page/\d+/?$"),
+        (Kind.ERROR, 5, r"^/[^/]+/x/y/?$"),
+    ]
+    assert all(set(one.examples) <= set(one.pages) and len(one.examples) == 5 for one in found)
+    assert found[0].pages == tuple(range(12))
+
+
+def test_what_all_pages_of_a_kind_share_is_told_from_what_varies() -> None:
+    articles = mine(PAGES)[0]
+
+    assert [one.path for one in articles.common] == ["body>footer", "body>header"]
+    assert [one.path for one in articles.varying] == ["body>main.post"]
+
+
+def test_order_of_pages_matters_for_indexes_only() -> None:
+    backwards = mine(PAGES[::-1])
+    last = len(PAGES) - 1
+
+    def told(one: Cluster) -> tuple[object, ...]:
+        return one.signature, one.named, one.url_pattern, one.common, one.varying, one.structures
+
+    assert [told(one) for one in backwards] == [told(one) for one in mine(PAGES)]
+    assert [sorted(last - index for index in one.pages) for one in backwards] == [
+        list(one.pages) for one in mine(PAGES)
+    ]
+
+
+def test_pages_without_text_are_pages() -> None:
+    blank = parsed("")
+
+    (found,) = mine([MinedPage.of(HOST, blank), MinedPage.of(f"{HOST}/a", blank)])
+
+    assert found.named.name is Kind.PAGE
+    assert found.common == found.varying == ()
+
+
+def test_families_are_structures_of_several_domains() -> None:
+    one, other = mine(PAGES), mine(PAGES[:3])
+
+    found = families({"b.example": other, "a.example": one})
+
+    assert [(family.domains, family.names) for family in found] == [
+        ((("a.example", 12), ("b.example", 3)), (Kind.ARTICLE,))
+    ]
+    assert found[0].pages == 15
+    assert found[0].l2 == one[0].l2
+    assert families({"a.example": one}) == []
+
+
+@table("core/name_has_a_reason")
+def test_name_has_a_reason(pages: list[dict[str, Any]], kind: str, reason: str) -> None:
+    named = name_kind([replace(PLAIN, **about) for about in pages])
+
+    assert named.name == kind
+    assert reason in named.reason
+
+
+@given(
+    st.lists(
+        st.builds(Evidence, st.text(max_size=9), st.text(max_size=9), *[st.integers(0, 2_000)] * 6),
+        min_size=1,
+        max_size=5,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_order_of_pages_does_not_matter(pages: list[Evidence], random: "st.DataObject") -> None:
+    mixed = list(pages)
+    random.shuffle(mixed)  # type: ignore[attr-defined]
+
+    assert name_kind(mixed) == name_kind(pages)

@@ -1,0 +1,224 @@
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.boilerplate.observations import observe
+from scrapy_dedup.core.boilerplate.path_verdicts import DropReason, learn
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.templates.selectors import selector
+from scrapy_dedup.core.templates.templates import (
+    Template,
+    TemplateError,
+    Why,
+    cut,
+    is_thin,
+    part_of,
+    selectors,
+    surrounded_on,
+    template_of,
+)
+from scrapy_dedup.service.model_file import verdict_model
+from tests.core.builders import parsed
+from tests.core.html_soup import anything
+from tests.core.learned_sites import article, learned, site, words
+from tests.growth import assert_in_proportion
+from tests.tables import table
+
+MAIN = "body>div#wrap>div.main"
+SITE = site()
+TEMPLATE = template_of(learned(SITE))
+
+
+def kept(page: Page, template: Template) -> list[str]:
+    whys = cut(page, template).removed
+    return [block.text for block, why in zip(page.blocks, whys, strict=True) if why is None]
+
+
+def test_page_is_cut_to_its_content_and_each_removal_tells_why() -> None:
+    page = parsed(article(99))
+
+    found = cut(page, TEMPLATE)
+
+    assert kept(page, TEMPLATE) == [words(3, (99, "title")), words(60, 99), words(50, -99)]
+    home, about = found.removed[:2]
+    assert home is about
+    assert home is not None
+    assert (home.path, home.on_pages, home.of_pages) == ("body>nav", 10, 10)
+    assert "(content by " in home.evidence
+    assert home.evidence.endswith("on 10 of 10 pages")
+    assert (found.fit, found.moved) == (1.0, 0.0)
+
+
+def test_of_a_page_without_own_text_counts_what_stays_of_all() -> None:
+    menu = parsed("<nav><ul><li><a href=/>Home</a><li><a href=/a>About us</a></ul></nav>")
+    found = cut(menu, TEMPLATE)
+
+    assert None not in found.removed
+    assert found.own == 0.0
+
+
+@pytest.mark.parametrize("within", ["<section><p>{}</p></section>", "<h2>{}</h2>"], ids=["section", "heading"])
+def test_what_is_new_is_as_what_it_stands_in(within: str) -> None:
+    other = article(99).replace("</ul></nav>", "<li><b>New link</b></ul></nav>")
+
+    assert "Something new" in kept(parsed(article(99, within=within.replace("{}", "Something new"))), TEMPLATE)
+    assert "New link" not in kept(parsed(other), TEMPLATE)
+
+
+def test_surroundings_that_stand_elsewhere_are_left_out_and_told() -> None:
+    anew = article(99).replace("<nav><ul>", "<div class=fresh><section>").replace("</ul></nav>", "</section></div>")
+    page = parsed(anew.replace("<li>", "<p>").replace("<header>", "<div class=top>").replace("</header>", "</div>"))
+
+    found = cut(page, TEMPLATE)
+
+    texts = kept(page, TEMPLATE)
+    assert not {"Home", "About us", "The site of all things"} & set(texts)
+    assert words(60, 99) in texts
+    assert found.moved >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("anew", "gone"),
+    [
+        pytest.param(article(99), 0.0, id="as it was"),
+        pytest.param(re.sub("<nav>.*</nav>|<header>.*</header>", "", article(99)), 0.5, id="without its menu"),
+    ],
+)
+def test_what_makes_a_redesign_likely_is_told(anew: str, gone: float) -> None:
+    template = replace(TEMPLATE, surrounded=surrounded_on(TEMPLATE, [observe(page) for page in SITE]))
+
+    assert cut(parsed(anew), template).gone == gone
+
+
+def test_least_caution_holds_whatever_the_user_wants() -> None:
+    careful = replace(TEMPLATE, least_caution=0.9)
+
+    assert [careful.at(caution).caution for caution in (0.1, 0.5, 0.95)] == [0.9, 0.9, 0.95]
+    assert Template.from_json(careful.to_json()).at(0.5).caution == 0.9
+
+
+def test_long_text_of_most_pages_is_dropped_wherever_it_stands() -> None:
+    notice = "This text stands as a paragraph among others on nearly all of the pages of the site."
+    pages = site(lambda number: article(number, within=f"<p>{notice}</p>"))
+    template = template_of(learned(pages))
+
+    found = cut(pages[0], template)
+
+    at = [block.text for block in pages[0].blocks].index(notice)
+    assert found.removed[at] == Why(DropReason.REPEATS, f"{MAIN}>p", "the same text on 10 of 10 pages")
+    assert found.removed[at] is cut(pages[0], template).removed[at]
+
+
+def test_long_text_of_some_pages_stays_within_the_main_column() -> None:
+    notice = "This text stands as a paragraph among others on a little more than half of the pages."
+    pages = site(lambda number: article(number, within=f"<p>{notice}</p>" if number < 12 else ""), 20)
+
+    assert notice in kept(pages[0], template_of(learned(pages)))
+
+
+def _product(number: int) -> str:
+    cards = "".join(
+        f"<li><a href=/p{number + step}>{words(6, number + step)}</a><div class=price>{step} pounds</div>"
+        for step in range(1, 30)
+    )
+    return article(number, text=f"<p>{words(25, number)}</p>", within=f"<div class=related><ul>{cards}</ul></div>")
+
+
+def _steps(number: int) -> str:
+    return article(number, text="".join(f"<p>{words(30, step)}</p>" for step in range(6)))
+
+
+@pytest.mark.parametrize(
+    ("page", "left_out", "thin"),
+    [
+        pytest.param(_product, "li", False, id="more links to other products than text"),
+        pytest.param(_steps, "p", True, id="text that all pages share"),
+    ],
+)
+def test_main_column_is_thin_where_its_prose_goes(page: Callable[[int], str], left_out: str, *, thin: bool) -> None:
+    seen = [observe(one) for one in site(page)]
+    found = template_of(learn(seen, verdict_model()))
+    verdicts = {
+        path: replace(verdict, keep=verdict.keep and f">{left_out}" not in path)
+        for path, verdict in found.verdicts.items()
+    }
+    template = replace(found, verdicts=verdicts, containers=(MAIN,))
+
+    assert is_thin(template, seen) is thin
+
+
+@pytest.mark.parametrize("own", [25, 80], ids=["a seventh as much of their own", "less than half as much"])
+def test_near_copies_keep_the_text_that_they_share(own: int) -> None:
+    shared = "".join(f"<div class=step><p>{words(30, step)}</p></div>" for step in range(6))
+    pages = site(lambda number: article(number, text=f"<p>{words(own, number)}</p>{shared}"))
+    template = template_of(learned(pages))
+
+    assert words(30, 2) in kept(pages[0], template)
+    assert "Home" not in kept(pages[0], template)
+
+
+@table("core/template_that_cannot_be_used_says_what_to_do")
+def test_template_that_cannot_be_used_says_what_to_do(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(TemplateError, match=message):
+        Template.from_json(TEMPLATE.to_json() | change)
+
+
+def test_part_of_a_template_cuts_its_layout_alike() -> None:
+    assert cut(SITE[0], part_of(TEMPLATE, {block.path for block in SITE[0].blocks})) == cut(SITE[0], TEMPLATE)
+
+
+def test_part_of_a_template_has_what_stands_on_its_paths_and_below_and_no_other_layout() -> None:
+    part = part_of(TEMPLATE, [f"{MAIN}>p", "body>nav>ul>li"])
+
+    assert list(part.verdicts) == ["body", "body>div#wrap", MAIN, f"{MAIN}>p", "body>nav"]
+    assert part.containers == part_of(TEMPLATE, ["body>nav"]).containers == TEMPLATE.containers
+    assert f"{MAIN}>p" in part_of(TEMPLATE, ["body>div#wrap"]).verdicts
+
+
+def test_selectors_are_the_outermost_elements() -> None:
+    found = selectors(TEMPLATE)
+
+    assert found.content == tuple(map(selector, TEMPLATE.containers))
+    assert found.exclude == ("div#wrap > div.side", "body > footer", "body > header", "body > nav")
+    assert found.without_own_text == ()
+
+
+@table("pages/selectors")
+def test_path_reads_as_css(path: str, css: str) -> None:
+    assert selector(path) == css
+
+
+@given(st.lists(anything, min_size=3, max_size=5), anything)
+def test_stored_template_cuts_any_page_as_before(sources: list[str], html: str) -> None:
+    template = template_of(learned(map(parsed, sources)))
+    again = Template.from_json(json.loads(json.dumps(template.to_json())))
+    page = parsed(html)
+
+    found = cut(page, template)
+
+    assert again == template
+    assert cut(page, again) == found == cut(page, template)
+    assert len(found.removed) == len(page.blocks)
+    assert 0.0 <= found.fit <= 1.0
+
+
+def test_page_of_nonsense_takes_neither_more_time_nor_memory() -> None:
+    def page_of(count: int) -> Page:
+        return parsed("".join(f"<div class=related-{words(1, number)}>a</div>" for number in range(count)))
+
+    def learn_and_cut(page: Page) -> None:
+        cut(page, template_of(learned(SITE)))
+        template_of(learned([*SITE, page]))
+
+    assert_in_proportion(learn_and_cut, page_of, 10_500)
+
+    template = template_of(learned(SITE))
+    cut(page_of(10_500), template)
+    assert len(template.lookup.known) <= 10_000
+    assert len(template.lookup.whys) <= 10_000

@@ -1,0 +1,237 @@
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from random import Random
+from string import ascii_letters, ascii_lowercase, digits
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.urls import normal_form as urls
+from scrapy_dedup.core.urls.normal_form import (
+    UrlRules,
+    extract_domain,
+    is_tracker,
+    normalize_url,
+    page_key,
+    same_site,
+    without_trackers,
+)
+from tests.tables import table
+
+DATA = Path(__file__).parents[2] / "data" / "urls"
+PROJECT = str(Path(__file__).parents[3])
+
+Case = dict[str, Any]
+Pairs = Iterable[tuple[str, str]]
+
+
+def cases(name: str) -> list[ParameterSet]:
+    return [
+        pytest.param(case, id=case.get("id", case.get("name")))
+        for case in json.loads((DATA / name).read_text(encoding="utf-8"))
+    ]
+
+
+@pytest.mark.parametrize("case", cases("normal.json"))
+def test_url_has_its_normal_form(case: Case) -> None:
+    assert normalize_url(case["url"], UrlRules(**case.get("rules", {}))) == case["normal"], case["why"]
+
+
+@pytest.mark.parametrize("case", cases("pairs.json"))
+def test_two_urls_are_one_page_or_two(case: Case) -> None:
+    assert (page_key(case["one"]) == page_key(case["other"])) is case["same"]
+
+
+@pytest.mark.parametrize("case", cases("parameters.json"))
+def test_parameter_says_nothing_about_the_page_or_stays(case: Case) -> None:
+    assert is_tracker(case["name"]) is case["tracker"], case["why"]
+
+
+@pytest.mark.parametrize("case", cases("domains.json"))
+def test_url_has_its_domain(case: Case) -> None:
+    assert extract_domain(case["url"]) == case["host"], case["why"]
+    assert extract_domain(case["url"], "registrable") == case["registrable"], case["why"]
+
+
+@table("urls/sites")
+def test_site_is_the_registrable_domain(one: str, other: str, *, same: bool) -> None:
+    assert same_site(one, other) is same
+
+
+def test_page_key_never_changes_unnoticed() -> None:
+    """Stores hold keys: raise KEY_VERSION when one of these changes."""
+    assert urls.KEY_VERSION == 1
+    assert page_key("https://example.com/").hex() == "3259687d649f8e86106dd28ba70f1016"
+    assert page_key("no URL, but a lone surrogate: \ud800").hex() == "9f4b66c335365b2212ff33013041c29b"
+
+
+def test_long_url_is_treated_like_a_short_one() -> None:
+    assert normalize_url(f"HTTP://example.com/?b={'x' * 10_000}&a=%61") == f"http://example.com/?a=a&b={'x' * 10_000}"
+
+
+def test_endless_url_is_no_url() -> None:
+    endless = " HTTP://example.com/" + "x" * 1_000_000
+
+    assert normalize_url(endless) == endless.strip()
+    assert extract_domain(endless) is None
+
+
+def test_registrable_domain_needs_no_network_and_no_file(tmp_path: Path) -> None:
+    """As on a locked-down machine: no home, no connection."""
+    script = (
+        "import socket\n"
+        "socket.socket.connect = None\n"
+        "from scrapy_dedup.core.urls.normal_form import extract_domain\n"
+        "assert extract_domain('http://a.b.co.uk/', 'registrable') == 'b.co.uk'\n"
+    )
+
+    subprocess.run([sys.executable, "-c", script], check=True, env={"HOME": str(tmp_path), "PYTHONPATH": PROJECT})
+
+    assert not list(tmp_path.iterdir())
+
+
+# Laws
+
+every_rules = st.builds(UrlRules, *[st.booleans()] * 5)
+pieces = [*"aA%/.;?&=+#!~:@[]\\ \t|'\"(é\ud800", "%41", "%2e", "%2F", "%E9", "%3d", "%", "..", "utm_a", "index.html"]
+tricky = st.lists(st.sampled_from(pieces)).map("".join)
+hosts = st.sampled_from(["example.com", "EXAMPLE.com.", "münchen.de", "127.0.0.1", "[::1]", "u:p@a.b", "a-b.co.uk"])
+schemes, ports = st.sampled_from(["http", "HTTPS"]), st.sampled_from(["", ":", ":80", ":8000"])
+web_urls = st.builds("{}://{}{}/{}".format, schemes, hosts, ports, tricky)
+any_urls = st.one_of(st.text(), tricky, web_urls, tricky.map("http://a.b/".__add__), st.text().map("http://".__add__))
+
+words = st.text(ascii_letters + digits, min_size=1, max_size=5)
+names = words.filter(lambda name: not is_tracker(name))
+fields = st.lists(st.tuples(names, words), max_size=5)
+trackers = st.sampled_from(["utm_source", "gclid", "fbclid", "mc_eid", "_ga", "PHPSESSID"])
+
+
+def a_url(pairs: Pairs, path: str = "/a/b") -> str:
+    return f"https://example.com{path}?" + "&".join(f"{name}={value}" for name, value in pairs)
+
+
+@given(any_urls, every_rules)
+@example("http://a.b/index.html/index.html", UrlRules(trailing_slash=True, index_page=True))
+@example("http://a.b/%%34%31", UrlRules())
+def test_normal_form_is_its_own(url: str, rules: UrlRules) -> None:
+    normal = normalize_url(url, rules)
+
+    assert normalize_url(normal, rules) == normal
+
+
+@given(
+    st.text(st.characters()),
+    st.sampled_from(["", "http://", "https://a/", "http://a/?", "//", "http://["]),
+    every_rules,
+)
+def test_no_text_raises(text: str, start: str, rules: UrlRules) -> None:
+    normalize_url(start + text, rules)
+    extract_domain(start + text, "registrable")
+
+    assert len(page_key(start + text, rules)) == 16
+
+
+@given(any_urls)
+def test_normal_form_of_a_web_url_is_ascii_without_spaces(url: str) -> None:
+    normal = normalize_url(url)
+
+    assert extract_domain(url) is None or (normal.isascii() and not set(normal) & set(' "<>\\^`{|}'))
+
+
+@given(
+    st.from_regex(urls._PLAIN, fullmatch=True)
+    | st.from_regex(r"https?://[a-z.]{1,5}(:[0-9]{1,5})?(/[a-z.%;,'~@]{0,3}){0,3}", fullmatch=True)
+)
+@example("http://a.b:80/")
+@example("http://a.b:70000/")
+@example(f"http://{'a' * 64}.b/")
+@example("http://a.b/it's/(x):@,=+$!*&/")
+def test_url_that_looks_plain_is_its_own_normal_form(url: str) -> None:
+    """The short cut gives what the long way gives."""
+    assert normalize_url(url) == urls._normal_form(url, UrlRules())
+
+
+@given(fields, trackers, words, st.data())
+def test_tracking_parameter_changes_nothing_wherever_it_stands(
+    pairs: list[tuple[str, str]], tracker: str, value: str, data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(pairs)))
+
+    assert page_key(a_url([*pairs[:place], (tracker, value), *pairs[place:]])) == page_key(a_url(pairs))
+
+
+@given(st.dictionaries(names, words, max_size=5), st.randoms(use_true_random=False))
+def test_order_of_parameters_changes_nothing(values: dict[str, str], random: Random) -> None:
+    pairs = list(values.items())
+    random.shuffle(pairs)
+
+    assert page_key(a_url(pairs)) == page_key(a_url(values.items()))
+
+
+@given(fields, names, words, words)
+def test_other_value_is_another_page(pairs: Pairs, name: str, one: str, other: str) -> None:
+    assert (page_key(a_url([*pairs, (name, one)])) == page_key(a_url([*pairs, (name, other)]))) is (one == other)
+
+
+@given(names, st.lists(words, max_size=4), st.lists(words, max_size=4))
+def test_values_of_one_name_keep_their_order(name: str, one: list[str], other: list[str]) -> None:
+    same = page_key(a_url([(name, value) for value in one])) == page_key(a_url([(name, value) for value in other]))
+
+    assert same is (one == other)
+
+
+@given(
+    st.sampled_from(["http", "https"]),
+    st.text(ascii_lowercase, min_size=1, max_size=5),
+    st.lists(words, max_size=3),
+    st.text(ascii_letters, max_size=5),
+)
+def test_case_of_host_default_port_and_fragment_change_nothing(
+    scheme: str, label: str, segments: list[str], fragment: str
+) -> None:
+    path = "/" + "/".join(segments)
+    port = {"http": 80, "https": 443}[scheme]
+
+    decorated = f"{scheme.upper()}://{label.upper()}.COM:{port}{path}#{fragment}"
+
+    assert page_key(decorated) == page_key(f"{scheme}://{label}.com{path}")
+
+
+@given(st.lists(words, min_size=1, max_size=3))
+def test_escaping_what_needs_no_escape_changes_nothing(segments: list[str]) -> None:
+    path = "/" + "/".join(segments)
+    escaped = "/" + "/".join("".join(f"%{ord(letter):02x}" for letter in segment) for segment in segments)
+
+    assert page_key(f"http://a.b{escaped}?q={escaped}") == page_key(f"http://a.b{path}?q={path}")
+
+
+@given(web_urls, st.builds(UrlRules, st.just(True), *[st.booleans()] * 4))
+def test_removing_only_the_fragment_keeps_the_key(url: str, rules: UrlRules) -> None:
+    """A safe address that can be requested leads to the same page."""
+    address = normalize_url(url, UrlRules(query_order=False, tracking_parameters=False))
+
+    assert page_key(address, rules) == page_key(url, rules)
+
+
+@given(web_urls)
+def test_domain_is_that_of_the_normal_form(url: str) -> None:
+    assert extract_domain(normalize_url(url)) == extract_domain(url)
+    assert extract_domain(normalize_url(url), "registrable") == extract_domain(url, "registrable")
+
+
+@given(fields, trackers, words, st.sampled_from(["", "#part"]))
+def test_only_tracking_parameters_are_taken_out_of_a_request(
+    pairs: Pairs, tracker: str, value: str, fragment: str
+) -> None:
+    """Order, empty fields and fragment stay as they are spelled: a site, or a filter, may tell them apart."""
+    url = a_url(pairs) if pairs else "https://example.com/a/b"
+    joint = "&" if pairs else "?"
+
+    assert without_trackers(f"{url}{joint}{tracker}={value}{fragment}") == url + fragment
+    assert page_key(without_trackers(url)) == page_key(url)

@@ -1,0 +1,145 @@
+from collections.abc import Iterable
+from hashlib import blake2b
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.urls.seen import KeyTable, Layers, Recent, key_of
+
+# Keys that share their shard and their first slot, too: they are in each other's way.
+keys = st.builds(
+    lambda shard, slot, end: bytes([shard]) + slot.to_bytes(8, "big") + bytes([end] * 7),
+    st.integers(0, 2),
+    st.sampled_from([0, 1, 15, 16, 2**64 - 1]),
+    st.integers(0, 9),
+)
+steps = st.lists(st.tuples(st.sampled_from(["put", "setdefault", "discard"]), keys, st.integers(0, 253)), max_size=150)
+
+
+class Exact:
+    """A filter without false answers, that knows for how many keys it was made."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._keys: set[bytes] = set()
+
+    def add(self, obj: bytes, /) -> None:
+        self._keys.add(obj)
+
+    def update(self, *others: Iterable[bytes]) -> None:
+        self._keys.update(*others)
+
+    def __contains__(self, obj: object, /) -> bool:
+        return obj in self._keys
+
+
+def key(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+@pytest.mark.parametrize("urls", [0, 1, 1_000, 1_001, 2_000, 2_001, 12_345])
+def test_filter_that_has_grown_holds_what_was_noted_and_nothing_else(urls: int) -> None:
+    layers = Layers(Exact, 1_000)
+    for number in range(urls):
+        layers.add(key(number))
+
+    assert layers.size == urls
+    assert all(key(number) in layers for number in range(urls))
+    assert not any(key(number) in layers for number in range(urls, urls + 100))
+
+
+def test_filter_grows_by_a_quarter_and_is_never_larger_than_that() -> None:
+    made: list[int] = []
+
+    def make(capacity: int) -> Exact:
+        made.append(capacity)
+        return Exact(capacity)
+
+    layers = Layers(make, 8_000)
+    for number in range(8_000):
+        layers.add(key(number))
+    full = list(made)
+    layers.add(key(8_000))
+    for number in range(8_001, 12_500):
+        layers.add(key(number))
+
+    assert full == [8_000]
+    assert made == [8_000, 2_000, 2_500]
+    assert layers.capacity == 12_500
+    assert len(layers) == 3
+
+
+def test_small_filter_does_not_become_one_of_many_layers() -> None:
+    layers = Layers(Exact, 1)
+    for number in range(2_000):
+        layers.add(key(number))
+
+    assert len(layers) == 2
+
+
+def test_key_of_a_hash_is_its_beginning() -> None:
+    assert key_of(bytes(range(20)), is_hash=True) == bytes(range(16))
+
+
+def test_fingerprints_that_begin_alike_have_keys_of_their_own() -> None:
+    """Such as those of a spider that takes the URL itself."""
+    first, second = (key_of(b"https://example.com/products/%d" % number, is_hash=False) for number in (1, 2))
+
+    assert first != second
+    assert len(first) == len(second) == 16
+
+
+@given(st.lists(st.integers(0, 30), max_size=200))
+def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: list[int]) -> None:
+    recent = Recent(5)
+    for number in numbers:
+        if key(number) not in recent:
+            recent.add(key(number))
+
+    assert all(key(number) in recent for number in list(dict.fromkeys(reversed(numbers)))[:5])
+    assert sum(key(number) in recent for number in range(31)) <= 10
+    assert not any(key(number) in recent for number in set(range(31)) - set(numbers))
+
+
+@pytest.mark.parametrize("size", ["B", "I", "Q"])
+@given(steps=steps)
+def test_it_answers_as_a_dict_does(size: str, steps: list[tuple[str, bytes, int]]) -> None:
+    table, plain = KeyTable(size), dict[bytes, int]()  # type: ignore[arg-type]  # one of the three
+    for what, key, number in steps:
+        if what == "put":
+            table.put(key, number)
+            plain[key] = number
+        elif what == "setdefault":
+            assert table.setdefault(key, number) == plain.setdefault(key, number)
+        else:
+            table.discard(key)
+            plain.pop(key, None)
+
+    assert len(table) == len(plain)
+    assert {key: table.get(key) for _, key, _ in steps} == {key: plain.get(key) for _, key, _ in steps}
+    assert all((key in table) is (key in plain) for _, key, _ in steps)
+    assert sorted(table.numbers()) == sorted(plain.values())
+
+
+def test_a_page_takes_at_most_50_bytes() -> None:
+    table = KeyTable()
+    pages = 40_000
+    for number in range(pages):
+        table.put(blake2b(number.to_bytes(8, "big"), digest_size=16).digest(), number)
+
+    assert sum(len(shard._keys) + len(shard._numbers) * shard._numbers.itemsize for shard in table._shards) / pages < 50
+    assert table.get(blake2b((7).to_bytes(8, "big"), digest_size=16).digest()) == 7
+
+
+def test_what_is_no_page_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="is no page key: it has 3 bytes"):
+        KeyTable().put(b"abc", 1)
+
+
+def test_filter_takes_many_keys_at_once() -> None:
+    layers = Layers(Exact, 1_000)
+    layers.update([key(1), key(2)])
+
+    assert layers.size == 2
+    assert key(2) in layers

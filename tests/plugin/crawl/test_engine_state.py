@@ -1,0 +1,71 @@
+"""Stand-ins for the engine: what Scrapy does not promise may be missing, or fail."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.plugin.crawl.engine_state import EngineState
+
+
+def an_engine(
+    *, pending: bool = False, active: tuple[str, ...] = (), closing: object = None, full: bool = False
+) -> Any:
+    scheduler = SimpleNamespace(has_pending_requests=lambda: pending)
+    return SimpleNamespace(
+        _slot=SimpleNamespace(closing=closing, scheduler=scheduler),
+        downloader=SimpleNamespace(active=set(active)),
+        scraper=SimpleNamespace(slot=SimpleNamespace(needs_backout=lambda: full)),
+    )
+
+
+def state_of(engine: Any) -> EngineState:
+    return EngineState(SimpleNamespace(engine=engine))  # type: ignore[arg-type]
+
+
+def quiet_after(state: EngineState, looks: int) -> bool:
+    return [state.quiet(0) for _ in range(looks)][-1]
+
+
+def test_engine_is_quiet_when_several_looks_say_so() -> None:
+    state = state_of(an_engine())
+
+    assert [state.quiet(0) for _ in range(4)] == [False, False, True, True]
+
+
+def test_engine_that_downloads_nothing_at_any_look_but_has_new_pages_is_not_quiet() -> None:
+    state = state_of(an_engine())
+
+    assert [state.quiet(arrived) for arrived in (1, 2, 3, 4, 4, 4, 4)] == [False] * 6 + [True]
+
+
+@pytest.mark.parametrize("busy", [{"pending": True}, {"active": ("a request",)}])
+def test_engine_that_works_is_not_quiet(busy: dict[str, Any]) -> None:
+    assert quiet_after(state_of(an_engine(**busy)), 5) is False
+
+
+def test_closing_and_pressure_are_seen() -> None:
+    assert state_of(an_engine(closing=object())).closing()
+    assert state_of(an_engine(full=True)).pressed()
+    assert not state_of(an_engine()).closing()
+    assert not state_of(an_engine()).pressed()
+
+
+@pytest.mark.parametrize("engine", [None, SimpleNamespace(), SimpleNamespace(_slot=None)])
+def test_answer_is_no_where_scrapy_has_changed(engine: Any) -> None:
+    state = state_of(engine)
+
+    assert not state.closing()
+    assert not state.pressed()
+    assert not quiet_after(state, 5)
+
+
+def test_scheduler_that_fails_counts_as_busy_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    def fail() -> bool:
+        raise ConnectionError("the queue's server is gone")
+
+    engine = an_engine()
+    engine._slot.scheduler.has_pending_requests = fail
+
+    assert quiet_after(state_of(engine), 5) is False
+    assert len(caplog.records) == 1

@@ -1,0 +1,53 @@
+from functools import partial
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.plugin.crawl.marks import READMITTED, callback_name, is_unfiltered, mark_new, redirected_from
+from tests.plugin.builders import a_request
+
+OLD = "https://example.com/old"
+OLDER = "https://example.com/older"
+
+
+@pytest.mark.parametrize("notes", [{}, {"is_start_request": True}, {"retry_times": 1}])
+def test_dont_filter_is_somebodys_word_whatever_else_stands_in_meta(notes: dict[str, Any]) -> None:
+    assert is_unfiltered(a_request(dont_filter=True, meta=notes))
+    assert not is_unfiltered(a_request(meta=notes))
+
+
+def test_what_we_let_past_the_filter_is_filtered_but_not_what_a_callback_makes_of_it() -> None:
+    request = a_request(dont_filter=True, meta={READMITTED: True})
+    assert not is_unfiltered(request)
+
+    mark_new(request)
+
+    assert is_unfiltered(request)
+
+
+@pytest.mark.parametrize(
+    ("callback", "name"),
+    [(None, "parse"), (len, "len"), (partial(print, end=""), "partial"), (lambda response: response, "<lambda>")],
+)
+def test_callback_has_a_name(callback: Any, name: str) -> None:
+    assert callback_name(a_request(callback=callback)) == name
+
+
+def test_redirects_of_a_request_count_from_when_it_was_new() -> None:
+    request = a_request(meta={"redirect_urls": [OLDER]})
+    assert redirected_from(request) == (OLDER,)
+
+    mark_new(request)
+    assert redirected_from(request) == ()
+
+    redirected = request.replace(meta={**request.meta, "redirect_urls": [OLDER, OLD]})
+    assert redirected_from(redirected) == (OLD,)
+
+
+def test_request_without_redirects_has_none() -> None:
+    request = a_request()
+
+    mark_new(request)
+
+    assert redirected_from(request) == ()
+    assert request.meta == {}

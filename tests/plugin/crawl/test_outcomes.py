@@ -1,0 +1,265 @@
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import attrs
+import pytest
+import scrapy
+from scrapy import FormRequest, Request, Spider
+from scrapy.http import JsonRequest
+
+from scrapy_dedup.core.recrawl.values import Unkeepable
+from scrapy_dedup.plugin.crawl.marks import READMITTED
+from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, Recorder, item_entry, kept_items, kept_output
+from scrapy_dedup.service.crawl.commits import Recorded
+from tests.store.builders import an_extraction
+from tests.tables import table
+
+URL = "https://example.com/"
+
+
+class Shop(Spider):
+    name = "shop"
+
+    def parse(self, response: Any) -> None: ...
+
+    def detail(self, response: Any) -> None: ...
+
+    def failed(self, failure: Any) -> None: ...
+
+    renamed = detail
+
+
+class Other(Spider):
+    name = "other"
+
+    def parse(self, response: Any) -> None: ...
+
+
+SPIDER = Shop()
+LAMBDA: Callable[..., Any] = lambda _: None  # noqa: E731 - what users write
+
+
+def outcome_of(*output: Any) -> Recorded:
+    """Return what is kept of what a callback yielded, once it was in the store."""
+    recorded = Recorded(b"key", "parse", {}, "")
+    recorder = Recorder(SPIDER)
+    for one in output:
+        take_down = recorder.request if isinstance(one, Request) else recorder.item
+        take_down(one, recorded)
+    recorded.requests = json.loads(json.dumps(recorded.requests))
+    recorded.items = json.loads(json.dumps(recorded.items))
+    return recorded
+
+
+def given_again(requests: Sequence[Any], items: Sequence[Any] = ()) -> list[Any]:
+    """Return what stands in for the callback."""
+    kept = an_extraction(requests=requests, items=items)
+    return list(kept_output(kept, SPIDER))
+
+
+def told(request: Request) -> dict[str, Any]:
+    return {**request.to_dict(spider=SPIDER), "class": type(request).__name__}
+
+
+REQUESTS: dict[str, Callable[[], Request]] = {
+    "plain": lambda: Request(URL),
+    "callback": lambda: Request(URL, SPIDER.detail),
+    "errback": lambda: Request(URL, SPIDER.detail, errback=SPIDER.failed),
+    "past-the-filter": lambda: Request(URL, dont_filter=True),
+    "priority": lambda: Request(URL, priority=-3),
+    "arguments": lambda: Request(URL, SPIDER.detail, cb_kwargs={"page": 2, "seen": ("a", {1, 2})}),
+    "meta": lambda: Request(URL, meta={"depth": 3, "when": datetime(2026, 1, 2, tzinfo=UTC)}),
+    "headers": lambda: Request(URL, headers={"X-A": ["1", "2"]}),
+    "cookies": lambda: Request(URL, cookies=[{"name": "a", "value": "b"}]),
+    "body": lambda: Request(URL, method="PUT", body=b"\xff\x00"),
+    "form": lambda: FormRequest(URL, formdata={"q": "boats"}),
+    "json": lambda: JsonRequest(URL, data={"q": 1}),
+    "flags": lambda: Request(URL, flags=["mine"]),
+    "encoding": lambda: Request(URL, encoding="latin-1", headers={"X": "ü"}),
+}
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_request_comes_back_as_it_was(case: str) -> None:
+    request = REQUESTS[case]()
+    recorded = outcome_of(request)
+
+    (again,) = given_again(recorded.requests)
+
+    assert told(again) == told(request)
+    assert (again.callback, again.errback) == (request.callback, request.errback)
+    assert recorded.unkeepable is None
+
+
+def test_requests_keep_their_order_and_plain_ones_take_no_more_than_their_url() -> None:
+    urls = [f"{URL}{number}" for number in range(4)]
+    requests = [Request(url) for url in urls[:2]] + [Request(urls[2], priority=1), Request(urls[3])]
+
+    recorded = outcome_of(*requests)
+
+    assert [again.url for again in given_again(recorded.requests)] == urls
+    assert recorded.requests[0] == [None, None, *urls[:2]]
+    assert recorded.requests[2] == [None, None, urls[3]]
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["plain", "with-more"])
+def test_marks_of_ours_are_not_kept(*, special: bool) -> None:
+    meta = {READMITTED: True, **({"own": 1} if special else {})}
+
+    (again,) = given_again(outcome_of(Request(URL, meta=meta)).requests)
+
+    assert again.meta == ({"own": 1} if special else {})
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(Request(URL, callback=LAMBDA), id="lambda"),
+        pytest.param(Request(URL, callback=Other().parse), id="method-of-another-object"),
+        pytest.param(Request(URL, errback=print), id="function"),
+        pytest.param(Request(URL, cb_kwargs={"spider": SPIDER}), id="argument"),
+        pytest.param(Request(URL, meta={"lock": object()}), id="meta"),
+    ],
+)
+def test_what_cannot_be_kept_is_named_and_the_rest_not_taken_down(request_: Request) -> None:
+    recorded = outcome_of(request_, Request(URL))
+
+    assert recorded.unkeepable
+    assert recorded.requests == []
+
+
+class Awkward(Shop):
+    name = "awkward"
+
+    @property
+    def session(self) -> Any:
+        raise RuntimeError("log in first")
+
+
+def test_spider_whose_properties_raise_loses_nothing() -> None:
+    """Scrapy reads them all to find the name of a callback."""
+    spider, recorded = Awkward(), Recorded(b"key", "parse", {}, "")
+
+    Recorder(spider).request(Request(URL, spider.detail, priority=1), recorded)
+
+    assert recorded.unkeepable == "log in first"
+
+
+def test_method_under_another_name_is_called_again() -> None:
+    """As long as the spider has a method of the function's own name."""
+    (again,) = given_again(outcome_of(Request(URL, SPIDER.renamed)).requests)
+
+    assert again.callback == SPIDER.detail
+
+
+@table("outcomes/outcome_that_cannot_be_given_is_found_before_anything_is")
+def test_outcome_that_cannot_be_given_is_found_before_anything_is(entries: list[Any]) -> None:
+    with pytest.raises(OutcomeError):
+        given_again(entries)
+
+
+def test_items_and_requests_keep_their_order() -> None:
+    recorded = outcome_of({"a": 1}, Request(URL), Request(f"{URL}2"), {"a": 2}, Request(f"{URL}3"), {"a": 3})
+
+    again = given_again(recorded.requests, recorded.items)
+
+    told = [one.url.removeprefix(URL) if isinstance(one, Request) else one["a"] for one in again]
+    assert told == [1, "", "2", 2, "3", 3]
+
+
+def test_damaged_request_is_told() -> None:
+    with pytest.raises(OutcomeError, match="cannot be made again"):
+        given_again([{"request": {"callback": "parse"}}])
+
+
+class Product(scrapy.Item):
+    name = scrapy.Field()
+    parts = scrapy.Field()
+
+
+@dataclass
+class Article:
+    name: str
+    parts: Any = None
+
+
+@attrs.define
+class Note:
+    name: str
+    parts: Any = None
+
+    @attrs.define
+    class Line:
+        name: str
+
+
+ITEMS = [
+    {"name": "a", "parts": [1, {"b": b"\x00"}]},
+    {},
+    Product(name="a", parts=(1, 2)),
+    Article("a", {"deep": [1.5, None]}),
+    Note("a"),
+    Note.Line("a"),
+]
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: type(item).__name__)
+def test_item_comes_back_as_it_was(item: Any) -> None:
+    entry = item_entry(item)
+    assert not isinstance(entry, Unkeepable)
+
+    (again,) = kept_items(json.loads(json.dumps([entry])))
+
+    assert again == item
+    assert type(again) is type(item)
+
+
+def test_item_that_cannot_be_kept_keeps_the_outcome_from_being_kept() -> None:
+    """A page's items are given again together, or not at all."""
+    assert outcome_of({"a": 1}, {"a": SPIDER}, {"a": 2}).unkeepable == "Shop"
+
+
+def test_item_is_kept_as_it_was_yielded() -> None:
+    recorded, tags = Recorded(b"key", "parse", {}, ""), ["new"]
+    item: dict[str, Any] = {"price": 10.0, "tags": tags}
+    Recorder(SPIDER).item(item, recorded)
+    item["price"] = 12.0
+    tags.append("dear")
+
+    assert kept_items(recorded.items) == [{"price": 10.0, "tags": ["new"]}]
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param({"class": "no.such.module.Thing", "fields": {}}, id="module-is-not-loaded"),
+        pytest.param({"class": f"{__name__}.Gone", "fields": {}}, id="class-is-gone"),
+        pytest.param({"class": f"{__name__}.Shop", "fields": {}}, id="class-of-no-items"),
+        pytest.param({"class": "subprocess.Popen", "fields": {"args": ["true"]}}, id="class-that-does-something"),
+        pytest.param({"class": "builtins.eval", "fields": {}}, id="function"),
+        pytest.param({"class": f"{__name__}.Product", "fields": {"colour": "red"}}, id="field-is-gone"),
+        pytest.param({"class": f"{__name__}.Article", "fields": {}}, id="field-is-missing"),
+        pytest.param(
+            {"class": f"{__name__}.Article", "names": ["name"], "fields": {"name": "a"}}, id="class-has-another-field"
+        ),
+        pytest.param({"class": "dict", "fields": {"$": "bytes", "v": "*"}}, id="damaged"),
+        pytest.param({"class": "dict"}, id="cut-off"),
+        pytest.param({}, id="empty"),
+    ],
+)
+def test_item_that_cannot_be_made_is_told(entry: dict[str, Any]) -> None:
+    with pytest.raises(OutcomeError):
+        kept_items([entry])
+
+
+def test_no_module_is_imported_because_a_store_names_it() -> None:
+    import sys
+
+    sys.modules.pop("this", None)
+    with pytest.raises(OutcomeError, match="no class of items in this crawl"):
+        kept_items([{"class": "this.Item", "fields": {}}])
+
+    assert "this" not in sys.modules

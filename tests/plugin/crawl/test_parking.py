@@ -1,0 +1,171 @@
+from collections import Counter
+from collections.abc import Callable, Collection
+from datetime import timedelta
+from itertools import count
+
+from hypothesis import given
+from hypothesis import strategies as st
+from twisted.internet.defer import Deferred
+
+from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.core.templates.drift import WINDOW
+from scrapy_dedup.plugin.crawl.parking import ParkingLot, Release
+from scrapy_dedup.service.learning.learning import Learner
+from tests.tables import table
+
+MAX_WAIT = timedelta(seconds=30)
+LEARNERS = [Learner(f"{name}.example", "html", RepeatPolicy(), 60) for name in "abc"]
+
+
+class Parked:
+    """A parking lot, and what became of the pages in it."""
+
+    def __init__(self, batch_pages: int = 3, max_bytes: int = 1_000) -> None:
+        self.batches: list[tuple[str, Release, int]] = []
+        self.released: list[tuple[int, str]] = []
+        self.parked: list[int] = []
+        self.lot = ParkingLot(batch_pages, max_bytes, MAX_WAIT, self._on_release)
+        self._numbers = count()
+
+    def _on_release(self, learner: Learner, why: Release, pages: Collection[bytes], go_on: Callable[[], None]) -> None:
+        self.batches.append((learner.domain, why, len(pages)))
+        go_on()
+
+    def park(self, learner: Learner = LEARNERS[0], *, size: int = 10, now: float = 0, key: bytes = b"") -> int:
+        number = next(self._numbers)
+        deferred: Deferred[str] = self.lot.park(learner, key or str(number).encode(), size, now)
+        deferred.addCallback(lambda why: self.released.append((number, why)))
+        self.parked.append(number)
+        return number
+
+    def tick(self, now: float = 0, *, closing: bool = False, pressure: bool = False, quiet: bool = False) -> None:
+        self.lot.tick(now, closing=closing, pressure=pressure, quiet=quiet)
+
+
+def test_full_batch_is_let_go_by_the_page_that_fills_it() -> None:
+    parked = Parked(batch_pages=3)
+
+    for _ in range(3):
+        parked.park()
+
+    assert parked.released == [(0, "full"), (1, "full"), (2, "full")]
+    assert parked.batches == [("a.example", Release.FULL, 3)]
+
+
+def test_items_of_one_page_fill_one_place() -> None:
+    parked = Parked(batch_pages=2)
+
+    for _ in range(5):
+        parked.park(key=b"one page")
+
+    assert parked.released == []
+    assert len(parked.lot) == 1
+    assert parked.lot.size_bytes == 10
+
+
+def test_of_a_known_domain_no_more_pages_wait_than_tell_a_redesign() -> None:
+    known = Learner("known.example", "template", RepeatPolicy(), 60)
+    known.known = True
+    parked = Parked(batch_pages=16)
+
+    for _ in range(WINDOW):
+        parked.park(known)
+
+    assert parked.batches == [("known.example", Release.FULL, WINDOW)]
+
+
+def test_pages_go_on_once_it_is_known_whether_their_site_was_designed_anew() -> None:
+    parked = Parked()
+    parked.park(LEARNERS[0])
+    parked.park(LEARNERS[1])
+
+    parked.lot.settle(LEARNERS[0])
+    parked.lot.settle(LEARNERS[2])
+
+    assert parked.batches == [("a.example", Release.JUDGED, 1)]
+
+
+@table("runtime/tick_lets_go")
+def test_tick_lets_go(state: dict[str, bool], why: str) -> None:
+    parked = Parked()
+    parked.park()
+
+    parked.tick(**state)
+
+    assert parked.released == [(0, why)]
+
+
+def test_tick_lets_nothing_go_without_a_reason() -> None:
+    parked = Parked()
+    parked.park(now=0)
+
+    parked.tick(now=29.9)
+
+    assert parked.released == []
+
+
+def test_pressure_lets_the_largest_quarter_go() -> None:
+    parked = Parked(max_bytes=10_000)
+    for size, learner in zip((10, 300, 20), LEARNERS, strict=True):
+        parked.park(learner, size=size)
+
+    parked.tick(pressure=True)
+
+    assert [domain for domain, _, _ in parked.batches] == ["b.example"]
+
+
+def test_more_bytes_than_allowed_let_the_largest_go() -> None:
+    parked = Parked(max_bytes=100)
+    parked.park(LEARNERS[0], size=60)
+    parked.park(LEARNERS[1], size=50)
+
+    assert parked.batches == [("a.example", Release.PRESSURE, 1)]
+    assert parked.lot.size_bytes == 50
+
+
+def test_page_that_parks_another_while_it_is_let_go_breaks_nothing() -> None:
+    """Without asyncio a released item goes on at once, and makes room for the next one of its response."""
+    parked = Parked(batch_pages=2)
+    for learner in LEARNERS:
+        deferred = parked.lot.park(learner, learner.domain.encode(), 10, 0)
+        deferred.addCallback(lambda _: [parked.park(other) for other in LEARNERS])
+
+    parked.tick(closing=True)
+    parked.tick(closing=True)
+
+    assert sorted(number for number, _ in parked.released) == parked.parked
+    assert parked.lot.size_bytes == len(parked.lot) == 0
+
+
+def test_pages_go_on_once_their_domain_is_learned_and_others_do_not_wait_for_it() -> None:
+    learned: dict[str, Callable[[], None]] = {}
+    lot = ParkingLot(10, 1_000, MAX_WAIT, lambda learner, _why, _pages, go_on: learned.update({learner.domain: go_on}))
+    waiting = [lot.park(learner, b"key", 10, 0) for learner in LEARNERS]
+
+    lot.release_all()
+    learned["b.example"]()
+
+    assert [deferred.called for deferred in waiting] == [False, True, False]
+    assert len(lot) == 0
+
+
+PARK = st.tuples(st.just("park"), st.integers(0, 2), st.integers(0, 7), st.integers(0, 600))
+TICK = st.tuples(st.just("tick"), st.booleans(), st.booleans(), st.booleans())
+
+
+@given(st.lists(PARK | TICK, max_size=80), st.integers(1, 6))
+def test_every_page_is_let_go_exactly_once(events: list[tuple[str, int, int, int]], batch_pages: int) -> None:
+    parked = Parked(batch_pages)
+
+    for now, (event, *values) in enumerate(events):
+        if event == "park":
+            domain, key, size = values
+            parked.park(LEARNERS[domain], key=bytes([domain, key]), size=size, now=now)
+        else:
+            closing, pressure, quiet = map(bool, values)
+            parked.tick(now, closing=closing, pressure=pressure, quiet=quiet)
+        assert parked.lot.size_bytes <= 1_000
+    parked.lot.release_all()
+
+    assert Counter(number for number, _ in parked.released) == Counter(parked.parked)
+    assert parked.lot.size_bytes == len(parked.lot) == 0

@@ -1,0 +1,175 @@
+"""With Scrapy's own feed slots and counts; what the exporter would send is sent by hand."""
+
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from scrapy import signals
+from scrapy.crawler import Crawler
+from scrapy.extensions.feedexport import FileFeedStorage, ItemFilter
+
+from scrapy_dedup.plugin.crawl.safety import Safety
+from scrapy_dedup.store.records.records import Record
+from tests.plugin.builders import a_crawler
+from tests.store.builders import a_sight
+from tests.tables import table
+
+
+class OnlyBoats(ItemFilter):
+    def accepts(self, item: Any) -> bool:
+        return bool(item.get("boat"))
+
+
+class Slot:
+    """As far as a feed's slot is looked at."""
+
+    def __init__(self, uri: str, accepts: type[ItemFilter] = ItemFilter) -> None:
+        self.uri = uri
+        self.uri_template = uri.rstrip("0123456789")
+        self.filter = accepts({})
+        self.storage = FileFeedStorage(uri)
+        self.itemcount = 1
+
+
+class Feeds:
+    """A crawl whose feeds a test opens and closes."""
+
+    def __init__(self, *, follows: bool = True) -> None:
+        self.crawler: Crawler = a_crawler()
+        self.counts: Counter[str] = Counter()
+        self.written: list[Record] = []
+        self.safety = Safety(self.crawler, follows_feeds=follows, count=lambda what, n: self.counts.update({what: n}))
+        self.exporter = cast("Any", SimpleNamespace(slots=[]))
+        # In place of Scrapy's, which would open files.
+        self.safety._exporter = self.exporter
+
+    def open(self, *slots: Slot) -> None:
+        self.exporter.slots = list(slots)
+
+    def end(self, slot: Slot, *, stored: bool = True, told: bool = True) -> None:
+        """Store a feed; *told*: its signal comes at once."""
+        word = "success" if stored else "failed"
+        self.crawler.stats.inc_value(f"feedexport/{word}_count/FileFeedStorage")
+        if told:
+            self.tell(slot)
+
+    def tell(self, slot: Slot) -> None:
+        self.crawler.signals.send_catch_log(signals.feed_slot_closed, slot=slot)
+
+    def put(self, name: str, slots: set[Any]) -> None:
+        self.safety.put([a_sight(name)], slots, self.written.extend)
+
+    def scrape(self, name: str, **item: Any) -> None:
+        self.put(name, self.safety.feeds_of(item))
+
+    def take(self, step: str, slots: dict[str, Slot]) -> None:
+        """Do what a case of the table says; a feed of boats takes no more than boats."""
+        word, *names = step.split()
+        for name in names:
+            slots.setdefault(name, Slot(f"{name}.jsonl", OnlyBoats if name == "boats" else ItemFilter))
+        match word:
+            case "open":
+                self.open(*(slots[name] for name in names))
+            case "scrape":
+                self.scrape(names[0], boat=names[0] == "boat")
+            case "end" | "fail":
+                self.end(slots[names[0]], stored=word == "end", told="untold" not in names)
+            case "tell":
+                self.tell(slots[names[0]])
+            case "take":
+                self.put(names[0], {slots[names[1]]})
+            case "empty":
+                slots[names[0]].itemcount = 0
+            case "closed":
+                self.crawler.signals.send_catch_log(signals.feed_exporter_closed)
+            case "look":
+                self.safety.look()
+            case "over":
+                self.safety.end()
+            case "nothing-released":
+                assert self.released == []
+
+    @property
+    def released(self) -> list[Record]:
+        self.written += self.safety.released()
+        return self.written
+
+
+@pytest.fixture
+def feeds() -> Feeds:
+    return Feeds()
+
+
+@table("plugin/feeds")
+def test_records_are_released_when_every_feed_that_took_them_is_stored(
+    feeds: Feeds, caplog: pytest.LogCaptureFixture, steps: list[str], released: list[str], given_up: int, told: str
+) -> None:
+    slots: dict[str, Slot] = {}
+    for step in steps:
+        feeds.take(step, slots)
+
+    assert feeds.released == [a_sight(name) for name in released]
+    assert feeds.counts["ack/not_stored"] == given_up
+    assert told in caplog.text
+
+
+def test_feeds_do_not_count_where_scraped_is_safe() -> None:
+    feeds = Feeds(follows=False)
+    feeds.open(Slot("a.jsonl"))
+
+    feeds.scrape("x")
+
+    assert feeds.written == [a_sight("x")]
+
+
+def test_crawl_without_feeds_has_none() -> None:
+    feeds = Feeds()
+    feeds.safety._exporter = None
+    feeds.scrape("x")
+
+    assert feeds.written == [a_sight("x")]
+
+
+@pytest.mark.parametrize("batch", [100, 2, 1], ids=["one-file", "files-of-two", "files-of-one"])
+@pytest.mark.parametrize("fails", [None, 0, 1, 4], ids=["none", "the-first", "the-second", "the-last"])
+def test_feed_that_did_not_take_an_item_is_no_evidence_of_what_it_holds(
+    feeds: Feeds, batch: int, fails: int | None
+) -> None:
+    """Scrapy logs the exporter's exception, and closes the feed as if nothing had been."""
+    made = iter(range(100))
+
+    def new_slot() -> Slot:
+        slot = Slot(f"feed{next(made)}")
+        slot.itemcount = 0
+        feeds.open(slot)
+        return slot
+
+    open_slot = new_slot()
+
+    def export(item: dict[str, Any]) -> None:
+        nonlocal open_slot
+        if item["number"] == fails:
+            raise OSError("no space left on device")
+        open_slot.itemcount += 1
+        if open_slot.itemcount >= batch:
+            closing, open_slot = open_slot, new_slot()
+            feeds.end(closing)
+
+    feeds.crawler.signals.connect(export, signals.item_scraped, weak=False)
+    feeds.crawler.signals.send_catch_log(signals.spider_opened)
+    for number in range(5):
+        slots = feeds.safety.feeds_of({"number": number})
+        feeds.crawler.signals.send_catch_log(signals.item_scraped, item={"number": number})
+        feeds.put(str(number), slots)
+    if open_slot.itemcount:
+        feeds.end(open_slot)
+
+    released = feeds.released
+    if fails is None:
+        assert len(released) == 5
+        assert all(a_sight(str(number)) in released for number in range(5))
+        assert feeds.counts["ack/not_taken"] == 0
+        return
+    assert a_sight(str(fails)) not in released
+    assert feeds.counts["ack/not_taken"] == 1

@@ -1,0 +1,115 @@
+import gc
+from typing import Any
+from weakref import ref
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import Request
+from scrapy.http import HtmlResponse, Response, XmlResponse
+
+from scrapy_dedup.core.pages.blocks import Page
+from scrapy_dedup.core.pages.guard import ParseLimits
+from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES
+from scrapy_dedup.plugin.crawl.visits import Visit, Visits, is_signpost
+from scrapy_dedup.service.crawl.drafts import Draft
+from scrapy_dedup.settings import Settings
+from tests.plugin.builders import a_request, a_response
+
+SETTINGS = Settings()
+
+
+def a_visit(visits: Visits, response: HtmlResponse, settings: Settings | None = SETTINGS) -> Visit:
+    assert response.request is not None
+    visit = visits.begin(response.request, response, settings)
+    assert visit is not None
+    return visit
+
+
+@pytest.fixture
+def visits() -> Visits:
+    return Visits(SETTINGS, DEFAULT_RULES)
+
+
+def test_response_without_a_domain_has_no_visit(visits: Visits) -> None:
+    response = a_response("data:text/html,x")
+
+    assert visits.begin(a_request(response.url), response, SETTINGS) is None
+
+
+def test_response_that_is_left_alone_has_a_visit_that_says_so(visits: Visits) -> None:
+    """Else an item that another pipeline replaced would be taken for one without a response, and cleaned."""
+    response = a_response()
+
+    assert a_visit(visits, response, None).settings.enabled is False
+
+
+def test_endless_callback_keeps_two_pages_at_most(visits: Visits) -> None:
+    response = a_response()
+    visit = a_visit(visits, response)
+    shared = visit.page(ParseLimits())
+    assert isinstance(shared, Page)
+
+    for page in (shared, *([None] * 9)):
+        visit.keep(Draft(visit.url, visit.page_key, visit.domain, "", visit.fetched_at, page=page))
+
+    assert [draft.page for draft in visit.drafts] == [shared, None]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=30))
+def test_visit_is_empty_once_as_many_items_left_as_came(yielded: list[tuple[int, bool]]) -> None:
+    """Also where the same object comes several times, and where pipelines replace some."""
+    visits = Visits(SETTINGS, DEFAULT_RULES)
+    response = a_response()
+    visit = a_visit(visits, response)
+    objects: list[dict[str, Any]] = [{"n": n} for n in range(4)]
+    for number, _ in yielded:
+        visits.attach(objects[number], visit)
+
+    for left, (number, is_replaced) in enumerate(yielded):
+        assert sum(times for _, times in visit.items.values()) == len(yielded) - left
+        visits.left(dict(objects[number]) if is_replaced else objects[number], visit)
+
+    assert visit.items == {}
+    assert visits.of_item(objects[0], None) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "tells"),
+    [
+        ("robots.txt", b"User-agent: *", True),
+        ("map", b"<?xml version='1.0'?>\n<!-- > --><urlset>", True),
+        ("map", b"\xef\xbb\xbf<sitemapindex>", True),
+        ("sitemap.xml.gz", b"\x1f\x8b", True),
+        ("news", b"<!DOCTYPE rss><rss version='2.0'>", True),
+        ("news", b"<atom:feed xmlns:atom=''>", True),
+        ("data", b"<prices><feed/></prices>", False),
+        ("robots.txt.html", b"<html>", False),
+        ("deep", b"<!>" * 700 + b"<prices>", False),
+        ("wide", b" " * 2_000 + b"<rss>", False),
+    ],
+)
+def test_what_only_tells_where_pages_are_is_told_by_name_and_content(url: str, body: bytes, *, tells: bool) -> None:
+    request = Request(f"https://example.com/{url}")
+    response = Response if b"<" not in body else XmlResponse
+
+    assert is_signpost(request, response(request.url, body=body, request=request)) is tells
+
+
+def test_page_of_html_under_the_name_of_a_sitemap_is_a_page() -> None:
+    response = a_response("https://example.com/sitemap/")
+
+    assert response.request is not None
+    assert not is_signpost(response.request, response)
+
+
+def test_what_a_visit_waits_for_keeps_no_crawl_in_a_process_that_goes_on() -> None:
+    """A feed knows its crawler, which knows its responses: all of them must be able to go at once."""
+    visits, response = Visits(SETTINGS, DEFAULT_RULES), a_response()
+    a_visit(visits, response).waits_for.add((visits, response))
+    gone = ref(response)
+
+    del visits, response
+    gc.collect()
+
+    assert gone() is None

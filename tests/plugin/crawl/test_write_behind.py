@@ -1,0 +1,300 @@
+import asyncio
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.plugin.crawl.write_behind import WriteBehind
+from scrapy_dedup.service.crawl.crawl import Crawl
+from scrapy_dedup.service.crawl.waiting_rows import RowBounds
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.engine.errors import AwayStoreError, FullStoreError
+from scrapy_dedup.store.records.records import LeaseRecord, Record
+from scrapy_dedup.store.store import Store
+from tests.databases import Server, postgresql
+from tests.store.builders import NOON, a_document, a_source, document_of
+
+__all__ = ["postgresql"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "dedup.db"
+
+
+@pytest.fixture
+def crawl(path: Path) -> Iterator[Crawl]:
+    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
+        project = store.project("shop")
+        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
+        yield Crawl(project, run, Settings(), lambda _what, _n: None)
+
+
+def documents(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as store:
+        count: int = store.execute("SELECT count(*) FROM documents").fetchone()[0]
+    return count
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    """Hold the lock of those who write."""
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield other
+
+
+def a_writer(crawl: Crawl, counts: Counter[str], every_rows: int = 10) -> WriteBehind:
+    return WriteBehind(crawl, every_rows, lambda what, n: counts.update({what: n}))
+
+
+async def until(happens: Callable[[], object]) -> None:
+    while not happens():  # noqa: ASYNC110 (no event tells it)
+        await asyncio.sleep(0.05)
+
+
+def test_rows_are_written_when_there_are_enough(crawl: Crawl, path: Path) -> None:
+    async def work() -> None:
+        writer = a_writer(crawl, Counter())
+        crawl.rows += [a_document(n) for n in range(9)]
+        writer.if_due()
+        assert len(crawl.rows) == 9
+        crawl.rows.append(a_document(9))
+        writer.if_due()
+        assert crawl.rows == []
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert documents(path) == 10
+
+
+def test_whoever_catches_up_goes_on_when_the_rows_are_written(crawl: Crawl, path: Path) -> None:
+    async def note_and_catch_up(writer: WriteBehind, n: int) -> None:
+        crawl.rows.append(a_document(n))
+        await writer.catch_up()
+        with closing(sqlite3.connect(path)) as store:
+            assert store.execute("SELECT count(*) FROM documents WHERE url = ?", [a_document(n).url]).fetchone() == (1,)
+
+    async def work() -> None:
+        writer = a_writer(crawl, Counter())
+        await asyncio.gather(*(note_and_catch_up(writer, n) for n in range(8)))
+        await writer.catch_up()
+
+    asyncio.run(work())
+
+    assert documents(path) == 8
+
+
+def test_row_that_can_never_be_written_keeps_no_other_back(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        crawl.rows += [a_document(1), a_document(3, chars_in=2**70), a_document(2)]
+        await a_writer(crawl, counts).end()
+
+    asyncio.run(work())
+
+    assert documents(path) == 2
+    assert counts == {"store/rows": 2, "store/rows_given_up": 1}
+
+
+def test_row_that_a_server_refuses_keeps_no_other_back(postgresql: Server) -> None:
+    counts: Counter[str] = Counter()
+    lost: list[str] = []
+
+    async def work(crawl: Crawl) -> None:
+        writer = a_writer(crawl, counts)
+        writer.gave_up = lost.extend
+        crawl.rows += [a_document(1), a_document(3, chars_in=2**40), a_document(2), LeaseRecord("7")]
+        await writer.end()
+
+    with postgresql.new_store() as url, Store.open(url) as store:
+        project = store.project("shop")
+        run = project.begin_run(spider="s", jobdir=None, started_at=NOON)
+        asyncio.run(work(Crawl(project, run, Settings(), lambda _what, _n: None)))
+        assert [document_of(project, number).chars_in for number in (1, 2)] == [a_document().chars_in] * 2
+
+    assert counts == {"store/rows": 3, "store/rows_given_up": 1}
+    assert lost == []
+
+
+def test_requests_whose_rows_are_lost_are_named(crawl: Crawl, path: Path) -> None:
+    lost: list[str] = []
+    writer = WriteBehind(crawl, 1, lambda _what, _n: None, bounds=RowBounds(rows=5))
+    writer.gave_up = lost.extend
+
+    async def work() -> None:
+        with locked(path):
+            crawl.rows += [*(LeaseRecord(str(n)) for n in range(9)), a_document()]
+            await writer.catch_up()
+
+    asyncio.run(work())
+
+    assert lost == [str(n) for n in range(6)]
+
+
+def test_the_end_waits_for_locks_of_others(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        with locked(path) as other:
+            crawl.rows += [a_document(n) for n in range(3)]
+            writer = WriteBehind(crawl, 10, lambda what, n: counts.update({what: n}), patience=timedelta(seconds=20))
+            ending = asyncio.create_task(writer.end())
+            await until(lambda: counts["store/errors"])
+            other.rollback()
+            await ending
+
+    asyncio.run(work())
+
+    assert counts["store/rows"] == 3
+    assert not counts["store/rows_given_up"]
+
+
+def test_what_waits_is_written_in_order_and_in_parts(crawl: Crawl) -> None:
+    """A whole outage in one transaction would keep others from writing for as long as it takes."""
+    batches: list[int] = []
+
+    async def work() -> None:
+        writer = WriteBehind(crawl, 500, lambda _what, n: batches.append(n))
+        crawl.rows += [a_document(n % 3, title=str(n)) for n in range(5_000)]
+        await writer.catch_up()
+        assert crawl.rows == []
+
+    asyncio.run(work())
+
+    assert batches == [2_000, 2_000, 1_000]
+    assert {document_of(crawl.store, n).title for n in range(3)} == {"4999", "4998", "4997"}
+
+
+def test_while_the_store_fails_only_begin_tries_again(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        writer = a_writer(crawl, counts, every_rows=1)
+        with locked(path):
+            crawl.rows.append(a_document(0))
+            await writer.catch_up()
+            for n in range(1, 50):
+                crawl.rows.append(a_document(n))
+                writer.if_due()
+            await asyncio.sleep(0)
+            assert len(crawl.rows) == 50
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert counts == {"store/errors": 1, "store/rows": 50}
+    assert documents(path) == 50
+
+
+def test_more_rows_than_may_wait_are_given_up_the_oldest_first(crawl: Crawl, path: Path) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        bounds = RowBounds(rows=20)
+        writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
+        with locked(path):
+            crawl.rows.append(a_document(0))
+            await writer.catch_up()
+            for n in range(1, 100):
+                crawl.rows.append(a_document(n))
+                writer.if_due()
+                assert len(crawl.rows) <= 20
+        assert writer.has_given_up
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert counts["store/rows_given_up"] + counts["store/rows"] == 100
+    with closing(sqlite3.connect(path)) as store:
+        left = [url for (url,) in store.execute("SELECT url FROM documents")]
+    assert set(left) == {a_document(n).url for n in range(100 - len(left), 100)}
+
+
+def test_who_waits_for_room_goes_on_when_the_store_fails(crawl: Crawl, path: Path) -> None:
+    async def work() -> None:
+        writer = WriteBehind(crawl, 2, lambda _what, _n: None, bounds=RowBounds(rows=20))
+        with locked(path):
+            crawl.rows += [a_document(n) for n in range(18)]
+            await asyncio.wait_for(asyncio.gather(*(writer.room() for _ in range(3))), 30)
+            assert len(crawl.rows) == 18
+            assert not writer.is_full
+            # What can wait on the disk stays there; of what is in memory some may have to be given up.
+            assert not writer.takes_more
+        await writer.catch_up()
+        assert crawl.rows == []
+        assert writer.takes_more
+
+    asyncio.run(work())
+
+
+def test_large_pages_are_waited_for_before_an_original_is_given_up(crawl: Crawl) -> None:
+    counts: Counter[str] = Counter()
+
+    async def work() -> None:
+        bounds = RowBounds(size=1_000_000)
+        writer = WriteBehind(crawl, 1, lambda what, n: counts.update({what: n}), bounds=bounds)
+        for n in range(60):
+            await writer.room()
+            crawl.rows.append(a_source(n, content="x" * 100_000))
+            writer.if_due()
+            await asyncio.sleep(0)
+        await writer.end()
+
+    asyncio.run(work())
+
+    assert counts["store/rows"] == 60
+    assert not counts["store/originals_given_up"]
+
+
+def test_server_that_is_away_at_the_end_is_waited_for(crawl: Crawl, path: Path) -> None:
+    """It may be restarted just then."""
+    counts: Counter[str] = Counter()
+    tries = 0
+
+    class Returning:
+        def write(self, rows: list[Record]) -> None:
+            nonlocal tries
+            tries += 1
+            if tries < 3:
+                raise AwayStoreError("away")
+            crawl.store.write(rows)
+
+    async def work() -> None:
+        away = Crawl(Returning(), crawl.run, crawl.settings, lambda _what, _n: None)  # type: ignore[arg-type]
+        away.rows += [a_document(n) for n in range(3)]
+        await WriteBehind(away, 1, lambda what, n: counts.update({what: n}), patience=timedelta(seconds=60)).end()
+
+    asyncio.run(work())
+
+    assert counts == {"store/errors": 2, "store/rows": 3}
+    assert documents(path) == 3
+
+
+def test_full_disk_is_told_once_until_there_is_room(crawl: Crawl) -> None:
+    full = FullStoreError("the disk is full", 0)
+    answers: list[FullStoreError | None] = [full, full, None, full, None]
+    told: list[int] = []
+
+    class SmallStore:
+        def write(self, _rows: list[Record]) -> None:
+            answer = answers.pop(0)
+            if answer is not None:
+                raise answer
+
+    async def work() -> None:
+        small = Crawl(SmallStore(), crawl.run, crawl.settings, lambda _what, _n: None)  # type: ignore[arg-type]
+        writer = WriteBehind(small, 1, lambda _what, _n: None, on_full=lambda _error, waiting: told.append(waiting))
+        for n in range(5):
+            small.rows.append(a_document(n))
+            await writer.catch_up()
+
+    asyncio.run(work())
+
+    assert told == [1, 1]

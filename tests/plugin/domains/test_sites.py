@@ -1,0 +1,98 @@
+import asyncio
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
+from scrapy_dedup.plugin.domains.sites import Site, Sites
+from scrapy_dedup.store.engine.codec import pack_fingerprints
+from scrapy_dedup.store.records.records import ValidatorRecord
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, a_document
+from tests.tables import table
+
+MENU = 7
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "dedup.db"
+
+
+@pytest.fixture
+def project(path: Path) -> Iterator[ProjectStore]:
+    with Store.open(f"sqlite:///{path}", timeout=timedelta(milliseconds=100)) as store:
+        yield store.project("shop")
+
+
+def sites_of(project: ProjectStore, counts: Counter[str] | None = None) -> Sites:
+    counts = Counter() if counts is None else counts
+    return Sites(project, RepeatPolicy(), lambda what, n: counts.update({what: n}))
+
+
+def recalled(sites: Sites, domain: str = DOMAIN, times: int = 1) -> list[Site]:
+    async def work() -> list[Site]:
+        return await asyncio.gather(*(sites.recalled(domain) for _ in range(times)))
+
+    return asyncio.run(work())
+
+
+def test_all_who_ask_at_once_get_the_same_site_with_its_knowledge(project: ProjectStore) -> None:
+    project.write([ValidatorRecord(DOMAIN, sent=9)])
+
+    found = recalled(sites_of(project), times=5)
+
+    assert len({id(site) for site in found}) == 1
+    assert found[0].validators.sent == 9
+
+
+def test_old_counts_weigh_half_in_a_new_run(project: ProjectStore) -> None:
+    project.write([ValidatorRecord(DOMAIN, sent=1_000, not_modified=10, lastmod_right=600, lastmod_wrong=400)])
+
+    (site,) = recalled(sites_of(project))
+
+    assert (site.validators.sent, site.validators.not_modified) == (500, 5)
+    assert (site.lastmod.right, site.lastmod.wrong) == (300, 200)
+
+
+@pytest.mark.parametrize("damage", ["DROP TABLE domain_validators", "UPDATE documents SET blocks = x'0102'"])
+def test_site_that_cannot_be_recalled_is_found_out_anew(
+    project: ProjectStore, path: Path, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    project.write([a_document(1, content_hash=b"c" * 32, blocks=pack_fingerprints([MENU]))])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(damage)
+        other.commit()
+    counts: Counter[str] = Counter()
+
+    (site,) = recalled(sites_of(project, counts))
+
+    assert site.loaded
+    assert site.versions.repeats.boilerplate == frozenset()
+    assert counts == {"store/errors": 1}
+    assert f"What is known of {DOMAIN} cannot be read" in caplog.text
+
+
+@table("plugin/complete_domains")
+def test_domain_is_complete_where_there_was_nothing_else_to_see(
+    project: ProjectStore, fetches: int, failures: int, *, failed_sitemap: bool, complete: bool
+) -> None:
+    sites = sites_of(project)
+    site = sites.of(DOMAIN)
+    site.fetches, site.failures, site.failed_sitemap = fetches, failures, failed_sitemap
+
+    assert sites.complete(0.1) == ([DOMAIN] if complete else [])
+
+
+def test_complete_domains_come_in_order_and_are_named(project: ProjectStore) -> None:
+    sites = sites_of(project)
+    for domain in ("b.example", "", "a.example"):
+        sites.of(domain).fetches = 1
+
+    assert sites.complete(0.1) == ["a.example", "b.example"]

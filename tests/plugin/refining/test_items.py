@@ -1,0 +1,126 @@
+"""What goes out of a page whose clean text is another one now."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+import scrapy
+
+from scrapy_dedup.core.metadata.choice import Metadata
+from scrapy_dedup.core.pages.fingerprints import content_hash
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.plugin.crawl.outcomes import item_entry
+from scrapy_dedup.plugin.refining.items import Outgoing, Renewer
+from scrapy_dedup.service.cut.cleaning import Cleaned
+from scrapy_dedup.service.stored.refined_outcomes import Sent
+from scrapy_dedup.service.stored.refining import Refinement
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.records import CleanedRecord, DocumentRecord, ExtractionRecord
+from scrapy_dedup.store.records.stored import StoredSource
+from tests.service.stored_pages import DOMAIN, NOON, a_url
+from tests.tables import table
+
+URL = a_url("tea")
+KEY = page_key(URL)
+TEXT = "Green tea"
+SOURCE = StoredSource(KEY, URL, DOMAIN, None, "html", "<p>", "old", None, None, NOON)
+CLEANED = Cleaned(TEXT, 20, 9, [], content_hash(TEXT))
+REPORT = {"url": URL, "content_hash": "00", "run": "r1", "diff": "-a"}
+
+
+@dataclass
+class Article:
+    url: str
+    cleaned_content: str | None = None
+    price: int = 0
+    dedup: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    url: str
+    cleaned_content: str | None = None
+
+
+class Bare(scrapy.Item):
+    url = scrapy.Field()
+
+
+def held(*items: Any) -> ExtractionRecord:
+    entries = [item_entry(item) for item in items]
+    return ExtractionRecord(b"m", KEY, URL, DOMAIN, b"c", "parse", NOON, [], entries, {}, None)  # type: ignore[arg-type]
+
+
+def outgoing(*items: Any, title: str | None = "Tea", **fields: Any) -> Outgoing:
+    """Return what goes out of a page of which these items are held."""
+    outcome = held(*items) if items else None
+    refinement = Refinement(SOURCE, "template", CLEANED, Metadata(title), Sent("00", "old"), outcome)
+    refinement = replace(refinement, places=tuple(range(len(items))), **fields)
+    return Renewer(Settings(), "shop").outgoing(refinement)
+
+
+def test_the_callbacks_item_has_todays_text() -> None:
+    page = outgoing({"url": URL, "cleaned_content": "old", "price": 7, "dedup": REPORT})
+
+    (item,) = page.items
+    assert not page.is_made_anew
+    assert (item["cleaned_content"], item["price"], item["title"]) == (TEXT, 7, "Tea")
+    assert item["dedup"].keys() >= {"run", "refined", "removed", "cleaned_hash", "reason"}
+    assert "diff" not in item["dedup"]
+    assert item["dedup"]["content_hash"] == content_hash(TEXT).hex()
+    assert (item["dedup"]["verdict"], item["dedup"]["change"], item["dedup"]["previous_hash"]) == (
+        "changed",
+        "none",
+        "00",
+    )
+
+
+@table("refined_items/a_title_is_renewed_where_it_was_ours")
+def test_a_title_is_renewed_where_it_was_ours(filled: list[str], title: str, expected: str) -> None:
+    page = outgoing({"url": URL, "cleaned_content": "old", "title": title, "dedup": REPORT | {"filled": filled}})
+
+    assert page.items[0]["title"] == expected
+
+
+def test_items_of_any_kind_are_made_again() -> None:
+    page = outgoing(Article(URL, "old", 7), {"url": URL})
+
+    article, plain = page.items
+    assert isinstance(article, Article)
+    assert (article.cleaned_content, article.price, article.dedup["refined"]) == (TEXT, 7, True)
+    assert plain["cleaned_content"] == TEXT
+
+
+@pytest.mark.parametrize("item", [None, Bare(url=URL), Fixed(URL, "old")], ids=["not-held", "no-field", "frozen"])
+def test_a_dict_stands_for_what_cannot_be_made_again(item: Any) -> None:
+    page = outgoing(*([item] if item else []))
+
+    assert page.is_made_anew
+    assert page.items[0].keys() == {"url", "cleaned_content", "title", "date", "author", "dedup"}
+    assert page.items[0]["dedup"]["filled"] == ["title", "date", "author"]
+
+
+def test_a_dict_stands_for_an_item_whose_class_is_gone() -> None:
+    gone = {"class": "shop.items.Gone", "fields": {"url": URL, "cleaned_content": "old"}}
+
+    page = outgoing({"url": URL}, outcome=replace(held(), items=[gone]))
+
+    assert page.is_made_anew
+    assert page.items[0]["cleaned_content"] == TEXT
+
+
+def test_page_is_done_and_written_once_all_of_its_items_have_left() -> None:
+    page = outgoing({"url": URL}, {"url": URL, "part": 2})
+    page.left(0, page.items[0])
+    half_done = page.is_done
+    page.left(1, None)
+
+    document, text = page.records(NOON)
+
+    assert (half_done, page.is_done) == (False, True)
+    assert page.scraped == 1
+    assert isinstance(document, DocumentRecord)
+    assert (document.page_key, document.last_changed_at, document.chars_out) == (KEY, NOON, 9)
+    assert isinstance(text, CleanedRecord)
+    assert text.cleaned_content == TEXT
+    assert text.report is not None

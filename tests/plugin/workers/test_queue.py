@@ -1,0 +1,366 @@
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import redis
+from hypothesis import given
+from hypothesis import strategies as st
+from scrapy import FormRequest, Request, Spider
+from scrapy.http import JsonRequest
+from scrapy.utils.test import get_crawler
+
+from scrapy_dedup.core.errors import DedupError
+from scrapy_dedup.plugin.crawl.marks import LEASE, LENT_URL
+from scrapy_dedup.plugin.workers.requests import LeasedRequests
+from scrapy_dedup.plugin.workers.server import LeasedServer, Wanted
+from tests.redis_server import RedisServer, redis_server
+from tests.tables import table
+
+__all__ = ["redis_server"]
+
+LONG = timedelta(hours=1)
+OVER = timedelta(seconds=-1)
+"""The lease of a worker that is dead."""
+
+Worker = Callable[..., LeasedServer]
+
+
+@pytest.fixture
+def client(redis_server: RedisServer) -> Iterator["redis.Redis"]:
+    with redis_server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def worker(client: "redis.Redis") -> Worker:
+    def named(name: str, lease: timedelta = LONG) -> LeasedServer:
+        return LeasedServer(client, "shop:requests", name, lease)
+
+    return named
+
+
+def filled(queue: LeasedServer, *bodies: bytes) -> None:
+    for body in bodies:
+        queue.push(Wanted(body))
+
+
+def popped(queue: LeasedServer) -> str:
+    """Pop a request and return its token."""
+    found = queue.pop()
+    assert found is not None
+    return found[0]
+
+
+def emptied(queue: LeasedServer) -> list[bytes]:
+    return [found[1] for found in iter(queue.pop, None)]
+
+
+# Order and filter.
+
+
+def test_the_best_priority_comes_first_and_then_whoever_came_first(worker: Worker) -> None:
+    queue = worker("a")
+    for number, priority in enumerate((0, 5, 0, -2, 5)):
+        queue.push(Wanted(str(number).encode(), priority))
+
+    assert emptied(queue) == [b"1", b"4", b"0", b"2", b"3"]
+
+
+def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(worker: Worker) -> None:
+    queue = worker("a")
+    filled(queue, b"same", b"same")
+
+    assert emptied(queue) == [b"same", b"same"]
+
+
+def test_what_was_seen_is_not_queued_again(worker: Worker) -> None:
+    queue = worker("a")
+
+    assert queue.push(Wanted(b"1", 0, "link", b"page", "parse"))
+    assert not worker("b").push(Wanted(b"2", 0, "link", b"page", "parse_item"))
+    assert queue.is_seen(b"page")
+    assert len(queue) == 1
+
+
+FIRST = Wanted(b"1", 0, "first", b"home", "parse", b"start|1")
+WITH_COOKIE = Wanted(b"2", 0, "first", b"home", "parse", b"start|2")
+
+
+@pytest.mark.parametrize("first", [FIRST, WITH_COOKIE], ids=["plain", "with-a-cookie"])
+def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker, first: Wanted) -> None:
+    assert [worker(name).push(first) for name in "abcdefgh"] == [True] + [False] * 7
+
+
+@pytest.mark.parametrize(
+    ("before", "then", "queued"),
+    [
+        pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse"), False, id="link-to-a-first-page"),
+        pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse_item"), True, id="link-for-another-callback"),
+        pytest.param(Wanted(b"3", 0, "link", b"home", "parse"), FIRST, True, id="first-page-that-a-link-led-to"),
+        pytest.param(Wanted(b"3", 0, "link", b"home", "parse_item"), FIRST, True, id="first-for-another-callback"),
+        pytest.param(FIRST, WITH_COOKIE, True, id="first-with-a-cookie"),
+        pytest.param(FIRST, Wanted(b"1", 0, "first", b"home", "parse"), True, id="retry-of-a-first"),
+    ],
+)
+def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(
+    worker: Worker, before: Wanted, then: Wanted, *, queued: bool
+) -> None:
+    queue = worker("a")
+    queue.push(before)
+
+    assert queue.push(then) is queued
+
+
+# Leases.
+
+
+class Workers:
+    """Does what a case of the table says; of those that are called dead or slow the lease is over."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker, self.tokens = worker, dict[str, str]()
+
+    def take(self, step: str) -> object:
+        name, word, *bodies = step.split()
+        queue = self.worker(name, OVER if name in ("dead", "slow") else LONG)
+        given: Any = None
+        match word:
+            case "push":
+                filled(queue, *(body.encode() for body in bodies))
+            case "pop":
+                for token, body in filter(None, [queue.pop()]):
+                    given = body.decode()
+                    self.tokens[given] = token
+            case "empty":
+                given = [body.decode() for body in emptied(queue)]
+            case "done" | "hold" | "recover":
+                given = getattr(queue, word)([self.tokens[body] for body in bodies])
+            case "leave":
+                given = list(queue.leave(finished=True))
+            case "reclaim":
+                given = list(queue.reclaim())
+            case "renew":
+                given = queue.renew()
+            case _:
+                given = getattr(queue.state(), word)
+        return given
+
+
+@table("plugin/leases")
+def test_each_request_is_lent_until_it_is_done_or_its_worker_is_dead(worker: Worker, steps: list[list[Any]]) -> None:
+    """A step may say what it gives."""
+    workers = Workers(worker)
+    for step, *expected in steps:
+        given = workers.take(step)
+        assert not expected or [given] == expected, step
+
+
+def test_old_tokens_do_not_end_requests_of_a_later_crawl(worker: Worker) -> None:
+    """However fast they were given."""
+    stale = worker("stale")
+    filled(stale, *[b"old"] * 500)
+    tokens = [popped(stale) for _ in range(500)]
+    worker("other").clear()
+    stale.done(tokens)
+    stale.leave(finished=True)
+    filled(worker("other"), *[b"new"] * 500)
+    stale.done(tokens)
+
+    assert emptied(worker("other")) == [b"new"] * 500
+
+
+def test_what_was_in_the_same_hands_as_a_deadly_request_is_not_given_up(worker: Worker) -> None:
+    living = worker("living")
+    filled(living, *(str(number).encode() for number in range(16)))
+    given_up: list[bytes] = []
+    for death in range(40):
+        victim, has = worker(f"victim-{death}", OVER), []
+        while (found := victim.pop()) is not None:
+            has.append(found)
+            if death < 2:
+                continue
+            if found[1] == b"7":
+                break
+            victim.done([found[0]])
+        given_up += living.reclaim()[1]
+        if not has:
+            break
+
+    assert given_up == [b"7"]
+    assert living.state().is_over
+
+
+def test_a_worker_does_not_clear_the_queue_of_others(worker: Worker) -> None:
+    one, other = worker("one"), worker("other")
+    one.renew()
+    other.renew()
+    filled(one, b"1")
+
+    assert not one.clear()
+    other.leave(finished=False)
+    assert one.clear()
+    assert len(one) == 0
+
+
+def test_of_eight_that_pop_at_once_each_request_has_one(redis_server: RedisServer, client: "redis.Redis") -> None:
+    """And of those that die in between, others have what they had, once; after five it is given up."""
+    total, lock = 400, threading.Lock()
+    got: list[bytes] = []
+    filled(LeasedServer(client, "shop:requests", "filler", LONG), *(str(number).encode() for number in range(total)))
+
+    def work(number: int) -> None:
+        with redis_server.client() as own:
+            generations = itertools.count()
+            while True:
+                queue = LeasedServer(own, "shop:requests", f"{number}-{next(generations)}", OVER)
+                taken = [found for found in (queue.pop() for _ in range(7)) if found]
+                done = taken[:-1] if len(taken) > 1 else taken
+                queue.done([token for token, _ in done])
+                with lock:
+                    got.extend(body for _, body in done)
+                if not taken and not queue.reclaim()[0]:
+                    return
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    given_up = client.lrange("{shop:requests}:given_up", 0, -1)
+    assert {*got, *given_up} == {str(number).encode() for number in range(total)}
+
+
+# Requests as others read them.
+
+
+class Shop(Spider):
+    name = "shop"
+
+    def parse_item(self, response: Any) -> None:
+        """Read nothing."""
+
+    def give_up(self, failure: Any) -> None:
+        """Do nothing."""
+
+
+@pytest.fixture
+def requests() -> LeasedRequests:
+    return LeasedRequests(get_crawler(Shop)._create_spider())
+
+
+def copied(requests: LeasedRequests, request: Request) -> Request:
+    return requests.read(requests.wanted(request, filters=True).body)
+
+
+def shop_of(requests: LeasedRequests) -> Shop:
+    return requests._spider  # type: ignore[return-value]  # the fixture's
+
+
+def test_a_request_comes_back_as_it_was(requests: LeasedRequests) -> None:
+    spider = shop_of(requests)
+    request = Request(
+        "https://example.com/a?b=ü",
+        callback=spider.parse_item,
+        errback=spider.give_up,
+        method="POST",
+        headers={"X-A": ["1", b"\xff"]},
+        body=b"\x00\xff",
+        cookies=[{"name": "a", "value": "b"}],
+        meta={"depth": 3, "seen": {1, 2}, "at": datetime(2026, 1, 1, tzinfo=UTC), "price": Decimal("1.10")},
+        cb_kwargs={"day": date(2026, 1, 1), "pair": (1, b"2")},
+        priority=-4,
+        dont_filter=True,
+        flags=["x"],
+    )
+
+    came = copied(requests, request)
+
+    assert came.to_dict(spider=spider) == request.to_dict(spider=spider)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(FormRequest("https://example.com/", formdata={"a": "1"}), id="form"),
+        pytest.param(JsonRequest("https://example.com/", data={"a": 1}), id="json"),
+        pytest.param(Request("https://example.com/"), id="plain"),
+    ],
+)
+def test_a_request_keeps_its_class_and_body(requests: LeasedRequests, request_: Request) -> None:
+    came = copied(requests, request_)
+
+    assert (type(came), came.body, came.method) == (type(request_), request_.body, request_.method)
+
+
+def test_a_new_request_does_not_carry_the_token_of_the_one_that_led_to_it(requests: LeasedRequests) -> None:
+    led = Request("https://example.com/", meta={LEASE: "17", LENT_URL: "https://example.com/led", "depth": 1})
+
+    assert copied(requests, led).meta == {"depth": 1}
+    assert led.meta[LEASE] == "17"
+
+
+HOME = "https://example.com/"
+
+
+def test_a_first_request_is_the_same_for_all_workers_and_two_where_each_brings_it_twice(
+    requests: LeasedRequests,
+) -> None:
+    other, first = LeasedRequests(get_crawler(Shop)._create_spider()), Request(HOME, dont_filter=True)
+    first.meta["is_start_request"] = True
+    retried = first.replace(meta={**first.meta, LEASE: "17", LENT_URL: HOME, "retry_times": 1})
+
+    mine, its = ([one.wanted(first, filters=True).identity for _ in range(2)] for one in (requests, other))
+
+    assert mine == its
+    assert len(set(mine)) == 2
+    assert requests.wanted(retried, filters=True).identity == b""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        pytest.param({"meta": {"socket": object()}}, "its meta cannot be shared with other workers", id="object"),
+        pytest.param({"callback": lambda _: None}, "is not an instance method", id="function"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_its_name(
+    requests: LeasedRequests, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        requests.wanted(Request("https://example.com/", **changes), filters=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"not json", id="not-json"),
+        pytest.param(b"[]", id="no-dict"),
+        pytest.param(b'{"url":"https://example.com/","callback":"gone"}', id="no-such-callback"),
+        pytest.param(b'{"url":"https://example.com/","_class":"os.path"}', id="no-class-of-requests"),
+        pytest.param(b'{"url":"https://example.com/","_class":"antigravity.X"}', id="a-module-that-is-not-there"),
+        pytest.param(b'{"url":"no url"}', id="no-url"),
+        pytest.param(b'{"url":{"$":"bytes","v":3}}', id="damaged-value"),
+        pytest.param(b"[" * 100_000, id="deep"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_of_ours(requests: LeasedRequests, body: bytes) -> None:
+    with pytest.raises(DedupError):
+        requests.read(body)
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+        max_leaves=20,
+    )
+)
+def test_every_value_comes_back_equal(value: object) -> None:
+    requests = LeasedRequests(get_crawler(Shop)._create_spider())
+
+    assert copied(requests, Request("https://example.com/", meta={"value": value})).meta == {"value": value}

@@ -1,0 +1,280 @@
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.cache import cache
+from scrapy_dedup.service.cache.cache import Check, Removal
+from scrapy_dedup.service.cut.reading import read_again
+from scrapy_dedup.service.stored.analysis import DomainDedupService
+from scrapy_dedup.service.views.explain import UrlError
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.records import (
+    DecisionRecord,
+    ExtractionRecord,
+    Fetched,
+    SourceRecord,
+    Verdict,
+    VisitRecord,
+)
+from scrapy_dedup.store.records.stored import StoredSource
+from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.cached import a_page, an_alias, an_extraction, fill, text_of
+from tests.service.conftest import on_both
+from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
+
+NEXT_DAY = NOON + timedelta(days=1)
+KEY = page_key(a_url(1))
+OTHER = "https://docs.other.example/news/1"
+
+
+def extractions(project: ProjectStore) -> Iterator[ExtractionRecord]:
+    for url in (OTHER, *(a_url(name) for name in range(3))):
+        yield from project.extractions_of(page_key(url))
+
+
+def held(project: ProjectStore) -> list[str]:
+    return sorted(extraction.url for extraction in extractions(project))
+
+
+def a_visit(
+    name: object, fetched: Fetched, verdict: Verdict | None = "unchanged", size: int = 0, *, ran: bool = False
+) -> VisitRecord:
+    at = NEXT_DAY + timedelta(seconds=1 + (fetched == "get"))
+    return VisitRecord(page_key(a_url(name)), at, fetched, verdict, "why", bytes_received=size, callback_run=ran)
+
+
+@on_both
+class TestStats:
+    @pytest.fixture
+    def crawled(self, project: ProjectStore) -> ProjectStore:
+        """Two runs: the first extracted six pages of 1,000 bytes."""
+        project.begin_run(spider="site", jobdir=None, started_at=NOON)
+        project.write(record for name in range(6) for record in a_page(name))
+        project.begin_run(spider="site", jobdir=None, started_at=NEXT_DAY)
+        project.write(
+            [
+                a_visit(0, "304", size=10),
+                a_visit(1, "304"),
+                a_visit(2, "get", size=1200),
+                a_visit(3, "skip"),
+                a_visit(4, "get", "changed", 800, ran=True),
+                # Unchanged, but with a new link: its callback ran.
+                a_visit(5, "get", size=1200, ran=True),
+                a_visit(0, "get", None),
+                a_visit(1, "get", "removed"),
+            ]
+        )
+        return project
+
+    def test_are_of_the_last_run_against_the_average_of_all_visits_with_a_callback(
+        self, store: Store, crawled: ProjectStore
+    ) -> None:
+        """These have 1,000 bytes on average."""
+        stats = cache.cache_stats(store, crawled)
+
+        assert stats.run is not None
+        assert stats.run.started_at == NEXT_DAY
+        (domain,) = stats.domains
+        assert (domain.domain, domain.visits, domain.hits, domain.misses) == (DOMAIN, 8, 4, 2)
+        assert (domain.hit_rate, domain.not_modified, domain.bytes_received) == (0.5, 2, 3210)
+        # What was received whole saves nothing of that.
+        assert domain.bytes_saved == 3 * 1000 - 10
+        assert (domain.extractions, domain.packed_bytes > 0) == (6, True)
+
+    def test_domains_are_apart_and_add_up_and_other_projects_do_not_count(
+        self, store: Store, crawled: ProjectStore
+    ) -> None:
+        crawled.write([*a_page(1, url="https://a.example/1"), a_visit("deleted", "get", "removed")])
+        crawled.write([an_extraction("https://b.example/1", "x")])
+        store.project("other").write([*a_page(0), a_visit(0, "304")])
+
+        stats = cache.cache_stats(store, crawled)
+
+        assert [(one.domain, one.visits, one.extractions) for one in stats.domains] == [
+            ("", 1, 0),  # of a page that nobody knows any more
+            ("a.example", 1, 1),
+            ("b.example", 0, 1),
+            (DOMAIN, 8, 6),
+        ]
+        assert (stats.total.visits, stats.total.extractions) == (10, 8)
+
+    def test_without_a_run_are_of_all_visits_that_are_kept(self, store: Store, project: ProjectStore) -> None:
+        nothing = cache.cache_stats(store, project)
+        project.write(a_page(1))
+
+        assert (nothing.run, nothing.domains, nothing.total.hit_rate) == (None, (), 0.0)
+        assert cache.cache_stats(store, project).total.misses == 1
+
+
+class TestRemoval:
+    @pytest.fixture
+    def filled(self, project: ProjectStore) -> ProjectStore:
+        """Pages 0 to 2, an alias of page 0, and one page of another domain."""
+        project.write([record for name in range(3) for record in a_page(name)])
+        project.write([*a_page("other", url=OTHER), an_alias("old", 0)])
+        return project
+
+    @pytest.mark.parametrize(
+        ("url", "left"),
+        [
+            pytest.param(a_url(1), [OTHER, a_url(0), a_url(2)], id="page"),
+            pytest.param(f"{a_url(1)}?utm_source=x", [OTHER, a_url(0), a_url(2)], id="other-spelling"),
+            pytest.param(a_url("old"), [OTHER, a_url(1), a_url(2)], id="alias"),
+        ],
+    )
+    def test_of_a_page_by_any_of_its_urls(self, filled: ProjectStore, url: str, left: list[str]) -> None:
+        would = cache.invalidate(filled, [url, a_url(9)], Settings(), dry_run=True)
+        assert len(held(filled)) == 4
+
+        did = cache.invalidate(filled, [url, a_url(9)], Settings(), dry_run=False)
+
+        assert did == Removal(1, would.packed_bytes, dry_run=False, unknown=(a_url(9),))
+        assert held(filled) == sorted(left)
+
+    def test_stops_at_what_is_no_url_before_anything_is_deleted(self, filled: ProjectStore) -> None:
+        with pytest.raises(UrlError):
+            cache.invalidate(filled, [a_url(1), "nonsense"], Settings(), dry_run=False)
+        assert len(held(filled)) == 4
+
+    def test_of_all_of_an_age(self, filled: ProjectStore) -> None:
+        did = cache.remove(filled, ExtractionChoice(created_before=NEXT_DAY), dry_run=False)
+
+        assert (did.extractions, did.memos, held(filled)) == (4, 0, [])
+
+    def test_of_what_no_crawl_would_use(self, project: ProjectStore) -> None:
+        fill(project)
+
+        assert cache.remove(project, ExtractionChoice(outdated=True), dry_run=False).extractions == 1
+        assert {one.content_hash for one in extractions(project)} == {
+            an_extraction(a_url(name), text_of(name)).content_hash for name in range(3)
+        }
+
+
+def verify(store: Store, project: ProjectStore, *, fix: bool = False) -> Check:
+    return cache.verify(store, project, Settings(), lambda _pages: None, fix=fix)
+
+
+class TestVerify:
+    @pytest.fixture
+    def filled(self, project: ProjectStore) -> ProjectStore:
+        project.write([record for name in range(3) for record in a_page(name)])
+        project.write([an_extraction(a_url(1), "older")])
+        return project
+
+    def damage(self, store: Store, statement: str) -> None:
+        with store.session() as session:
+            older = an_extraction(a_url(1), "older").memo_key
+            values = {"key": KEY, "bad": b"\x01\x02\x03", "older": older}
+            session.execute(text(statement), {name: value for name, value in values.items() if f":{name}" in statement})
+            session.commit()
+
+    @on_both
+    def test_leaves_alone_what_is_sound(self, store: Store, filled: ProjectStore) -> None:
+        told: list[int] = []
+
+        check = cache.verify(store, filled, Settings(), told.append, fix=True)
+
+        assert check == Check(pages=3, extractions=4, fixed=True)
+        assert (len(held(filled)), sum(told)) == (4, 3)
+
+    @pytest.mark.parametrize(
+        ("statement", "part"),
+        [
+            ("UPDATE extractions SET items = :bad WHERE page_key = :key AND memo_key <> :older", "extraction"),
+            ("UPDATE extractions SET cb_kwargs = :bad WHERE page_key = :key AND memo_key <> :older", "extraction"),
+            ("UPDATE sources SET content = :bad WHERE page_key = :key", "original"),
+            ("UPDATE sources SET cleaned_content = 'flipped' WHERE page_key = :key", "text"),
+            ("UPDATE documents SET blocks = :bad WHERE page_key = :key", "blocks"),
+        ],
+        ids=["items", "arguments", "original", "text", "blocks"],
+    )
+    def test_tells_what_is_damaged_and_fixed_its_page_comes_again(
+        self, store: Store, filled: ProjectStore, statement: str, part: str
+    ) -> None:
+        self.damage(store, statement)
+
+        for _ in range(2):
+            check = verify(store, filled)
+            assert [(one.url, one.part) for one in check.damages] == [(a_url(1), part)]
+            assert (check.damaged, check.pages, check.extractions, check.fixed) == ({part: 1}, 3, 4, False)
+        assert verify(store, filled, fix=True).damaged == {part: 1}
+
+        # Without an extraction of its content the page is fetched whole, and its callback runs.
+        assert an_extraction(a_url(1), text_of(1)).memo_key not in filled.page_states([KEY])[KEY].memo_keys
+        left = 3 if part == "extraction" else 2
+        assert verify(store, filled) == Check(pages=3, extractions=left)
+        page = filled.page(KEY)
+        assert page is not None
+        assert page.source is not None
+        assert (page.source.content is None) is (part in ("original", "text"))
+
+    def test_takes_a_damaged_decision_for_a_text_that_cannot_be_compared(
+        self, store: Store, filled: ProjectStore
+    ) -> None:
+        self.damage(store, "UPDATE decisions SET detail = :bad WHERE page_key = :key")
+        assert verify(store, filled).damaged == {}
+        self.damage(store, "UPDATE sources SET cleaned_content = 'cut' WHERE page_key = :key")
+
+        assert verify(store, filled).damaged == {"text": 1}
+
+    def test_frees_the_room_of_an_emptied_original(self, store: Store, filled: ProjectStore) -> None:
+        from scrapy_dedup.store.repositories import ProjectRepository
+
+        def stored_bytes() -> int:
+            with store.session(read_only=True) as session:
+                return next(one.stored_bytes for one in ProjectRepository(session).list() if one.name == "shop")
+
+        before = stored_bytes()
+        self.damage(store, "UPDATE sources SET cleaned_content = 'flipped' WHERE page_key = :key")
+        verify(store, filled, fix=True)
+
+        assert stored_bytes() * 3 == pytest.approx(before * 2, rel=0.02)
+
+    def test_takes_an_original_that_is_not_kept_for_no_damage(self, store: Store, project: ProjectStore) -> None:
+        project.write(record for record in a_page(1) if not isinstance(record, SourceRecord))
+
+        assert verify(store, project).damaged == {}
+
+    @pytest.mark.parametrize(
+        ("form", "since"),
+        [
+            ("markdown", {}),
+            ("text", {}),
+            ("html", {}),
+            ("html", {"output": "text"}),
+            ("markdown", {"boilerplate_text_patterns": (r"\w+\W*$",)}),
+            ("html", {"boilerplate_text_patterns": (r"\w\w\W*$", "h, so that it co")}),
+        ],
+        ids=["markdown", "text", "html", "other-form", "expressions", "within-words"],
+    )
+    def test_takes_a_page_that_was_analysed_since_for_no_damage(
+        self, store: Store, project: ProjectStore, form: str, since: dict[str, Any]
+    ) -> None:
+        """`scrapy dedup analyze` cuts what is stored anew; the hash is that of what was seen."""
+        banner = "We use cookies to count visitors, and to remember what is in your basket."
+        settings = Settings(output=form)  # type: ignore[arg-type]
+        for name in range(6):
+            url, html = a_url(name), html_page(name, banner)
+            source = StoredSource(page_key(url), url, "", None, "html", html, None, None, None, NOON)
+            reading = read_again(source, settings)
+            assert reading is not None
+            whole = reading.clean(Boilerplate(), settings).content
+            others = (one for one in a_page(name, text=whole) if not isinstance(one, SourceRecord | DecisionRecord))
+            project.write([*others, SourceRecord(page_key(url), url, DOMAIN, "html", html, NOON)])
+        with store.session() as session:
+            DomainDedupService(session, replace(settings, **since)).analyze_project(project.id)
+
+        # With another form chosen since, too.
+        assert verify(store, project).damaged == {}
+        page = project.page(KEY)
+        assert page is not None
+        assert page.source is not None
+        assert banner not in str(page.source.cleaned_content)

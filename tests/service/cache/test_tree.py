@@ -1,0 +1,524 @@
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.cache.content_index import ContentIndexManager
+from scrapy_dedup.service.cache.tree import CacheTreeError, Transfer, export_cache, import_cache
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.records import DecisionRecord, DocumentRecord, SourceRecord
+from scrapy_dedup.store.records.stored_visits import ExtractionChoice
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.cached import a_page, an_extraction, fill, rows, text_of
+from tests.service.conftest import on_both
+from tests.service.stored_pages import NOON, a_url
+from tests.tables import table
+
+INDEX = "content_index.json"
+# Their SHA-256 begin with the same twelve digits: found among the hashes of 45 million such URLs.
+TWINS = ("https://a.example/926326", "https://a.example/29902992")
+
+Edit = Callable[[dict[str, Any]], object]
+
+
+def stem(url: str) -> str:
+    return sha256(url.encode()).hexdigest()[:12]
+
+
+def file_of(folder: Path, name: object) -> Path:
+    return folder / "extractions" / f"{stem(a_url(name))}.json"
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def export(store: Store, project: ProjectStore, folder: Path) -> Transfer:
+    return export_cache(store, project, folder, lambda _pages: None)
+
+
+def take(store: Store, project: ProjectStore, tree: Path, *, dry_run: bool = False, **settings: Any) -> Transfer:
+    return import_cache(store, project, tree, Settings(**settings), lambda _files: None, dry_run=dry_run)
+
+
+def seen(store: Store, project: ProjectStore) -> set[str]:
+    return {row["url"] for row in rows(store, project)["documents"]}
+
+
+def edit(path: Path, change: Edit) -> None:
+    """Change an extraction file as somebody would who knows how it is sealed."""
+    held = read(path)
+    held.pop("checksum")
+    change(held)
+    body = json.dumps(held, indent=1).encode().removesuffix(b"\n}")
+    seal = sha256(body + b"\n}").hexdigest()
+    path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
+
+
+def pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """What was exported of a project with pages 0 to 2."""
+    with Store.open("sqlite://") as store:
+        project = store.project("shop")
+        fill(project)
+        project.write([DecisionRecord(page_key(a_url(1)), "content_index", "excluded", "a login page", NOON)])
+        assert export(store, project, tmp_path / "deep" / "x") == Transfer(pages=3, extractions=5)
+    return tmp_path / "deep" / "x"
+
+
+class TestExport:
+    def test_is_an_index_and_two_files_for_each_page(self, tree: Path) -> None:
+        index = read(tree / INDEX)
+        names = {str(path.relative_to(tree)) for path in tree.rglob("*.json")}
+
+        assert index.keys() == {a_url(name) for name in range(3)}
+        assert index[a_url(1)] == {
+            "content_hash": sha256(" ".join(text_of(1).split()).encode()).hexdigest(),
+            "last_extracted": "2026-03-01T12:00:00+00:00",
+            "extraction_file": f"extractions/{stem(a_url(1))}.json",
+            "metadata_file": f"metadata/{stem(a_url(1))}_meta.json",
+            "url_hash": stem(a_url(1)),
+        }
+        assert names == {INDEX} | {one[kind] for one in index.values() for kind in ("extraction_file", "metadata_file")}
+
+    def test_extraction_has_the_lines_of_the_content_and_all_that_was_made_of_it(self, tree: Path) -> None:
+        held, made = read(file_of(tree, 0)), an_extraction(a_url(0), text_of(0))
+
+        assert (held["url"], "\n".join(held["content"])) == (a_url(0), text_of(0))
+        assert held["extraction_timestamp"] == "2026-03-01T13:00:00+00:00"
+        assert {one["callback"] for one in held["extractions"][:2]} == {"parse", "other"}
+        assert (held["extractions"][0]["items"], held["extractions"][2]["items"]) == (made.items, None)
+
+    @pytest.mark.parametrize(
+        ("gone_at", "by_hand", "said"),
+        [
+            pytest.param(None, None, (True, "2 blocks"), id="by-a-layer"),
+            pytest.param(NOON, None, (False, "2 blocks"), id="gone"),
+            pytest.param(None, ("excluded", "a login page"), (False, "a login page"), id="left-out-by-hand"),
+            pytest.param(None, ("included", "the manual"), (True, "the manual"), id="kept-by-hand"),
+        ],
+    )
+    def test_metadata_say_what_became_of_the_page(
+        self, store: Store, project: ProjectStore, tmp_path: Path, gone_at: Any, by_hand: Any, said: tuple[bool, str]
+    ) -> None:
+        document, *others = a_page(1)
+        assert isinstance(document, DocumentRecord)
+        project.write([replace(document, gone_at=gone_at), *others])
+        if by_hand:
+            action, why = by_hand
+            earlier = NOON - timedelta(days=1)
+            project.write([DecisionRecord(document.page_key, "content_index", action, why, earlier)])
+
+        export(store, project, tmp_path)
+
+        assert read(tmp_path / "metadata" / f"{stem(a_url(1))}_meta.json") == {
+            "url": a_url(1),
+            "title": "Page 1",
+            "depth": 3,
+            "included": said[0],
+            "decision_explanation": said[1],
+            "crawl_timestamp": "2026-03-01T12:00:00+00:00",
+        }
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://evil.example/../../../etc/passwd",
+            "https://evil.example/%2e%2e/%00/..\\..\\x",
+            'https://evil.example/"};{"\n\u202e<script>',
+            "https://evil.example/" + "a" * 5_000,
+        ],
+        ids=["dots", "escapes", "quotes", "endless"],
+    )
+    def test_nothing_of_a_url_gets_into_a_path(
+        self, store: Store, project: ProjectStore, tmp_path: Path, url: str
+    ) -> None:
+        project.write(a_page(1, url=url))
+
+        export(store, project, tmp_path / "x")
+
+        names = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.json")}
+        assert names == {f"x/{INDEX}", f"x/extractions/{stem(url)}.json", f"x/metadata/{stem(url)}_meta.json"}
+        assert list(read(tmp_path / "x" / INDEX)) == [url]
+
+    def test_urls_that_share_a_name_are_counted(self, store: Store, project: ProjectStore, tmp_path: Path) -> None:
+        assert stem(TWINS[0]) == stem(TWINS[1])
+        project.write([record for url in TWINS for record in a_page(1, url=url)])
+
+        export(store, project, tmp_path)
+
+        index = read(tmp_path / INDEX)
+        for url, record in index.items():
+            assert read(tmp_path / record["extraction_file"])["url"] == url
+            assert read(tmp_path / record["metadata_file"])["url"] == url
+        names = {one["extraction_file"] for one in index.values()}
+        assert names == {f"extractions/{stem(TWINS[0])}{counter}.json" for counter in ("", "_2")}
+        with Store.open("sqlite://") as other:
+            assert take(other, other.project("shop"), tmp_path).pages == 2
+
+    def test_a_page_that_was_begun_again_goes_out_as_it_was_last_acknowledged(
+        self, store: Store, project: ProjectStore, tmp_path: Path
+    ) -> None:
+        document, *others = a_page(1)
+        assert isinstance(document, DocumentRecord)
+        project.write([document, *others])
+        project.write([replace(document, status="processing", updated_at=NOON + timedelta(1))])
+
+        export(store, project, tmp_path)
+
+        held = read(file_of(tmp_path, 1))["document"]
+        assert (held["status"], held["updated_at"]) == ("completed", "2026-03-01T12:00:00Z")
+
+    def test_a_page_with_half_a_character_is_left_out(
+        self, store: Store, project: ProjectStore, tmp_path: Path
+    ) -> None:
+        halved = (replace(one, content="\ud800") if isinstance(one, SourceRecord) else one for one in a_page(2))
+        project.write([*a_page(1), *halved])
+
+        done = export(store, project, tmp_path)
+
+        assert (done.pages, done.pages_left_out) == (1, 1)
+        assert done.problems == [f"{a_url(2)} is left out: holds half a character, which no JSON file can"]
+        assert list(read(tmp_path / INDEX)) == [a_url(1)]
+
+    @pytest.mark.parametrize("held", ["folder", "file", "older-export"])
+    def test_over_something_else_is_refused(
+        self, store: Store, project: ProjectStore, tmp_path: Path, held: str
+    ) -> None:
+        fill(project)
+        folder = tmp_path / "x"
+        if held == "folder":
+            (folder / "mine").mkdir(parents=True)
+        elif held == "file":
+            folder.write_text("mine")
+        else:
+            export(store, project, folder)
+        before = sorted(tmp_path.rglob("*"))
+
+        with pytest.raises(CacheTreeError, match="is not empty: name an empty folder, or a new one"):
+            export(store, project, folder)
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_memory_does_not_grow_with_the_pages(self, store: Store, project: ProjectStore, tmp_path: Path) -> None:
+        """60 pages of 100 kB are 6 MB."""
+        import tracemalloc
+
+        for name in range(60):
+            project.write(a_page(name, text=f"{name} words\n" + "more " * 20_000))
+
+        tracemalloc.start()
+        export(store, project, tmp_path)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+        assert peak < 4_000_000
+
+
+class TestImport:
+    @on_both
+    def test_brings_back_every_row_and_the_same_tree(
+        self, store: Store, project: ProjectStore, tmp_path: Path, tree: Path
+    ) -> None:
+        with Store.open("sqlite://") as other:
+            fill(other.project("shop"))
+            before = rows(other, other.project("shop"))
+
+        assert take(store, project, tree, dry_run=True) == Transfer(pages=3, extractions=5)
+        assert not any(rows(store, project).values())
+        assert take(store, project, tree) == Transfer(pages=3, extractions=5)
+
+        assert rows(store, project) == before
+        assert take(store, project, tree) == Transfer(pages_held=3, extractions=5)
+        assert rows(store, project) == before
+        export(store, project, tmp_path / "again")
+        for path in [tree / INDEX, *(tree / "extractions").iterdir()]:
+            assert (tmp_path / "again" / path.relative_to(tree)).read_bytes() == path.read_bytes()
+
+    @pytest.mark.parametrize(
+        ("changed", "pages", "title"),
+        [
+            pytest.param({"last_seen_at": NOON + timedelta(hours=1)}, 2, "here", id="newer-stays"),
+            pytest.param({"last_seen_at": NOON - timedelta(hours=1)}, 3, "Page 0", id="older-goes"),
+            pytest.param({"gone_at": NOON + timedelta(days=1)}, 2, "here", id="found-missing-since-stays"),
+            pytest.param(
+                {"status": "processing", "last_seen_at": NOON - timedelta(days=1)}, 2, "here", id="in-work-stays"
+            ),
+        ],
+    )
+    def test_leaves_what_the_store_knows_better(
+        self, store: Store, project: ProjectStore, tree: Path, changed: dict[str, Any], pages: int, title: str
+    ) -> None:
+        document, *others = a_page(0)
+        assert isinstance(document, DocumentRecord)
+        project.write([replace(document, title="here", **changed), *others])
+
+        assert take(store, project, tree).pages == pages
+
+        page = project.page(page_key(a_url(0)))
+        assert page is not None
+        assert page.document is not None
+        assert (page.document.title, page.document.status) == (title, changed.get("status", "completed"))
+
+    def test_brings_invalidated_extractions_back(self, store: Store, project: ProjectStore, tree: Path) -> None:
+        take(store, project, tree)
+        project.delete_extractions(ExtractionChoice(), dry_run=False)
+
+        assert take(store, project, tree) == Transfer(pages_held=3, extractions=5)
+        assert sum(one.extractions for one in project.extraction_figures().values()) == 5
+
+    def test_leaves_pages_with_other_keys_under_todays_settings(
+        self, store: Store, project: ProjectStore, tmp_path: Path
+    ) -> None:
+        with Store.open("sqlite://") as before:
+            same = before.project("shop")
+            same.write([*a_page(1, url=a_url("dir/")), *a_page(2)])
+            export(before, same, tmp_path)
+
+        done = take(store, project, tmp_path, url_trailing_slash=True)
+
+        assert seen(store, project) == {a_url(2)}
+        assert "other DEDUP_URL_ settings" in done.problems[0]
+
+
+class TestIndex:
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            pytest.param(lambda path: path.unlink(), id="missing"),
+            pytest.param(lambda path: path.write_bytes(path.read_bytes()[:-2]), id="without-its-end"),
+            pytest.param(lambda path: path.write_bytes(path.read_bytes()[:300]), id="cut-in-a-record"),
+            pytest.param(lambda path: path.write_bytes(b""), id="empty"),
+            pytest.param(lambda path: path.write_bytes(b"\xff\xfe{"), id="no-text"),
+            pytest.param(lambda path: path.write_bytes(b"{\n" + b"[" * 100_000), id="deep"),
+            pytest.param(lambda path: path.write_bytes(b'{\n"https://a.example/": 7\n}\n'), id="no-record"),
+            pytest.param(lambda path: path.write_bytes(b" " * 100_000_001), id="too-large"),
+            pytest.param(pipe, id="pipe"),
+        ],
+    )
+    def test_that_is_damaged_is_made_anew_from_the_files(
+        self, store: Store, project: ProjectStore, tree: Path, damage: Callable[[Path], object]
+    ) -> None:
+        damage(tree / INDEX)
+
+        done = take(store, project, tree)
+
+        assert (done.pages, done.pages_left_out) == (3, 0)
+        assert done.index_rebuilt is not None
+        assert done.index_rebuilt.startswith("content_index.json is ")
+
+    def test_says_what_is_taken(self, store: Store, project: ProjectStore, tree: Path) -> None:
+        lines = (tree / INDEX).read_text().splitlines(keepends=True)
+        (tree / INDEX).write_text("".join(line for line in lines if a_url(1) not in line).replace(",\n}", "\n}"))
+
+        assert take(store, project, tree) == Transfer(pages=2, extractions=4)
+        assert seen(store, project) == {a_url(0), a_url(2)}
+
+    @pytest.mark.parametrize(
+        ("name", "words"),
+        [
+            pytest.param("/etc/passwd", "is no name of a file in extractions/", id="absolute"),
+            pytest.param("extractions/../content_index.json", "is no name of a file in extractions/", id="outside"),
+            pytest.param("", "is no name of a file in extractions/", id="none"),
+            pytest.param("extractions/0123456789ab.json", "is missing", id="missing"),
+            pytest.param(f"extractions/{stem(a_url(2))}.json", f"holds the page {a_url(2)}", id="of-another-page"),
+        ],
+    )
+    def test_entries_that_lead_elsewhere_are_left_out(
+        self, store: Store, project: ProjectStore, tree: Path, name: str, words: str
+    ) -> None:
+        index = (tree / INDEX).read_text()
+        (tree / INDEX).write_text(index.replace(f"extractions/{stem(a_url(1))}.json", name))
+
+        done = take(store, project, tree)
+
+        assert seen(store, project) == {a_url(0), a_url(2)}
+        assert done.problems == [f"{a_url(1)} ({name}) is left out: {words}; the page is done again"]
+
+    def test_of_two_files_with_one_url_the_newer_counts(self, store: Store, project: ProjectStore, tree: Path) -> None:
+        (tree / INDEX).unlink()
+        copy = tree / "extractions" / "0123456789ab_2.json"
+        copy.write_bytes(file_of(tree, 1).read_bytes())
+        edit(copy, lambda held: held["document"].update(title="newer", last_seen_at="2026-04-01T00:00:00Z"))
+
+        take(store, project, tree)
+
+        page = project.page(page_key(a_url(1)))
+        assert page is not None
+        assert page.document is not None
+        assert page.document.title == "newer"
+
+
+def test_a_flipped_byte_never_gets_in(store: Store, project: ProjectStore, tree: Path) -> None:
+    """Each byte in some steps: its page is done again, and that is told."""
+    path = file_of(tree, 1)
+    whole = path.read_bytes()
+
+    for place in range(0, len(whole), 41):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        done = take(store, project, tree)
+        (problem,) = done.problems
+        assert problem.startswith(a_url(1))
+        assert "is left out: was altered" in problem
+        assert seen(store, project) == {a_url(0), a_url(2)}
+
+
+@table("service/a_file_with_a_wrong_value_is_left_out")
+def test_a_file_with_a_wrong_value_is_left_out(
+    store: Store, project: ProjectStore, tree: Path, path: list[str], value: Any
+) -> None:
+    def change(held: Any) -> None:
+        *first, last = path
+        for name in first:
+            held = held[0] if name == "0" else held[name]
+        held[last] = value
+
+    edit(file_of(tree, 1), change)
+
+    done = take(store, project, tree)
+
+    assert seen(store, project) == {a_url(0), a_url(2)}
+    assert (done.pages, done.pages_left_out, done.problems[0].startswith(a_url(1))) == (2, 1, True)
+
+
+def grow(path: Path) -> None:
+    with path.open("r+b") as opened:
+        opened.truncate(200_000_000)  # sparse: it takes no room
+
+
+def nest(path: Path) -> None:
+    """A bomb for whoever reads JSON by recursion, under a good seal."""
+    edit(path, lambda held: held.update(content=["@"]))
+    body = path.read_bytes().partition(b',\n "checksum"')[0].replace(b'"@"', b"[" * 200_000)
+    seal = sha256(body + b"\n}").hexdigest()
+    path.write_bytes(body + f',\n "checksum": "{seal}"\n}}\n'.encode())
+
+
+def link(path: Path) -> None:
+    path.rename(path.parents[2] / "outside.json")
+    path.symlink_to(path.parents[2] / "outside.json")
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        pytest.param(lambda path: path.write_bytes(b""), "was altered", id="empty"),
+        pytest.param(nest, ": Invalid JSON", id="nested-without-end"),
+        pytest.param(grow, "is larger than 100,000,000 bytes", id="huge"),
+        pytest.param(link, "is a link", id="link"),
+        pytest.param(pipe, "is no file", id="pipe"),
+        pytest.param(lambda path: (path.unlink(), path.mkdir()), "is no file", id="folder"),
+        pytest.param(lambda path: path.unlink(), "is missing", id="missing"),
+    ],
+)
+def test_a_file_that_is_none_of_ours_is_left_out(
+    store: Store, project: ProjectStore, tree: Path, damage: Callable[[Path], object], words: str
+) -> None:
+    damage(file_of(tree, 1))
+
+    done = take(store, project, tree)
+
+    assert seen(store, project) == {a_url(0), a_url(2)}
+    assert f"is left out: {words}" in done.problems[0]
+    key = page_key(a_url(1))
+    assert (project.page_states([key]), project.extractions_of(key)) == ({}, [])
+
+
+@pytest.mark.parametrize("there", ["link", "nothing"])
+def test_a_folder_without_a_tree_is_refused(store: Store, project: ProjectStore, tree: Path, there: str) -> None:
+    (tree / "extractions").rename(tree.parent / "elsewhere")
+    if there == "link":
+        (tree / "extractions").symlink_to(tree.parent / "elsewhere")
+
+    with pytest.raises(CacheTreeError, match="name the folder that `scrapy dedup cache export` wrote"):
+        take(store, project, tree)
+
+
+class TestTreeOfTheSpecification:
+    """As it shows it: an index, a file of lines and one of metadata for each page, and no checksum."""
+
+    HASH = sha256(b"<main>cleaned HTML").hexdigest()
+
+    @pytest.fixture
+    def plain(self, tmp_path: Path) -> Path:
+        index, url = {}, a_url(1)
+        for kind in ("extractions", "metadata"):
+            (tmp_path / kind).mkdir()
+        index[url] = {
+            "content_hash": self.HASH,
+            "last_extracted": "2025-05-26T17:00:00Z",
+            "extraction_file": "extractions/abc123def.json",
+            "metadata_file": "metadata/abc123def_meta.json",
+            "url_hash": "abc123def",
+        }
+        extraction = {"url": url, "content": ["line 1", "line 2"], "extraction_timestamp": "2025-05-26T17:00:00Z"}
+        metadata = {
+            "url": url,
+            "title": "Page Title",
+            "depth": 1,
+            "included": False,
+            "decision_explanation": "a login page",
+            "crawl_timestamp": "2025-05-26T16:59:00Z",
+        }
+        (tmp_path / INDEX).write_text(json.dumps(index, indent=2))
+        (tmp_path / "extractions" / "abc123def.json").write_text(json.dumps(extraction, indent=2))
+        (tmp_path / "metadata" / "abc123def_meta.json").write_text(json.dumps(metadata, indent=2))
+        return tmp_path
+
+    def test_comes_in_and_answers_as_it_did(self, store: Store, plain: Path) -> None:
+        project = store.project("shop")
+
+        assert take(store, project, plain) == Transfer(pages=1, extractions=1)
+        assert take(store, project, plain) == Transfer(pages_held=1, extractions=1)
+        index = ContentIndexManager(store, project)
+        assert not index.is_content_changed(a_url(1), self.HASH)
+        assert index.is_content_changed(a_url(1), sha256(b"store").hexdigest())
+        assert index.get_cached_extraction(a_url(1)) == read(plain / "extractions" / "abc123def.json")
+        (row,) = rows(store, project)["documents"]
+        told = (row["title"], row["depth"], row["last_seen_at"].isoformat())
+        assert told == ("Page Title", 1, "2025-05-26T16:59:00+00:00")
+        with_us = plain / "again"
+        export(store, project, with_us)
+        assert read(with_us / "metadata" / f"{stem(a_url(1))}_meta.json")["decision_explanation"] == "a login page"
+        assert take(store, store.project("third"), with_us).pages == 1
+
+    def test_without_its_index_the_lines_are_the_content(
+        self, store: Store, project: ProjectStore, plain: Path
+    ) -> None:
+        (plain / INDEX).unlink()
+        (plain / "metadata" / "abc123def_meta.json").unlink()
+
+        assert take(store, project, plain).pages == 1
+        index = ContentIndexManager(store, project)
+        assert not index.is_content_changed(a_url(1), index.calculate_content_hash("line 1\nline 2"))
+
+    @pytest.mark.parametrize(
+        ("name", "text", "words"),
+        [
+            pytest.param("extractions/abc123def.json", '{"url": "', "was altered", id="cut-off"),
+            pytest.param("metadata/abc123def_meta.json", '{"url": 1}', "holds no metadata", id="metadata"),
+            pytest.param("metadata/abc123def_meta.json", '{"url": "x"}', "is of the page x", id="of-another"),
+            pytest.param(INDEX, None, "64 hexadecimal digits", id="hash"),
+        ],
+    )
+    def test_what_is_damaged_is_told_and_left_out(
+        self, store: Store, project: ProjectStore, plain: Path, name: str, text: str | None, words: str
+    ) -> None:
+        (plain / name).write_text(text or (plain / name).read_text().replace(self.HASH, "no hash"))
+
+        done = take(store, project, plain)
+
+        assert (done.pages, done.pages_left_out) == (0, 1)
+        assert words in done.problems[0]

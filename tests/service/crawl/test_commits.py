@@ -1,0 +1,222 @@
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Kind, Verdict
+from scrapy_dedup.service.crawl.commits import Commit, Recorded, Stay, commit
+from scrapy_dedup.service.crawl.drafts import Draft
+from scrapy_dedup.service.cut.cleaning import clean_html
+from scrapy_dedup.service.recrawl.recrawling import Judgement, Known
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.records import (
+    BARE,
+    CrawledUrlRecord,
+    DecisionRecord,
+    DocumentRecord,
+    ExtractionRecord,
+    SeenRecord,
+    SourceRecord,
+    VisitRecord,
+)
+from scrapy_dedup.store.records.stored_visits import StoredState
+from tests.core.builders import parsed
+from tests.store.builders import DOMAIN, NOON, a_key, a_time, a_url
+
+UNCHANGED = Verdict(Kind.UNCHANGED, Change.NONE, "main text is the same")
+CHANGED = Verdict(Kind.CHANGED, Change.TITLE, "title differs")
+HTML = "<title>Cats</title><main><p>Cats sleep a lot.</p></main>"
+OLD_HASH = b"o" * 32
+STAY = Stay(a_url(), a_key(), DOMAIN, a_time(5), 200, 1.5, callback_run=True)
+
+
+def a_state(**fields: Any) -> StoredState:
+    nothing: dict[str, Any] = dict.fromkeys(StoredState.__dataclass_fields__)
+    known = {
+        "page_key": a_key(),
+        "url": a_url(),
+        "domain": DOMAIN,
+        "status": "completed",
+        "content_hash": OLD_HASH,
+        "first_seen_at": a_time(-9),
+        "last_seen_at": NOON,
+        "visits_count": 3,
+        "changes_count": 1,
+        "memo_keys": frozenset(),
+    }
+    return StoredState(**{**nothing, **known, **fields})
+
+
+def a_draft(**fields: Any) -> Draft:
+    page = parsed(HTML)
+    cleaned = clean_html(page, Boilerplate(), "markdown", a_url())
+    return Draft(a_url(), a_key(), DOMAIN, HTML, a_time(5), page=page, cleaned=cleaned, of_response=True, **fields)
+
+
+def a_judgement(verdict: Verdict, state: StoredState | None = None, **fields: Any) -> Judgement:
+    judgement = Judgement(Known(state), verdict, etag='"1"', blocks=b"b" * 8)
+    for name, value in fields.items():
+        setattr(judgement, name, value)
+    return judgement
+
+
+def committed(judgement: Judgement, stay: Stay = STAY, recorded: Recorded | None = None, **settings: Any) -> Commit:
+    draft = None if judgement.is_unchanged else a_draft()
+    return commit(stay, judgement, recorded, draft, Settings(**settings), a_time(6))
+
+
+def kinds(written: Commit) -> tuple[list[type], list[type]]:
+    return [type(one) for one in written.at_once], [type(one) for one in written.when_safe]
+
+
+def of_kind(written: Commit, kind: type[Any]) -> Any:
+    (found,) = [one for one in (*written.at_once, *written.when_safe) if isinstance(one, kind)]
+    return found
+
+
+RECORDED = Recorded(
+    a_key("outcome"),
+    "parse",
+    {"page": 1},
+    "2",
+    requests=[[None, None, a_url(2)]],
+    items=[{"class": "dict", "fields": {}}],
+)
+
+
+@pytest.mark.parametrize(
+    ("judgement", "at_once", "seen"),
+    [
+        pytest.param(lambda: a_judgement(NEW), [SourceRecord], DocumentRecord, id="new"),
+        pytest.param(lambda: a_judgement(UNCHANGED, a_state()), [], SeenRecord, id="unchanged"),
+    ],
+)
+def test_page_is_seen_and_its_outcome_held_once_its_items_are_safe(
+    judgement: Callable[[], Judgement], at_once: list[type], seen: type
+) -> None:
+    """The original is written at once; nobody believes it without the document."""
+    written = committed(judgement(), recorded=RECORDED)
+
+    assert kinds(written) == (at_once, [seen, VisitRecord, ExtractionRecord, CrawledUrlRecord])
+    outcome = of_kind(written, ExtractionRecord)
+    assert (outcome.memo_key, outcome.items, outcome.requests) == (RECORDED.key, RECORDED.items, RECORDED.requests)
+
+
+def test_new_page_begins_its_history() -> None:
+    document = of_kind(committed(a_judgement(NEW, depth=2)), DocumentRecord)
+
+    assert (document.first_seen_at, document.last_seen_at, document.last_changed_at) == (STAY.at,) * 3
+    assert (document.visits_count, document.changes_count, document.verdict, document.depth) == (1, 0, "new", 2)
+    assert (document.etag, document.blocks) == ('"1"', b"b" * 8)
+
+
+def test_changed_page_goes_on_with_its_history() -> None:
+    written = committed(a_judgement(CHANGED, a_state(), diff="-a\n+b"))
+    document = of_kind(written, DocumentRecord)
+
+    assert (document.first_seen_at, document.last_changed_at) == (a_time(-9), STAY.at)
+    assert (document.visits_count, document.changes_count, document.verdict) == (4, 2, "changed")
+    assert of_kind(written, DecisionRecord).detail == {"diff": "-a\n+b"}
+    visit = of_kind(written, VisitRecord)
+    assert (visit.verdict, visit.change_class, visit.reason) == ("changed", "title", "title differs")
+
+
+def test_unchanged_page_is_seen_and_its_document_stays() -> None:
+    written = committed(a_judgement(UNCHANGED, a_state(interval_seconds=7.0)))
+    seen = of_kind(written, SeenRecord)
+
+    assert (seen.visits_count, seen.verdict, seen.validated_at, seen.interval_seconds) == (4, "unchanged", STAY.at, 7.0)
+    assert not [one for one in written.at_once if isinstance(one, SourceRecord)]
+
+
+@pytest.mark.parametrize(
+    ("fetched", "status", "url_written"), [("get", 200, True), ("304", 200, True), ("skip", None, False)]
+)
+def test_what_was_not_received_says_nothing_of_when_it_was(fetched: Any, status: int | None, *, url_written: bool):
+    written = committed(a_judgement(UNCHANGED, a_state(), fetched=fetched))
+
+    assert of_kind(written, SeenRecord).validated_at == (STAY.at if fetched == "get" else None)
+    assert of_kind(written, VisitRecord).http_status == status
+    assert any(isinstance(one, CrawledUrlRecord) for one in written.when_safe) is url_written
+
+
+def test_first_version_of_a_page_from_elsewhere_is_written_whole() -> None:
+    """It is unchanged by its word, and there was nothing to compare it with."""
+    judgement = a_judgement(UNCHANGED, a_state(content_hash=None))
+    written = commit(STAY, judgement, None, a_draft(), Settings(), a_time(6))
+
+    assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
+    assert of_kind(written, DocumentRecord).verdict == "unchanged"
+
+
+def test_page_without_items_keeps_its_html_to_be_compared_alone() -> None:
+    written = commit(STAY, a_judgement(NEW), None, a_draft(bare=True), Settings(), a_time(6))
+    source, document = of_kind(written, SourceRecord), of_kind(written, DocumentRecord)
+
+    assert (source.field, source.cleaned_content) == (BARE, None)
+    assert (document.chars_in, document.chars_out) == (None, None)
+    assert document.content_hash is not None
+
+
+def test_what_is_no_page_is_known_by_the_hash_of_its_bytes() -> None:
+    written = commit(STAY, a_judgement(NEW, content=b"h" * 32), RECORDED, None, Settings(), a_time(6))
+
+    assert of_kind(written, DocumentRecord).content_hash == b"h" * 32
+    assert of_kind(written, ExtractionRecord).content_hash == b"h" * 32
+
+
+def test_page_that_is_not_to_be_kept_is_known_by_its_blocks() -> None:
+    written = commit(STAY, a_judgement(NEW, blocks=b"12345678"), RECORDED, None, Settings(), a_time(6))
+    unparsed = commit(STAY, a_judgement(NEW, blocks=None), RECORDED, None, Settings(), a_time(6))
+
+    assert kinds(written) == ([], [DocumentRecord, VisitRecord, ExtractionRecord, CrawledUrlRecord])
+    assert of_kind(written, ExtractionRecord).content_hash == sha256(b"12345678").digest()
+    assert kinds(unparsed) == ([], [DocumentRecord, VisitRecord, CrawledUrlRecord])
+
+
+def test_duplicate_stands_for_the_page_that_has_its_content() -> None:
+    written = committed(a_judgement(NEW, duplicate_of=a_key(2)))
+    url = of_kind(written, CrawledUrlRecord)
+
+    assert (url.status, url.document_key, url.alias_kind) == ("duplicate", a_key(2), "canonical")
+    assert of_kind(written, VisitRecord).verdict == of_kind(written, DocumentRecord).verdict == "duplicate"
+    assert (
+        of_kind(committed(a_judgement(UNCHANGED, a_state(), duplicate_of=a_key(2))), SeenRecord).verdict == "duplicate"
+    )
+
+
+def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
+    """Of the two it may have been fetched first; that page would seem to have changed since, and both go out again."""
+    duplicate = of_kind(committed(a_judgement(NEW, duplicate_of=a_key(2))), DocumentRecord)
+
+    assert (duplicate.last_seen_at, duplicate.last_changed_at) == (a_time(6), STAY.at)
+
+
+def test_outcome_that_cannot_be_kept_is_not() -> None:
+    written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind"))
+
+    assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
+
+
+DAY = 86_400.0
+
+
+@pytest.mark.parametrize(
+    ("verdict", "last", "fetched", "expected"),
+    [
+        pytest.param(UNCHANGED, 10 * DAY, "304", 14 * DAY, id="unchanged-waits-longer"),
+        pytest.param(CHANGED, 10 * DAY, "get", 8 * DAY, id="changed-comes-sooner"),
+        pytest.param(UNCHANGED, 10 * DAY, "skip", 10 * DAY, id="not-asked-for-stays"),
+        pytest.param(UNCHANGED, None, "get", DAY, id="first"),
+    ],
+)
+def test_interval_follows_what_was_found(verdict: Verdict, last: float | None, fetched: Any, expected: float) -> None:
+    judgement = a_judgement(verdict, a_state(interval_seconds=last), fetched=fetched)
+
+    written = committed(judgement, adaptive=True, adaptive_first=timedelta(days=1))
+
+    assert of_kind(written, SeenRecord if judgement.is_unchanged else DocumentRecord).interval_seconds == expected

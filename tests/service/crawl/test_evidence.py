@@ -1,0 +1,77 @@
+"""What proves that an item of a page went out in this run."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, fields_hash
+from scrapy_dedup.core.pages.blocks import Page, parse_page
+from scrapy_dedup.service.crawl.drafts import Draft
+from scrapy_dedup.service.crawl.evidence import RunEvidence
+from scrapy_dedup.settings import Settings
+from tests.store.builders import NOON, a_key
+
+DROPPING = Settings(near_duplicate="drop")
+
+
+def a_draft(name: str, html: str) -> Draft:
+    page = parse_page(html)
+    assert isinstance(page, Page)
+    return Draft(f"https://a.example/{name}", a_key(name), "a.example", html, NOON, page=page)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param({"price": 10}, {"price": 10}, True, id="equal"),
+        pytest.param({"price": 10}, {"price": 12}, False, id="another-value"),
+        pytest.param({"price": 10}, {"price": "10"}, False, id="another-type"),
+        pytest.param({"price": 10}, {"cost": 10}, False, id="another-name"),
+        pytest.param({"a": 1, "b": 2}, {"b": 2, "a": 1}, True, id="another-order"),
+        pytest.param({"sold": False}, {}, False, id="false-is-a-value"),
+        pytest.param({"title": None, "tags": []}, {}, True, id="nothing-is-none"),
+    ],
+)
+def test_fields_of_two_items_are_the_same(one: dict[str, Any], other: dict[str, Any], *, same: bool) -> None:
+    assert (fields_hash(one) == fields_hash(other)) is same
+
+
+def test_fields_that_cannot_be_kept_equal_nothing() -> None:
+    evidence, value = RunEvidence(), fields_hash({"page": object()})
+    first, second = a_draft("first", "<p>One</p>"), a_draft("second", "<p>One</p>")
+    evidence.note(first, value, Settings())
+    evidence.note(second, value, Settings())
+
+    assert value is None
+    assert not evidence.proves(second, value, first.page_key, None)
+
+
+@pytest.mark.parametrize(
+    ("html", "settings", "proven"),
+    [
+        pytest.param("<p>Opens at 9 today</p>", DROPPING, True, id="other-words"),
+        pytest.param("<p>Opens at 10 now</p>", DROPPING, False, id="another-number"),
+        pytest.param("<p>Opens at 9 today</p>", Settings(), False, id="nobody-asked-for-numbers"),
+    ],
+)
+def test_nearly_equal_pages_have_the_same_numbers(html: str, settings: Settings, *, proven: bool) -> None:
+    evidence = RunEvidence()
+    first, second = a_draft("first", "<p>Opens at 9 now</p>"), a_draft("second", html)
+    evidence.note(first, NO_FIELDS, settings)
+    evidence.note(second, NO_FIELDS, settings)
+
+    assert evidence.proves_near(second, NO_FIELDS, first.page_key) is proven
+
+
+def test_page_that_was_forgotten_proves_nothing() -> None:
+    evidence = RunEvidence()
+    first = a_draft("first", "<p>One</p>")
+    second = replace(first, page_key=a_key("second"), evidence=None)
+    evidence.note(first, NO_FIELDS, Settings())
+    evidence.note(second, NO_FIELDS, Settings())
+    known = evidence.proves(second, NO_FIELDS, first.page_key, None)
+    evidence.forget(first.page_key)
+
+    assert known
+    assert not evidence.proves(second, NO_FIELDS, first.page_key, None)

@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import pytest
+
+from scrapy_dedup.service.cut.page_cleaning import clean_page
+from scrapy_dedup.service.cut.site_cleaning import How, cut_page
+from scrapy_dedup.service.templates.site_knowledge import LayoutTemplate, Override, SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.settings import Settings
+from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of, words
+
+TEXT = Settings(output="text")
+URL = url_of("a", 99)
+OTHER_DESIGN = (
+    "<body><div id=top>Another top</div><main class=new>"
+    + "".join(f"<section class=text><p>{words(place, 40)}</p></section>" for place in range(6))
+    + "</main></body>"
+)
+
+
+@pytest.fixture(scope="module")
+def known() -> SiteKnowledge:
+    return learn_site(DOMAIN, pages(20), TEXT)
+
+
+def with_each(known: SiteKnowledge, **changes: object) -> SiteKnowledge:
+    """Return the knowledge with something else in every template."""
+    templates: dict[int, LayoutTemplate] = {
+        layout: replace(one, **changes)  # type: ignore[arg-type]
+        for layout, one in known.templates.items()
+    }
+    return SiteKnowledge(known.domain, known.pages, known.index, templates)
+
+
+class TestWhoCuts:
+    def test_a_known_layout_is_cut_by_its_template(self, known: SiteKnowledge) -> None:
+        found = cut_page(article(99), page_of(article(99)), URL, known, TEXT)
+
+        assert (found.how, found.misfit) == (How.TEMPLATE, "")
+        assert found.layout in known.templates
+
+    def test_a_page_of_another_design_is_not_cut_by_a_template_that_does_not_fit(self, known: SiteKnowledge) -> None:
+        found = cut_page(OTHER_DESIGN, page_of(OTHER_DESIGN), URL, known, TEXT)
+
+        assert found.misfit == "content root lost"
+        assert found.how is not How.TEMPLATE
+        assert all(words(place, 40) in found.cleaned.content for place in range(6))
+
+    def test_a_template_on_probation_cuts_nothing(self, known: SiteKnowledge) -> None:
+        found = cut_page(article(99), page_of(article(99)), URL, with_each(known, state="probation"), TEXT)
+
+        assert found.how is not How.TEMPLATE
+
+    def test_caution_acts_on_a_site_that_was_learned_with_another(self, known: SiteKnowledge) -> None:
+        kept = [
+            cut_page(article(99), page_of(article(99)), URL, known, replace(TEXT, cut_caution=caution)).cleaned
+            for caution in (0.0, 0.5, 1.0)
+        ]
+
+        assert [len(one.content) for one in kept] == sorted(len(one.content) for one in kept)
+        assert "Related" not in kept[1].content
+        assert "Related" in kept[2].content
+        assert kept[1] == cut_page(article(99), page_of(article(99)), URL, known, TEXT).cleaned
+
+    def test_pages_stay_whole_where_the_user_wants_no_fallback(self) -> None:
+        found = cut_page(article(99), page_of(article(99)), URL, None, replace(TEXT, fallback="whole"))
+
+        assert found.how is How.WHOLE
+        assert found.cleaned.removed == []
+
+
+class TestOverrides:
+    def test_what_a_person_drops_goes(self, known: SiteKnowledge) -> None:
+        decided = with_each(known, overrides=(Override("drop", "article > p:first-of-type"),))
+
+        found = cut_page(article(99), page_of(article(99)), URL, decided, TEXT)
+
+        assert own_text(99)[0] not in found.cleaned.content
+        assert own_text(99)[1] in found.cleaned.content
+        assert "drop article > p:first-of-type" in {one.removal.rule.evidence for one in found.cleaned.removed}
+
+    def test_the_later_decision_counts(self, known: SiteKnowledge) -> None:
+        decided = with_each(known, overrides=(Override("drop", "article"), Override("keep", "h1")))
+
+        assert cut_page(article(99), page_of(article(99)), URL, decided, TEXT).cleaned.content == words(99, 3)
+
+
+class TestReport:
+    def test_says_what_cut_the_page_and_why_each_block_went(self, known: SiteKnowledge) -> None:
+        report = clean_page(article(99), URL, known, TEXT).report(replace(TEXT, item_details=frozenset(["removed"])))
+
+        assert report["how"] == "template"
+        assert len(report["layout"]) == 16
+        assert {group["path"] for group in report["removed"]} >= {"body>header", "body>footer"}
+        assert all("of 20 pages" in group["reason"] for group in report["removed"])
+
+    @pytest.mark.parametrize(
+        ("html", "flag"),
+        [
+            pytest.param("<div>" * 100_000, "too_deep", id="deep"),
+            pytest.param("<p>" * 200_000, "too_many_elements", id="many"),
+            pytest.param("x" * 9_000_000, "too_large", id="large"),
+        ],
+    )
+    def test_what_must_not_be_parsed_comes_back_as_it_came(self, html: str, flag: str) -> None:
+        found = clean_page(html, URL, None, TEXT)
+
+        assert found.cleaned.content == html
+        assert found.report(TEXT)["flag"] == flag

@@ -1,0 +1,166 @@
+"""Two workers of one run that meet the same texts: one of them gives each, whoever was first."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.duplicates.matching import Same
+from scrapy_dedup.service.duplicates.claims import claims_of, not_needed, waits_for_title, with_holders
+from scrapy_dedup.service.duplicates.comparison import Comparison, would_drop
+from scrapy_dedup.service.duplicates.index import Found
+from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.records.page_records import ClaimKind
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.known_facts import SETTINGS, Run, a_fact
+from tests.store.builders import a_key
+
+NUMBERS = count()
+
+
+class Worker:
+    """One of several, whose rows are not written while it works: nobody knows of them by the store."""
+
+    def __init__(self, store: Store, name: str, chosen: Settings) -> None:
+        self.project: ProjectStore = store.project(name)
+        at = datetime.now(UTC)
+        self.project.begin_run(spider="site", jobdir=None, started_at=at, job="job", lease=timedelta(hours=1))
+        self.run = Run(self.project, chosen)
+        self.chosen = chosen
+
+    def claim(self, facts: Facts, found: Found) -> Found:
+        if would_drop(self.run.others, facts, found, self.chosen):
+            return found
+        lost = self.project.claim(facts.page_key, claims_of(facts, found, self.chosen))
+        return with_holders(found, facts, lost, self.chosen)
+
+    def decide(self, facts: Facts, found: Found) -> Comparison:
+        comparison = self.run.decide(facts, found)
+        self.project.write(not_needed(facts.page_key, claims_of(facts, Found(), self.chosen), comparison))
+        return comparison
+
+    def give(self, facts: Facts, found: Found) -> Comparison:
+        return self.decide(facts, self.claim(facts, found))
+
+
+def workers(lasting: Store, chosen: Settings = SETTINGS) -> tuple[Worker, Worker]:
+    name = f"shared-{next(NUMBERS)}"
+    return Worker(lasting, name, chosen), Worker(lasting, name, chosen)
+
+
+@settings(max_examples=40)
+@given(st.data(), st.lists(st.integers(0, 3), min_size=1, max_size=6))
+def test_two_workers_give_each_text_exactly_once(lasting: Store, data: st.DataObject, texts: list[int]) -> None:
+    """In any order in which pages ask, claim and are decided, with nothing of it written."""
+    pair = workers(lasting)
+    under_way: list[Iterator[Comparison | None]] = []
+
+    def steps(worker: Worker, facts: Facts) -> Iterator[Comparison | None]:
+        found = worker.run.ask(facts)
+        yield None
+        found = worker.claim(facts, found)
+        yield None
+        yield worker.decide(facts, found)
+
+    for number, paragraph in enumerate(texts):
+        under_way.append(steps(pair[data.draw(st.integers(0, 1))], a_fact(number, [paragraph])))
+    given_texts: Counter[bytes] = Counter()
+    while under_way:
+        one = data.draw(st.sampled_from(under_way))
+        decided = next(one)
+        if decided is not None:
+            given_texts[decided.facts.text_hash] += not decided.dropped
+            under_way.remove(one)
+
+    assert given_texts == Counter({a_fact(0, [paragraph]).text_hash: 1 for paragraph in texts})
+
+
+@pytest.mark.parametrize(
+    ("title", "layer"), [pytest.param(None, "duplicate", id="text"), pytest.param("T", "title", id="title-too")]
+)
+def test_a_page_is_left_to_the_first_worker_under_the_layer_that_says_so_in_one_crawl(
+    lasting: Store, title: str | None, layer: str
+) -> None:
+    first, second = workers(lasting)
+    pages = [a_fact(number, [1, 2], title=title) for number in (1, 2)]
+    found = [worker.run.ask(facts) for worker, facts in zip((first, second), pages, strict=True)]
+
+    kept = first.give(pages[0], found[0])
+    left = second.give(pages[1], found[1])
+
+    assert not kept.dropped
+    assert left.dropped
+    assert left.same is not None
+    assert (left.same.layer, left.same.keeper) == (layer, a_key(1))
+
+
+def test_pages_that_name_each_other_as_translations_are_both_kept(lasting: Store) -> None:
+    first, second = workers(lasting)
+    facts, other = a_fact(1, [1]), a_fact(2, [1], siblings=frozenset({a_key(1)}))
+    found = second.run.ask(other)
+
+    first.claim(facts, first.run.ask(facts))
+
+    assert not second.give(other, found).dropped
+
+
+def test_a_title_that_another_worker_has_is_enough_where_titles_are_trusted(lasting: Store) -> None:
+    first, second = workers(lasting, replace(SETTINGS, title_trust="always"))
+    facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
+    found = second.run.ask(other)
+
+    first.claim(facts, first.run.ask(facts))
+
+    assert second.give(other, found).dropped
+
+
+def test_else_the_text_of_the_page_that_has_the_title_is_waited_for(lasting: Store) -> None:
+    first, second = workers(lasting)
+    facts, other = a_fact(1, [1], title="T"), a_fact(2, [2], title="T")
+    found = second.run.ask(other)
+    first.claim(facts, first.run.ask(facts))
+
+    lost = second.project.claim(other.page_key, claims_of(other, found, second.chosen))
+
+    assert waits_for_title(other, found, lost, second.chosen)
+    assert not waits_for_title(other, found, lost, replace(second.chosen, title_trust="always"))
+    first.decide(facts, first.run.ask(facts))
+    first.run.write()
+    assert not waits_for_title(other, second.run.ask(other), lost, second.chosen)
+
+
+def test_layers_that_do_not_act_claim_nothing() -> None:
+    facts = a_fact(1, [1, 2], title="T")
+    shadowed = replace(SETTINGS, shadow=frozenset({"title", "duplicate"}))
+
+    assert [one.kind for one in claims_of(facts, Found(), SETTINGS)] == [ClaimKind.TITLE, ClaimKind.TEXT]
+    assert claims_of(facts, Found(), shadowed) == []
+
+
+@pytest.mark.parametrize(
+    ("same", "dropped", "given_back"),
+    [
+        pytest.param(None, False, [], id="goes-out"),
+        pytest.param(Same("near_duplicate", a_key(2), "", 0.95), False, [], id="marked"),
+        pytest.param(Same("title", a_key(2), "", 1.0), True, [], id="the-other-has-both"),
+        pytest.param(Same("duplicate", a_key(2), "", 1.0), True, [ClaimKind.TITLE], id="the-other-has-the-text"),
+        pytest.param(Same("title", a_key(2), "", 0.9), True, [ClaimKind.TEXT], id="the-other-has-the-title"),
+        pytest.param(Same("near_duplicate", a_key(2), "", 0.95), True, [*ClaimKind], id="the-other-has-neither"),
+    ],
+)
+def test_a_page_that_is_left_out_gives_back_what_the_other_has_not(
+    same: Same | None, given_back: list[ClaimKind], *, dropped: bool
+) -> None:
+    facts = a_fact(1, [1], title="T")
+    claims = claims_of(facts, Found(), SETTINGS)
+
+    released = not_needed(facts.page_key, claims, Comparison(facts, same, dropped))
+
+    assert [(one.claim.kind, one.owner) for one in released] == [(kind, facts.page_key) for kind in given_back]

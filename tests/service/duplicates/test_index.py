@@ -1,0 +1,180 @@
+"""Who stands for whom: by what the store says, and by what of this run is on its way there."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.service.duplicates.comparison import Comparison
+from scrapy_dedup.service.duplicates.index import Found, drops
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.known_facts import Run, a_fact, a_paragraph, given
+from tests.store.builders import a_key
+from tests.tables import table
+
+TEN = list(range(10))
+NEARLY = [*TEN[:9], 99]
+LOW = Settings(near_duplicate_jaccard=0.7)
+
+
+@pytest.fixture(params=["on-its-way", "stored", "of-an-earlier-run"])
+def after(request: pytest.FixtureRequest, project: ProjectStore) -> Any:
+    """Give some pages, and return a run in which they are known by one way or the other."""
+
+    def prepare(*facts: Any, settings: Settings = LOW) -> Run:
+        run = Run(project, settings)
+        for one in facts:
+            run.give(one)
+        if request.param == "stored":
+            run.write()
+        return run.later() if request.param == "of-an-earlier-run" else run
+
+    return prepare
+
+
+def said(comparison: Comparison) -> tuple[str | None, bytes | None]:
+    same = comparison.same
+    return (same.layer, same.keeper) if same is not None else (None, None)
+
+
+@table("service/page_finds_one_that_came_before")
+def test_page_finds_one_that_came_before(after: Any, paragraphs: list[int], fields: Any, layer: str | None) -> None:
+    siblings = frozenset(map(a_key, fields.get("siblings", [])))
+    run = after(a_fact("first", TEN, title="Plan"), settings=replace(LOW, title_agreement=0.7))
+
+    found = said(run.give(a_fact("second", paragraphs, **fields | {"siblings": siblings})))
+    assert found == (layer, a_key("first") if layer else None)
+
+
+def test_page_that_comes_again_is_not_its_own_twin(after: Any) -> None:
+    run = after(a_fact("first", TEN, title="Plan"))
+
+    again = run.give(a_fact("first", TEN, title="Plan"))
+
+    assert said(again) == (None, None)
+    assert len(given(again)) == len(TEN)
+
+
+def test_no_page_leads_to_one_that_was_dropped(after: Any) -> None:
+    run = after(a_fact("first", TEN, title="Plan"), a_fact("second", TEN, title="Plan"))
+
+    assert said(run.give(a_fact("third", TEN, title="Plan"))) == ("title", a_key("first"))
+
+
+@pytest.mark.parametrize(("scope", "layer"), [("domain", None), ("project", "duplicate")])
+def test_scope_says_among_which_domains_is_looked(after: Any, scope: Any, layer: str | None) -> None:
+    settings = Settings(near_duplicate_scope=scope)
+    run = after(a_fact("first", TEN, settings), settings=settings)
+
+    assert said(run.give(a_fact("second", TEN, settings, domain="other.example")))[0] == layer
+
+
+def test_chain_of_likeness_ends_at_a_keeper(after: Any) -> None:
+    """What is like a marked page, but not like its keeper, is a keeper itself."""
+
+    assert said(after(a_fact(1, TEN), a_fact(2, NEARLY)).give(a_fact(3, [*TEN[:7], 97, 98, 99]))) == (None, None)
+
+
+class TestAtOnce:
+    """Two pages ask before either is decided."""
+
+    @pytest.mark.parametrize("layer", ["title", "duplicate", "near_duplicate"])
+    def test_one_of_two_pages_goes_out(self, project: ProjectStore, layer: str) -> None:
+        run = Run(project, replace(LOW, near_duplicate="drop"))
+        title = "Plan" if layer == "title" else None
+        first, second = (
+            a_fact(1, TEN, title=title),
+            a_fact(2, NEARLY if layer == "near_duplicate" else TEN, title=title),
+        )
+        found = [run.ask(first), run.ask(second)]
+
+        decided = [run.decide(first, found[0]), run.decide(second, found[1])]
+
+        assert [one.dropped for one in decided] == [False, True]
+        assert said(decided[1]) == (layer, a_key(1))
+
+    def test_text_that_both_have_goes_out_once(self, project: ProjectStore) -> None:
+        run = Run(project)
+        first, second = a_fact(1, [1, 2]), a_fact(2, [2, 3])
+        found = [run.ask(first), run.ask(second)]
+
+        texts = given(run.decide(first, found[0])) + given(run.decide(second, found[1]))
+
+        assert sorted(texts) == sorted(map(a_paragraph, [1, 2, 3]))
+
+    def test_text_that_a_page_has_lost_meanwhile_is_not_its_any_more(self, project: ProjectStore) -> None:
+        """The store still says that it holds it."""
+        run = Run(project)
+        run.give(a_fact(1, [1, 2]))
+        run = run.later()
+        second = a_fact(2, [2, 3])
+        found = run.ask(second)
+        run.give(a_fact(1, [1, 9]))
+
+        assert given(run.decide(second, found)) == [a_paragraph(2), a_paragraph(3)]
+
+
+class TestFailure:
+    def test_page_that_failed_stands_for_none(self, after: Any) -> None:
+        run = after(first := a_fact(1, TEN, title="Plan"))
+        run.fail(first)
+        run.write()
+
+        assert said(run.give(a_fact(2, TEN, title="Plan"))) == (None, None)
+
+    def test_page_that_failed_since_it_was_asked_about_counts_for_none(self, after: Any) -> None:
+        run = after(first := a_fact(1, TEN, title="Plan"))
+        second = a_fact(2, TEN, title="Plan")
+        found = run.ask(second)
+        run.fail(first)
+
+        decided = run.decide(second, found)
+
+        assert said(decided) == (None, None)
+        assert len(given(decided)) == len(TEN)
+
+
+def test_store_that_does_not_answer_leaves_what_is_on_its_way(project: ProjectStore) -> None:
+    run = Run(project)
+    run.give(a_fact(1, TEN))
+
+    assert said(run.decide(a_fact(2, TEN), Found())) == ("duplicate", a_key(1))
+
+
+def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectStore) -> None:
+    run = Run(project)
+    plain = [a_fact(number, []) for number in range(1_001)]
+    run.give(a_fact("first", TEN))
+    for one in plain[:999]:
+        run.decide(one, Found())
+
+    second = a_fact("second", TEN)
+    had = run.others.with_text(second, Settings())
+    before = run.decide(second, Found())
+    for one in plain[999:]:
+        run.decide(one, Found())
+
+    assert said(before) == ("duplicate", a_key("first"))
+    assert had == [a_key("first")]
+    assert run.others.with_text(second, Settings()) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "dropped"),
+    [
+        pytest.param(Settings(), False, id="mark"),
+        pytest.param(Settings(near_duplicate="drop"), True, id="drop"),
+        pytest.param(Settings(near_duplicate="drop", shadow=frozenset(["near_duplicate"])), False, id="in-the-shadow"),
+    ],
+)
+def test_near_duplicates_are_dropped_where_that_was_chosen(project: ProjectStore, settings: Settings, *, dropped: bool):
+    settings = replace(settings, near_duplicate_jaccard=0.7)
+    run = Run(project, settings)
+    run.give(a_fact(1, TEN))
+
+    comparison = run.give(a_fact(2, NEARLY))
+
+    assert comparison.dropped is dropped
+    assert [one.layer for one in comparison.shadowed] == (["near_duplicate"] if settings.shadow else [])
+    assert drops(comparison.same, settings) is dropped if comparison.same is not None else settings.shadow

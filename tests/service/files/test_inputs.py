@@ -1,0 +1,389 @@
+"""Files and folders of pages: each form gives the same pages, and nothing in a file ends the reading."""
+
+import gzip
+import io
+import json
+import os
+import sys
+from base64 import b64encode
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as choose
+from hypothesis import strategies as st
+from scrapy.http import HtmlResponse
+
+from scrapy_dedup.service.files.inputs import Inputs
+from scrapy_dedup.service.files.inputs_records import BadRecord, InputError, InputPage, NoPage, decoded
+from scrapy_dedup.service.packed_files import FileRefusedError
+from scrapy_dedup.settings import Settings
+from tests.service.warc_files import HTML, a_record, an_answer
+from tests.tables import table
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ONE, TWO = "https://a.example/1", "https://a.example/2"
+ROWS = ({"url": ONE, "html": "<p>één"}, {"url": TWO, "html": "<p>two"})
+PAGES = [(ONE, "<p>één"), (TWO, "<p>two")]
+ANSWERS = an_answer(ONE, "<p>één".encode()) + an_answer(TWO, b"<p>two")
+
+
+def lines(*rows: Any) -> bytes:
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+
+
+def a_file(folder: Path, raw: bytes, name: str = "pages.jsonl") -> str:
+    (folder / name).write_bytes(raw)
+    return str(folder / name)
+
+
+def a_folder(folder: Path, name: str, manifest: str, **files: bytes) -> str:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(manifest, encoding="utf-8")
+    for stem, raw in files.items():
+        (folder / f"{stem}.html").write_bytes(raw)
+    return str(folder)
+
+
+def read(*names: str, stdin: bytes = b"", **settings: Any) -> list[InputPage | BadRecord | NoPage]:
+    chosen = Settings(**settings)
+    told: list[int] = []
+    with Inputs(names, io.BytesIO(stdin)) as inputs:
+        found = list(inputs.records(chosen, told.append))
+        assert list(inputs.records(chosen, lambda _: None)) == found
+        assert sum(told) <= inputs.total
+        return [one if isinstance(one, BadRecord | NoPage) else one.page(chosen) for one in found]
+
+
+def pages(found: Iterable[InputPage | BadRecord | NoPage]) -> list[tuple[str, str]]:
+    return [(one.url, one.html) for one in found if isinstance(one, InputPage)]
+
+
+def only(found: list[InputPage | BadRecord | NoPage]) -> InputPage | BadRecord | NoPage:
+    (one,) = found
+    return one
+
+
+def bodies(*rows: dict[str, str]) -> bytes:
+    return lines(*({"url": row["url"], "body": b64encode(row["html"].encode()).decode()} for row in rows))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(lines(*ROWS), id="json-lines"),
+        pytest.param(b"\xef\xbb\xbf" + lines(ROWS[0]) + b"\r\n\n" + lines(ROWS[1])[:-1], id="windows"),
+        pytest.param(b"[\n" + lines(ROWS[0])[:-1] + b",\n" + lines(ROWS[1]) + b"]", id="json-feed"),
+        pytest.param(gzip.compress(lines(ROWS[0])) + gzip.compress(lines(ROWS[1])), id="gzip"),
+        pytest.param(zstd.compress(lines(ROWS[0])) + zstd.compress(lines(ROWS[1])), id="zstd"),
+        pytest.param(
+            b"".join(map(gzip.compress, (b"", lines(*ROWS)[:20], b"", lines(*ROWS)[20:]))), id="gzip-in-parts"
+        ),
+        pytest.param(bodies(*ROWS), id="bodies"),
+        pytest.param(ANSWERS, id="warc"),
+        pytest.param(
+            gzip.compress(an_answer(ONE, "<p>één".encode())) + gzip.compress(an_answer(TWO, b"<p>two")), id="warc.gz"
+        ),
+        pytest.param(gzip.compress(ANSWERS), id="warc.gz-in-one"),
+        pytest.param(
+            zstd.compress(an_answer(ONE, "<p>één".encode())) + zstd.compress(an_answer(TWO, b"<p>two")), id="warc.zst"
+        ),
+    ],
+)
+def test_every_form_of_file_gives_the_same_pages_and_standard_input_does_as_well(tmp_path: Path, raw: bytes) -> None:
+    assert pages(read(a_file(tmp_path, raw, "any.name"))) == pages(read("-", stdin=raw)) == PAGES
+
+
+@pytest.mark.parametrize("name", ["pipe", "/dev/zero"])
+def test_what_may_have_no_end_is_refused_by_its_name(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(FileRefusedError, match="no regular file"):
+        read(str(tmp_path / name))
+
+
+def test_a_page_of_json_that_is_all_values_is_no_item() -> None:
+    bad, good = read("-", stdin=b'{"url": [' + b"[]," * 1_000_001 + b"[]]}\n" + lines(ROWS[0]))
+
+    assert isinstance(bad, BadRecord)
+    assert "more than 1,000,000 values" in bad.reason
+    assert isinstance(good, InputPage)
+
+
+def test_several_are_read_in_the_order_in_which_they_are_given(tmp_path: Path) -> None:
+    two = a_file(tmp_path, lines(ROWS[1]), "two")
+
+    assert [url for url, _ in pages(read(two, "-", two, stdin=lines(ROWS[0])))] == [TWO, ONE, TWO]
+
+
+class TestLines:
+    def test_fields_have_the_names_that_the_settings_give_them(self) -> None:
+        raw = lines({"link": f" {ONE} ", "page": "<p>"})
+
+        assert pages(read("-", stdin=raw, url_field="link", html_field="page")) == [(ONE, "<p>")]
+
+    def test_a_body_is_decoded_by_its_content_type(self) -> None:
+        body = b64encode("<p>één".encode("latin-1")).decode()
+        row = {"url": ONE, "body": f"{body[:4]}\n{body[4:]}", "content_type": "text/html; charset=iso-8859-1"}
+
+        assert pages(read("-", stdin=lines(row))) == [(ONE, "<p>één")]
+
+    def test_what_is_no_html_is_no_page(self) -> None:
+        row = {"url": ONE, "body": "", "content_type": "image/png"}
+
+        reason = "'image/png' is neither HTML nor PDF"
+        assert only(read("-", stdin=lines(row))) == NoPage("standard input, line 1", reason)
+
+    @pytest.mark.parametrize(
+        ("line", "reason"),
+        [
+            pytest.param(b"{", "no JSON", id="cut-off"),
+            pytest.param(b"\xff\xfe{}", "no JSON", id="utf-16"),
+            pytest.param(b'"text"', "no item", id="a-text"),
+            pytest.param(b"[{}, {}]", "write one item a line", id="a-list"),
+            pytest.param(b"[" * 100_000, "no JSON", id="nested"),
+            pytest.param(b"1" * 5_000, "no JSON", id="endless-number"),
+            pytest.param(b"{}", "no URL in the field 'url'; -s DEDUP_URL_FIELD", id="no-url"),
+            pytest.param(b'{"url": 5, "html": ""}', "no URL", id="url-is-a-number"),
+            pytest.param(b'{"url": " ", "html": ""}', "no URL", id="url-is-empty"),
+            pytest.param(b'{"url": "u"}', "neither HTML in 'html' nor base64 in 'body'", id="no-html"),
+            pytest.param(b'{"url": "u", "html": 5}', "neither HTML", id="html-is-a-number"),
+            pytest.param(b'{"url": "u", "body": "!"}', "no base64", id="no-base64"),
+            pytest.param('{"url": "u", "body": "é"}'.encode(), "no base64", id="no-ascii"),
+            pytest.param(b'{"url": "' + b"x" * 4_100_000 + b'"}', "too long; DEDUP_MAX_PAGE_BYTES", id="too-long"),
+        ],
+    )
+    def test_a_bad_line_is_told_and_the_next_one_read(self, line: bytes, reason: str) -> None:
+        bad, good = read("-", stdin=line + b"\n" + lines(ROWS[1]), max_page_bytes=1_000)
+
+        assert isinstance(bad, BadRecord)
+        assert bad.where == "standard input, line 1"
+        assert reason in bad.reason
+        assert pages([good]) == PAGES[1:]
+
+    @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
+    def test_of_a_packed_file_that_is_cut_off_there_is_the_beginning(self, pack: Any) -> None:
+        found = read("-", stdin=pack(lines(*ROWS)) + pack(lines(*ROWS))[:-9])
+
+        assert pages(found)[:2] == PAGES
+        assert isinstance(found[-1], BadRecord)
+        assert "damaged or cut off" in found[-1].reason
+
+
+class TestFolders:
+    @table("service/a_manifest_says_what_url_each_file_has")
+    def test_a_manifest_says_what_url_each_file_has(self, tmp_path: Path, name: str, manifest: str) -> None:
+        assert pages(read(a_folder(tmp_path, name, manifest, a="<p>één".encode(), b=b"<p>two"))) == PAGES
+
+    @pytest.mark.parametrize(
+        "damaged",
+        [
+            pytest.param(gzip.compress(b"<p>" * 99)[:10] + b"\xff", id="gzip"),
+            pytest.param(gzip.compress(os.urandom(99))[:-9], id="gzip-cut-off"),
+            pytest.param(gzip.compress(b"<p>") + gzip.compress(os.urandom(99))[:-9], id="second-member-cut-off"),
+            pytest.param(zstd.compress(os.urandom(99))[:-9], id="zstd-cut-off"),
+        ],
+    )
+    def test_files_may_be_packed_and_are_whole_then(self, tmp_path: Path, damaged: bytes) -> None:
+        manifest = "url,file\n1,a.html\n2,b.html\n3,c.html"
+        folder = a_folder(
+            tmp_path, "manifest.csv", manifest, a=gzip.compress(b"<p>"), b=zstd.compress(b"<p>"), c=damaged
+        )
+
+        *good, bad = read(folder)
+
+        assert pages(good) == [("1", "<p>"), ("2", "<p>")]
+        assert isinstance(bad, BadRecord)
+
+    @pytest.mark.parametrize(
+        ("entry", "reason"),
+        [
+            pytest.param({"url": ONE, "file": "../secret"}, "outside of the folder", id="parent"),
+            pytest.param({"url": ONE, "file": "/etc/hostname"}, "outside of the folder", id="absolute"),
+            pytest.param({"url": ONE, "file": "link"}, "outside of the folder", id="link"),
+            pytest.param({"url": ONE, "file": "."}, "no regular file", id="folder"),
+            pytest.param({"url": ONE, "file": "pipe"}, "no regular file", id="pipe"),
+            pytest.param({"url": ONE, "file": "nothing"}, "No such file", id="missing"),
+            pytest.param({"url": ONE, "file": "a\0b"}, "null", id="nul"),
+            pytest.param({"url": ONE, "file": "x" * 5_000}, "too long", id="endless"),
+            pytest.param({"url": ONE, "file": "large"}, "larger than", id="large"),
+            pytest.param({"url": "", "file": "a"}, "needs url and file", id="no-url"),
+            pytest.param({"url": ONE}, "needs url and file", id="no-file"),
+            pytest.param({"url": ONE, "file": 5}, "needs url and file", id="file-is-a-number"),
+            pytest.param("a.html", "no entry with url and file", id="no-entry"),
+        ],
+    )
+    def test_a_bad_entry_is_told_and_the_next_one_read(self, tmp_path: Path, entry: Any, reason: str) -> None:
+        (tmp_path / "secret").write_text("<p>secret")
+        site = tmp_path / "site"
+        manifest = json.dumps({"pages": [entry, {"url": TWO, "file": "b.html"}]})
+        folder = a_folder(site, "manifest.json", manifest, b=b"<p>two")
+        (site / "link").symlink_to(tmp_path / "secret")
+        (site / "large").write_bytes(b"x" * 4_010_000)
+        os.mkfifo(site / "pipe")
+
+        bad, good = read(folder, max_page_bytes=1_000)
+
+        assert isinstance(bad, BadRecord)
+        assert bad.where == f"{folder}/manifest.json, entry 1"
+        assert reason in bad.reason
+        assert pages([good]) == PAGES[1:]
+
+    @pytest.mark.parametrize("manifest", ["{", "{}", "5", "[" * 100_000])
+    def test_a_manifest_that_is_none_ends_the_call(self, tmp_path: Path, manifest: str) -> None:
+        with pytest.raises(InputError, match="manifest"):
+            read(a_folder(tmp_path, "manifest.json", manifest))
+
+
+class TestWarc:
+    def test_the_body_is_unpacked_and_decoded(self) -> None:
+        latin = b"Content-Type: text/html; charset=iso-8859-1"
+        packed = gzip.compress("<p>é".encode("latin-1"))
+        chunked = b"4\r\n<p>\xe9\r\n0\r\n\r\n"
+        answers = [
+            an_answer("1", packed, latin, b"Content-Encoding: gzip"),
+            an_answer("2", chunked, latin, b"Transfer-Encoding: chunked"),
+            an_answer("3", b"<p>\xe9", latin, b"Content-Encoding: gzip", b"Transfer-Encoding: chunked"),
+            an_answer("<4>", b"<p>\xe9", b"content-type: TEXT/HTML; charset=latin-1"),
+        ]
+
+        assert pages(read("-", stdin=b"".join(answers))) == [(name, "<p>é") for name in "1234"]
+
+    def test_only_answers_with_html_are_pages(self) -> None:
+        records = [
+            an_answer(status=b"301 Moved"),
+            an_answer(ONE, b"x", b"Content-Type: image/png"),
+            an_answer(ONE, b"x", b"X: y"),
+            an_answer(kind=b"request"),
+            an_answer(kind=b"revisit"),
+        ]
+
+        assert [type(one) for one in read("-", stdin=b"".join(records))] == [NoPage] * 3
+
+    @pytest.mark.parametrize(
+        ("record", "reason"),
+        [
+            pytest.param(a_record(ONE, b"junk"), "no answer by HTTP", id="no-http"),
+            pytest.param(a_record("", b"HTTP/1.1 200 OK\r\n\r\n"), "no WARC-Target-URI", id="no-url"),
+            pytest.param(an_answer(ONE, b"x" * 4_100_000), "larger than 4006000 bytes", id="large"),
+            pytest.param(an_answer(ONE, b"\x1f\x8b\xff", HTML, b"Content-Encoding: gzip"), "gzip", id="damaged-body"),
+            pytest.param(
+                an_answer(ONE, b"x", HTML, b"Content-Encoding: rot13"), "not known here", id="unknown-packing"
+            ),
+            pytest.param(a_record(ONE, b"HTTP/1.1 200 OK\r\nx: " + b"y" * 70_000), "no answer by HTTP", id="headers"),
+        ],
+    )
+    def test_a_bad_record_is_told_and_the_next_one_read(self, record: bytes, reason: str) -> None:
+        found = read(
+            "-", stdin=an_answer(ONE, "<p>één".encode()) + record + an_answer(TWO, b"<p>two"), max_page_bytes=1_000
+        )
+
+        bad = [one for one in found if isinstance(one, BadRecord)]
+        assert pages(found) == PAGES
+        assert len(bad) == 1
+        assert reason in bad[0].reason
+
+    def test_a_file_that_is_cut_off_says_so(self) -> None:
+        found = read("-", stdin=ANSWERS[:-6])
+
+        assert pages(found) == PAGES[:1]
+        assert found[-1] == BadRecord(
+            f"standard input, byte {len(an_answer(ONE, '<p>één'.encode()))}",
+            "the record is cut off, or its Content-Length is wrong",
+        )
+
+    def test_a_file_full_of_damages_is_given_up(self) -> None:
+        found = read("-", stdin=b"WARC/1.0\r\nWARC-Type: response\r\nContent-Length: x\r\n\r\n" * 2_000)
+
+        assert isinstance(found[-1], BadRecord)
+        assert len(found) < 2_002
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("make", "reason"),
+        [
+            pytest.param(lambda folder: str(folder / "nothing"), "no such file or folder", id="missing"),
+            pytest.param(str, "manifest.json", id="folder-without-manifest"),
+        ],
+    )
+    def test_what_is_no_input_is_told_at_once(self, tmp_path: Path, make: Any, reason: str) -> None:
+        with pytest.raises(InputError, match=reason):
+            read(make(tmp_path))
+
+
+BODIES = [
+    pytest.param(b"<p>plain", "", id="ascii"),
+    pytest.param("<p>één".encode(), "", id="utf-8"),
+    pytest.param(b"\xef\xbb\xbf<p>", "text/html; charset=latin-1", id="byte-order-mark"),
+    pytest.param("<meta charset=cp1251><p>чай".encode("cp1251"), "text/html", id="declared"),
+    pytest.param("<p>чай".encode("cp1251"), "text/html; charset=windows-1251", id="content-type"),
+    pytest.param(b"<p>\xff\xfe\x80", "text/html; charset=utf-8", id="invalid"),
+    pytest.param(b"<p>x", "text/html; charset=nonsense", id="unknown"),
+    pytest.param("<p>één".encode("utf-16-be"), "text/html; charset=utf-16", id="utf-16"),
+    pytest.param("<p>茶".encode("gb2312"), "text/html; charset=gb2312", id="gb2312"),
+]
+
+
+@pytest.mark.parametrize(("body", "content_type"), BODIES)
+def test_bodies_are_decoded_as_scrapy_decodes_them(body: bytes, content_type: str) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+
+    assert decoded(body, content_type) == HtmlResponse("https://a.example", headers=headers, body=body).text
+
+
+@given(
+    raw=st.binary(max_size=300),
+    start=st.sampled_from([b"", b"WARC/1.0\r\n", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"{"]),
+)
+@choose(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_end_the_reading(raw: bytes, start: bytes) -> None:
+    assert all(isinstance(one, InputPage | BadRecord | NoPage) for one in read("-", stdin=start + raw))
+
+
+class TestPagesThemselves:
+    """Files of HTML that no manifest names: their addresses are where they lie."""
+
+    def test_a_folder_is_read_by_name(self, tmp_path: Path) -> None:
+        inner = tmp_path / "a b"
+        inner.mkdir()
+        written = {"x.html": b"<p>x", "a b/z.HTM": gzip.compress(b"<p>z"), "a b/é.xhtml": b"<p>e", "style.css": b"p {}"}
+        for name, raw in written.items():
+            (tmp_path / name).write_bytes(raw)
+        (tmp_path / "a b" / "again").symlink_to(tmp_path, target_is_directory=True)
+
+        found = pages(read(str(tmp_path)))
+
+        assert found == [
+            ("http://localhost/x.html", "<p>x"),
+            ("http://localhost/a%20b/z.HTM", "<p>z"),
+            ("http://localhost/a%20b/%C3%A9.xhtml", "<p>e"),
+        ]
+
+    @pytest.mark.parametrize(
+        "raw", [b"<p>x", b"\xef\xbb\xbf\n <p>x", gzip.compress(b"<p>x")], ids=["bare", "mark", "gz"]
+    )
+    @pytest.mark.parametrize(
+        ("base", "url"),
+        [("https://www.example.com/news/", "https://www.example.com/news/page"), ("https://a.example/b?c", None)],
+    )
+    def test_a_file_has_the_address_that_is_given(self, tmp_path: Path, raw: bytes, base: str, url: str | None) -> None:
+        with Inputs([a_file(tmp_path, raw, "page")], io.BytesIO(), base) as inputs:
+            (record,) = inputs.records(Settings(), lambda _: None)
+
+        assert not isinstance(record, BadRecord | NoPage)
+        page = record.page(Settings())
+        assert isinstance(page, InputPage)
+        assert (page.url, page.html.strip("\ufeff\n ")) == (url or base, "<p>x")
+
+    def test_a_folder_without_any_says_what_it_needs(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("no page", encoding="utf-8")
+
+        with pytest.raises(InputError, match=r"needs files of HTML or PDF, or one of manifest\.json"):
+            read(str(tmp_path))

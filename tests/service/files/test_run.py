@@ -1,0 +1,327 @@
+"""Cleaning without a crawl: what is chosen to learn from, the order of results, and how the output is written."""
+
+import io
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.service.files.inputs import Inputs
+from scrapy_dedup.service.files.inputs_records import BadRecord
+from scrapy_dedup.service.files.output import OutputError, replacing_alone
+from scrapy_dedup.service.files.run import BadInputError, CleaningRun, Plan, WorkerError, Workers
+from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages, Samples
+from tests.standing import CASES, SETTINGS, Case, counts_of, out_of, rows
+
+SITE = "https://shop.example/"
+
+
+class Watching:
+    """Takes notes."""
+
+    def __init__(self) -> None:
+        self.phases: list[str] = []
+        self.read = 0
+        self.bad: list[BadRecord] = []
+        self.left: list[dict[str, Any]] = []
+
+    def phase(self, name: str) -> None:
+        self.phases.append(name)
+
+    def advance(self, some: int) -> None:
+        self.read += some
+
+    def complain(self, bad: BadRecord) -> None:
+        self.bad.append(bad)
+
+    def left_out(self, left: Mapping[str, Any]) -> None:
+        self.left.append(dict(left))
+
+
+def without_seconds(counts: Mapping[str, float]) -> dict[str, float]:
+    return {name: number for name, number in counts.items() if not name.startswith("seconds/")}
+
+
+def a_page(number: int, menu: str = "Home Products Contact") -> str:
+    text = f"Tea number {number} grows at {100 + number} metres; it tastes of the {number}th spring. " * 5
+    return (
+        f"<html><head><title>Tea {number}</title></head><body><div class=menu><p>{menu}</p></div>"
+        f"<main><h1>Tea {number}</h1><p>{text}</p></main><footer><p>Imprint and privacy</p></footer></body></html>"
+    )
+
+
+def a_row(number: int, site: str = SITE, **fields: Any) -> dict[str, Any]:
+    return {"url": f"{site}{number}", "html": a_page(number), **fields}
+
+
+def as_lines(rows: Sequence[Any]) -> bytes:
+    return b"".join((row if isinstance(row, bytes) else json.dumps(row).encode()) + b"\n" for row in rows)
+
+
+def nothing(_domain: str) -> None:
+    """Know no domain."""
+
+
+class Done:
+    """A run that is over."""
+
+    def __init__(
+        self,
+        *rows: Any,
+        jobs: int = 1,
+        strict: bool = False,
+        known: Callable[[str], SiteKnowledge | None] = nothing,
+        **settings: Any,
+    ) -> None:
+        self.watching = Watching()
+        with (
+            Inputs(["-"], io.BytesIO(as_lines(rows))) as inputs,
+            CleaningRun(inputs, Settings(**settings), self.watching, jobs=jobs, strict=strict) as run,
+        ):
+            self.plan: Plan = run.survey(known)
+            self.learned = list(run.learn())
+            self.lines = list(run.lines())
+            self.tally = run.tally
+            self.total = inputs.total
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines]
+
+    @property
+    def contents(self) -> list[str]:
+        return [row["cleaned_content"] for row in self.rows]
+
+
+class TestRun:
+    def test_a_site_is_learned_from_its_own_pages_and_each_is_cut(self) -> None:
+        done = Done(*map(a_row, range(8)))
+
+        assert [row["url"] for row in done.rows] == [f"{SITE}{number}" for number in range(8)]
+        assert all(f"Tea number {number} grows" in text for number, text in enumerate(done.contents))
+        assert not any("Home Products" in text or "Imprint" in text for text in done.contents)
+        assert all(row.keys() == {"url", "cleaned_content", "title", "date", "author", "dedup"} for row in done.rows)
+        assert done.rows[3]["title"] == "Tea 3"
+        assert done.plan == Plan(learned=[DomainPages("shop.example", 8, 8)])
+        assert (done.tally.pages, done.tally.hows, done.tally.flags) == (8, {"template": 8}, {})
+
+    def test_any_number_of_processes_gives_the_same(self) -> None:
+        sites = [f"https://{name}.example/" for name in "abc"]
+        odd = {"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"}
+        rows = [b"bad", odd, *(a_row(number, site) for number in range(40) for site in sites), b"worse"]
+
+        one, two = Done(*rows), Done(*rows, jobs=2)
+
+        assert one.lines == two.lines
+        assert without_seconds(one.tally.counts) == without_seconds(two.tally.counts)
+        assert replace(one.tally, counts=Counter()) == replace(two.tally, counts=Counter())
+        assert one.watching.bad == two.watching.bad
+        assert one.learned == two.learned
+
+    def test_the_order_of_pages_changes_no_page(self) -> None:
+        rows = [a_row(number) for number in range(30)]
+
+        there, back = Done(*rows, learn_pages=10), Done(*rows[::-1], learn_pages=10)
+
+        assert there.lines == back.lines[::-1]
+
+    def test_a_site_with_few_pages_is_not_learned(self) -> None:
+        done = Done(a_row(1), a_row(1), a_row(2))
+
+        assert done.plan == Plan(small=[DomainPages("shop.example", 2)])
+        assert (done.learned, done.tally.pages) == ([], 2)
+        assert [(left["url"], left["layer"]) for left in done.watching.left] == [("https://shop.example/1", "url")]
+
+    def test_what_is_known_already_is_not_learned_again(self) -> None:
+        learned_from = io.BytesIO(as_lines([a_row(number) for number in range(8)]))
+        with Inputs(["-"], learned_from) as inputs, CleaningRun(inputs, Settings(), Watching()) as run:
+            run.survey(nothing)
+            list(run.learn())
+            knowledge = run.knowledge("shop.example")
+        assert knowledge is not None
+
+        done = Done(a_row(9), known={"shop.example": knowledge}.get)
+
+        assert done.plan == Plan(known=[DomainPages("shop.example", 1)])
+        assert done.learned == []
+        assert "Home Products" not in done.contents[0]
+        assert done.rows[0]["dedup"]["how"] == "template"
+
+    def test_bad_records_are_told_counted_and_passed_over(self) -> None:
+        done = Done(a_row(1), b"{", {"url": SITE, "body": "", "content_type": "image/png"}, a_row(2))
+
+        assert [bad.where for bad in done.watching.bad] == ["standard input, line 2"]
+        assert (done.tally.pages, done.tally.bad, done.tally.no_page) == (2, 1, 1)
+
+    @pytest.mark.parametrize("bad", [b"{", b'{"url": "u"}', b"x" * 4_100_000])
+    def test_a_strict_run_ends_at_a_bad_record(self, bad: bytes) -> None:
+        with pytest.raises(BadInputError, match="standard input, line 2: "):
+            Done(a_row(1), bad, strict=True, max_page_bytes=1_000)
+
+    def test_each_pass_tells_of_every_byte(self) -> None:
+        done = Done(*map(a_row, range(8)))
+
+        assert done.watching.read == 2 * done.total
+        assert done.watching.phases == ["surveying", "learning", "cleaning"]
+
+    @pytest.mark.parametrize("url", ["no url", "https://", "ftp://a.example/", "https://" + "a" * 70_000, "\ud800"])
+    def test_a_page_without_a_domain_is_cleaned_as_well(self, url: str) -> None:
+        assert "Tea number 1 grows" in Done({"url": url, "html": a_page(1)}).contents[0]
+
+    def test_the_output_is_utf_8_whatever_the_page_holds(self) -> None:
+        done = Done({"url": f"{SITE}\ud83d", "html": "<p>tea \U0001f375"})
+
+        assert done.rows[0]["url"] == f"{SITE}\ufffd"
+        assert "tea \U0001f375".encode() in done.lines[0]
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES.items()])
+def test_a_page_goes_out_unless_another_proves_that_it_has_its_text(case: Case) -> None:
+    done = Done(*rows(case, "https://a.example"), **SETTINGS)
+
+    assert out_of([row["url"] for row in done.rows], "https://a.example") == case.out
+    assert counts_of(done.tally.counts) == case.counts
+
+
+def test_what_stands_for_a_page_is_told() -> None:
+    done = Done(*rows(CASES["equal-of-one-that-was-not-proven"], "https://a.example"), **SETTINGS)
+
+    (left,) = done.watching.left
+    assert left == {
+        "url": "https://a.example/c",
+        "layer": "duplicate",
+        "reason": "the same text",
+        "keeper": "https://a.example/b",
+    }
+
+
+class TestSamples:
+    @given(keys=st.lists(st.binary(max_size=2), max_size=30), most=st.integers(1, 10))
+    def test_in_whatever_order_they_come(self, keys: list[bytes], most: int) -> None:
+        def chosen(keys: Sequence[bytes]) -> list[bytes]:
+            with Samples() as samples:
+                for place, key in enumerate(keys):
+                    samples.add("a", key, place, 1)
+                samples.choose("a", most)
+                return [keys[place] for place, _, _ in sorted(samples.chosen(), key=lambda one: one[2])]
+
+        assert chosen(keys) == chosen(keys[::-1]) == sorted(set(keys))[:most]
+
+    def test_a_sample_is_bounded_in_bytes(self) -> None:
+        with Samples() as samples:
+            for place in range(5):
+                samples.add("a", bytes([place]), place, MOST_SAMPLE_BYTES // 3)
+            samples.add("b", b"x", 5, 2 * MOST_SAMPLE_BYTES)
+
+            assert (samples.choose("a", 60), samples.choose("b", 60)) == (3, 1)
+
+    def test_sources_come_domain_by_domain(self) -> None:
+        with Samples() as samples:
+            for domain, rank in (("b", 2), ("a", 1), ("b", 1)):
+                samples.put(domain, rank, f"u{rank}", "\ud800")
+
+            assert list(samples.sources()) == [("a", [("u1", "\ud800")]), ("b", [("u1", "\ud800"), ("u2", "\ud800")])]
+
+
+def doubled(given: int) -> int:
+    time.sleep(0.01 * (given % 3))
+    return 2 * given
+
+
+def failing(given: int) -> int:
+    raise ValueError(given)
+
+
+def dying(_given: int) -> None:
+    os._exit(9)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_workers_give_results_in_order_draw_little_ahead_and_raise_what_a_task_raises(jobs: int) -> None:
+    drawn = 0
+
+    def lots(size: int) -> Iterator[tuple[int, int]]:
+        nonlocal drawn
+        for drawn in range(1, 100):
+            yield size, drawn
+
+    with Workers(jobs) as workers:
+        assert list(workers.in_order(doubled, ((1, each) for each in range(30)))) == list(range(0, 60, 2))
+        for size, most in ((10**9, 2), (1, 3 * jobs + 1)):
+            next(results := workers.in_order(doubled, lots(size)))
+            assert drawn <= most
+            results.close()  # type: ignore[attr-defined]
+        with pytest.raises(ValueError, match="5"):
+            list(workers.in_order(failing, [(1, 5)]))
+
+
+def test_a_process_that_dies_is_told() -> None:
+    with Workers(2) as workers, pytest.raises(WorkerError, match="fewer --jobs"):
+        list(workers.in_order(dying, [(1, 1)]))
+
+
+class TestOutput:
+    def test_a_file_is_there_once_it_is_whole(self, tmp_path: Path) -> None:
+        path = tmp_path / "out"
+        path.write_text("before")
+
+        with replacing_alone(path) as file:
+            file.write(b"after")
+            assert path.read_text() == "before"
+
+        assert path.read_text() == "after"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_an_exception_leaves_what_was_there(self, tmp_path: Path) -> None:
+        path = tmp_path / "out"
+        path.write_text("before")
+
+        with suppress(KeyError), replacing_alone(path) as file:
+            file.write(b"after")
+            raise KeyError
+
+        assert path.read_text() == "before"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_what_a_killed_process_left_is_written_over(self, tmp_path: Path) -> None:
+        (tmp_path / "out.part").write_text("half of a longer text")
+
+        with replacing_alone(tmp_path / "out") as file:
+            file.write(b"after")
+
+        assert (tmp_path / "out").read_text() == "after"
+
+    def test_two_at_once_are_refused(self, tmp_path: Path) -> None:
+        path = tmp_path / "out"
+
+        with replacing_alone(path) as file:
+            file.write(b"first")
+            with pytest.raises(OutputError, match="another process is writing it"), replacing_alone(path):
+                pass
+
+        assert path.read_text() == "first"
+
+    def test_a_link_is_followed(self, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(tmp_path / "out")
+
+        with replacing_alone(tmp_path / "link") as file:
+            file.write(b"x")
+
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "out").read_text() == "x"
+
+    @pytest.mark.parametrize(("name", "reason"), [(".", "is a folder"), ("no/out", "cannot be written")])
+    def test_what_can_be_no_file_is_told(self, tmp_path: Path, name: str, reason: str) -> None:
+        with pytest.raises(OutputError, match=reason), replacing_alone(tmp_path / name):
+            pass

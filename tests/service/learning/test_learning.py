@@ -1,0 +1,128 @@
+import dataclasses
+import uuid
+from datetime import UTC, datetime
+
+import pytest
+
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
+from scrapy_dedup.core.pages.fingerprints import to_hex
+from scrapy_dedup.service.learning.learning import CHECKPOINTS, Knowledge, Learner, Sample, knowledge_of
+from scrapy_dedup.store.records.records import BoilerplateRecord, Evidence
+from scrapy_dedup.store.records.stored import StoredBoilerplate
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MENU, FOOTER = 1, 2
+POLICY = RepeatPolicy(threshold_pct=0.7, min_pages=5)
+SAMPLES = {MENU: Sample("body>nav", "Menu"), FOOTER: Sample("body>footer", "Footer")}
+
+
+def a_row(record: BoilerplateRecord) -> StoredBoilerplate:
+    """Return the record as the store hands it out."""
+    fields = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    return StoredBoilerplate(
+        **fields, id=uuid.UUID(int=1), project_id=uuid.UUID(int=2), created_at=NOON, updated_at=NOON
+    )
+
+
+def a_learner(learn_pages: int = 20, policy: RepeatPolicy = POLICY) -> Learner:
+    return Learner("site.example", "html", policy, learn_pages)
+
+
+def a_page(number: int, *repeating: int) -> dict[int, Sample]:
+    """Return the blocks of a page: one of its own, and some that repeat."""
+    return {100 + number: Sample("body>p", f"Own {number}"), **{key: SAMPLES[key] for key in repeating}}
+
+
+def learn_from(learner: Learner, pages: int, *repeating: int, first: int = 0) -> list[bool]:
+    return [learner.count(b"%d" % number, a_page(number, *repeating)) for number in range(first, first + pages)]
+
+
+class TestCounting:
+    def test_a_page_counts_once_a_run(self) -> None:
+        learner = a_learner()
+
+        for _ in range(10):
+            learner.count(b"same", a_page(1, MENU))
+
+        assert learner.counts.pages == 1
+
+    def test_a_cold_domain_is_learned_when_its_batch_is_let_go_or_has_enough_pages(self) -> None:
+        assert learn_from(a_learner(learn_pages=20), 20, MENU) == [False] * 19 + [True]
+
+    def test_a_known_domain_is_learned_anew_at_checkpoints(self) -> None:
+        learner = a_learner(learn_pages=100)
+        learner.known = True
+
+        due = learn_from(learner, 99, MENU)
+
+        assert [number + 1 for number, is_due in enumerate(due) if is_due] == list(CHECKPOINTS)
+
+    def test_after_enough_pages_no_more_are_counted(self) -> None:
+        learner = a_learner(learn_pages=6)
+        learn_from(learner, 6, MENU)
+        learner.learn()
+
+        assert learn_from(learner, 20, FOOTER, first=50) == [False] * 20
+        assert learner.counts.pages == 0
+        assert not learner.learn()
+        assert set(learner.boilerplate.counts) == {MENU}
+
+
+class TestLearning:
+    @pytest.mark.parametrize(("pages", "is_learned"), [(4, False), (5, True)])
+    def test_too_few_pages_teach_nothing(self, pages: int, *, is_learned: bool) -> None:
+        learner = a_learner()
+        learn_from(learner, pages, MENU)
+
+        assert learner.learn() is is_learned
+        assert learner.known is is_learned
+        assert set(learner.boilerplate.counts) == ({MENU} if is_learned else set())
+
+    def test_fewer_pages_than_before_do_not_replace_what_is_known(self) -> None:
+        learner = a_learner(learn_pages=60)
+        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
+        learn_from(learner, 29, MENU)
+
+        assert not learner.learn()
+        assert set(learner.boilerplate.counts) == {FOOTER}
+
+    def test_as_many_pages_as_before_replace_what_is_known(self) -> None:
+        """So a redesigned site is learned anew, and a block that stopped being boilerplate comes back."""
+        learner = a_learner(learn_pages=60)
+        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
+        learn_from(learner, 30, MENU)
+
+        assert learner.learn()
+        assert dict(learner.boilerplate.counts) == {MENU: 30}
+
+
+class TestRemembering:
+    def test_record_holds_hashes_figures_and_evidence(self) -> None:
+        learner = a_learner()
+        learn_from(learner, 10, MENU)
+        learner.learn()
+
+        assert learner.record() == BoilerplateRecord(
+            domain="site.example",
+            method="html",
+            boilerplate_hashes=(to_hex(MENU),),
+            pages_analyzed=10,
+            blocks_total=11,
+            blocks_boilerplate=1,
+            threshold_pct=0.7,
+            min_pages=5,
+            min_block_chars=50,
+            evidence={to_hex(MENU): Evidence(10, "body>nav", "Menu")},
+        )
+
+    def test_knowledge_comes_back_from_the_store(self) -> None:
+        learner = a_learner()
+        learn_from(learner, 10, MENU)
+        learner.learn()
+
+        again = a_learner()
+        again.recall(knowledge_of(a_row(learner.record())))
+
+        assert again.known
+        assert (again.boilerplate, again.samples) == (learner.boilerplate, learner.samples)
+        assert again.record() == learner.record()

@@ -1,0 +1,132 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from scrapy_dedup.core.patterns.config import SiteConfig
+from scrapy_dedup.core.patterns.expressions import PatternError
+from scrapy_dedup.service.cut.reading import Reading, read_again
+from scrapy_dedup.service.patterns import config as configs
+from scrapy_dedup.service.stored.refined_outcomes import records_of, write_refined
+from scrapy_dedup.service.stored.refining import Refiner
+from scrapy_dedup.settings import Settings
+from scrapy_dedup.store.repositories import SourceRepository
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.stored.test_refining import LATER, put
+from tests.service.stored_pages import DOMAIN, NOON, a_url, html_page
+from tests.store.builders import stale_pages
+
+HEADER = "Welcome to the shop of ropes and cords."
+CONFIG = SiteConfig((".promo",), ("Welcome.*",))
+
+
+def put_pages(project: ProjectStore) -> None:
+    for number in range(3):
+        put(project, a_url(number), html_page(number, HEADER))
+
+
+class TestStoring:
+    def test_a_change_is_stored_and_tells_which_pages_wait(self, store: Store, project: ProjectStore) -> None:
+        put_pages(project)
+
+        found = configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
+
+        assert (found.version, found.stale) == (1, 3)
+        assert configs.stored_config(store, project, DOMAIN) == CONFIG
+
+    def test_a_bad_entry_is_refused_before_anything_is_stored(self, store: Store, project: ProjectStore) -> None:
+        with pytest.raises(PatternError):
+            configs.put_config(store, project, DOMAIN, SiteConfig(("div[",)), Settings(), NOON)
+
+        assert configs.stored_config(store, project, DOMAIN) is None
+
+    def test_an_empty_configuration_is_none(self, store: Store, project: ProjectStore) -> None:
+        put_pages(project)
+        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
+
+        assert configs.put_config(store, project, DOMAIN, SiteConfig(), Settings(), NOON).stale == 3
+        assert configs.read_stored(store, project, DOMAIN) is None
+
+
+class TestRefining:
+    def test_stored_pages_lose_what_their_site_names_and_wait_no_more(self, store: Store, project: ProjectStore):
+        put_pages(project)
+        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
+        refiner = Refiner(store, project, Settings())
+
+        pages = [page for lot in refiner.lots(refiner.domains()) for page in lot]
+        for page in pages:
+            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
+
+        assert len(pages) == 3
+        assert all(HEADER not in page.cleaned.content for page in pages)
+        assert stale_pages(project) == 0
+        (decision,) = [one for one in project.decisions(pages[0].source.page_key) if one.layer == "patterns"]
+        assert decision.reason.startswith("1 blocks, ")
+
+    def test_pages_that_stay_as_they_are_wait_no_more_either(self, store: Store, project: ProjectStore) -> None:
+        put_pages(project)
+        configs.put_config(store, project, DOMAIN, SiteConfig((".nowhere",)), Settings(), NOON)
+        first = Refiner(store, project, Settings())
+        for page in [page for lot in first.lots(first.domains()) for page in lot]:
+            write_refined(store, project, Settings(), records_of(page.source, page.cleaned, LATER))
+        configs.put_config(store, project, DOMAIN, SiteConfig((".elsewhere",)), Settings(), NOON)
+        refiner = Refiner(store, project, Settings())
+
+        assert [page for lot in refiner.lots(refiner.domains()) for page in lot] == []
+        assert refiner.settle() == 3
+        assert stale_pages(project) == 0
+
+
+class TestTrying:
+    def test_a_trial_says_how_many_pages_would_change(self, store: Store, project: ProjectStore) -> None:
+        put_pages(project)
+
+        found = configs.try_config((store, project), DOMAIN, CONFIG, Settings(fallback="whole"))
+        late = configs.try_config((store, project), DOMAIN, CONFIG, Settings(fallback="whole"), seconds=-1)
+
+        assert (found.pages, found.changed, late.pages) == (3, 3, 0)
+        assert found.chars_less == 3 * len(HEADER)
+        assert found.example in {a_url(number) for number in range(3)}
+        assert configs.stored_config(store, project, DOMAIN) is None
+
+    def test_each_pattern_tells_what_it_does_on_a_page(self, store: Store, project: ProjectStore) -> None:
+        settings = replace(Settings(), fallback="whole", boilerplate_text_patterns=("length,",))
+        configs.put_config(store, project, DOMAIN, SiteConfig(("header", "body")), settings, NOON)
+
+        for known in ((store, project), None):
+            found = configs.try_on_page(known, DOMAIN, self.reading(store, project, settings), settings)
+            told = [(one.tier, one.pattern, one.blocks, one.chars, one.sample) for one in found.patterns]
+            own = [(2, "header", 1, len(HEADER), HEADER)] if known else []
+            assert told == [*own, (3, "length,", 1, 7, "length,")]
+            assert [one.pattern for one in found.held] == (["body"] if known else [])
+
+    def reading(self, store: Store, project: ProjectStore, settings: Settings) -> Reading:
+        put_pages(project)
+        with store.session(read_only=True) as session:
+            source = next(SourceRepository(session).iterate(project.id, DOMAIN))
+        found = read_again(source, settings)
+        assert found is not None
+        return found
+
+
+class TestFiles:
+    def test_what_is_exported_is_imported(self, store: Store, project: ProjectStore) -> None:
+        configs.put_config(store, project, DOMAIN, CONFIG, Settings(), NOON)
+
+        assert configs.read_configs(json.dumps(configs.export_configs(store, project))) == {DOMAIN: CONFIG}
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("{", "no JSON"),
+            ("[" * 100_000, "no JSON"),
+            ("{}", "say of which"),
+            ('{"domains": {}}', "no file of format"),
+            ('{"format": "scrapy-dedup-config", "version": 1, "domains": []}', "no mapping"),
+        ],
+    )
+    def test_what_is_none_is_refused(self, text: str, told: str) -> None:
+        with pytest.raises(configs.ConfigFileError, match=told):
+            configs.read_configs(text)

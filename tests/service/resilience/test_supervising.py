@@ -1,0 +1,116 @@
+"""A supervisor with small programs in place of crawls."""
+
+import os
+import signal
+import sys
+import threading
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scrapy_dedup.core.runs.supervision import SupervisionPolicy
+from scrapy_dedup.service.resilience.supervising import HEARTBEAT, Supervised, Supervisor, Watching
+from tests.tables import table
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+POLICY = SupervisionPolicy(restarts=2, first_pause=timedelta(seconds=0.01))
+WATCHING = Watching(hung_after=timedelta(seconds=0.5), grace=timedelta(seconds=0.2))
+COUNT = "import os, pathlib, signal, time; f = pathlib.Path('runs'); f.open('a').write('x'); n = len(f.read_text())\n"
+BEAT = f"pathlib.Path(os.environ['{HEARTBEAT}']).touch()\n"
+DEAF = "signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def supervise(program: str, watching: Watching = WATCHING) -> tuple[Supervised, list[str]]:
+    told: list[str] = []
+    return Supervisor([sys.executable, "-c", COUNT + program], POLICY, watching, told.append).run(), told
+
+
+def runs() -> int:
+    return len(Path("runs").read_text())
+
+
+@pytest.mark.parametrize("code", [0, 1, 3])
+def test_end_of_its_own_is_the_end(code: int) -> None:
+    done, told = supervise(f"raise SystemExit({code})")
+
+    assert (done.exit_code, done.restarts, told, runs()) == (code, [], [], 1)
+
+
+@table("service/second_run_gets_on")
+def test_second_run_gets_on(end: str, cause: str) -> None:
+    program = "".join(f"    {line}\n" for line in end.splitlines())
+    done, told = supervise(f"if n == 1:\n{program}")
+
+    assert (done.exit_code, done.restarts, runs()) == (0, [cause], 2)
+    assert told[-1] == f"{cause}; it is started again in 0.01 s"
+
+
+def test_restarts_are_bounded() -> None:
+    done, _ = supervise("raise SystemExit(75)")
+
+    assert (done.exit_code, len(done.restarts), runs()) == (75, 2, 3)
+    assert done.reason == "it had stalled, and was started again 2 times"
+
+
+def test_death_by_a_signal_gives_the_shells_exit_code() -> None:
+    assert supervise("os.kill(os.getpid(), signal.SIGSEGV)")[0].exit_code == 128 + signal.SIGSEGV
+
+
+def test_command_that_shows_no_sign_of_life_is_left_alone() -> None:
+    """It may be a crawl without the plugin."""
+    done, told = supervise("time.sleep(0.8)")
+
+    assert (done.exit_code, done.restarts, runs()) == (0, [], 1)
+    assert len(told) == 1
+    assert "no sign of life" in told[0]
+
+
+def test_command_that_beats_does_not_hang() -> None:
+    done, told = supervise(f"for _ in range(10):\n    {BEAT}    time.sleep(0.1)\n")
+
+    assert (done.exit_code, told) == (0, [])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_is_handed_on_and_nothing_starts_again(number: signal.Signals) -> None:
+    handler = f"signal.signal({int(number)}, lambda *_: os._exit(75))\n"
+
+    def send_when_it_runs() -> None:
+        while not Path("ready").exists():
+            pass
+        os.kill(os.getpid(), number)
+
+    thread = threading.Thread(target=send_when_it_runs)
+    thread.start()
+    before = signal.getsignal(number)
+    done, _ = supervise(f"{handler}pathlib.Path('ready').touch()\ntime.sleep(60)")
+    thread.join()
+
+    assert (done.exit_code, done.reason, runs()) == (75, "it was asked to end", 1)
+    assert signal.getsignal(number) == before
+
+
+def test_what_hangs_takes_its_children_along() -> None:
+    child = "import subprocess, sys; c = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+    note = "pathlib.Path('child').write_text(str(c.pid))\n"
+    done, _ = supervise(f"if n == 1:\n    {child}    {note}    {DEAF}    {BEAT}    time.sleep(60)\n")
+    pid = int(Path("child").read_text())
+
+    assert done.restarts == ["it hung"]
+    assert not is_running(pid)
+
+
+def is_running(pid: int) -> bool:
+    """Say whether a process is there that is no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

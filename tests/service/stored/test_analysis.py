@@ -1,0 +1,312 @@
+import tracemalloc
+from typing import Unpack
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.core.boilerplate.repeats import (
+    REPEATED_TEXT,
+    DomainAnalysisResult,
+    ProjectAnalysisResult,
+    compute_domain_fingerprint,
+    hash_block,
+    strip_boilerplate,
+)
+from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
+from scrapy_dedup.service.cut.removals import removals_in
+from scrapy_dedup.service.stored.analysis import DomainDedupService
+from scrapy_dedup.service.stored.domain_analysis import Parameters
+from scrapy_dedup.settings import SettingError, Settings
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.service.stored_pages import (
+    BANNER,
+    DOMAIN,
+    FOOTER,
+    a_url,
+    cleaned,
+    html_page,
+    put,
+    put_html,
+    put_text,
+    stored,
+    text_page,
+    unique,
+)
+from tests.tables import table
+
+
+def analyze(
+    store: Store, project: ProjectStore, settings: Settings | None = None, **parameters: Unpack[Parameters]
+) -> DomainAnalysisResult:
+    with store.session() as session:
+        service = DomainDedupService(session, settings or Settings())
+        result = service.analyze_domain(project.id, DOMAIN, **parameters)
+        session.commit()
+    return result
+
+
+def stats(store: Store, project: ProjectStore) -> list[dict[str, object]]:
+    with store.session(read_only=True) as session:
+        return DomainDedupService(session, Settings()).get_domain_stats(project.id)
+
+
+class TestOneDomain:
+    def test_text_is_analysed_exactly_as_the_core_functions_do(self, store: Store, project: ProjectStore) -> None:
+        contents = [text_page(name, BANNER, *([FOOTER] if name < 5 else [])) for name in range(10)]
+        put(project, {a_url(name): text for name, text in enumerate(contents)}, field="content")
+
+        result = analyze(store, project)
+
+        expected = compute_domain_fingerprint(contents)
+        stripped = [strip_boilerplate(text, set(expected.boilerplate_hashes)) for text in contents]
+        assert [cleaned(project, name) for name in range(10)] == [text for text, _ in stripped]
+        assert result == DomainAnalysisResult(
+            domain=DOMAIN,
+            pages_analyzed=expected.pages_analyzed,
+            pages_cleaned=10,
+            blocks_boilerplate=expected.blocks_boilerplate,
+            bytes_removed_total=sum(removed for _, removed in stripped),
+        )
+        (row,) = stats(store, project)
+        assert row["blocks_total"] == expected.blocks_total
+        assert row["bytes_removed_avg"] == result.bytes_removed_total // 10
+
+    @pytest.mark.parametrize("footers", [12, 13, 14, 15, 20])
+    def test_how_much_is_counted_in_memory_changes_nothing(self, store: Store, project: ProjectStore, footers: int):
+        """Blocks in doubt are counted again: those that begin late are, after others were forgotten."""
+        in_order = sorted(range(20), key=lambda name: page_key(a_url(name), UrlRules()))
+        contents = {
+            name: text_page(
+                name, BANNER, *(unique(f"{name} {part}") for part in range(3)), *[FOOTER][at < 20 - footers :]
+            )
+            for at, name in enumerate(in_order)
+        }
+        put(project, {a_url(name): text for name, text in contents.items()}, field="content")
+
+        exact = analyze(store, project)
+        texts = [cleaned(project, name) for name in range(20)]
+
+        assert analyze(store, project, most_blocks=16) == exact
+        assert [cleaned(project, name) for name in range(20)] == texts
+
+    def test_a_redesign_in_the_middle_leaves_nothing_of_either_design(self, store: Store, project: ProjectStore):
+        """Of all pages each banner is on half: fewer than repeat."""
+        names = [f"{word}{number}" for word in ("old", "new") for number in range(10)]
+        banners = {name: BANNER if name.startswith("old") else FOOTER for name in names}
+        put(project, {a_url(name): text_page(name, banners[name]) for name in names}, field="content")
+
+        assert analyze(store, project).blocks_boilerplate == 0
+        result = analyze(store, project, epoch_pages=5)
+
+        assert (result.blocks_boilerplate, result.pages_cleaned) == (2, 20)
+        (decision,) = project.decisions(page_key(a_url("new1"), UrlRules()))
+        assert [rule.evidence for rule in {one.rule for one in removals_in(decision).values()}] == ["on 10 of 10 pages"]
+        assert not [name for name in names if banners[name] in (cleaned(project, name) or "")]
+
+    def test_html_loses_the_blocks_that_repeat_at_one_place_and_originals_stay(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        put_html(project, range(6), BANNER, "Menu")
+
+        result = analyze(store, project)
+
+        assert [cleaned(project, name) for name in range(6)] == [unique(name) for name in range(6)]
+        assert (result.pages_cleaned, result.blocks_boilerplate) == (6, 2)
+        assert result.bytes_removed_total == 6 * len(BANNER + "Menu")
+        originals = [stored(project, name).source for name in range(6)]
+        assert [page and page.content for page in originals] == [html_page(name, BANNER, "Menu") for name in range(6)]
+
+    @pytest.mark.parametrize("fill", [put_html, put_text])
+    def test_a_second_analysis_changes_nothing(self, store: Store, project: ProjectStore, fill: object) -> None:
+        assert callable(fill)
+        fill(project, range(8), BANNER)
+        first, texts = analyze(store, project), [cleaned(project, name) for name in range(8)]
+        (row,) = project.knowledge(DOMAIN).values()
+
+        assert analyze(store, project) == first
+        assert [cleaned(project, name) for name in range(8)] == texts
+        (again,) = project.knowledge(DOMAIN).values()
+        assert (again.id, again.boilerplate_hashes, again.evidence) == (row.id, row.boilerplate_hashes, row.evidence)
+
+    def test_a_block_that_is_boilerplate_no_longer_comes_back(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+        analyze(store, project)
+        assert BANNER not in (cleaned(project, 0) or "")
+
+        put_text(project, range(6, 20))
+        result = analyze(store, project)
+
+        assert cleaned(project, 0) == text_page(0, BANNER)
+        assert (result.blocks_boilerplate, result.pages_cleaned) == (0, 0)
+        (row,) = stats(store, project)
+        assert row["blocks_boilerplate"] == 0
+
+    def test_too_few_pages_lose_nothing_and_are_counted(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(4), BANNER)
+
+        result = analyze(store, project)
+
+        assert cleaned(project, 0) == text_page(0, BANNER)
+        assert result == DomainAnalysisResult(DOMAIN, 4, 0, 0, 0)
+        (row,) = stats(store, project)
+        assert (row["pages_analyzed"], row["blocks_total"], row["blocks_boilerplate"]) == (4, 5, 0)
+
+    def test_parameters_hold_for_one_call_and_are_stored(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(10), "Short, but there.")
+        put_text(project, range(4), BANNER, "Short, but there.")
+
+        result = analyze(store, project, threshold_pct=0.4, min_pages=3, min_block_chars=10)
+
+        assert (result.blocks_boilerplate, cleaned(project, 0)) == (2, f"\n\n{unique(0)}")
+        (row,) = stats(store, project)
+        assert (row["threshold_pct"], row["min_pages"], row["min_block_chars"]) == (0.4, 3, 10)
+        assert analyze(store, project).blocks_boilerplate == 0
+
+    def test_parameters_of_html_cut_by_repeats_and_without_them_all_is_as_before(
+        self, store: Store, project: ProjectStore
+    ) -> None:
+        """A line at its own place on four of ten pages is content to the template, and repeats for who says so."""
+        put(project, {a_url(n): html_page(n, BANNER, *([FOOTER] if n < 4 else [])) for n in range(10)})
+        alone = Settings(patterns_enabled=False)
+        analyze(store, project, alone)
+        by_template = [cleaned(project, name) for name in range(10)]
+
+        strict = analyze(store, project, alone, threshold_pct=0.4, min_pages=2)
+        few = [cleaned(project, name) for name in range(10)]
+        (by_html,) = [row for row in stats(store, project) if row["method"] == "html"]
+        loose = analyze(store, project, alone, min_pages=11)
+        all_kept = [cleaned(project, name) for name in range(10)]
+        analyze(store, project, alone)
+
+        assert few == [unique(name) for name in range(10)]
+        assert (strict.blocks_boilerplate, by_html["threshold_pct"], by_html["min_pages"]) == (2, 0.4, 2)
+        assert (loose.blocks_boilerplate, loose.pages_cleaned) == (0, 0)
+        assert all(BANNER in (text or "") for text in all_kept)
+        assert [cleaned(project, name) for name in range(10)] == by_template != all_kept
+
+    @table("service/a_parameter_out_of_range_is_refused")
+    def test_a_parameter_out_of_range_is_refused(
+        self, store: Store, project: ProjectStore, parameters: Parameters, message: str
+    ) -> None:
+        with pytest.raises(SettingError, match=message):
+            analyze(store, project, **parameters)
+
+    def test_source_groups_are_analysed_apart(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER, group="news")
+        put_text(project, range(6, 12), BANNER, group="shop")
+
+        assert analyze(store, project, source_groups=["news"]).pages_analyzed == 6
+        assert cleaned(project, 0) == f"\n\n{unique(0)}"
+        assert cleaned(project, 6) is None
+
+    def test_html_and_text_are_counted_apart(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        put_text(project, range(10, 14), BANNER)
+
+        result = analyze(store, project)
+
+        assert (result.pages_analyzed, result.pages_cleaned, result.blocks_boilerplate) == (10, 6, 1)
+        found = [(row["method"], row["pages_analyzed"]) for row in stats(store, project)]
+        assert found == [("template", 6), ("text", 4)]
+
+    def test_documents_and_decisions_tell_what_was_removed(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+        analyze(store, project)
+
+        page = stored(project, 0)
+        assert page.document is not None
+        assert page.document.chars_in == len(text_page(0, BANNER))
+        assert page.document.chars_out == len(f"\n\n{unique(0)}")
+        (decision,) = project.decisions(page.document.page_key)
+        assert (decision.layer, decision.action) == ("boilerplate", "removed")
+        assert decision.detail == {
+            "rules": [[REPEATED_TEXT, "on 6 of 6 pages", 6, 6, ""]],
+            "blocks": {hash_block(BANNER): 0},
+        }
+
+        analyze(store, project, min_pages=10)
+
+        document = stored(project, 0).document
+        assert document is not None
+        assert document.chars_out == document.chars_in
+        assert project.decisions(document.page_key) == []
+
+    def test_what_must_not_be_parsed_stays_as_it_is(self, store: Store, project: ProjectStore) -> None:
+        put_html(project, range(6), BANNER)
+        put(project, {a_url("deep"): "<div>" * 100_000})
+
+        assert analyze(store, project).pages_analyzed == 6
+        assert cleaned(project, "deep") is None
+
+    def test_all_pages_are_never_in_memory_at_once(self, store: Store, project: ProjectStore) -> None:
+        page = "\n\n".join(str(number) * 2_000 for number in range(10))
+        put(project, {a_url(name): page + unique(name) for name in range(480)}, field="content")
+
+        tracemalloc.start()
+        analyze(store, project)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+        assert peak < 480 * len(page) / 3
+
+
+class TestTransactions:
+    def test_the_caller_of_one_domain_commits(self, store: Store, project: ProjectStore) -> None:
+        put_text(project, range(6), BANNER)
+
+        with store.session() as session:
+            DomainDedupService(session, Settings()).analyze_domain(project.id, DOMAIN)
+
+        assert cleaned(project, 0) is None
+        assert stats(store, project) == []
+
+    @pytest.mark.parametrize("fill", [put_html, put_text])
+    def test_a_dry_run_finds_the_same_and_writes_nothing(self, store: Store, project: ProjectStore, fill: object):
+        assert callable(fill)
+        fill(project, range(6), BANNER)
+
+        with store.session(read_only=True) as session:
+            found = DomainDedupService(session, Settings()).analyze_project(project.id, dry_run=True)
+
+        assert (cleaned(project, 0), stats(store, project)) == (None, [])
+        assert found.domain_results == [analyze(store, project)]
+
+
+class TestWholeProject:
+    def test_domains_are_analysed_in_their_order_and_summed(self, store: Store, project: ProjectStore) -> None:
+        for domain in ("b.example", "a.example"):
+            put(project, {f"https://{domain}/{name}": text_page(name, BANNER) for name in range(5)}, field="content")
+        put(project, {"https://c.example/": text_page("c")}, field="content")
+
+        with store.session() as session:
+            result = DomainDedupService(session, Settings()).analyze_project(project.id)
+
+        removed = len(BANNER) * 5
+        assert result == ProjectAnalysisResult(
+            domains_analyzed=3,
+            domains_with_boilerplate=2,
+            total_pages_cleaned=10,
+            total_bytes_removed=2 * removed,
+            domain_results=[
+                DomainAnalysisResult("a.example", 5, 5, 1, removed),
+                DomainAnalysisResult("b.example", 5, 5, 1, removed),
+                DomainAnalysisResult("c.example", 1, 0, 0, 0),
+            ],
+        )
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.lists(st.sampled_from([BANNER, FOOTER, "x" * 60, "short"]), max_size=4), min_size=1, max_size=12))
+def test_any_pages_keep_what_is_not_boilerplate(pages: list[list[str]]) -> None:
+    """Cut and original have the same blocks, apart from those that are reported as boilerplate."""
+    with Store.open("sqlite://") as store:
+        project = store.project("shop")
+        put(project, {a_url(name): text_page(name, *blocks) for name, blocks in enumerate(pages)}, field="content")
+        analyze(store, project)
+
+        gone = set(project.knowledge(DOMAIN)["text"].boilerplate_hashes)
+        for name, blocks in enumerate(pages):
+            kept = [block for block in [*blocks, unique(name)] if hash_block(block) not in gone]
+            assert [part for part in (cleaned(project, name) or "").split("\n\n") if part] == kept

@@ -1,0 +1,91 @@
+"""Which pages are to be shown, before any browser is started."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.teacher.lessons import Course, learn_course, plan_course, records_of
+from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
+from scrapy_dedup.service.templates.site_knowledge import REST, Override, SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import learn_site
+from scrapy_dedup.settings import Settings
+from tests.service.site_pages import DOMAIN, page_of, pages
+from tests.service.stored_pages import NOON
+
+SETTINGS = Settings(teacher_layout_pages=2)
+
+
+def at_hand(articles: int, listings: int = 0) -> list[PageToShow]:
+    return [
+        PageToShow(DOMAIN, REST, page_key(url), url, html, page_of(html)) for url, html in pages(articles, listings)
+    ]
+
+
+@pytest.fixture(scope="module")
+def known() -> SiteKnowledge:
+    return learn_site(DOMAIN, pages(20, 12), SETTINGS)
+
+
+def with_all(known: SiteKnowledge, **changes: Any) -> SiteKnowledge:
+    templates = {layout: replace(one, **changes) for layout, one in known.templates.items()}
+    return SiteKnowledge(known.domain, known.pages, known.index, templates)
+
+
+def shown(course: Course) -> dict[str, int]:
+    return {lesson.why: len(lesson.shown) for lesson in course.lessons}
+
+
+def test_of_an_unknown_domain_pages_of_each_layout_are_shown() -> None:
+    course = plan_course(DOMAIN, at_hand(20, 12), None, SETTINGS)
+
+    assert [(lesson.pages, len(lesson.shown)) for lesson in course.lessons] == [(20, 2), (12, 2)]
+    assert {lesson.why for lesson in course.lessons} == {"nothing is known of its domain"}
+    assert course.pages_to_show == 4
+
+
+@pytest.mark.parametrize(("articles", "to_show"), [(2, 0), (3, 2)], ids=["too-few", "enough"])
+def test_a_young_domain_is_shown_from_three_pages_on(articles: int, to_show: int) -> None:
+    assert plan_course(DOMAIN, at_hand(articles), None, SETTINGS).pages_to_show == to_show
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        pytest.param({"confidence": 0.99, "state": "live"}, "", id="sure"),
+        pytest.param({"confidence": SURE - 0.1, "state": "live"}, "unsure", id="unsure"),
+        pytest.param({"confidence": 0.99, "state": "probation"}, "not live", id="on-probation"),
+        pytest.param({"confidence": 0.1, "source": "visual"}, "", id="seen-already"),
+        pytest.param({"confidence": 0.1, "overrides": (Override("drop", "h1"),)}, "", id="decided-by-hand"),
+    ],
+)
+def test_of_a_known_domain_layouts_are_shown_that_are_doubted(known: SiteKnowledge, changes: dict[str, Any], why: str):
+    course = plan_course(DOMAIN, at_hand(20, 12), with_all(known, **changes), SETTINGS)
+
+    assert all(why in lesson.why and bool(lesson.why) is bool(why) for lesson in course.lessons)
+    assert bool(course.pages_to_show) is bool(why)
+
+
+def test_all_layouts_are_shown_where_that_is_asked_for(known: SiteKnowledge) -> None:
+    sure = with_all(known, confidence=0.99, state="live")
+
+    assert shown(plan_course(DOMAIN, at_hand(20, 12), sure, SETTINGS, shows_all=True)) == {"asked for": 2}
+
+
+def test_budget_of_the_domain_is_kept_and_spent_on_the_largest_layout_first() -> None:
+    course = plan_course(DOMAIN, at_hand(20, 12), None, replace(SETTINGS, teacher_domain_pages=3))
+
+    assert [len(lesson.shown) for lesson in course.lessons] == [2, 1]
+
+
+def test_what_was_learned_from_more_pages_is_not_lost(known: SiteKnowledge) -> None:
+    course = plan_course(DOMAIN, at_hand(8), known, SETTINGS, shows_all=True)
+
+    after = learn_course(course, SETTINGS)
+
+    assert after.templates.keys() >= known.templates.keys()
+    assert after.pages == known.pages
+    changed = {record.layout for record in records_of(course, after, NOON)}
+    assert REST not in changed
+    assert changed < set(known.templates)

@@ -1,0 +1,113 @@
+import json
+from typing import Any
+
+from scrapy_dedup.core.boilerplate.path_looks import PathLooks
+from scrapy_dedup.core.teacher.vision import SeenPage, Vision
+from scrapy_dedup.core.templates.layouts import skeleton_of
+from scrapy_dedup.core.urls.normal_form import page_key
+from scrapy_dedup.service.cut.page_cleaning import clean_page
+from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
+from scrapy_dedup.service.templates.site_learning import PageSight, learn_sample
+from scrapy_dedup.service.templates.site_records import template_record
+from scrapy_dedup.service.templates.site_sample import SiteSample, learned_page
+from scrapy_dedup.settings import Settings
+from tests.service.site_pages import DOMAIN, article, own_text, page_of, pages, url_of
+from tests.service.stored_pages import NOON
+
+TEXT = Settings(output="text")
+
+
+def sample_of(found: list[tuple[str, str]]) -> SiteSample:
+    sample = SiteSample(60)
+    for url, html in found:
+        sample.add(learned_page(page_key(url), url, page_of(html)), html)
+    return sample
+
+
+def sight_of(url: str, html: str, *, js_share: float = 0.0, static_chars: int = 900) -> PageSight:
+    """Return what a browser shows of a page of this site: the article or list as content, all else apart from it."""
+    page = page_of(html)
+    paths = {}
+    for block in page.blocks:
+        is_content = "article" in block.path or "section" in block.path
+        paths[block.path] = PathLooks(100, 100 if is_content else 5, 0)
+    seen = SeenPage(paths, static_chars=static_chars, js_share=js_share)
+    return PageSight(page_key(url), url, skeleton_of(page), seen)
+
+
+def learned(number: int, shown: int, **looks: Any) -> SiteKnowledge:
+    found = pages(number)
+    sample = sample_of(found)
+    return learn_sample(DOMAIN, sample, TEXT, [sight_of(url, html, **looks) for url, html in found[:shown]])
+
+
+def test_a_young_site_has_a_template_by_what_a_browser_showed() -> None:
+    known = learned(3, shown=2)
+    rest = known.templates[REST]
+
+    assert (rest.source, rest.state, rest.pages) == ("visual", "live", 3)
+    text = clean_page(article(9), url_of("a", 9), known, TEXT).cleaned.content
+    assert all(paragraph in text for paragraph in own_text(9))
+    assert "Related" not in text
+    assert "cookies" not in text
+
+
+def test_without_a_browser_five_pages_teach_and_with_it_three() -> None:
+    assert learned(5, shown=0).templates
+    assert learned(4, shown=0).templates == {}
+    assert learned(3, shown=1).templates
+    assert learned(2, shown=2).templates == {}
+
+
+def test_layouts_of_which_a_page_was_shown_have_visual_templates() -> None:
+    found = pages(12, 8)
+    sample = sample_of(found)
+    wanted = [one for one in found if "/a/" in one[0]][:2]
+    known = learn_sample(DOMAIN, sample, TEXT, [sight_of(*one) for one in wanted])
+    sources = {one.kind: one.source for layout, one in known.templates.items() if layout != REST}
+
+    assert sources == {"article": "visual", "listing": "static"}
+    assert {one.state for one in known.templates.values()} == {"live"}
+
+
+def test_a_layout_keeps_what_was_seen_of_it() -> None:
+    known = learned(12, shown=2)
+    vision = next(one.vision for layout, one in known.templates.items() if layout != REST)
+
+    assert vision is not None
+    assert (vision.shown, vision.js_share, vision.needs_rendering) == (2, 0, False)
+    assert 0.5 < vision.agreement <= 1
+
+
+def test_what_was_seen_is_stored_with_the_template_and_read_again() -> None:
+    known = learned(12, shown=2)
+
+    assert SiteKnowledge.from_json(json.loads(json.dumps(known.to_json()))).templates == known.templates
+    for layout in known.templates:
+        record = template_record(known, layout, NOON)
+        assert record.source == "visual"
+        assert Vision.from_json(record.body["vision"]) == known.templates[layout].vision
+
+
+def test_a_browser_that_saw_everything_the_wrong_way_round_does_not_get_its_way() -> None:
+    found = pages(12)
+    sample = sample_of(found)
+    sights = []
+    for url, html in found:
+        right = sight_of(url, html)
+        wrong = {path: PathLooks(0, 0, 100) if there.main > 50 else there for path, there in right.seen.paths.items()}
+        sights.append(PageSight(right.page_key, url, right.skeleton, SeenPage(wrong)))
+    known = learn_sample(DOMAIN, sample, TEXT, sights)
+
+    assert {(one.source, one.state) for one in known.templates.values()} == {("static", "live")}
+
+
+def test_order_and_repeats_of_sights_do_not_matter() -> None:
+    found = pages(12, 8)
+    sample = sample_of(found)
+    sights = [sight_of(*one) for one in found[:6]]
+
+    assert (
+        learn_sample(DOMAIN, sample, TEXT, sights).to_json()
+        == learn_sample(DOMAIN, sample, TEXT, [*reversed(sights), sights[0]]).to_json()
+    )

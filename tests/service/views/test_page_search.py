@@ -1,0 +1,116 @@
+"""A search by words: plain text, newest first, within its bounds."""
+
+from itertools import count
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrapy_dedup.service.views.page_search import (
+    PAGES,
+    SNIPPET_CHARS,
+    SearchChoice,
+    SearchError,
+    search_pages,
+    snippet,
+    words_of,
+)
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import a_document, a_source, a_time, a_url
+
+
+def put(project: ProjectStore, name: object, title: str, text: str | None, hour: float = 0) -> None:
+    project.write([a_document(name, title=title, updated_at=a_time(hour)), a_source(name, cleaned_content=text)])
+
+
+def found(store: Store, project: ProjectStore, words: str) -> list[str]:
+    return [each.page.url for each in search_pages(store, project, SearchChoice(words)).found]
+
+
+def test_words_are_found_in_url_title_and_text_in_any_letters(store: Store, project: ProjectStore) -> None:
+    put(project, "rope", "A title", "Some text.", 3)
+    put(project, 2, "All about ROPE", "Some text.", 2)
+    put(project, 3, "A title", "Ropes are sold here.", 1)
+    put(project, 4, "A title", "Nothing of it.", 0)
+
+    assert found(store, project, "Rope") == [a_url("rope"), a_url(2), a_url(3)]
+    results = search_pages(store, project, SearchChoice("rope"))
+    assert [each.found_in for each in results.found] == [("url",), ("title",), ("text",)]
+    assert (results.looked_at, results.stopped, results.next) == (4, None, None)
+    assert search_pages(store, project, SearchChoice("rope", domain="other.example")).found == ()
+
+
+def test_all_words_must_be_there_wherever(store: Store, project: ProjectStore) -> None:
+    put(project, 1, "Rope", "Sold by the metre.")
+    put(project, 2, "Rope", "Sold by weight.")
+
+    assert found(store, project, "metre ROPE") == [a_url(1)]
+
+
+def test_hostile_words_are_plain_text(store: Store, project: ProjectStore) -> None:
+    put(project, 1, "Rope", "Sold by the metre.")
+
+    for words in (*"%_(\\\0*\ud800\u202e", "r%e", "' OR 1=1 --", "ro.e", ".*", "[a-z", '"rope"'):
+        assert found(store, project, words) == []
+
+
+def test_who_goes_on_finds_each_page_once(store: Store, project: ProjectStore) -> None:
+    for hour in range(7):
+        put(project, hour, "Rope" if hour % 2 else "String", None, hour)
+
+    pages, after = [], None
+    for _ in range(10):
+        results = search_pages(store, project, SearchChoice("rope", limit=1, after=after))
+        pages += [each.page.url for each in results.found]
+        after = results.next
+        if after is None:
+            break
+    assert pages == [a_url(5), a_url(3), a_url(1)]
+
+
+def test_a_search_stops_after_so_many_pages_and_goes_on(store: Store, project: ProjectStore) -> None:
+    project.write([a_document(number, title="String") for number in range(PAGES + 5)])
+    project.write([a_document("rope", title="Rope", updated_at=a_time(-1))])
+
+    forever = lambda: 0.0  # noqa: E731 (a clock that stands)
+    first = search_pages(store, project, SearchChoice("rope"), forever)
+    assert (first.found, first.looked_at, first.stopped) == ((), PAGES, "pages")
+    second = search_pages(store, project, SearchChoice("rope", after=first.next), forever)
+    assert ([each.page.url for each in second.found], second.stopped, second.next) == ([a_url("rope")], None, None)
+
+
+def test_a_search_stops_after_so_long_and_goes_on(store: Store, project: ProjectStore) -> None:
+    for hour in range(6):
+        put(project, hour, "Rope", None, hour)
+    a_second_each_time = count()
+
+    first = search_pages(store, project, SearchChoice("rope"), lambda: float(next(a_second_each_time)))
+    assert (len(first.found), first.looked_at, first.stopped) == (2, 2, "seconds")
+    assert len(search_pages(store, project, SearchChoice("rope", after=first.next)).found) == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        pytest.param("", "nothing to look for", id="nothing"),
+        pytest.param(" \t\n", "nothing to look for", id="white"),
+        pytest.param("x" * 401, "401 characters", id="long"),
+        pytest.param(" ".join(map(str, range(11))), "11 words", id="many"),
+    ],
+)
+def test_what_cannot_be_looked_for_is_refused(words: str, message: str) -> None:
+    with pytest.raises(SearchError, match=message):
+        words_of(words)
+
+
+@given(st.text(), st.lists(st.text(min_size=1), min_size=1, max_size=3))
+def test_a_snippet_is_short_and_on_one_line(text: str, words: list[str]) -> None:
+    found = snippet(text, words)
+
+    assert len(found) <= SNIPPET_CHARS
+    assert found == " ".join(found.split())
+
+
+def test_a_snippet_shows_the_word_in_its_surroundings() -> None:
+    assert "the Rope is here" in snippet(("before " * 200 + "the Rope is here" + " after" * 200), ["rope"])

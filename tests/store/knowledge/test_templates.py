@@ -1,0 +1,172 @@
+from dataclasses import fields, replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrapy_dedup.store.knowledge.templates import VERSIONS_KEPT
+from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import LayoutTemplate
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, NOON, a_state, a_template, a_time
+
+HOSTILE = "a\0b\ud800c\u202e<script>'; DROP TABLE layout_templates; --"
+STORED = HOSTILE.replace("\ud800", "\ufffd")
+MOST, LEAST = 2**63 - 1, -(2**63)
+
+
+def states(project: ProjectStore, layout: int = 7) -> dict[int, str]:
+    return {one.version: one.state for one in project.template_versions(DOMAIN, layout)}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pytest.param({}, id="least"),
+        pytest.param({"layout": LEAST, "structure": MOST, "pages": 60, "confidence": 0.25}, id="largest-numbers"),
+        pytest.param(
+            {
+                "body": {"keep": [1, 0.1, None, {HOSTILE: HOSTILE}]},
+                "selectors": {"content": [STORED]},
+                "overrides": [{"action": "drop", "selector": STORED, "at": "2026-03-01", "by": None}],
+                "paths": [HOSTILE, "body>main"],
+            },
+            id="hostile",
+        ),
+        pytest.param({"state": "retired", "source": "override", "reason": "r", "url_pattern": "^/a/$"}, id="others"),
+    ],
+)
+def test_a_template_is_read_back(project: ProjectStore, given: dict[str, Any]) -> None:
+    written = a_template(**given)
+    project.write([written])
+
+    (stored,) = project.templates(DOMAIN, live_only=False)
+
+    assert {f.name: getattr(stored, f.name) for f in fields(written)} == {
+        f.name: list(value) if isinstance(value := getattr(written, f.name), tuple) else value for f in fields(written)
+    }
+    assert (stored.version, stored.state_at) == (1, NOON)
+    assert int(stored.fingerprint, 16) == written.layout % 2**64
+
+
+@pytest.mark.parametrize(
+    ("change", "versions"),
+    [
+        pytest.param({}, 1, id="the-same"),
+        pytest.param({"created_at": a_time(1), "source": "visual", "reason": "again"}, 1, id="learned-again"),
+        pytest.param({"confidence": 0.9, "pages": 60, "url_pattern": "^/b/"}, 1, id="better-known"),
+        pytest.param({"overrides": [{"action": "drop", "selector": "h2", "at": "now"}]}, 1, id="note"),
+        pytest.param({"body": {"keep": ["article"]}}, 2, id="body"),
+        pytest.param({"overrides": [{"action": "keep", "selector": "h2"}]}, 2, id="overrides"),
+        pytest.param({"state": "live"}, 2, id="state"),
+    ],
+)
+def test_only_another_cut_or_state_makes_a_version(project: ProjectStore, change: dict[str, Any], versions: int):
+    first = a_template(overrides=[{"action": "drop", "selector": "h2"}])
+    project.write([first])
+
+    again = replace(first, **change)
+    assert project.add_template(again) == versions
+
+    newest, *_ = stored = project.template_versions(DOMAIN, 7)
+    assert len(stored) == versions
+    described = ("confidence", "pages", "url_pattern")
+    assert [getattr(newest, name) for name in described] == [getattr(again, name) for name in described]
+    assert newest.created_at == (first if versions == 1 else again).created_at
+
+
+def test_a_live_version_retires_the_one_before_it(project: ProjectStore) -> None:
+    project.write([a_template(state="live"), a_template(8, state="live")])
+
+    project.write([a_template(state="live", body={}, created_at=a_time(2))])
+
+    assert states(project) == {2: "live", 1: "retired"}
+    assert states(project, 8) == {1: "live"}
+    retired = project.template_versions(DOMAIN, 7)[1]
+    assert (retired.reason, retired.state_at) == ("version 2 took its place", a_time(2))
+    assert [(one.layout, one.version) for one in project.templates(DOMAIN)] == [(7, 2), (8, 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        pytest.param(a_state("live"), {3: "live", 2: "retired", 1: "probation"}, id="newest"),
+        pytest.param(a_state("live", 1), {3: "probation", 2: "retired", 1: "live"}, id="a-former-one"),
+        pytest.param(a_state("live", 2), {3: "probation", 2: "live", 1: "probation"}, id="as-it-is"),
+        pytest.param(a_state("retired", 2), {3: "probation", 2: "retired", 1: "probation"}, id="none-is-live"),
+        pytest.param(a_state("live", 9), {3: "probation", 2: "live", 1: "probation"}, id="no-such-version"),
+        pytest.param(a_state("live", layout=8), {3: "probation", 2: "live", 1: "probation"}, id="no-such-layout"),
+    ],
+)
+@pytest.mark.parametrize("in_batch", [True, False])
+def test_a_version_changes_its_state(
+    project: ProjectStore, change: TemplateStateRecord, expected: dict[int, str], *, in_batch: bool
+) -> None:
+    for number, state in enumerate(["probation", "live", "probation"]):
+        project.write([a_template(state=state, body={"n": number})])
+
+    for _ in range(2):
+        if in_batch:
+            project.write([change])
+        else:
+            there = change.layout == 7 and change.version != 9
+            assert project.set_template_state(change) == ((change.version or 3) if there else None)
+
+    assert states(project) == expected
+    changed = [one for one in project.template_versions(DOMAIN, 7) if one.reason == "because"]
+    assert all(one.state == change.state and one.state_at == change.at for one in changed)
+
+
+def test_changes_of_one_batch_happen_in_their_order(project: ProjectStore) -> None:
+    project.write([a_template(), a_state("live"), a_template(body={}), a_state("live"), a_state("live", 1)])
+
+    assert states(project) == {2: "retired", 1: "live"}
+
+
+def test_the_oldest_versions_go_but_for_the_live_one(project: ProjectStore) -> None:
+    project.write([a_template(state="live", body={"n": -1})])
+
+    project.write(a_template(body={"n": number}) for number in range(VERSIONS_KEPT + 5))
+
+    newest = VERSIONS_KEPT + 6
+    assert list(states(project)) == [*range(newest, newest - VERSIONS_KEPT, -1), 1]
+    assert states(project)[1] == "live"
+
+
+CHANGES = st.lists(
+    st.one_of(
+        st.builds(a_template, st.sampled_from([1, 2]), state=st.sampled_from(["live", "probation"]), body=st.just({}))
+        | st.builds(lambda n: a_template(1, state="live", body={"n": n}), st.integers(0, 3)),
+        st.builds(
+            lambda state, version, layout: a_state(state, version, layout=layout),
+            st.sampled_from(["live", "retired", "probation"]),
+            st.sampled_from([None, 1, 2, 3]),
+            st.sampled_from([1, 2]),
+        ),
+    ),
+    max_size=12,
+)
+
+
+@given(CHANGES)
+@settings(max_examples=60, deadline=None)
+def test_a_layout_never_has_two_live_versions_or_two_of_a_number(
+    lasting: Store, changes: list[TemplateRecord | TemplateStateRecord]
+) -> None:
+    lasting.project("law")
+    with lasting.session() as session:
+        session.query(LayoutTemplate).delete()
+        session.commit()
+    project = lasting.project("law")
+    project.write(changes)
+
+    for layout in (1, 2):
+        versions = [one.version for one in project.template_versions(DOMAIN, layout)]
+        assert all(newer > older for newer, older in pairwise(versions))
+        assert list(states(project, layout).values()).count("live") <= 1
+    assert {(one.layout, one.version) for one in project.templates(DOMAIN)} == {
+        (one.layout, one.version) for one in project.template_figures() if one.state == "live"
+    }

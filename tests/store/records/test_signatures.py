@@ -1,0 +1,192 @@
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, func, select
+
+from scrapy_dedup.core.duplicates.near import VERSION, Sketch, promising, sketch
+from scrapy_dedup.store.records import signatures
+from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, Candidate, SignatureRecord
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.models import NearDuplicate, PageSignature
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.builders import DOMAIN, a_key
+from tests.store.test_plans import plans
+
+TEXT = " ".join(f"word{number}" for number in range(100))
+ALIKE = TEXT.replace("word50", "changed")
+OTHER = TEXT.replace("word", "other")
+
+
+def sketch_of(text: str = TEXT) -> Sketch:
+    found = sketch(text, b"shop")
+    assert found is not None
+    return found
+
+
+def a_signature(name: object = 1, text: str = TEXT, **fields: object) -> SignatureRecord:
+    given: dict[str, object] = {"text_hash": a_key(text), "sketch": sketch_of(text)} | fields
+    return SignatureRecord(a_key(name), DOMAIN, **given)  # type: ignore[arg-type]
+
+
+def write(project: ProjectStore, *records: SignatureRecord) -> None:
+    with project._database.transaction(write=True) as connection:
+        signatures.write(connection, project.id, records)
+
+
+def forget(project: ProjectStore, *names: object) -> int:
+    with project._database.transaction(write=True) as connection:
+        return signatures.forget(connection, project.id, [a_key(name) for name in names])
+
+
+def candidates(project: ProjectStore, text: str = TEXT, **options: object) -> list[Candidate]:
+    with project._database.transaction() as connection:
+        return signatures.candidates(connection, project.id, sketch_of(text).bands, **options)  # type: ignore[arg-type]
+
+
+def keys(project: ProjectStore, text: str = TEXT, **options: object) -> list[bytes]:
+    return [found.page_key for found in candidates(project, text, **options)]
+
+
+def bands(project: ProjectStore) -> int:
+    with project._database.transaction() as connection:
+        return connection.scalar(select(func.count()).select_from(NearDuplicate)) or 0
+
+
+def rows(connection: Connection) -> Iterator[tuple[object, ...]]:
+    """Yield what is stored of each page and each of its bands, whatever the numbers of the rows."""
+    joined = select(PageSignature.page_key, NearDuplicate.band).outerjoin(
+        NearDuplicate, NearDuplicate.page == PageSignature.id
+    )
+    yield from sorted(tuple(row) for row in connection.execute(joined))
+
+
+class TestCandidates:
+    def test_what_is_alike_is_found_most_alike_first(self, project: ProjectStore) -> None:
+        write(project, a_signature("alike", ALIKE), a_signature("same"), a_signature("other", OTHER))
+
+        found = candidates(project)
+
+        assert [one.page_key for one in found] == [a_key("same"), a_key("alike")]
+        assert found[0] == Candidate(a_key("same"), 96, sketch_of().signature, hits=20)
+        assert 0 < found[1].hits < 20
+        assert promising(sketch_of(), found, 0.9, 9)
+
+    def test_the_oldest_come_first_among_equals(self, project: ProjectStore) -> None:
+        for name in "cab":
+            write(project, a_signature(name))
+
+        assert keys(project) == [a_key(name) for name in "cab"]
+        assert keys(project, limit=2) == [a_key("c"), a_key("a")]
+
+    def test_a_page_is_not_its_own_candidate(self, project: ProjectStore) -> None:
+        write(project, a_signature("a"), a_signature("b"))
+
+        assert keys(project, but=a_key("a")) == [a_key("b")]
+
+    def test_a_page_that_has_a_keeper_is_not_found(self, project: ProjectStore) -> None:
+        """It would only lead to its keeper, which is found itself."""
+        write(project, a_signature("keeper"), a_signature("member", ALIKE, keeper=a_key("keeper"), jaccard=0.9))
+
+        assert keys(project, ALIKE) == [a_key("keeper")]
+
+    def test_a_page_without_text_is_written_and_never_found(self, project: ProjectStore) -> None:
+        write(project, a_signature("empty", sketch=None))
+
+        assert keys(project) == []
+        assert bands(project) == 0
+        assert forget(project, "empty") == 1
+
+    def test_of_a_band_that_many_pages_share_the_oldest_are_looked_at(self, project: ProjectStore) -> None:
+        write(project, *(a_signature(number) for number in range(PAGES_OF_A_BAND)))
+        write(project, *(a_signature(f"late {number}") for number in range(20)))
+
+        assert len(keys(project, limit=1_000)) == PAGES_OF_A_BAND
+        assert set(keys(project)) == {a_key(number) for number in range(PAGES_OF_A_BAND)}
+
+
+class TestWrite:
+    def test_a_page_that_gets_a_keeper_loses_its_bands_and_has_them_again_without(self, project: ProjectStore) -> None:
+        write(project, a_signature("a"))
+
+        write(project, a_signature("a", keeper=a_key("k"), layer="near_duplicate", jaccard=0.95))
+        assert (keys(project), bands(project)) == ([], 0)
+
+        write(project, a_signature("a"))
+        assert (keys(project), bands(project)) == ([a_key("a")], 20)
+
+    def test_a_row_holds_all_of_its_record(self, project: ProjectStore) -> None:
+        why: dict[str, object] = {"layer": "near_duplicate", "keeper": a_key("k")}
+        fields = {"title_key": a_key("t"), "language": "nl"} | why
+        write(project, a_signature("a", TEXT, **fields, jaccard=0.93))
+
+        with project._database.session(read_only=True) as session:
+            row = session.scalars(select(PageSignature)).one()
+        assert (row.page_key, row.domain, row.text_hash) == (a_key("a"), DOMAIN, a_key(TEXT))
+        assert {name: getattr(row, name) for name in fields} == fields
+        assert (row.version, row.shingles, row.signature, row.bands) == (VERSION, 96, sketch_of().signature, b"")
+        assert row.jaccard == pytest.approx(0.93)
+
+    def test_more_pages_than_one_statement_takes_are_written_and_forgotten(self, project: ProjectStore) -> None:
+        many = [a_signature(number, f"{number} {number + 1}") for number in range(600)]
+
+        write(project, *many)
+        write(project, *many)
+
+        assert bands(project) == 20 * 600
+        assert forget(project, *range(600), "unknown") == 600
+        assert bands(project) == 0
+
+
+STEPS = st.lists(
+    st.tuples(st.integers(1, 4), st.sampled_from([TEXT, ALIKE, OTHER, None]), st.booleans()), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(STEPS, st.integers(1, 5))
+def test_how_pages_are_split_into_writes_changes_nothing(
+    lasting: Store, steps: list[tuple[int, str | None, bool]], size: int
+) -> None:
+    """And a page has the bands of its last sketch, no others."""
+    project = lasting.project("split")
+    records = [
+        a_signature(name, text or TEXT, sketch=sketch_of(text) if text else None, keeper=a_key("k") if kept else None)
+        for name, text, kept in steps
+    ]
+
+    def final(size: int) -> list[tuple[object, ...]]:
+        forget(project, 1, 2, 3, 4)
+        assert bands(project) == 0
+        for start in range(0, len(records), size):
+            write(project, *records[start : start + size])
+        with project._database.transaction() as connection:
+            return list(rows(connection))
+
+    last = {record.page_key: record for record in records}
+    expected = sorted((key, band) for key, record in last.items() for band in record.bands() or [None])
+    assert final(size) == final(len(records)) == final(1) == expected
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProjectStore]:
+    path = tmp_path_factory.mktemp("crowded") / "dedup.db"
+    with Store.open(f"sqlite:///{path}") as store:
+        project = store.project("crowded")
+        write(project, *(a_signature(number) for number in range(2_000)))
+        yield project
+
+
+def test_of_a_crowded_band_so_many_pages_are_asked_for(crowded: ProjectStore) -> None:
+    assert len(keys(crowded)) == PAGES_OF_A_BAND
+
+
+def test_a_question_is_answered_by_the_indexes(crowded: ProjectStore) -> None:
+    with plans(crowded._database) as found:
+        keys(crowded)
+
+    searched = [plan for plan in found if plan.startswith(("SEARCH", "SCAN"))]
+    assert sum("SEARCH near_duplicates USING PRIMARY KEY (band=?)" in plan for plan in searched) == 20
+    assert any("SEARCH page_signatures USING INTEGER PRIMARY KEY" in plan for plan in searched)
+    assert not any(plan.startswith("SCAN") and ("near_dup" in plan or "page_sign" in plan) for plan in searched)

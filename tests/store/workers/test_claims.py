@@ -1,0 +1,169 @@
+"""Claims of the workers of one run: of two pages with one title or text, one is told that it is first."""
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import URL, text, update
+
+from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord
+from scrapy_dedup.store.store import Store
+from scrapy_dedup.store.tables.shared_models import RunWorker
+from scrapy_dedup.store.workers import claims
+from scrapy_dedup.store.workers.claims import Claimant
+from scrapy_dedup.store.writer import ProjectStore
+from tests.store.at_once import at_once
+from tests.store.builders import a_key, a_time
+
+
+def a_worker(store: Store, job: str = "job") -> ProjectStore:
+    project = store.project("shop")
+    project.begin_run(spider="site", jobdir=None, started_at=datetime.now(UTC), job=job, lease=timedelta(minutes=1))
+    return project
+
+
+def who(project: ProjectStore) -> Claimant:
+    claimant = project.claimant
+    assert claimant is not None
+    return claimant
+
+
+def a_text(name: object = 1) -> ClaimKey:
+    return ClaimKey(ClaimKind.TEXT, a_key(name))
+
+
+def die(project: ProjectStore) -> None:
+    """Let a worker not be heard any more."""
+    with project.transaction(write=True) as connection:
+        gone = update(RunWorker).where(RunWorker.id == who(project).worker_id)
+        connection.execute(gone.values(lease_until=a_time()))
+
+
+def rows_of(store: Store) -> int:
+    with store.session(read_only=True) as session:
+        return int(session.scalar(text("SELECT count(*) FROM claims")) or 0)
+
+
+def test_the_first_worker_has_it_and_every_other_is_told_which_page_holds_it(store: Store) -> None:
+    first, second = a_worker(store), a_worker(store)
+    title = ClaimKey(ClaimKind.TITLE, a_key(1))
+
+    assert first.claim(a_key("a"), [a_text(), title]) == {}
+    assert second.claim(a_key("b"), [a_text(), title, a_text(2)]) == {a_text(): a_key("a"), title: a_key("a")}
+    assert first.claim(a_key("c"), [a_text(), a_text(2)]) == {a_text(2): a_key("b")}
+    assert a_worker(store, "another job").claim(a_key("d"), [a_text()]) == {}
+
+
+def test_a_page_that_comes_again_to_another_worker_has_what_it_had(store: Store) -> None:
+    first, second, third = (a_worker(store) for _ in range(3))
+    first.claim(a_key("a"), [a_text()])
+
+    assert second.claim(a_key("a"), [a_text()]) == {}
+    assert third.claim(a_key("b"), [a_text()]) == {a_text(): a_key("a")}
+
+
+def test_what_a_dead_worker_had_is_taken_over_once(store: Store) -> None:
+    dead, second, third = (a_worker(store) for _ in range(3))
+    dead.claim(a_key("a"), [a_text()])
+    die(dead)
+
+    assert second.claim(a_key("b"), [a_text()]) == {}
+    assert third.claim(a_key("c"), [a_text()]) == {a_text(): a_key("b")}
+
+
+def test_what_its_page_releases_is_free_for_the_next(store: Store) -> None:
+    first, second = a_worker(store), a_worker(store)
+    first.claim(a_key("a"), [a_text(1), a_text(2)])
+    ours = [ReleaseRecord(a_text(name), a_key("a")) for name in (1, 2)]
+
+    second.write(ours)
+    first.write([ReleaseRecord(a_text(), a_key("another page"))])
+    assert len(second.claim(a_key("b"), [a_text(1), a_text(2)])) == 2
+
+    first.write(ours)
+    assert second.claim(a_key("b"), [a_text(1), a_text(2)]) == {}
+
+
+def test_a_run_of_one_worker_claims_nothing(store: Store) -> None:
+    project = store.project("shop")
+    project.begin_run(spider="site", jobdir=None, started_at=a_time())
+
+    assert project.claim(a_key(), [a_text()]) == {}
+    project.write([ReleaseRecord(a_text(), a_key())])
+
+    assert project.claimant is None
+    assert rows_of(store) == 0
+
+
+@pytest.mark.parametrize(("is_lost", "left"), [(False, 1), (True, 5_004)], ids=["all-ended", "one-may-be-only-slow"])
+def test_claims_of_a_run_are_forgotten_whole_if_no_worker_was_lost(store: Store, left: int, *, is_lost: bool) -> None:
+    project, _, other = a_worker(store), a_worker(store), a_worker(store, "other")
+    project.claim(a_key(), [a_text(name) for name in range(5_003)])
+    other.claim(a_key(), [a_text()])
+    if is_lost:
+        die(project)
+        a_worker(store)
+
+    project.forget_claims(who(project).run_id)
+
+    assert rows_of(store) == left
+
+
+@pytest.mark.parametrize("new_url", ["postgresql"], indirect=True)
+@pytest.mark.parametrize(
+    "touch",
+    [
+        pytest.param(lambda project, keys: project.claim(a_key("x"), keys), id="claim"),
+        pytest.param(
+            lambda project, keys: project.write([ReleaseRecord(key, a_key("x")) for key in keys]), id="release"
+        ),
+        pytest.param(lambda project, _: project.forget_claims(who(project).run_id), id="forget"),
+    ],
+)
+def test_many_claims_are_locked_in_the_order_of_their_keys(
+    store: Store, touch: Callable[[ProjectStore, list[ClaimKey]], object]
+) -> None:
+    """Another worker has locked the first one, since it found it, too, and goes on to the last one."""
+    worker, other = a_worker(store), a_worker(store)
+    keys = sorted((a_text(name) for name in range(20)), reverse=True)
+    for key in keys:
+        # So that the rows lie on the disk against the order of their keys.
+        worker.claim(a_key("x"), [key])
+
+    with ThreadPoolExecutor(1) as pool:
+        with other.transaction(write=True) as connection:
+            claims.claim(connection, who(other), a_key("y"), [keys[-1]])
+            touching = pool.submit(touch, worker, keys)
+            while not is_somebody_waiting(store):
+                assert not touching.done()
+            claims.claim(connection, who(other), a_key("y"), [keys[0]])
+        touching.result()
+
+
+def is_somebody_waiting(store: Store) -> bool:
+    with store.session(read_only=True) as session:
+        return bool(session.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")))
+
+
+def win(url: str, number: int) -> int:
+    dice = random.Random(number)
+    with Store.open(url, timeout=timedelta(seconds=60)) as store:
+        project = store.project("shop")
+        project.begin_run(spider="site", jobdir=None, started_at=a_time(), job="job", lease=timedelta(hours=1))
+        won: set[ClaimKey] = set()
+        for turn in range(10):
+            keys = [ClaimKey(kind, a_key(name)) for name in dice.sample(range(600), 20) for kind in ClaimKind]
+            won |= set(keys) - project.claim(a_key((number, turn)), keys).keys()
+    return len(won)
+
+
+def test_of_eight_processes_one_wins_each_claim_and_none_waits_in_a_circle(url: URL) -> None:
+    Store.open(url).close()
+
+    won = at_once(8, win, url)
+
+    with Store.open(url) as store:
+        assert sum(won) == rows_of(store)
+    assert all(won)
