@@ -1,4 +1,4 @@
-"""`scrapy dedup batch` beside `clean`: the same rows, and what they cost, on an even corpus and a skewed one.
+"""`scrapy dedup clean --spark` beside `clean`: the same rows, and what they cost, on an even corpus and a skewed one.
 
     python -m benchmarks.spark --folder SITES [--folder SITES] [--pages 100000] [--domains 250]
 

@@ -18,7 +18,7 @@ _LOCAL: Final = "local"
 # Pages are large: with Spark's 10,000 rows a batch would be half a gigabyte.
 _PAGES_AT_ONCE: Final = "64"
 _CONF: Final = {
-    "spark.app.name": "scrapy-dedup batch",
+    "spark.app.name": "scrapy-dedup clean --spark",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",

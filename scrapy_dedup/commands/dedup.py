@@ -9,38 +9,56 @@ import argparse
 import difflib
 import sys
 from importlib import import_module
-from typing import ClassVar, NoReturn
+from typing import ClassVar, Final, NamedTuple, NoReturn
 
 from scrapy.commands import ScrapyCommand
 from scrapy.exceptions import UsageError
 
-VERBS = {
-    "analyze": "find what repeats on the stored pages, and store them without it",
-    "analyze-layout": "show a page in the browser, and draw what of it is content, and what is left out and why",
-    "batch": "clean whole corpora on Spark: WARC, Parquet, JSON lines; what comes out is what clean gives",
-    "cache": "look after what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import",
-    "candidates": "take in what search engines proposed: register its domains, and tell which are new",
-    "changes": "tell which pages were new, changed or removed since a run or a date",
-    "clean": "clean pages of files: JSON lines, WARC, folders of HTML; learns each site first",
-    "config": "look after what is decided about domains: get, set, add, unset, import, export, test",
-    "doctor": "check store, settings, versions, extras and browser, and say what mends what does not work",
-    "domains": "look after the registry: list, show, add, blacklist, unblacklist, join, import, export",
-    "explain": "tell what is known of a URL, and why its blocks were removed",
-    "forget": "erase all that is known of a page or a domain, by URL or name, and write the store's file anew",
-    "learn": "show pages of a domain in the browser, and learn from them how its layouts are cut",
-    "layouts": "list the designs from which a domain's pages are built, and how many pages each run met",
-    "mcp": "answer questions of language models about the store, by the Model Context Protocol",
-    "mine": "find which kinds of pages are stored, what those of a kind share, and where they differ",
-    "projects": "list the projects of the store, or delete one",
-    "refine": "clean the stored pages again by what is known now, and emit those whose text changes",
-    "report": "sum up what was kept, as a page of HTML if asked for",
-    "runs": "list the last runs, and what each found",
-    "serve": "show the store as a dashboard and by REST, on this machine, behind a token",
-    "stats": "show how much boilerplate each domain has, worst first",
-    "store": "look after the store as a whole: backup, restore, copy to another database, gc",
-    "supervise": "run a crawl, and start it again when it hangs, has stalled or dies; the command comes after --",
-    "templates": "look after how layouts are cut: list, show, diff, override, rollback, export, import",
-    "undo": "keep what was removed: a block, a page, or all that a rule removes; takes effect with refine",
+
+class Verb(NamedTuple):
+    """One thing that is done by one word after `dedup`, or by two; a second one that begins with -- stands anywhere."""
+
+    module: str
+    does: str
+
+
+VERBS: Final = {
+    "changes": Verb("verbs.changes", "tell which pages were new, changed or removed since a run or a date"),
+    "clean": Verb("verbs.clean", "clean pages of files: JSON lines, WARC, folders of HTML; learns each site first"),
+    "clean --spark": Verb("parts.batch", "clean whole corpora on Spark; what comes out is what clean gives"),
+    "doctor": Verb("verbs.doctor", "check store, settings, versions, extras and browser, and say what mends them"),
+    "domains": Verb(
+        "verbs.domains", "look after the registry: list, show, add, blacklist, unblacklist, join, import, export"
+    ),
+    "domains candidates": Verb("parts.candidates", "take in what search engines proposed: which sites are new?"),
+    "explain": Verb("verbs.explain", "tell what is known of a URL, and why its blocks were removed"),
+    "report": Verb("verbs.report", "sum up what was kept, as a page of HTML if asked for"),
+    "report --domains": Verb("parts.stats", "show how much boilerplate each domain has, worst first"),
+    "runs": Verb("verbs.runs", "list the last runs, and what each found"),
+    "serve": Verb("verbs.serve", "show the store as a dashboard and by REST, on this machine, behind a token"),
+    "serve --mcp": Verb("parts.mcp", "answer questions of language models, by the Model Context Protocol"),
+    "store": Verb("verbs.store", "look after the store as a whole: backup, restore, copy to another database, gc"),
+    "store cache": Verb(
+        "parts.cache", "what is held of pages: stats, list, show, invalidate, expire, gc, verify, export, import"
+    ),
+    "store config": Verb("parts.config", "what is decided about sites: get, set, add, unset, import, export, test"),
+    "store forget": Verb("parts.forget", "erase all that is known of a page or a domain, and write the file anew"),
+    "store projects": Verb("parts.projects", "list the projects of the store, or delete one"),
+    "supervise": Verb(
+        "verbs.supervise",
+        "run the crawl that comes after --, and start it again when it hangs, has stalled or dies",
+    ),
+    "templates": Verb("verbs.templates", "how layouts are cut: list, show, diff, override, rollback, export, import"),
+    "templates analyze": Verb("parts.analyze", "find what repeats on the stored pages, and store them without it"),
+    "templates analyze-layout": Verb(
+        "parts.analyze_layout",
+        "show a page in the browser, and draw what is content, what is left out and why",
+    ),
+    "templates layouts": Verb("parts.layouts", "list the designs of a domain's pages, and how many each run met"),
+    "templates learn": Verb("parts.learn", "show pages of a domain in the browser, and learn how its layouts are cut"),
+    "templates mine": Verb("parts.mine", "find kinds of stored pages, what those of a kind share, where they differ"),
+    "templates refine": Verb("parts.refine", "clean the stored pages again, and emit those whose text changes"),
+    "undo": Verb("verbs.undo", "keep what was removed: a block, a page, or all that a rule removes"),
 }
 
 
@@ -65,14 +83,14 @@ class Command(ScrapyCommand):
 
     def short_desc(self) -> str:
         """Return the line in Scrapy's list of commands."""
-        return "Clean files; look into crawls: stats, changes, runs, report, explain, analyze, cache, projects"
+        return "Clean files; look into crawls: changes, runs, report, explain; look after domains, templates, store"
 
     def add_options(self, parser: argparse.ArgumentParser) -> None:
         """Let Scrapy's parser take the options before the verb, and leave all else alone."""
         super().add_options(parser)
         parser.add_argument("verb", nargs="?", help=argparse.SUPPRESS)
         parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-        lines = [f"  {name:<16}{what}" for name, what in VERBS.items()]
+        lines = [f"  {name:<26}{verb.does}" for name, verb in VERBS.items()]
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
         parser.epilog = "\n".join(["Verbs:", *lines, "", "scrapy dedup <verb> -h tells the options of a verb."])
 
@@ -80,17 +98,21 @@ class Command(ScrapyCommand):
         """Parse what follows the verb; Scrapy's own options count wherever they stand."""
         if args:
             _refuse(f"{args[0]}: unknown option; the options of a verb come after the verb")
-        if opts.verb not in VERBS:
-            _refuse(_which_verb(opts.verb))
-        self._verb = import_module(f"scrapy_dedup.commands.verbs.{opts.verb.replace('-', '_')}")
+        name, rest = _called(opts.verb, opts.rest)
+        module, does = VERBS[name]
+        self._verb = import_module(f"scrapy_dedup.commands.{module}")
         # Not capitalize(), which would write REST and JSON small.
-        does = VERBS[opts.verb]
-        description = f"{does[0].upper()}{does[1:]}."
-        parser = VerbParser(prog=f"scrapy dedup {opts.verb}", description=description, allow_abbrev=False)
+        parser = VerbParser(
+            prog=f"scrapy dedup {name}",
+            description=f"{does[0].upper()}{does[1:]}.",
+            epilog=_parts_of(name),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
         self._verb.add_options(parser)
         parser.add_argument("--json", action="store_true", help="print JSON, and nothing else, to standard output")
         super().add_options(parser)
-        self._chosen = parser.parse_args(opts.rest)
+        self._chosen = parser.parse_args(rest)
         _merge(opts, self._chosen)
         try:
             super().process_options([], opts)
@@ -107,12 +129,29 @@ class Command(ScrapyCommand):
         self.exitcode = answer(self._verb.run, self.settings, self._chosen, reads)
 
 
+def _called(first: str | None, rest: list[str]) -> tuple[str, list[str]]:
+    """Return the verb that is called, by its name in VERBS, and the words after it."""
+    if first not in VERBS:
+        _refuse(_which_verb(first))
+    for name in VERBS:
+        word = name.removeprefix(f"{first} ")
+        if word in (rest if word.startswith("--") else rest[:1]):
+            return name, [one for one in rest if one != word]
+    return first, rest
+
+
+def _parts_of(name: str) -> str:
+    parts = [f"  scrapy dedup {each:<26}{verb.does}" for each, verb in VERBS.items() if each.startswith(f"{name} ")]
+    return "\n".join(["Also:", *parts]) if parts else ""
+
+
 def _which_verb(given: str | None) -> str:
-    verbs = f"the verbs are {', '.join(VERBS)}"
+    verbs = f"the verbs are {', '.join(name for name in VERBS if ' ' not in name)}"
     if given is None:
         return verbs
-    near = difflib.get_close_matches(given, VERBS, n=1)
-    return f"{given!r} is no verb: {f'did you mean {near[0]}?' if near else verbs}"
+    by_module = {verb.module.rpartition(".")[2].replace("_", "-"): name for name, verb in VERBS.items()}
+    near = difflib.get_close_matches(given, by_module, n=1)
+    return f"{given!r} is no verb: {f'did you mean {by_module[near[0]]}?' if near else verbs}"
 
 
 def _refuse(message: str) -> NoReturn:

@@ -293,7 +293,7 @@ class Settings:
     boilerplate_css_selectors: tuple[str, ...] = setting(
         (),
         expressions,
-        "CSS selectors, or XPath 1.0, of what is left out on all domains; `scrapy dedup config` sets those of one.",
+        "CSS selectors, or XPath 1.0, of what is left out on all domains; `dedup store config` sets those of one.",
         allowed=LINES,
     )
     boilerplate_text_patterns: tuple[str, ...] = setting(
@@ -643,7 +643,7 @@ class Settings:
         "", text, "Import path of a function that is called with each item, and returns that number or None."
     )
 
-    # Of `scrapy dedup serve` and `scrapy dedup mcp`.
+    # Of `scrapy dedup serve` and `scrapy dedup serve --mcp`.
 
     serve_host: str = setting(
         "127.0.0.1", text, "Address on which `serve` and `mcp --http` listen; one beyond this machine needs a token."

@@ -42,7 +42,7 @@ def as_markdown() -> str:
         "(`dedup_output`). For one",
         'request: `meta={"dedup": False}`, or a dict of names without the prefix (`{"output": "text"}`).',
         "",
-        'As text a list is JSON (`["a", "b"]`) or has commas between entries; a list of lines is JSON or one entry a line.',
+        'As text a list is JSON (`["a", "b"]`) or has commas between entries; one of lines: JSON or one entry a line.',
         "A time is a number of days, or a text such as `12h`, `30m` or `7d`. A switch is `True` or `False`.",
         "",
         *_HEAD,

@@ -10,21 +10,21 @@ from tests.service.stored_pages import a_url, html_page, put
 from tests.tables import table
 
 CALLS = {
-    "analyze": ["analyze", "--dry-run"],
-    "cache": ["cache", "stats"],
+    "templates analyze": ["templates", "analyze", "--dry-run"],
+    "store cache": ["store", "cache", "stats"],
     # A date: an age would be another instant at each call.
     "changes": ["changes", "--since", "2026-01-01"],
-    "config": ["config", "export"],
+    "store config": ["store", "config", "export"],
     "domains": ["domains", "list"],
     "explain": ["explain", a_url(0)],
-    "forget": ["forget", "www.example.com", "--dry-run"],
-    "layouts": ["layouts"],
-    "mine": ["mine"],
-    "projects": ["projects", "list"],
-    "refine": ["refine", "--dry-run"],
+    "store forget": ["store", "forget", "www.example.com", "--dry-run"],
+    "templates layouts": ["templates", "layouts"],
+    "templates mine": ["templates", "mine"],
+    "store projects": ["store", "projects", "list"],
+    "templates refine": ["templates", "refine", "--dry-run"],
     "report": ["report"],
     "runs": ["runs"],
-    "stats": ["stats"],
+    "report --domains": ["report", "--domains"],
     "store": ["store", "gc", "--dry-run", "--older-than", "5000d"],
     "templates": ["templates", "list"],
     "undo": ["undo", "--list"],
@@ -38,8 +38,8 @@ def files(folder: Path) -> list[Path]:
 
 def test_every_verb_is_tried_here() -> None:
     """All but those that need no store: they have tests of their own."""
-    others = "analyze-layout batch candidates clean doctor learn mcp serve supervise"
-    assert CALLS.keys() | set(others.split()) == VERBS.keys()
+    others = {"clean", "clean --spark", "doctor", "domains candidates", "serve", "serve --mcp", "supervise"}
+    assert CALLS.keys() | others | {"templates analyze-layout", "templates learn"} == VERBS.keys()
 
 
 @table("wrong_calls/dedup")
@@ -110,7 +110,7 @@ def test_a_project_without_pages_says_what_to_do(tmp_path: Path, call: str, told
 
 
 def test_a_project_that_is_not_there_is_told_with_those_that_are(finished_shop: Shop) -> None:
-    told = scrapy("dedup", "stats", folder=finished_shop.folder)
+    told = scrapy("dedup", "report", "--domains", folder=finished_shop.folder)
 
     assert told.code == 1
     assert "no project 'scrapybot' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
@@ -120,7 +120,7 @@ def test_a_file_that_is_no_store_stays_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("not a database")
 
-    told = scrapy("dedup", "stats", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
+    told = scrapy("dedup", "report", "--domains", "-s", f"DEDUP_DATABASE_URL=sqlite:///{file}", folder=tmp_path)
 
     assert (told.code, told.out) == (1, "")
     assert "is not a SQLite database" in told.err
@@ -134,7 +134,7 @@ def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) ->
     below = shop.folder / "below"
     below.mkdir()
 
-    told = scrapy("dedup", "stats", "--json", folder=below)
+    told = scrapy("dedup", "report", "--domains", "--json", folder=below)
 
     assert (told.code, told.err) == (0, "")
     assert told.json["project"] == "shop"
@@ -142,7 +142,9 @@ def test_inside_a_scrapy_project_its_settings_and_its_store_count(shop: Shop) ->
 
 def test_help_lists_the_verbs_and_their_options(tmp_path: Path) -> None:
     of_all = scrapy("dedup", "-h", folder=tmp_path)
-    of_one, of_a_server = (scrapy("dedup", verb, "-h", folder=tmp_path) for verb in ("analyze", "serve"))
+    of_one, of_a_server = (
+        scrapy("dedup", *verb.split(), "-h", folder=tmp_path) for verb in ("templates analyze", "serve")
+    )
 
     assert (of_all.code, of_one.code) == (0, 0)
     assert all(f"  {verb} " in of_all.out for verb in VERBS)
@@ -158,7 +160,9 @@ def test_what_a_page_says_is_not_obeyed_by_the_terminal(tmp_path: Path) -> None:
         project = shop.project(store)
         pages = {a_url(name): html_page(name, f"Buy {hostile} now", title=hostile) for name in range(5)}
         put(project, pages)
-    for arguments in (["analyze"], ["stats"], ["report"], ["explain", a_url(1)], ["explain", f"{a_url(2)}?{hostile}"]):
+    calls = [("templates", "analyze"), ("report", "--domains"), ("report",)]
+    calls += [("explain", a_url(1)), ("explain", f"{a_url(2)}?{hostile}")]
+    for arguments in calls:
         told = shop.run(*arguments)
 
         assert told.code in (0, 1)

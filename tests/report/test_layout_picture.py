@@ -183,7 +183,9 @@ class TestInTheReport:
     def test_one_for_which_there_is_no_room_is_named(self) -> None:
         told = LexborHTMLParser(render_report(a_report(layouts=(a_site(a_layout(left_out="https://a.example/x")),))))
 
-        assert "scrapy dedup analyze-layout https://a.example/x" in " ".join(told.css(".layout")[0].text().split())
+        assert "scrapy dedup templates analyze-layout https://a.example/x" in " ".join(
+            told.css(".layout")[0].text().split()
+        )
 
     @pytest.mark.browser
     def test_it_fits_opens_by_keyboard_and_asks_for_nothing(self, tmp_path: Path) -> None:

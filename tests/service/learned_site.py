@@ -1,4 +1,4 @@
-"""A small site of two layouts in a store, learned as `scrapy dedup analyze` learns it."""
+"""A small site of two layouts in a store, learned as `scrapy dedup templates analyze` learns it."""
 
 from html import escape
 

@@ -40,7 +40,7 @@ def test_the_cache_is_verified(served: Served):
     client = served.client()
     job = _ended(served, client, client.post(f"{API}/cache/verify", json={}))
 
-    assert job["result"] == served.shop.run("cache", "verify", "--json").json
+    assert job["result"] == served.shop.run("store", "cache", "verify", "--json").json
 
 
 @pytest.mark.crawl
@@ -48,7 +48,7 @@ def test_refine_is_the_command(served: Served):
     client = served.client()
     body = {"dry_run": True, "domains": ["other.example"]}
     job = _ended(served, client, client.post(f"{API}/refine", json=body))
-    told = served.shop.run("refine", "--dry-run", "--domain", "other.example", "--json").json
+    told = served.shop.run("templates", "refine", "--dry-run", "--domain", "other.example", "--json").json
 
     assert (job["state"], job["error"]) == ("done", None)
     assert job["result"] == told | {"exit_code": 0}

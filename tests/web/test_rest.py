@@ -39,21 +39,21 @@ def test_a_project_is_named_by_its_uuid_too(served: Served):
     by_name = client.get(API).json()
 
     assert client.get(f"/api/v1/projects/{by_name['id']}").json() == by_name
-    assert by_name == _told(served, "projects", "list")["projects"][0]
+    assert by_name == _told(served, "store", "projects", "list")["projects"][0]
 
 
 def test_an_analysis_is_the_command_s(served: Served):
     options = ["--threshold-pct", "0.6", "--min-pages", "3", "--source-group", "tea", "--dry-run"]
     query = "threshold_pct=0.6&min_pages=3&source_groups=tea"
     would = served.client().post(f"{API}/analyze-boilerplate?{query}&dry_run=true")
-    told = _told(served, "analyze", *options)
+    told = _told(served, "templates", "analyze", *options)
     done = served.client().post(f"{API}/analyze-boilerplate?{query}")
 
     assert would.json() == told
     assert _but(done.json(), "dry_run") == _but(told, "dry_run")
     assert [one["domain"] for one in done.json()["domain_results"]] == ["other.example"]
     stats = served.client().get(f"{API}/boilerplate-stats").json()
-    assert stats["domains"] == _told(served, "stats")["learned"]
+    assert stats["domains"] == _told(served, "report", "--domains")["learned"]
 
 
 @pytest.mark.parametrize("groups", ["source_groups=coffee", "source_groups=tea&source_groups=coffee"])
@@ -72,11 +72,11 @@ def test_a_configuration_is_taken_in_any_wrapping(served: Served, body: dict[str
     tried = client.post(f"{path}/trial", json=body).json()
     put = client.put(path, json=body).json()
 
-    assert tried == _told(served, "config", "set", DOMAIN, "boilerplate_css_selectors", ".a", "--dry-run") | {
+    assert tried == _told(served, "store", "config", "set", DOMAIN, "boilerplate_css_selectors", ".a", "--dry-run") | {
         "changes": [tried["changes"][0]]
     }
     assert (put["dry_run"], put["changes"][0]["version"]) == (False, 1)
-    assert client.get(path).json() == _told(served, "config", "get", DOMAIN)
+    assert client.get(path).json() == _told(served, "store", "config", "get", DOMAIN)
 
 
 def test_a_wrong_configuration_is_told(served: Served):
@@ -157,7 +157,9 @@ def test_search_results_become_domains(served: Served, tmp_path: Path):
     file.write_text("".join(json.dumps(one) + "\n" for one in results))
 
     would = client.post(f"{API}/candidates", json=body).json()
-    told = served.shop.run("candidates", str(file), "--session", "tea", "--engine", "rest", "--dry-run", "--json").json
+    told = served.shop.run(
+        "domains", "candidates", str(file), "--session", "tea", "--engine", "rest", "--dry-run", "--json"
+    ).json
     done = client.post(f"{API}/candidates", json=body | {"dry_run": False}).json()
 
     places = [one.pop("where") for one in (*would["urls"], *told["urls"])]
@@ -218,7 +220,7 @@ def test_the_cache_is_looked_after(served: Served):
         ("expire", {"before": "2026-03-01T12:00:00Z"}, ["expire", "--older-than", "3d"]),
         ("clean", {}, ["clean"]),
     ):
-        assert client.post(f"{API}/cache/{path}", json=body).json() == _told(served, "cache", *words)
+        assert client.post(f"{API}/cache/{path}", json=body).json() == _told(served, "store", "cache", *words)
     assert client.post(f"{API}/cache/invalidate", json={"all": True, "domain": "x.example"}).status_code == 422
 
 

@@ -1,6 +1,6 @@
 """`scrapy dedup templates ACTION`: how the pages of each layout are cut, and what a person decides about it.
 
-LAYOUT is `rest` (the pages of no known layout) or the first digits of a signature, as `scrapy dedup layouts` and
+LAYOUT is `rest` (the pages of no known layout) or the first digits of a signature, as `templates layouts` and
 `templates list` show them. A template is on probation (it would leave next to nothing), live (pages are cut by it) or
 retired.
 

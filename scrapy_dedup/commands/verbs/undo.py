@@ -2,7 +2,7 @@
 
 BLOCK is 16 hexadecimal digits, PAGE a URL, RULE a name, a path, a selector or an expression, each as `explain` shows
 it. It holds for one domain; --domain says for which, where several lost the same. --list tells all that is kept,
---remove takes one back. Pages are cleaned by it with the next crawl, or by `scrapy dedup refine`.
+--remove takes one back. Pages are cleaned by it with the next crawl, or by `scrapy dedup templates refine`.
 
 JSON: `UndoneAnswer` of `scrapy_dedup.answers.config`; with --list `KeptListAnswer`.
 """
@@ -84,4 +84,6 @@ def _show(done: Undone, *, take_back: bool) -> None:
         console.print(shown(f"{changed}{example}. Dry run: nothing was written.", 1_000), soft_wrap=True)
     elif done.changed is not None:
         waiting = count(done.changed.stale, "page")
-        console.print(f"{waiting} of the domain are to be cleaned again: run `scrapy dedup refine`, or crawl.")
+        console.print(
+            f"{waiting} of the domain are to be cleaned again: run `scrapy dedup templates refine`, or crawl."
+        )

@@ -157,7 +157,7 @@ class Teaching:
         if self._settings.teacher == "unsure" and not self.waiting.has_met and not self.waiting.is_over:
             logger.info(
                 "No browser looked at a page: no layout's template was missing, drifting or unsure (confidence below"
-                " %.2f). `scrapy dedup learn DOMAIN --all` shows pages all the same",
+                " %.2f). `scrapy dedup templates learn DOMAIN --all` shows pages all the same",
                 SURE,
             )
         await run_in_thread(self._browser.close)

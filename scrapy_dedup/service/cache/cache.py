@@ -268,7 +268,7 @@ def _check_extraction(page: CachedPage, place: int) -> None:
 def _check_text(page: CachedPage, settings: Settings) -> None:
     """Refuse a cleaned text that is not what was seen, and has words that its original does not have.
 
-    `scrapy dedup analyze` leaves another text, by whatever was set then; all of its words are the page's own.
+    `scrapy dedup templates analyze` leaves another text, by whatever was set then; all of its words are the page's own.
     """
     source, expected = page.source(), page.document.content_hash
     if source is None or source.cleaned_content is None or expected is None or len(expected) != _HASH_BYTES:

@@ -301,7 +301,7 @@ def import_cache(
     """
     extractions = folder / _EXTRACTIONS
     if not extractions.is_dir() or extractions.is_symlink():
-        advice = "name the folder that `scrapy dedup cache export` wrote"
+        advice = "name the folder that `scrapy dedup store cache export` wrote"
         raise CacheTreeError(f"{extractions} is a link, or no folder: {advice}")
     cache, done = StoredCache(store, project.id), Transfer()
     for url, line in _lines(folder, done):

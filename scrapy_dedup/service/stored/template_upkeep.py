@@ -252,8 +252,8 @@ def _nothing_learned(project: ProjectStore, domain: str | None) -> str:
     others = project.template_domains() if domain is not None else []
     if not others:
         return (
-            f"project {project.name!r} has no templates: run a crawl, or `scrapy dedup analyze` where pages are "
-            "stored; a domain is learned from five pages on"
+            f"project {project.name!r} has no templates: run a crawl, or `scrapy dedup templates analyze` where pages "
+            "are stored; a domain is learned from five pages on"
         )
     some = ", ".join(others[:_NAMED])
     return f"project {project.name!r} has no templates of {domain!r}: it has those of {some}"

@@ -106,7 +106,7 @@ def _nothing_known(project: ProjectStore, domain: str | None) -> str:
     if not others:
         return (
             f"project {project.name!r} knows no layouts: run a crawl with DEDUP_BOILERPLATE_METHOD = auto first, "
-            "or `scrapy dedup analyze` where pages are stored"
+            "or `scrapy dedup templates analyze` where pages are stored"
         )
     some = ", ".join(others)
     return f"project {project.name!r} knows no layouts of {domain!r}: it knows those of {some}"

@@ -142,7 +142,7 @@ def _make_empty(connection: Connection, url: URL) -> None:
     if filled:
         raise StoreError(
             f"store {shown(url)}: it is not empty, there are rows in {', '.join(filled[:3])}."
-            " Name an empty database, or delete its projects with `scrapy dedup projects delete`."
+            " Name an empty database, or delete its projects with `scrapy dedup store projects delete`."
         )
 
 
@@ -185,7 +185,7 @@ def _judged(connection: Connection, url: URL) -> Schema:
     if isinstance(found, Refused):
         raise StoreError(f"store {shown(url)}: {found}")
     if found not in {Schema.EMPTY, Schema.CURRENT}:
-        command = "scrapy dedup projects list -s DEDUP_DATABASE_URL=..."
+        command = "scrapy dedup store projects list -s DEDUP_DATABASE_URL=..."
         raise StoreError(
             f"store {shown(url)}: its schema is an older one. Bring it up to date first, with `{command}`."
         )

@@ -83,7 +83,7 @@ def clean(asked: Here, body: CacheCleanBody) -> CacheRemovalAnswer:
     operation_id="verify_cache",
     status_code=202,
     response_model=JobAnswer,
-    response_description="The job that does it; its result is as `scrapy dedup cache verify --json`.",
+    response_description="The job that does it; its result is as `scrapy dedup store cache verify --json`.",
 )
 def verify(asked: Here, body: VerifyBody) -> Response:
     """Unpack all that is held, and compare texts with their hashes."""

@@ -75,7 +75,7 @@ def job_started(asked: Asked, kind: str, work: Work) -> Response:
 def _verb(asked: Asked, verb: str, *words: str) -> Response:
     settings = (*asked.server.arguments, "-s", f"DEDUP_PROJECT={asked.project.name}")
     folder = asked.server.folder
-    return job_started(asked, verb, lambda progress: run_verb([verb, *words, *settings], folder, progress))
+    return job_started(asked, verb, lambda progress: run_verb(["templates", verb, *words, *settings], folder, progress))
 
 
 @router.post(
@@ -83,7 +83,7 @@ def _verb(asked: Asked, verb: str, *words: str) -> Response:
     operation_id="refine",
     status_code=202,
     response_model=JobAnswer,
-    response_description="The job that does it; its result is as `scrapy dedup refine --json`.",
+    response_description="The job that does it; its result is as `scrapy dedup templates refine --json`.",
 )
 def refine(asked: Here, body: RefineBody) -> Response:
     """Clean the stored pages again by what is known now, and emit those whose text changes."""
@@ -96,7 +96,7 @@ def refine(asked: Here, body: RefineBody) -> Response:
     operation_id="learn",
     status_code=202,
     response_model=JobAnswer,
-    response_description="The job that does it; its result is as `scrapy dedup learn --json`.",
+    response_description="The job that does it; its result is as `scrapy dedup templates learn --json`.",
 )
 def learn(asked: Here, body: LearnBody) -> Response:
     """Show pages of a domain in the browser, and learn from them how its layouts are cut."""

@@ -58,7 +58,8 @@ def refine(here: Here, fields: Form) -> Response:
     if not domain or not domain.isprintable():
         raise ProblemError(422, "a domain is needed")
     server = here.server
-    words = ["refine", f"--domain={domain}", *server.arguments, "-s", f"DEDUP_PROJECT={here.project.name}"]
+    project = f"DEDUP_PROJECT={here.project.name}"
+    words = ["templates", "refine", f"--domain={domain}", *server.arguments, "-s", project]
     job = server.jobs.start(REFINE, here.project.name, lambda progress: run_verb(words, server.folder, progress))
     return here.back_to(here.way_back(domain, page, **{REFINE: str(job.id)}))
 

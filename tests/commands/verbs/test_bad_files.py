@@ -25,13 +25,13 @@ _HEAD: Final = b"domain_name,blacklist_reason\n"
 _EXPRESSIONS: Final = [rf"\w{{3,100}} {number}" for number in range(2_000)]
 VERBS: Final = {
     "domains": ("domains", "import", "{}"),
-    "candidates": ("candidates", "{}"),
+    "candidates": ("domains", "candidates", "{}"),
     "templates": ("templates", "import", "{}"),
-    "config": ("config", "import", "{}", "a.example"),
-    "config-html": ("config", "test", "https://a.example/", "--html", "{}"),
+    "config": ("store", "config", "import", "{}", "a.example"),
+    "config-html": ("store", "config", "test", "https://a.example/", "--html", "{}"),
     "clean": ("clean", "{}", "-O", "clean.jsonl"),
     "restore": ("store", "restore", "{}", "-s", "DEDUP_DATABASE_URL=sqlite:///new.db"),
-    "cache": ("cache", "import", "{}"),
+    "cache": ("store", "cache", "import", "{}"),
 }
 FILES: Final[dict[str, Callable[[Path], object]]] = {
     "pipe": os.mkfifo,

@@ -79,7 +79,7 @@ def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, verb:
 
     assert (told.code, told.out) == (1, "")
     assert "no project 'nosuch' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err
-    assert '"nosuch"' not in scrapy("dedup", "projects", "list", "--json", folder=finished_shop.folder).out
+    assert '"nosuch"' not in scrapy("dedup", "store", "projects", "list", "--json", folder=finished_shop.folder).out
 
 
 def test_a_token_of_one_s_own_is_not_printed(tmp_path: Path):

@@ -17,7 +17,7 @@ NEW = "-s DEDUP_DATABASE_URL=sqlite:///new.db"
 
 
 def projects(folder: Path, *options: str) -> dict[str, int]:
-    listed = scrapy("dedup", "projects", "list", "--json", *options, folder=folder)
+    listed = scrapy("dedup", "store", "projects", "list", "--json", *options, folder=folder)
     return {one["name"]: one["pages"] for one in listed.json["projects"]} if listed.code == 0 else {}
 
 

@@ -109,7 +109,7 @@ def test_a_person_is_told_what_comes_next(run: Run) -> None:
     first, again = run(menu["fingerprint"]), run(menu["fingerprint"])
 
     assert "6 stored pages are concerned" in first.out
-    assert "6 pages of the domain are to be cleaned again: run `scrapy dedup refine`" in first.out
+    assert "6 pages of the domain are to be cleaned again: run `scrapy dedup templates refine`" in first.out
     assert "was kept" in again.out
     assert "nothing is changed" in again.out
 
@@ -187,9 +187,9 @@ def test_refine_gives_what_was_removed_wrongly(
     store = {"DEDUP_DATABASE_URL": f"sqlite:///{project.folder}/.scrapy/dedup.db", "BOT_NAME": told.json["project"]}
     assert called(undo, (name,), store) == 0
     out = capsys.readouterr().out
-    refined = scrapy("dedup", "refine", "--json", folder=project.folder, PYTHONPATH=str(ROOT))
+    refined = scrapy("dedup", "templates", "refine", "--json", folder=project.folder, PYTHONPATH=str(ROOT))
 
-    assert "run `scrapy dedup refine`" in out
+    assert "run `scrapy dedup templates refine`" in out
     assert refined.code == 0, refined.err
     after = {item["url"]: item["cleaned_content"] for item in lines_of(project.folder / "feed.jsonl")}
     assert PROMOTION not in before[url]

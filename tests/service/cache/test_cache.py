@@ -258,7 +258,7 @@ class TestVerify:
     def test_takes_a_page_that_was_analysed_since_for_no_damage(
         self, store: Store, project: ProjectStore, form: str, since: dict[str, Any]
     ) -> None:
-        """`scrapy dedup analyze` cuts what is stored anew; the hash is that of what was seen."""
+        """`scrapy dedup templates analyze` cuts what is stored anew; the hash is that of what was seen."""
         banner = "We use cookies to count visitors, and to remember what is in your basket."
         settings = Settings(output=form)  # type: ignore[arg-type]
         for name in range(6):

@@ -442,7 +442,7 @@ def test_a_folder_without_a_tree_is_refused(store: Store, project: ProjectStore,
     if there == "link":
         (tree / "extractions").symlink_to(tree.parent / "elsewhere")
 
-    with pytest.raises(CacheTreeError, match="name the folder that `scrapy dedup cache export` wrote"):
+    with pytest.raises(CacheTreeError, match="name the folder that `scrapy dedup store cache export` wrote"):
         take(store, project, tree)
 
 

@@ -150,7 +150,7 @@ def test_a_command_s_answer_is_the_job_s(tmp_path: Path):
 
 def test_a_command_that_fails_says_why(tmp_path: Path):
     with pytest.raises(VerbError, match="there is none yet"):
-        run_verb(["refine", "--dry-run"], tmp_path, lambda _done, _total: None)
+        run_verb(["templates", "refine", "--dry-run"], tmp_path, lambda _done, _total: None)
 
 
 def test_a_command_is_ended_with_its_job(tmp_path: Path):

@@ -142,7 +142,7 @@ class TestShow:
             upkeep.show_templates(site.project, domain, layout, version)
 
     def test_a_project_without_templates_says_how_to_have_some(self, site: Site) -> None:
-        with pytest.raises(UnknownLayoutError, match="scrapy dedup analyze"):
+        with pytest.raises(UnknownLayoutError, match="scrapy dedup templates analyze"):
             upkeep.list_templates(site.store.project("empty"))
 
 

@@ -53,7 +53,9 @@ def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
         expect(shown.page.locator("#preview .by-patterns")).to_have_count(1)
         assert stored_config(own_dashboard.store, own_dashboard.project, HARBOUR) is None
         shown.page.get_by_role("button", name="Try on all stored pages").click()
-        told = own_dashboard.json("config", "set", HARBOUR, SELECTORS, "main > h1", ".never-there", "--dry-run")
+        told = own_dashboard.json(
+            "store", "config", "set", HARBOUR, SELECTORS, "main > h1", ".never-there", "--dry-run"
+        )
         trial = told["changes"][0]["trial"]
         said = shown.page.locator(".looked-at .notice").inner_text()
         assert f"Of {trial['pages']} stored pages, {trial['changed']} would change" in said
@@ -63,7 +65,7 @@ def test_without_script_a_button_shows_it_another_tries_it_and_it_is_saved(
         assert shown.page.locator(f"#{SELECTORS}").input_value() == "main > h1\n.never-there"
         assert "Version 1" in shown.page.locator(".head .lead").inner_text()
 
-    assert own_dashboard.json("config", "get", HARBOUR)["config"][SELECTORS] == ["main > h1", ".never-there"]
+    assert own_dashboard.json("store", "config", "get", HARBOUR)["config"][SELECTORS] == ["main > h1", ".never-there"]
 
 
 def test_errors_stand_at_their_fields_and_nothing_is_lost(browser: Browser, own_dashboard: Dashboard) -> None:
@@ -135,4 +137,4 @@ def test_what_is_no_domain_has_no_configuration(browser: Browser, own_dashboard:
             answer = shown.page.request.post(f"{own_dashboard.origin}{domains}/{name}/config", form=form)
             assert answer.status == 404, name
 
-    assert own_dashboard.json("config", "export")["domains"] == {}
+    assert own_dashboard.json("store", "config", "export")["domains"] == {}

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:
-    layouts = dashboard.json("layouts", HARBOUR)["domains"][0]
+    layouts = dashboard.json("templates", "layouts", HARBOUR)["domains"][0]
     told = dashboard.json("domains", "show", HARBOUR)
 
     with seen(browser, dashboard, dashboard.path("domains", HARBOUR)) as shown:
@@ -69,7 +69,7 @@ def test_domain_is_blacklisted_with_its_reason_and_taken_off(browser: Browser, o
 
 def test_layout_has_its_picture_and_alarms_are_told(browser: Browser, own_dashboard: Dashboard) -> None:
     project = own_dashboard.project
-    layout = from_digits(own_dashboard.json("layouts", HARBOUR)["domains"][0]["layouts"][0]["layout"])
+    layout = from_digits(own_dashboard.json("templates", "layouts", HARBOUR)["domains"][0]["layouts"][0]["layout"])
     boxes = [{"number": 1, "x": 1, "y": 1, "width": 50, "height": 20, "kind": "content", "label": "<script>"}]
     project.put_picture(StoredPicture(HARBOUR, layout, "http://x.example/", NOON, 400, 300, boxes, a_png()))
     project.write([AlarmRecord(HARBOUR, layout, "content root lost", 9, 10, NOON, raised_at=NOON)])

@@ -9,7 +9,7 @@ def kept_of_page_0(shop: Shop) -> str:
 
 
 def test_json_has_parameters_sums_and_domains(shop: Shop) -> None:
-    told = shop.run("analyze", "--json", "--threshold-pct", "0.5", "--min-pages", "3")
+    told = shop.run("templates", "analyze", "--json", "--threshold-pct", "0.5", "--min-pages", "3")
 
     assert told.json == documented("analyze")["analyzed"]
 
@@ -17,7 +17,7 @@ def test_json_has_parameters_sums_and_domains(shop: Shop) -> None:
 def test_what_is_found_is_stored(shop: Shop) -> None:
     assert kept_of_page_0(shop) == unique(0)
 
-    told = shop.run("analyze", "--min-pages", "20")
+    told = shop.run("templates", "analyze", "--min-pages", "20")
 
     assert (told.code, told.err) == (0, "")
     assert "0 of 2 domains with boilerplate, 0 pages cut" in told.out
@@ -25,7 +25,7 @@ def test_what_is_found_is_stored(shop: Shop) -> None:
 
 
 def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
-    told = shop.run("analyze", "--dry-run", "--min-pages", "20")
+    told = shop.run("templates", "analyze", "--dry-run", "--min-pages", "20")
 
     assert told.out.endswith("Dry run: nothing was written.\n")
     assert kept_of_page_0(shop) == unique(0)
@@ -33,7 +33,7 @@ def test_a_dry_run_says_so_and_stores_nothing(shop: Shop) -> None:
 
 @table("commands/analyzed_parts")
 def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[str]) -> None:
-    told = shop.run("analyze", "--json", "--min-pages", "20", *arguments)
+    told = shop.run("templates", "analyze", "--json", "--min-pages", "20", *arguments)
 
     assert [each["domain"] for each in told.json["domain_results"]] == domains
     assert kept_of_page_0(shop).startswith(BANNER)
@@ -41,7 +41,7 @@ def test_a_part_can_be_analysed(shop: Shop, arguments: list[str], domains: list[
 
 @table("verb_analyze/a_part_without_pages_is_told")
 def test_a_part_without_pages_is_told(finished_shop: Shop, arguments: list[str], message: str) -> None:
-    told = finished_shop.run("analyze", *arguments)
+    told = finished_shop.run("templates", "analyze", *arguments)
 
     assert (told.code, told.out) == (1, "")
     assert message in told.err
@@ -51,13 +51,13 @@ def test_the_domain_that_loses_most_comes_first(shop: Shop) -> None:
     with shop.open() as store:
         put(shop.project(store), {f"https://a.example/{n}": html_page(n, BANNER, BANNER + "!") for n in range(6)})
 
-    out = shop.run("analyze").out
+    out = shop.run("templates", "analyze").out
 
     assert out.index("a.example") < out.index(DOMAIN) < out.index("other.example")
 
 
 def test_a_terminal_shows_a_bar(shop: Shop) -> None:
-    told = at_a_terminal("dedup", "analyze", *shop.settings, folder=shop.folder)
+    told = at_a_terminal("dedup", "templates", "analyze", *shop.settings, folder=shop.folder)
 
     assert told.code == 0
     assert "24/24" in told.out
@@ -67,7 +67,7 @@ def test_a_store_that_another_holds_is_not_waited_for_without_end(shop: Shop) ->
     with shop.open() as store, store.session() as session:
         session.connection()
 
-        told = shop.run("analyze", "-s", "DEDUP_DATABASE_TIMEOUT=0.2")
+        told = shop.run("templates", "analyze", "-s", "DEDUP_DATABASE_TIMEOUT=0.2")
 
     assert (told.code, told.out) == (1, "")
     assert "locked" in told.err

@@ -1,4 +1,4 @@
-"""`scrapy dedup forget URL|DOMAIN`.
+"""`scrapy dedup store forget URL|DOMAIN`.
 
 JSON: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
 """

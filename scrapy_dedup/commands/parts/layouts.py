@@ -1,4 +1,4 @@
-"""`scrapy dedup layouts [DOMAIN]`: from which designs a domain's pages are built, and how that develops.
+"""`scrapy dedup templates layouts [DOMAIN]`: from which designs a domain's pages are built, and how that develops.
 
 JSON: `LayoutsAnswer` of `scrapy_dedup.answers.templates`; layout 0000000000000000 are the pages of no known layout.
 """

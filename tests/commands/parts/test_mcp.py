@@ -1,4 +1,4 @@
-"""`scrapy dedup mcp` as clients start it: the SDK's own client over standard input and over HTTP."""
+"""`scrapy dedup serve --mcp` as clients start it: the SDK's own client over standard input and over HTTP."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ async def answers(client: Client) -> tuple[list[str], dict[str, Any]]:
 
 
 def test_a_client_calls_every_tool_over_standard_input(shop: Shop) -> None:
-    call = ["-m", "scrapy", "dedup", "mcp", *shop.settings]
+    call = ["-m", "scrapy", "dedup", "serve", "--mcp", *shop.settings]
     started = StdioServerParameters(command=sys.executable, args=call, cwd=shop.folder, env=environment())
 
     async def speak() -> tuple[list[str], dict[str, Any]]:
@@ -56,13 +56,13 @@ def test_a_client_calls_every_tool_over_standard_input(shop: Shop) -> None:
     names, found = anyio.run(speak)
 
     assert names == list(CALLS)
-    assert found["boilerplate_stats"] == shop.run("stats", "--json").json
+    assert found["boilerplate_stats"] == shop.run("report", "--domains", "--json").json
 
 
 def test_a_store_that_does_not_exist_yet_is_an_empty_one(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
 
-    told = shop.run("mcp")
+    told = shop.run("serve", "--mcp")
 
     assert (told.code, told.out) == (0, "")
     with shop.open() as store:
@@ -82,7 +82,7 @@ def over_http(shop: Shop, *options: str) -> Iterator[Serving]:
     has_token = "DEDUP_SERVE_TOKEN" in " ".join(options)
     with tempfile.TemporaryDirectory() as outputs:
         out, err = Path(outputs, "out"), Path(outputs, "err")
-        call = ["dedup", "mcp", *options, "--http", "--port", "0", *shop.settings]
+        call = ["dedup", "serve", "--mcp", *options, "--http", "--port", "0", *shop.settings]
         process = start_scrapy(call, shop.folder, environment(), stdout=out, stderr=err)
         try:
             lines = 1 if has_token else 2
@@ -120,7 +120,7 @@ def test_a_client_calls_every_tool_over_http_and_that_which_blacklists_is_there_
     names, found = speak_http(serving, TOKEN)
 
     assert names == [*CALLS, "blacklist_domain"]
-    assert found["boilerplate_stats"] == filled_shop.run("stats", "--json").json
+    assert found["boilerplate_stats"] == filled_shop.run("report", "--domains", "--json").json
     assert TOKEN not in serving.said
 
 
@@ -155,7 +155,7 @@ def test_there_is_nothing_else(serving: Serving, path: str) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(shop: Shop, host: str) -> None:
-    found = shop.run("mcp", "--http", "--host", host, "--port", "0")
+    found = shop.run("serve", "--mcp", "--http", "--host", host, "--port", "0")
 
     assert (found.code, found.out) == (1, "")
     assert "DEDUP_SERVE_TOKEN" in found.err
@@ -164,6 +164,6 @@ def test_other_machines_are_not_listened_to_without_a_token_that_somebody_set(sh
 def test_a_port_that_is_taken_is_told(serving: Serving, filled_shop: Shop) -> None:
     port = serving.url.removesuffix("/mcp").rpartition(":")[2]
 
-    found = filled_shop.run("mcp", "--http", "--port", port)
+    found = filled_shop.run("serve", "--mcp", "--http", "--port", port)
     assert found.code == 1
     assert "Name another by --host and --port" in found.err

@@ -1,4 +1,4 @@
-"""`scrapy dedup mine`: which kinds of pages are stored of a domain, what those of a kind share, and where they differ.
+"""`scrapy dedup templates mine`: which kinds of pages are stored, what those of a kind share, and where they differ.
 
 JSON: `project`; `domains`, by name, each with domain, pages, left_out (pages that are no HTML, or could not be parsed),
 batches, and `clusters`, those with most pages first, each with layout (16 hex digits: its signature of level 1),
@@ -8,7 +8,7 @@ those with most text first, each with path, pages (that have it), same (on which
 a mean page), and for common ones text (how it begins, or null); with --all-domains also `families`, structures that
 several domains share, each with structure, pages, kinds, and `domains` (domain, pages).
 
-Nothing is written: what a crawl learns of layouts, `scrapy dedup layouts` lists.
+Nothing is written: what a crawl learns of layouts, `scrapy dedup templates layouts` lists.
 """
 
 import argparse

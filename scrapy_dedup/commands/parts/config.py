@@ -1,8 +1,8 @@
-"""`scrapy dedup config ACTION`: what a person decides about a site: selectors, expressions, and what is to stay.
+"""`scrapy dedup store config ACTION`: what a person decides about a site: selectors, expressions, and what is to stay.
 
 KEY is boilerplate_css_selectors, boilerplate_text_patterns, pdf_boilerplate_patterns, keep_blocks, keep_pages or
 keep_rules. Each change is tried before it is stored; the domain's pages are then cleaned again, without their
-callbacks, by `scrapy dedup refine` or the next crawl.
+callbacks, by `scrapy dedup templates refine` or the next crawl.
 
 JSON: as in `scrapy_dedup.answers.config`; version 0 says that nothing is left. export writes JSON by itself; with
 --json and a FILE: `file`, `domains` (how many).
@@ -99,7 +99,10 @@ def show_changes(outcomes: Sequence[configs.Changed | configs.TriedConfig], *, d
     if dry_run:
         output().print(Text("Dry run: nothing was written.", style="bold"))
     elif any(isinstance(one, configs.Changed) and one.stale for one in outcomes):
-        _say("scrapy dedup refine cleans these pages again, without their callbacks; else the next crawl does.", "dim")
+        _say(
+            "scrapy dedup templates refine cleans these pages again, without callbacks; else the next crawl does.",
+            "dim",
+        )
 
 
 def _told(one: configs.Changed | configs.TriedConfig) -> str:

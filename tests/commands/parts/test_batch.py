@@ -1,4 +1,4 @@
-"""`scrapy dedup batch` as a user calls it."""
+"""`scrapy dedup clean --spark` as a user calls it."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def run_batches(folder: Path) -> dict[str, Any]:
     for there, (options, _) in LEFT_ALONE.items():
         write(folder / there)
         refused.append(["--master", "local[1]", "in.jsonl", there.partition("/")[0].partition(".")[0], *options])
-    calls = [["scrapy", "dedup", "batch", *arguments] for arguments in (LEARNS, PLANS, *refused, COMES_LATE)]
+    calls = [["scrapy", "dedup", "clean", "--spark", *arguments] for arguments in (LEARNS, PLANS, *refused, COMES_LATE)]
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.commands.several_calls", json.dumps(calls)],
         cwd=folder,
@@ -132,7 +132,7 @@ def test_finished_pages_are_kept_where_their_name_is_taken_meanwhile(batches: tu
 
 
 def batch(folder: Path, *arguments: str, **environment: str) -> Outcome:
-    return scrapy("dedup", "batch", *arguments, folder=folder, **environment)
+    return scrapy("dedup", "clean", "--spark", *arguments, folder=folder, **environment)
 
 
 def test_what_is_missing_is_told(folder: Path) -> None:

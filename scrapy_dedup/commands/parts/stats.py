@@ -1,4 +1,4 @@
-"""`scrapy dedup stats`: how much boilerplate each domain has.
+"""`scrapy dedup report --domains`: how much boilerplate each domain has.
 
 JSON: `project`; `domains`, worst first, each with domain, pages, chars_in, chars_out, removed_share (0.0 to 1.0);
 `total` with domains, pages, chars_in, chars_out, removed_share; `domains_above_10_percent`; `learned`, what is known of

@@ -1,4 +1,4 @@
-"""`scrapy dedup projects list` and `scrapy dedup projects delete NAME`.
+"""`scrapy dedup store projects list` and `scrapy dedup store projects delete NAME`.
 
 JSON of list: `projects`, by name, each with id, name, pages, runs, stored_bytes, created_at (ISO 8601). JSON of
 delete: `project`; `deleted` (false for a dry run); `rows`, deleted or to be deleted, by table; `total`.
@@ -33,7 +33,7 @@ def run(call: Call) -> int:
         with call.store() as store:
             return _list(call, store)
     if not options.name:
-        raise WrongCallError("projects delete needs the project's name; scrapy dedup projects list shows them")
+        raise WrongCallError("projects delete needs the project's name; scrapy dedup store projects list shows them")
     refuse_unasked(call, "projects delete")
     with call.store() as store:
 

@@ -1,4 +1,4 @@
-"""`scrapy dedup batch --master local[2] IN... OUT`: pages of whole corpora to clean text, on Spark.
+"""`scrapy dedup clean --spark --master local[2] IN... OUT`: pages of whole corpora to clean text, on Spark.
 
 IN is a file, a folder or a pattern, wherever Spark reads: WARC, Parquet (`url` and `html` or `content`), or JSON lines
 as `scrapy dedup clean` takes them. OUT is a folder: `pages` has a row a page in Parquet, with the fields of a line of

@@ -24,7 +24,7 @@ def server() -> Iterator[WebServer]:
 
 
 def cache(project: Project, *arguments: str) -> Outcome:
-    return scrapy("dedup", "cache", *arguments, folder=project.folder, PYTHONPATH=str(ROOT))
+    return scrapy("dedup", "store", "cache", *arguments, folder=project.folder, PYTHONPATH=str(ROOT))
 
 
 def crawl(project: Project, server: WebServer) -> list[str]:

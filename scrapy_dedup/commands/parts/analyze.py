@@ -1,4 +1,4 @@
-"""`scrapy dedup analyze`: find what repeats on the stored pages, and store them without it.
+"""`scrapy dedup templates analyze`: find what repeats on the stored pages, and store them without it.
 
 JSON: `project`; `dry_run`; `parameters` with threshold_pct, min_pages, min_block_chars, method, source_groups (null:
 all); then the fields of `ProjectAnalysisResult`: domains_analyzed, domains_with_boilerplate, total_pages_cleaned,

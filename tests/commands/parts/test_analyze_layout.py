@@ -1,4 +1,4 @@
-"""`scrapy dedup analyze-layout` with a real Chromium, on a site of our own."""
+"""`scrapy dedup templates analyze-layout` with a real Chromium, on a site of our own."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def analyzed(server: WebServer, tmp_path_factory: pytest.TempPathFactory) -> tup
 
 
 def analyze(folder: Path, url: str, *arguments: str, **environment: str) -> Outcome:
-    return scrapy("dedup", "analyze-layout", url, "--json", *arguments, folder=folder, **environment)
+    return scrapy("dedup", "templates", "analyze-layout", url, "--json", *arguments, folder=folder, **environment)
 
 
 Analyzed = tuple[Path, Outcome, list[str]]
@@ -162,7 +162,7 @@ def test_what_cannot_be_done_is_told_with_a_way_out(
 
 def test_robots_txt_may_be_passed_over_and_all_is_told_in_tables(server: WebServer, tmp_path: Path) -> None:
     server.site |= answers(server.origins[0])
-    call = ["dedup", "analyze-layout", f"{server.origins[0]}/private/1", "-s", "ROBOTSTXT_OBEY=False"]
+    call = ["dedup", "templates", "analyze-layout", f"{server.origins[0]}/private/1", "-s", "ROBOTSTXT_OBEY=False"]
 
     told = scrapy(*call, folder=tmp_path)
 

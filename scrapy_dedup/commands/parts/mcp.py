@@ -1,4 +1,4 @@
-"""`scrapy dedup mcp`: answer the questions of language models about the store, by the Model Context Protocol.
+"""`scrapy dedup serve --mcp`: answer the questions of language models about the store, by the Model Context Protocol.
 
 Over standard input and output, for a client that starts this command; with --http over streamable HTTP, with a token.
 There is no JSON but the protocol's own: --json changes nothing.

@@ -1,4 +1,4 @@
-"""`scrapy dedup learn` with a real Chromium, on a site of our own with style sheets."""
+"""`scrapy dedup templates learn` with a real Chromium, on a site of our own with style sheets."""
 
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ def stored(server: WebServer, folder: Path) -> Shop:
 
 
 def learn(shop: Shop, target: str, *arguments: str, **environment: str) -> Outcome:
-    return shop.run("learn", target, "--json", *CHOSEN, *arguments, **environment)
+    return shop.run("templates", "learn", target, "--json", *CHOSEN, *arguments, **environment)
 
 
 def paths(asked: list[str], server: WebServer) -> list[str]:
@@ -137,10 +137,12 @@ class TestADomainWhosePagesAreStored:
     def test_progress_and_outcome_are_shown_at_a_terminal(self, server: WebServer, tmp_path: Path) -> None:
         shop = stored(server, tmp_path)
 
-        told = at_a_terminal("dedup", "learn", domain_of(server), "--all", *CHOSEN, *shop.settings, folder=shop.folder)
+        told = at_a_terminal(
+            "dedup", "templates", "learn", domain_of(server), "--all", *CHOSEN, *shop.settings, folder=shop.folder
+        )
 
         assert told.code == 0
-        for words in ("nothing is known of its domain", "none -> live", "scrapy dedup refine", "0/1"):
+        for words in ("nothing is known of its domain", "none -> live", "scrapy dedup templates refine", "0/1"):
             assert words in " ".join(told.out.split())
 
     def test_layouts_with_an_alarm_are_shown_again(self, server: WebServer, tmp_path: Path) -> None:
@@ -205,6 +207,6 @@ def test_style_sheets_from_elsewhere_on_private_addresses_are_not_asked_for(tmp_
 def learn_one(folder: Path, url: str, *arguments: str) -> Outcome:
     """Show one page: what holds for it holds for both verbs."""
     folder.mkdir()
-    told = Shop(folder).run("analyze-layout", url, "--json", *arguments)
+    told = Shop(folder).run("templates", "analyze-layout", url, "--json", *arguments)
     assert told.code == 0, told.err
     return told

@@ -1,4 +1,4 @@
-"""`scrapy dedup cache ACTION`: what is held of pages, so that they need not be fetched and extracted again.
+"""`scrapy dedup store cache ACTION`: what is held of pages, so that they need not be fetched and extracted again.
 
 JSON: as the answers in `scrapy_dedup.answers.cache`. The exit code is 1 for a URL that has no page, and for damage that
 was found and not fixed.

@@ -1,4 +1,4 @@
-"""`scrapy dedup learn URL|DOMAIN`: show pages of a domain in the browser, and learn from them how its layouts are cut.
+"""`scrapy dedup templates learn URL|DOMAIN`: show pages of a domain in the browser, and learn how its layouts are cut.
 
 Of a domain whose pages are stored none is fetched again, only the style sheets that they need. A URL of a domain that
 is not known is fetched by a Scrapy run with the project's settings, and up to 12 pages that it links to on its host.
@@ -8,7 +8,7 @@ DEDUP_TEACHER_LAYOUT_PAGES each and DEDUP_TEACHER_DOMAIN_PAGES in all; --all: of
 JSON: `project`; `domain`; `dry_run`; `fetched`, URLs of pages; `browser`, name and version, or null; `layouts`, those
 with most pages first, each with layout, pages, why (it is shown; empty where it is not), shown (URLs), not_shown (each
 with url, reason, detail), before and after (null where there is none; state, source, confidence, reason, shown_pages,
-js_share, needs_rendering). Templates by which the stored pages are then to be cut: `scrapy dedup refine`.
+js_share, needs_rendering). Templates by which the stored pages are then to be cut: `scrapy dedup templates refine`.
 
 The exit code is 1 where pages were to be shown and none was.
 """
@@ -24,8 +24,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, CommandError, print_json
+from scrapy_dedup.commands.parts.analyze_layout import browser_of
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
-from scrapy_dedup.commands.verbs.analyze_layout import browser_of
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.teacher.lesson_pages import page_and_siblings, show_page
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
@@ -88,7 +88,7 @@ def tell(call: Call, taught: Taught) -> None:
         for line in _lines(row, would=call.options.dry_run):
             console.print(shown(line, 500), soft_wrap=True)
     if taught.after is not None:
-        console.print("\nPages that are stored are cut by it with `scrapy dedup refine`.")
+        console.print("\nPages that are stored are cut by it with `scrapy dedup templates refine`.")
     elif not course.pages_to_show:
         console.print("\nNo layout needs to be shown; --all shows pages of each.")
 

@@ -3,7 +3,7 @@ from tests.service.stored_pages import DOMAIN
 
 
 def test_the_worst_domain_comes_first_then_the_total(finished_shop: Shop) -> None:
-    lines = [line.split() for line in finished_shop.run("stats").out.splitlines()]
+    lines = [line.split() for line in finished_shop.run("report", "--domains").out.splitlines()]
 
     assert [line[0] for line in lines[2:5]] == [DOMAIN, "other.example", "Total"]
     assert lines[2][1:4] == ["6", "51", "%"]
@@ -11,7 +11,7 @@ def test_the_worst_domain_comes_first_then_the_total(finished_shop: Shop) -> Non
 
 
 def test_json_has_the_same_figures(finished_shop: Shop) -> None:
-    found = finished_shop.run("stats", "--json").json
+    found = finished_shop.run("report", "--domains", "--json").json
 
     assert found["domains"] == documented("stats")["domains"]
     assert found["total"] == documented("stats")["total"]
@@ -19,7 +19,7 @@ def test_json_has_the_same_figures(finished_shop: Shop) -> None:
 
 
 def test_json_tells_what_was_learned(finished_shop: Shop) -> None:
-    other, ours = finished_shop.run("stats", "--json").json["learned"]
+    other, ours = finished_shop.run("report", "--domains", "--json").json["learned"]
 
     assert (other["domain"], other["blocks_boilerplate"]) == ("other.example", 0)
     del ours["updated_at"]

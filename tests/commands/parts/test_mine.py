@@ -13,7 +13,7 @@ Learned = tuple[Shop, dict[str, int]]
 def test_json_is_as_documented(learned_shop: Learned) -> None:
     shop, layouts = learned_shop
 
-    found = shop.run("mine", "--json").json
+    found = shop.run("templates", "mine", "--json").json
 
     (domain,) = found.pop("domains")
     assert found == {"project": "shop"}
@@ -29,7 +29,7 @@ def test_json_is_as_documented(learned_shop: Learned) -> None:
 
 
 def test_a_person_reads_what_pages_share_and_where_they_differ(learned_shop: Learned) -> None:
-    out = learned_shop[0].run("mine", "--domain", DOMAIN.upper()).out
+    out = learned_shop[0].run("templates", "mine", "--domain", DOMAIN.upper()).out
 
     lines = [" ".join(line.split()) for line in out.replace("\N{NO-BREAK SPACE}", " ").splitlines()]
     assert lines[0] == f"{DOMAIN}: 20 pages, 2 clusters"
@@ -41,14 +41,14 @@ def test_a_person_reads_what_pages_share_and_where_they_differ(learned_shop: Lea
 
 def test_domains_that_share_a_structure_are_listed(shop: Shop) -> None:
     """Both domains of the shop have the same design."""
-    found = shop.run("mine", "--all-domains", "--json").json
+    found = shop.run("templates", "mine", "--all-domains", "--json").json
 
     assert found["families"][0]["domains"] == [{"domain": "other.example", "pages": 6}, {"domain": DOMAIN, "pages": 6}]
-    assert "other.example, www.example.com" in shop.run("mine", "--all-domains").out
+    assert "other.example, www.example.com" in shop.run("templates", "mine", "--all-domains").out
 
 
 def test_that_no_structure_is_shared_is_said(learned_shop: Learned) -> None:
-    assert "No structure is shared by two of 1 domain." in learned_shop[0].run("mine", "--all-domains").out
+    assert "No structure is shared by two of 1 domain." in learned_shop[0].run("templates", "mine", "--all-domains").out
 
 
 def test_nothing_that_a_page_says_acts_on_the_terminal(shop: Shop) -> None:
@@ -56,7 +56,7 @@ def test_nothing_that_a_page_says_acts_on_the_terminal(shop: Shop) -> None:
     with shop.open() as store:
         put(shop.project(store), {f"https://hostile.example/{n}\u202e": hostile for n in range(3)})
 
-    out = at_a_terminal("dedup", "mine", *shop.settings, folder=shop.folder).out
+    out = at_a_terminal("dedup", "templates", "mine", *shop.settings, folder=shop.folder).out
 
     assert "hostile.example" in out
     assert "\x1b[2J" not in out
@@ -67,7 +67,7 @@ def test_nothing_that_a_page_says_acts_on_the_terminal(shop: Shop) -> None:
 def test_what_cannot_be_mined_is_told_in_one_line(
     finished_shop: Shop, options: list[str], code: int, message: str
 ) -> None:
-    told = finished_shop.run("mine", *options)
+    told = finished_shop.run("templates", "mine", *options)
 
     assert (told.code, told.out) == (code, "")
     assert message in told.err

@@ -1,4 +1,4 @@
-"""`scrapy dedup refine`: clean the stored pages again by what is known now, and emit those whose text changes.
+"""`scrapy dedup templates refine`: clean the stored pages again, and emit those whose text changes.
 
 In a Scrapy project the items go through its pipelines, extensions and feeds, by a Scrapy run that asks for no page;
 with -O FILE or -o FILE they are written there as JSON lines. The store has the new text of a page once its items are

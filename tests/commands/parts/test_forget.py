@@ -1,4 +1,4 @@
-"""`scrapy dedup forget`, as a user calls it."""
+"""`scrapy dedup store forget`, as a user calls it."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def pages(shop: Shop) -> set[str]:
 
 def test_dry_run_says_by_table_what_would_go_and_changes_nothing(shop: Shop) -> None:
     before = pages(shop)
-    told = shop.run("forget", "example.com", "--dry-run", "--json").json
+    told = shop.run("store", "forget", "example.com", "--dry-run", "--json").json
 
     assert (told["project"], told["deleted"]) == ("shop", False)
     assert told["rows"]["documents"] == told["rows"]["sources"] == 6
@@ -35,18 +35,18 @@ def test_dry_run_says_by_table_what_would_go_and_changes_nothing(shop: Shop) -> 
 
 
 def test_domain_is_forgotten_with_the_names_below_it(shop: Shop) -> None:
-    planned = shop.run("forget", "example.com", "--dry-run", "--json").json
-    done = shop.run("forget", "example.com", "--yes", "--json").json
+    planned = shop.run("store", "forget", "example.com", "--dry-run", "--json").json
+    done = shop.run("store", "forget", "example.com", "--yes", "--json").json
 
     assert done == planned | {"deleted": True}
     assert left_in(shop) == []
     assert pages(shop) == {f"https://other.example/{name}" for name in range(6)}
-    assert shop.run("forget", "example.com", "--yes", "--json").json["total"] == 0
+    assert shop.run("store", "forget", "example.com", "--yes", "--json").json["total"] == 0
 
 
 def test_page_is_forgotten_by_any_spelling(shop: Shop) -> None:
     before = pages(shop)
-    done = shop.run("forget", f"{a_url(1)}?utm_source=mail", "--yes", "--json").json
+    done = shop.run("store", "forget", f"{a_url(1)}?utm_source=mail", "--yes", "--json").json
 
     assert done["rows"]["documents"] == 1
     assert before - pages(shop) == {a_url(1)}
@@ -54,7 +54,7 @@ def test_page_is_forgotten_by_any_spelling(shop: Shop) -> None:
 
 @pytest.mark.parametrize(("typed", "code"), [("y\n", 0), ("n\n", 1)])
 def test_it_asks_at_a_terminal(shop: Shop, typed: str, code: int) -> None:
-    told = at_a_terminal("dedup", "forget", DOMAIN, *shop.settings, folder=shop.folder, typed=typed)
+    told = at_a_terminal("dedup", "store", "forget", DOMAIN, *shop.settings, folder=shop.folder, typed=typed)
 
     assert told.code == code
     assert f"Delete {DOMAIN} of project shop with " in told.out

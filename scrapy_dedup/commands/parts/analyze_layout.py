@@ -1,4 +1,4 @@
-"""`scrapy dedup analyze-layout URL`: show a page in the browser, and draw what of it is content and what is left out.
+"""`scrapy dedup templates analyze-layout URL`: a page in the browser, what of it is content, and why the rest is not.
 
 The page is fetched by a Scrapy run with the project's settings, and cut by what is known of its site; nothing is
 stored. DIR gets layout.png, the picture with boxes; layout.html, the same with all figures; and layout.json, what

@@ -1,4 +1,4 @@
-"""`scrapy dedup config`, run in this process: what is asked of Scrapy is the same for all verbs."""
+"""`scrapy dedup store config`, run in this process: what is asked of Scrapy is the same for all verbs."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.commands.verbs import config
+from scrapy_dedup.commands.parts import config
 from scrapy_dedup.core.patterns.config import KEYS
 from scrapy_dedup.store.store import Store
 from tests.commands.running import Outcome, called
@@ -52,7 +52,7 @@ def test_a_person_is_told_what_to_do_next(run: Run) -> None:
     out = run("set", DOMAIN, CSS, "header").out
 
     assert "version 1 is stored; 3 pages to be cleaned again" in out
-    assert "scrapy dedup refine" in out
+    assert "scrapy dedup templates refine" in out
 
 
 def test_entries_are_added_and_taken_away(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""`scrapy dedup refine` after real crawls: pages that were cut before their site was known go out again, once."""
+"""`scrapy dedup templates refine` after crawls: pages cut before their site was known go out again, once."""
 
 import json
 import os
@@ -63,7 +63,7 @@ def dedup(project: Project, *arguments: str, **settings: Any) -> Outcome:
 
 def refine(project: Project, *arguments: str, **settings: Any) -> dict[str, Any]:
     """Return what a call says that went well."""
-    told = dedup(project, "refine", "--json", *arguments, **settings)
+    told = dedup(project, "templates", "refine", "--json", *arguments, **settings)
     assert (told.code, told.err) == (0, "")
     found: dict[str, Any] = told.json
     return found
@@ -141,7 +141,7 @@ def test_next_crawl_finds_pages_unchanged_and_gives_the_new_text(project: Projec
     assert len(again.yielded) == len(again.fed) == PAGES
     assert {report["verdict"] for report in again.reports.values()} == {"unchanged"}
     assert not any(PROMOTION in item["cleaned_content"] for item in again.fed)
-    assert dedup(project, "cache", "verify", "--json").json["damaged"] == {}
+    assert dedup(project, "store", "cache", "verify", "--json").json["damaged"] == {}
 
 
 def test_previous_hash_is_that_of_the_text_that_went_out(crawled: Project, project: Project) -> None:
@@ -178,7 +178,7 @@ def test_file_is_replaced_or_added_to(project: Project, tmp_path: Path, old: str
 
 
 def test_file_that_cannot_be_written_leaves_the_store_as_it_was(project: Project) -> None:
-    told = dedup(project, "refine", "-O", ".")
+    told = dedup(project, "templates", "refine", "-O", ".")
 
     assert told.code == 1
     assert "is a folder" in told.err
@@ -189,8 +189,8 @@ def test_outside_of_a_project_a_file_is_needed(project: Project, tmp_path: Path)
     (tmp_path / "elsewhere").mkdir()
     store = ["-s", f"DEDUP_DATABASE_URL=sqlite:///{project.folder}/.scrapy/dedup.db"]
 
-    refused = scrapy("dedup", "refine", *store, folder=tmp_path / "elsewhere")
-    told = scrapy("dedup", "refine", "-O", "out.jsonl", "--json", *store, folder=tmp_path / "elsewhere")
+    refused = scrapy("dedup", "templates", "refine", *store, folder=tmp_path / "elsewhere")
+    told = scrapy("dedup", "templates", "refine", "-O", "out.jsonl", "--json", *store, folder=tmp_path / "elsewhere")
 
     assert refused.code == 2
     assert "name a file by -O" in refused.err
@@ -198,7 +198,7 @@ def test_outside_of_a_project_a_file_is_needed(project: Project, tmp_path: Path)
 
 
 def test_project_that_would_lose_the_items_is_refused(project: Project) -> None:
-    told = dedup(project, "refine", FEEDS={}, ITEM_PIPELINES={}, EXTENSIONS={})
+    told = dedup(project, "templates", "refine", FEEDS={}, ITEM_PIPELINES={}, EXTENSIONS={})
 
     assert told.code == 2
     assert "no feeds and no pipelines" in told.err
@@ -222,7 +222,7 @@ def test_decision_of_a_person_goes_out(project: Project, server: WebServer) -> N
 
 def test_what_an_analysis_has_cleaned_goes_out_too(project: Project) -> None:
     """The analysis changes the store, and nobody else hears of it."""
-    dedup(project, "analyze")
+    dedup(project, "templates", "analyze")
     assert not any(PROMOTION in text for text in texts(project))
 
     refine(project)
@@ -232,7 +232,7 @@ def test_what_an_analysis_has_cleaned_goes_out_too(project: Project) -> None:
 
 
 def test_domains_can_be_chosen(project: Project, server: WebServer) -> None:
-    unknown = dedup(project, "refine", "--domain", "nowhere.example")
+    unknown = dedup(project, "templates", "refine", "--domain", "nowhere.example")
 
     assert unknown.code == 1
     assert "has no pages of 'nowhere.example'" in unknown.err
@@ -246,7 +246,7 @@ class TestSafety:
     def test_page_whose_item_a_pipeline_fails_on_comes_again(self, project: Project) -> None:
         failing = {"tests.end_to_end.recrawl_pipelines.Failing": 600}
 
-        told = dedup(project, "refine", "--json", ITEM_PIPELINES=STORAGE | failing, FAILS=["p2", "p5"])
+        told = dedup(project, "templates", "refine", "--json", ITEM_PIPELINES=STORAGE | failing, FAILS=["p2", "p5"])
 
         assert told.code == 1
         assert "the database is full" in told.err
@@ -257,13 +257,15 @@ class TestSafety:
         storages = {"broken": "tests.end_to_end.recrawl_pipelines.BrokenStorage"}
         feeds = {"broken:all": {"format": "jsonlines"}}
 
-        told = dedup(project, "refine", "--json", FEEDS=feeds, FEED_STORAGES=storages)
+        told = dedup(project, "templates", "refine", "--json", FEEDS=feeds, FEED_STORAGES=storages)
 
         assert (told.json["emitted"]["pages"], told.json["emitted"]["stored"]) == (PAGES, 0)
         assert refine(project)["emitted"]["stored"] == PAGES
 
     def test_dropped_items_are_done(self, project: Project) -> None:
-        told = dedup(project, "refine", "--json", ITEM_PIPELINES=STORAGE | {f"{PIPELINES}.Dropping": 600}).json
+        told = dedup(
+            project, "templates", "refine", "--json", ITEM_PIPELINES=STORAGE | {f"{PIPELINES}.Dropping": 600}
+        ).json
 
         assert (told["emitted"]["dropped"], told["emitted"]["stored"]) == (PAGES, PAGES)
         assert changes(project) == 0
@@ -324,7 +326,9 @@ def start(project: Project) -> WarmProcess:
     """Begin to refine one item after the other."""
     configure(project, FEEDS={}, STORAGE_SECONDS=0.2, CONCURRENT_ITEMS=1)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    return start_scrapy(["dedup", "refine"], project.folder, environment, stdout=os.devnull, stderr=os.devnull)
+    return start_scrapy(
+        ["dedup", "templates", "refine"], project.folder, environment, stdout=os.devnull, stderr=os.devnull
+    )
 
 
 def test_text_method(server: WebServer, tmp_path: Path) -> None:
@@ -343,7 +347,7 @@ def test_text_method(server: WebServer, tmp_path: Path) -> None:
 
 
 def test_page_without_held_items_goes_out_as_a_dict(project: Project) -> None:
-    assert dedup(project, "cache", "invalidate", "--all").code == 0
+    assert dedup(project, "store", "cache", "invalidate", "--all").code == 0
 
     told = refine(project)
 
@@ -357,7 +361,7 @@ def test_pages_whose_originals_are_not_kept_are_counted(server: WebServer, tmp_p
     project = Project(tmp_path / "project", ADDON | {"DEDUP_KEEP_PAGES": "none"})
     project.crawl("walker", "-a", f"start={publish(server, PAGES)[0]}")
 
-    told = dedup(project, "refine", "--dry-run")
+    told = dedup(project, "templates", "refine", "--dry-run")
 
     assert told.code == 0
     assert f"Not to be cleaned again: {PAGES} pages whose original is not kept" in told.out
@@ -367,8 +371,8 @@ def test_people_see_a_table_and_a_terminal_a_bar(project: Project, monkeypatch: 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     configure(project)
 
-    shown = dedup(project, "refine", "--dry-run").out
-    told = at_a_terminal("dedup", "refine", "-O", "out.jsonl", folder=project.folder)
+    shown = dedup(project, "templates", "refine", "--dry-run").out
+    told = at_a_terminal("dedup", "templates", "refine", "-O", "out.jsonl", folder=project.folder)
 
     assert f"The clean text of {PAGES} of {PAGES} pages would change." in shown
     assert shown.endswith("Dry run: nothing was written.\n")

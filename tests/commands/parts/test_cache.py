@@ -41,7 +41,7 @@ def shop(filled_shop: Shop, tmp_path: Path) -> Shop:
 
 
 def cache(shop: Shop, *arguments: str) -> Outcome:
-    return shop.run("cache", *arguments)
+    return shop.run("store", "cache", *arguments)
 
 
 def extractions(shop: Shop) -> int:
@@ -116,7 +116,7 @@ class TestTree:
         with shop.open() as store:
             before = rows(store, shop.project(store))
         exported = cache(shop, "export", "tree")
-        assert shop.run("cache", "import", "tree", "--dry-run", "-s", "DEDUP_PROJECT=other").code == 0
+        assert shop.run("store", "cache", "import", "tree", "--dry-run", "-s", "DEDUP_PROJECT=other").code == 0
         with shop.open() as store:
             assert store.find_project("other") is None
         shutil.rmtree(shop.file.parent)
@@ -168,7 +168,7 @@ class TestTree:
         assert "content_index.json is missing: the extraction files are taken for it" in told.err
 
     def test_at_a_terminal_there_is_a_bar(self, shop: Shop) -> None:
-        told = at_a_terminal("dedup", "cache", "export", "x", *shop.settings, folder=shop.folder)
+        told = at_a_terminal("dedup", "store", "cache", "export", "x", *shop.settings, folder=shop.folder)
 
         assert (told.code, "3/3" in told.out, "Exported: 3 pages" in told.out) == (0, True, True)
 

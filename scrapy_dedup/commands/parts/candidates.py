@@ -1,4 +1,4 @@
-"""`scrapy dedup candidates FILE...`: URLs that search engines proposed become domains, and one candidate each.
+"""`scrapy dedup domains candidates FILE...`: URLs that search engines proposed become domains, and one candidate each.
 
 A line of a file is JSON with `url` and `engine`, and `title`, `confidence` (0.0 to 1.0) and `rank` if there are any. A
 file may as well be the array of one engine's results, or its answer with `results`; `-` is standard input.

@@ -1,4 +1,4 @@
-"""`scrapy dedup candidates`, as a user runs it."""
+"""`scrapy dedup domains candidates`, as a user runs it."""
 
 import gzip
 import json
@@ -21,8 +21,8 @@ def write(shop: Shop, name: str, *results: object) -> str:
 def test_the_results_of_three_engines_are_one_candidate(shop: Shop) -> None:
     name = write(shop, "results.jsonl", *RESULTS)
 
-    dry = shop.run("candidates", name, "--dry-run", "--json").json
-    done = shop.run("candidates", name, "--session", "spring")
+    dry = shop.run("domains", "candidates", name, "--dry-run", "--json").json
+    done = shop.run("domains", "candidates", name, "--session", "spring")
     shown = shop.run("domains", "show", "www.us-bulgaria.org", "--json").json
     bare = shop.run("domains", "show", "us-bulgaria.org", "--json").json
 
@@ -45,9 +45,9 @@ def test_the_results_of_three_engines_are_one_candidate(shop: Shop) -> None:
 
 def test_what_was_read_before_is_known(shop: Shop) -> None:
     name = write(shop, "results.jsonl", *RESULTS)
-    shop.run("candidates", name)
+    shop.run("domains", "candidates", name)
 
-    again = shop.run("candidates", name, "--json").json
+    again = shop.run("domains", "candidates", name, "--json").json
 
     assert (again["outcomes"]["new"], again["outcomes"]["known"]) == (0, 3)
 
@@ -56,7 +56,7 @@ def test_files_of_one_engine_each_are_named_by_it(shop: Shop) -> None:
     Path(shop.folder, "tavily.json").write_text(json.dumps(["https://a.example/", {"url": "https://b.example/"}]))
     Path(shop.folder, "brave.json.gz").write_bytes(gzip.compress(b'{\n"results": [{"url": "https://a.example/"}]}'))
 
-    found = shop.run("candidates", "tavily.json", "brave.json.gz", "--json").json
+    found = shop.run("domains", "candidates", "tavily.json", "brave.json.gz", "--json").json
 
     assert found["engines"]["tavily"]["new"] == 2
     assert found["engines"]["brave"]["known"] == 1
@@ -67,7 +67,7 @@ def test_an_invalid_url_is_warned_of_and_leaves_no_row(shop: Shop) -> None:
         shop, "results.jsonl", {"url": "mailto:a\u202e@example.org", "engine": "e"}, {"title": "x"}, RESULTS[0]
     )
 
-    done = shop.run("candidates", name, "--json")
+    done = shop.run("domains", "candidates", name, "--json")
 
     assert done.json["outcomes"]["invalid"] == 2
     assert (
@@ -78,14 +78,14 @@ def test_an_invalid_url_is_warned_of_and_leaves_no_row(shop: Shop) -> None:
 
 
 def test_a_file_without_any_result_is_no_success(shop: Shop) -> None:
-    assert shop.run("candidates", write(shop, "empty.jsonl")).code == 1
-    assert shop.run("candidates", write(shop, "bad.jsonl", {"url": "nothing"})).code == 1
+    assert shop.run("domains", "candidates", write(shop, "empty.jsonl")).code == 1
+    assert shop.run("domains", "candidates", write(shop, "bad.jsonl", {"url": "nothing"})).code == 1
 
 
 def test_a_file_that_is_not_there_is_told_before_the_first_is_read(shop: Shop) -> None:
     name = write(shop, "results.jsonl", *RESULTS)
 
-    done = shop.run("candidates", name, "no-such-file")
+    done = shop.run("domains", "candidates", name, "no-such-file")
 
     assert done.code == 1
     assert "no-such-file" in done.err

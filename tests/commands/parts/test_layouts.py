@@ -1,6 +1,6 @@
 import pytest
 
-from scrapy_dedup.commands.verbs.layouts import trend
+from scrapy_dedup.commands.parts.layouts import trend
 from scrapy_dedup.store.records.layout_records import to_digits
 from tests.commands.learned import learned_shop
 from tests.commands.running import Shop
@@ -14,7 +14,7 @@ Learned = tuple[Shop, dict[str, int]]
 def test_json_is_as_documented(learned_shop: Learned) -> None:
     shop, layouts = learned_shop
 
-    found = shop.run("layouts", DOMAIN.upper(), "--json").json
+    found = shop.run("templates", "layouts", DOMAIN.upper(), "--json").json
 
     assert found["project"] == "shop"
     (domain,) = found["domains"]
@@ -45,7 +45,7 @@ def test_json_is_as_documented(learned_shop: Learned) -> None:
 def test_a_person_reads_a_table_and_what_is_wrong(learned_shop: Learned) -> None:
     shop, layouts = learned_shop
 
-    out = shop.run("layouts").out
+    out = shop.run("templates", "layouts").out
 
     row = next(line for line in out.splitlines() if to_digits(layouts["listing"]) in line)
     assert row.split()[1:4] == ["listing", "1", "live,"]
@@ -59,7 +59,7 @@ def test_a_person_reads_a_table_and_what_is_wrong(learned_shop: Learned) -> None
     [("other.example", f"knows no layouts of 'other.example': it knows those of {DOMAIN}"), ("\x1b[2J", "⟨U+001B⟩")],
 )
 def test_a_domain_that_is_not_known_is_told_in_one_line(learned_shop: Learned, domain: str, message: str) -> None:
-    told = learned_shop[0].run("layouts", domain)
+    told = learned_shop[0].run("templates", "layouts", domain)
 
     assert (told.code, told.out) == (1, "")
     assert message in told.err or "\\x1b" in told.err
