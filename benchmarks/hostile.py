@@ -14,9 +14,9 @@ from scrapy_dedup.core.chunks.chunks import ChunkPolicy, split_into_chunks
 from scrapy_dedup.core.duplicates.near import sketch
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.patterns.expressions import Found, compile_expressions
+from scrapy_dedup.core.patterns.expressions import PatternMatches, compile_expressions
 from scrapy_dedup.service.cut.site_patterns import patterns_of
-from scrapy_dedup.service.pdf.reading import PdfReader, Unread
+from scrapy_dedup.service.pdf.reading import PdfReader, UnreadPdf
 from scrapy_dedup.settings import Settings
 from tests.core.pages.test_guard import PARSED, REFUSED, draw
 from tests.pdf_files import a_bomb
@@ -26,7 +26,7 @@ LINE = "word and another word, " * 220_000
 ELEMENTS = "<div class=a><p class=b>text of one more element</p></div>" * 15_000
 
 
-def told(found: Found) -> str:
+def told(found: PatternMatches) -> str:
     """Return what expressions found, and which were not carried out."""
     held = sorted({str(one.reason) for one in found.held})
     return f"{len(found.spans)} matches; not carried out: {', '.join(held) or 'none'}"
@@ -49,7 +49,7 @@ def selectors(*chosen: str) -> str:
 def pdf_bomb() -> str:
     with PdfReader() as reader:
         found = reader.read(a_bomb())
-    return found.message if isinstance(found, Unread) else f"{len(found.blocks)} blocks"
+    return found.message if isinstance(found, UnreadPdf) else f"{len(found.blocks)} blocks"
 
 
 def drawn(name: str) -> str:

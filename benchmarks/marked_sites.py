@@ -15,7 +15,7 @@ import numpy.typing as npt
 from benchmarks.corpus import pages, sites
 from benchmarks.words import regions, truth, words
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, Observation, observe
-from scrapy_dedup.core.boilerplate.path_features import PathNode, Survey, rows, survey
+from scrapy_dedup.core.boilerplate.path_features import PathNode, PathSurvey, rows, survey
 from scrapy_dedup.core.pages.blocks import Page, parse_page, parse_tree
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 
@@ -173,7 +173,7 @@ class Rows:
     """Share of each path's text that is content."""
     weights: Floats
     """Share of a page's text that stands there, mean of all pages."""
-    found: Survey
+    found: PathSurvey
     drawn: int = 0
     """How many were asked for; a small site has fewer."""
 

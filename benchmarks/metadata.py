@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks import results
 from benchmarks.corpus import decode
 from benchmarks.single_pages import is_right
-from scrapy_dedup.core.metadata.choice import Facts, metadata_of, values_of
+from scrapy_dedup.core.metadata.choice import DeclaredFacts, metadata_of, values_of
 from scrapy_dedup.core.metadata.titles import folded
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 
@@ -56,7 +56,7 @@ class Titles:
 
     def __init__(self, html: str, url: str) -> None:
         page = parse_page(html)
-        self.facts = Facts(page, url, None) if isinstance(page, Page) else None
+        self.facts = DeclaredFacts(page, url, None) if isinstance(page, Page) else None
         metas = self.facts.metas if self.facts else {}
         headlines = values_of(self.facts.things, "headline") if self.facts else ()
         found = [*metas.get("og:title", ()), *metas.get("twitter:title", ()), *headlines]

@@ -25,7 +25,7 @@ from scrapy_dedup.store.records import signatures
 from scrapy_dedup.store.records.records import SourceRecord
 from scrapy_dedup.store.records.signatures import SignatureRecord
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import Source
+from scrapy_dedup.store.tables.models import SourceRow
 from scrapy_dedup.store.writer import ProjectStore
 
 SCOPE = b"benchmark"
@@ -41,8 +41,8 @@ _ALIKE_ONE_IN = 50
 _THRESHOLD = 0.8
 _MS = 1_000
 
-_OF_PAGE = select(Source.content).where(
-    Source.project_id == bindparam("of_project"), Source.page_key == bindparam("of_page")
+_OF_PAGE = select(SourceRow.content).where(
+    SourceRow.project_id == bindparam("of_project"), SourceRow.page_key == bindparam("of_page")
 )
 
 

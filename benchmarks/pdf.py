@@ -32,7 +32,7 @@ import pypdfium2
 
 from benchmarks import results
 from scrapy_dedup.core.pdf.text import PdfText, draw
-from scrapy_dedup.service.pdf.reading import PdfReader, Unread
+from scrapy_dedup.service.pdf.reading import PdfReader, UnreadPdf
 
 _WORD = re.compile(r"[^\W_]+")
 _PAGE = re.compile(r'<page width="([\d.]+)" height="([\d.]+)">(.*?)</page>', re.DOTALL)
@@ -171,7 +171,7 @@ def measure(path: Path, reader: PdfReader) -> Figures | None:
     started = time.perf_counter()
     made = reader.read(body)
     ours = time.perf_counter() - started
-    if isinstance(made, Unread):
+    if isinstance(made, UnreadPdf):
         print(f"{path.name}: {made.message}")
         return None
     started = time.perf_counter()

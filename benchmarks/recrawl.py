@@ -21,7 +21,7 @@ from benchmarks.corpus import decode
 from scrapy_dedup.core.boilerplate.repeats import PageCounts
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.recrawl.passages import Repeats, main_text, page_keys, repeats_of, same_blocks
-from scrapy_dedup.core.recrawl.verdicts import Change, Churn, Kind, Verdict, compare, moves
+from scrapy_dedup.core.recrawl.verdicts import Change, NumberChurn, Verdict, VerdictKind, compare, moves
 
 LEARN_PAGES = 60
 # Of today's pages; before the first, all that is known is of the earlier crawl.
@@ -62,7 +62,7 @@ class Outcome:
         self.pages += 1
         self.changed += pair.changed
         self.classes[verdict.change] += 1
-        if pair.changed is not (verdict.kind is Kind.CHANGED):
+        if pair.changed is not (verdict.kind is VerdictKind.CHANGED):
             wrong = self.missed if pair.changed else self.false_alarms
             wrong.append(f"{pair.url}: {verdict.change}: {verdict.reason}")
 
@@ -125,7 +125,7 @@ def main() -> None:
 def judge_afterwards(recrawl: Recrawl) -> Outcome:
     """Judge all pages by what is known when the second crawl is over."""
     repeats = repeats_of([_counts(recrawl.old_pages), _counts(recrawl.new_pages)])
-    churn = Churn()
+    churn = NumberChurn()
     for pair in recrawl.pairs:
         churn.add(moves(main_text(pair.old, repeats), main_text(pair.new, repeats)))
     outcome = Outcome()
@@ -137,7 +137,7 @@ def judge_afterwards(recrawl: Recrawl) -> Outcome:
 def judge_as_crawled(recrawl: Recrawl) -> Outcome:
     """Judge each page by what is known when it comes: all of the first crawl, and the second until then."""
     earlier, today = _counts(recrawl.old_pages), PageCounts[int]()
-    repeats, churn, outcome = repeats_of([earlier]), Churn(), Outcome()
+    repeats, churn, outcome = repeats_of([earlier]), NumberChurn(), Outcome()
     for pair in recrawl.pairs:
         if today.pages < LEARN_PAGES:
             today.add(page_keys(pair.new))
@@ -147,9 +147,9 @@ def judge_as_crawled(recrawl: Recrawl) -> Outcome:
     return outcome
 
 
-def _verdict(pair: Pair, repeats: Repeats, churn: Churn) -> Verdict:
+def _verdict(pair: Pair, repeats: Repeats, churn: NumberChurn) -> Verdict:
     if same_blocks(page_keys(pair.old), page_keys(pair.new), repeats.boilerplate):
-        return Verdict(Kind.UNCHANGED, Change.NONE, "the same blocks")
+        return Verdict(VerdictKind.UNCHANGED, Change.NONE, "the same blocks")
     return compare(main_text(pair.old, repeats), main_text(pair.new, repeats), volatile=churn.volatile())
 
 

@@ -28,7 +28,7 @@ from benchmarks.serve_beside import beside
 from benchmarks.serve_rows import BEGIN, RUNS, domain_of, run_of, url_of
 from benchmarks.serve_store import KNOWN_DOMAINS, PROJECT, Size, domains_of_pages, fill
 from scrapy_dedup.core.hosts import hosts_of
-from scrapy_dedup.service.views.page_lists import Place, cursor_of
+from scrapy_dedup.service.views.page_lists import ListPlace, cursor_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.web.app import make_app
@@ -70,7 +70,7 @@ class Asker:
     def pages(self) -> str:
         """Return a place in a list of pages, wherever."""
         at = BEGIN + timedelta(seconds=self.chosen.randrange(self.size.pages))
-        return self._after(cursor_of(Place(at, self.chosen.randbytes(16))))
+        return self._after(cursor_of(ListPlace(at, self.chosen.randbytes(16))))
 
     def later(self, name: str) -> str:
         """Return a place in a list that was answered before."""

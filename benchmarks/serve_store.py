@@ -30,10 +30,10 @@ from scrapy_dedup.store.tables.models import (
     DomainBoilerplate,
     LayoutRun,
     LayoutSignature,
-    LayoutTemplate,
-    SiteConfig,
-    Source,
-    Visit,
+    LayoutTemplateRow,
+    SiteConfigRow,
+    SourceRow,
+    VisitRow,
 )
 from scrapy_dedup.store.tables.upserts import Row, table_of
 
@@ -108,21 +108,21 @@ def _tables(project: uuid.UUID, of_pages: list[int], counts: list[int]) -> Itera
     yield CrawlRun, (rows.run_row(project, number, per_run) for number in range(RUNS))
     yield Document, (rows.document_row(project, number, page, per_run) for number, page in enumerate(pages))
     yield CrawledUrl, (rows.url_row(project, number, page, per_run) for number, page in enumerate(pages))
-    yield Source, (rows.source_row(project, number, page) for number, page in enumerate(pages))
+    yield SourceRow, (rows.source_row(project, number, page) for number, page in enumerate(pages))
     late = max(0, len(pages) - KEPT_VISITS)
-    yield Visit, (rows.visit_row(project, number, pages[number], per_run) for number in range(late, len(pages)))
+    yield VisitRow, (rows.visit_row(project, number, pages[number], per_run) for number in range(late, len(pages)))
     late = max(0, len(pages) - KEPT_DECISIONS)
     yield Decision, (rows.decision_row(project, number, pages[number], per_run) for number in range(late, len(pages)))
     yield DocumentChunk, (rows.chunk_row(project, number, page) for number, page in enumerate(pages))
     yield Domain, (rows.domain_row(project, number, pages_of) for number, pages_of in enumerate(counts))
-    yield SiteConfig, (rows.config_row(project, number) for number in range(known // 2))
+    yield SiteConfigRow, (rows.config_row(project, number) for number in range(known // 2))
     yield DomainBoilerplate, (rows.boilerplate_row(project, number) for number in range(known))
     yield (
         LayoutSignature,
         (rows.signature_row(project, domain, layout) for domain in range(known) for layout in (1, 2, 3)),
     )
     yield (
-        LayoutTemplate,
+        LayoutTemplateRow,
         (rows.template_row(project, domain, layout) for domain in range(known) for layout in (1, 2, 3)),
     )
     yield LayoutRun, (rows.met_row(project, domain, layout) for domain in range(known) for layout in (1, 2, 3))

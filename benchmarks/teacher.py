@@ -32,7 +32,7 @@ from scrapy_dedup.core.templates.templates import cut, template_of
 from scrapy_dedup.service.model_file import verdict_model
 from scrapy_dedup.service.templates.site_sights import seen_page
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import Resource, Showing, Shown, Wanted
+from scrapy_dedup.teacher.values import RenderedPage, Resource, Showing, WantedResource
 
 _KNOWN: Final = (60, 7)
 # As in the fitting of the calibration: what is certain already teaches nothing.
@@ -98,7 +98,7 @@ def _looks(
 ) -> Iterator[Mapping[str, PathLooks]]:
     sheets = {one["url"]: folder / one["file"] for one in manifest.get("assets") or ()}
 
-    def fetch(resource: Wanted) -> Future[Resource | None]:
+    def fetch(resource: WantedResource) -> Future[Resource | None]:
         answer: Future[Resource | None] = Future()
         file = sheets.get(resource.url)
         answer.set_result(Resource(200, {"content-type": "text/css"}, file.read_bytes()) if file else None)
@@ -107,7 +107,7 @@ def _looks(
     for one, html in wanted:
         page = numbered(html, one.page)
         shown = browser.show(Showing(one.url, page), fetch).result() if page else None
-        if page is not None and isinstance(shown, Shown):
+        if page is not None and isinstance(shown, RenderedPage):
             seen = seen_page(one.key, one.url, one.page, page, shown.sight).seen
             if not seen.is_odd:
                 yield seen.paths

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scrapy_dedup.core.pdf.text import Line, PageLines
+from scrapy_dedup.core.pdf.text import PageLines, PdfLine
 
 WIDTH, HEIGHT = 595.0, 842.0
 FONTS = {"text": "Helvetica", "bold": "Helvetica-Bold", "fixed": "Courier"}
@@ -105,19 +105,19 @@ def a_bomb() -> bytes:
 
 def a_line(
     text: str, left: float = 72.0, top: float = 100.0, size: float = 10.0, *, width: float | None = None, **font: Any
-) -> Line:
+) -> PdfLine:
     """Return a line as a reader makes it, half as wide a character as high."""
     right = left + (width if width is not None else len(text) * size / 2)
-    return Line(text, left, top, right, top + size, size, **font)
+    return PdfLine(text, left, top, right, top + size, size, **font)
 
 
 def stacked(
     texts: Sequence[str], left: float = 72.0, top: float = 100.0, size: float = 10.0, *, width: float | None = None
-) -> list[Line]:
+) -> list[PdfLine]:
     """Return lines one below the other."""
     return [a_line(text, left, top + 1.2 * size * at, size, width=width) for at, text in enumerate(texts)]
 
 
-def a_page(*lines: Line) -> PageLines:
+def a_page(*lines: PdfLine) -> PageLines:
     """Return a page of A4."""
     return PageLines(list(lines), WIDTH, HEIGHT)

@@ -11,14 +11,14 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import maybe_deferred_to_future
 from twisted.internet.defer import DeferredLock
 
-from scrapy_dedup.adapters.pages import DEFAULTS, AdapterError, Page, read
+from scrapy_dedup.adapters.pages import DEFAULTS, AdapterError, IndexedPage, read
 from scrapy_dedup.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 Counts = Counter[str]
 """Documents (LangChain: parts of pages) that were `added`, `skipped` or `deleted`; items that were `left/<why>`."""
-_Batch = list[tuple[Any, Page | str]]
+_Batch = list[tuple[Any, IndexedPage | str]]
 
 _PAGES_AT_ONCE: Final = 100
 # Of a batch that failed, one page may be what the index cannot take. After so many failures in a row it is the index,
@@ -32,7 +32,7 @@ class Index(Protocol):
     def begin(self) -> None:
         """Let the pages that are written next be those of another crawl."""
 
-    def write(self, pages: Sequence[Page]) -> Counts:
+    def write(self, pages: Sequence[IndexedPage]) -> Counts:
         """Store pages that are not there yet, delete older versions and pages without text; twice equals once."""
         ...
 
@@ -44,9 +44,9 @@ def sync(items: Iterable[Any], index: Index, settings: Settings = DEFAULTS) -> C
     """
     counts: Counts = Counter()
 
-    def pages() -> Iterable[Page]:
+    def pages() -> Iterable[IndexedPage]:
         for item in items:
-            if isinstance(found := read(item, settings), Page):
+            if isinstance(found := read(item, settings), IndexedPage):
                 yield found
             else:
                 counts[f"left/{found}"] += 1
@@ -123,7 +123,7 @@ class IndexPipeline:
         for item, found in batch:
             pages.setdefault(found if isinstance(found, str) else found.id, []).append((item, found))
         try:
-            counts = self._index.write([found for _, found in batch if isinstance(found, Page)])
+            counts = self._index.write([found for _, found in batch if isinstance(found, IndexedPage)])
             self.save()
         except Exception:
             if len(pages) == 1:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import uuid5
 
 from scrapy_dedup.adapters.indexing import Counts
-from scrapy_dedup.adapters.pages import DEFAULTS, NAMESPACE, PAGE_ID, AdapterError, Page, pages_in
+from scrapy_dedup.adapters.pages import DEFAULTS, NAMESPACE, PAGE_ID, AdapterError, IndexedPage, pages_in
 from scrapy_dedup.settings import Settings
 
 try:
@@ -24,7 +24,7 @@ Split = Callable[[list[Document]], Iterable[Document]]
 _KEYS_AT_ONCE: Final = 500
 
 
-class PageDocument(Document):
+class LangChainDocument(Document):
     """A page; *visit* is what each crawl says anew, and no part of what LangChain hashes, stores or serialises."""
 
     visit: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
@@ -35,7 +35,7 @@ class PageDocument(Document):
         return Document.lc_id()
 
 
-def to_documents(items: Iterable[Any], settings: Settings = DEFAULTS) -> list[PageDocument]:
+def to_documents(items: Iterable[Any], settings: Settings = DEFAULTS) -> list[LangChainDocument]:
     """Return the documents of the pages with text among items, in order; `id` stands for project and page."""
     return [_document(page) for page in pages_in(items, settings) if page.text]
 
@@ -52,7 +52,7 @@ class VectorIndex:
         # whose parts or items come in two calls, the second would delete what the first has stored.
         self._began = self._records.get_time()
 
-    def write(self, pages: Sequence[Page]) -> Counts:
+    def write(self, pages: Sequence[IndexedPage]) -> Counts:
         """Embed parts that are not there, then delete what is left of older versions and of removed pages."""
         parts = list(self._split([_document(page) for page in pages if page.text]))
         if any(PAGE_ID not in part.metadata for part in parts):
@@ -90,5 +90,5 @@ def _key(document: Document) -> str:
     return str(uuid5(NAMESPACE, hashlib.sha256(spelt).hexdigest()))
 
 
-def _document(page: Page) -> PageDocument:
-    return PageDocument(page_content=page.text, id=page.id, metadata=page.metadata, visit=page.visit)
+def _document(page: IndexedPage) -> LangChainDocument:
+    return LangChainDocument(page_content=page.text, id=page.id, metadata=page.metadata, visit=page.visit)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from scrapy_dedup.adapters.indexing import Counts
-from scrapy_dedup.adapters.pages import DEFAULTS, PAGE_ID, AdapterError, Page, pages_in
+from scrapy_dedup.adapters.pages import DEFAULTS, PAGE_ID, AdapterError, IndexedPage, pages_in
 from scrapy_dedup.settings import Settings
 
 try:
@@ -20,13 +20,13 @@ except ImportError as error:
 _LONGEST_SHOWN_URL: Final = 500
 
 
-class PageDocument(Document):
+class LlamaIndexDocument(Document):
     """A page; *visit* is what each crawl says anew, and no part of what LlamaIndex hashes, stores or serialises."""
 
     visit: dict[str, Any] = Field(default_factory=dict, exclude=True, repr=False)
 
 
-def to_documents(items: Iterable[Any], settings: Settings = DEFAULTS) -> list[PageDocument]:
+def to_documents(items: Iterable[Any], settings: Settings = DEFAULTS) -> list[LlamaIndexDocument]:
     """Return the documents of the pages with text among items, in order; `id_` stands for project and page."""
     return [_document(page) for page in pages_in(items, settings) if page.text]
 
@@ -51,7 +51,7 @@ class IngestionIndex:
         """Forget which pages this crawl has brought: 50 MB for a million of them."""
         self._hashes: dict[str, bytes] = {}
 
-    def write(self, pages: Sequence[Page]) -> Counts:
+    def write(self, pages: Sequence[IndexedPage]) -> Counts:
         """Embed new and changed pages, and delete removed ones; an AdapterError refuses two texts of one page."""
         fresh: dict[str, bytes] = {}
         documents = []
@@ -89,10 +89,10 @@ class IngestionIndex:
         return known
 
 
-def _document(page: Page) -> PageDocument:
+def _document(page: IndexedPage) -> LlamaIndexDocument:
     fields: dict[str, Any] = {"id_": page.id, "text": page.text, "metadata": page.metadata, "visit": page.visit}
     # To a model they say nothing.
     hidden = [PAGE_ID, "domain"]
     fields["excluded_embed_metadata_keys"] = [*hidden, "source"]
     fields["excluded_llm_metadata_keys"] = hidden if len(page.source) <= _LONGEST_SHOWN_URL else [*hidden, "source"]
-    return PageDocument(**fields)
+    return LlamaIndexDocument(**fields)

@@ -32,7 +32,7 @@ class AdapterError(DedupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class IndexedPage:
     """A page under an id that stands for project and page; without text, its documents are to be deleted."""
 
     id: str
@@ -42,7 +42,7 @@ class Page:
     visit: dict[str, Any]
 
 
-def read(item: Any, settings: Settings) -> Page | str:
+def read(item: Any, settings: Settings) -> IndexedPage | str:
     """Return what an index is to know of an item of any kind; else why it is left: `no_item`, `no_url`, `no_text`."""
     if not ItemAdapter.is_item(item):
         return "no_item"
@@ -66,12 +66,14 @@ def read(item: Any, settings: Settings) -> Page | str:
     metadata |= {PAGE_ID: identity, "source": source, "domain": report.get("domain") or extract_domain(url) or ""}
     visit = {name: value for name, value in report.items() if name not in {"project", "page_key", "domain"}}
     # No metadata: they go with every part of a page, and a part that did not change must not be embedded again.
-    return Page(identity, source, text, metadata, {"url": url, **visit, "content_hash": content_hash(text).hex()})
+    return IndexedPage(
+        identity, source, text, metadata, {"url": url, **visit, "content_hash": content_hash(text).hex()}
+    )
 
 
-def pages_in(items: Iterable[Any], settings: Settings) -> Iterator[Page]:
+def pages_in(items: Iterable[Any], settings: Settings) -> Iterator[IndexedPage]:
     """Iterate over the pages among items."""
-    return (page for item in items if isinstance(page := read(item, settings), Page))
+    return (page for item in items if isinstance(page := read(item, settings), IndexedPage))
 
 
 def removed_sources(items: Iterable[Any], settings: Settings = DEFAULTS) -> list[str]:

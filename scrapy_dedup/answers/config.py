@@ -7,8 +7,8 @@ from pydantic import Field
 
 from scrapy_dedup.answers.words import Answer, Count, Domain, Instant, MaybeUrl, Project, Switch, Url, Version
 from scrapy_dedup.core.patterns.config import KEYS
-from scrapy_dedup.core.patterns.expressions import Held
-from scrapy_dedup.service.views.kept import Kind
+from scrapy_dedup.core.patterns.expressions import PatternHeld
+from scrapy_dedup.service.views.kept import KeptKind
 from scrapy_dedup.service.views.undoing import Undone
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 
@@ -97,7 +97,7 @@ class HeldAnswer(Answer):
     """A pattern that was not carried out, and why."""
 
     pattern: Annotated[str, Field(examples=["main"])]
-    reason: Held
+    reason: PatternHeld
 
 
 class PatternTestAnswer(Answer):
@@ -112,7 +112,7 @@ class PatternTestAnswer(Answer):
 class KeptAnswer(Answer):
     """What is kept on a domain in spite of all rules."""
 
-    kind: Kind
+    kind: KeptKind
     domain: Domain
     entry: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]
     text: Annotated[str, Field(examples=["9f1c2ab0d4e57768"])]

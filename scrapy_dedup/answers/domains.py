@@ -22,7 +22,7 @@ from scrapy_dedup.answers.words import (
 )
 from scrapy_dedup.core.domains.candidates import CandidateOutcome
 from scrapy_dedup.core.domains.states import is_blacklisted
-from scrapy_dedup.service.domains.candidates import CandidateIntake, Judged
+from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
 from scrapy_dedup.store.domains.candidates import StoredCandidate
 from scrapy_dedup.store.domains.registry import StoredDomain
 
@@ -194,7 +194,9 @@ class CandidatesAnswer(Answer):
     urls_left_out: Count
 
     @classmethod
-    def made(cls, project: str, intake: CandidateIntake, urls: Sequence[Judged], *, interrupted: bool = False) -> Self:
+    def made(
+        cls, project: str, intake: CandidateIntake, urls: Sequence[JudgedCandidate], *, interrupted: bool = False
+    ) -> Self:
         """Return how many URLs had which outcome, and what became of those that are given."""
         tally = intake.tally
         read = tally.outcomes.total()

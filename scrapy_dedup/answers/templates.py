@@ -93,7 +93,7 @@ class LayoutsAnswer(Answer):
     next: Cursor = None
 
 
-class _Figures(Answer):
+class _TemplateFigures(Answer):
     domain: Domain
     layout: Digits
     kind: Annotated[str, Field(examples=["article"])]
@@ -108,7 +108,7 @@ class _Figures(Answer):
     state_at: Instant
 
 
-class TemplateFiguresAnswer(_Figures):
+class TemplateFiguresAnswer(_TemplateFigures):
     """The present version of a template; overrides and versions are numbers of them."""
 
     overrides: NumberOf
@@ -143,7 +143,7 @@ class SelectorAnswer(Answer):
     evidence: Annotated[str, Field(examples=["unique on 12 of 12 pages"])]
 
 
-class TemplateAnswer(_Figures):
+class TemplateAnswer(_TemplateFigures):
     """A template as a person reads it."""
 
     structure: Digits

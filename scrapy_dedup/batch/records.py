@@ -27,7 +27,7 @@ _LENGTH: Final = re.compile(rb"^content-length:[ \t]*([0-9]{1,18})[ \t]*\r?$", r
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class RecordSource:
     """Where records come from.
 
     Attributes:
@@ -50,7 +50,7 @@ def path_of(address: str) -> str:
     return re.sub("^file:/+", "file:/", address)
 
 
-def records(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[Placed]:
+def records(batches: Iterable[pa.RecordBatch], source: RecordSource) -> Iterator[Placed]:
     """Iterate over the records of one task, in their order."""
     if source.kind == "parquet":
         return _rows(batches, source)
@@ -59,7 +59,7 @@ def records(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[Place
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _RecordPiece:
     """What Spark read as one record: a line, or what stands between two breaks of a WARC file."""
 
     file: str
@@ -74,17 +74,17 @@ class _Piece:
         return f"{name}, {word} {self.number}{behind}"
 
 
-def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[_Piece]:
+def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[_RecordPiece]:
     part, number = ("", -1), 0
     for batch in batches:
         for file, start, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             if (file, start) != part:
                 part, number = (file, start), 0
             number += 1
-            yield _Piece(file, start, number, value)
+            yield _RecordPiece(file, start, number, value)
 
 
-def _lines(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
+def _lines(pieces: Iterable[_RecordPiece], source: RecordSource) -> Iterator[Placed]:
     most = most_line_bytes(source.settings)
     for piece in pieces:
         file, name = source.files[path_of(piece.file)]
@@ -99,7 +99,7 @@ def _lines(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
             yield place_of(file, piece.start, piece.number), found
 
 
-def _answers(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
+def _answers(pieces: Iterable[_RecordPiece], source: RecordSource) -> Iterator[Placed]:
     for first, raw, size in _joined(pieces, most_line_bytes(source.settings)):
         file, name = source.files[path_of(first.file)]
         number, passed, last = first.number, 0, 0
@@ -114,7 +114,7 @@ def _answers(pieces: Iterable[_Piece], source: Source) -> Iterator[Placed]:
             yield place_of(file, first.start, number), found
 
 
-def _joined(pieces: Iterable[_Piece], most: int) -> Iterator[tuple[_Piece, bytes, int]]:
+def _joined(pieces: Iterable[_RecordPiece], most: int) -> Iterator[tuple[_RecordPiece, bytes, int]]:
     """Yield records of a WARC file with their sizes; one in whose body a break stands is put together again.
 
     Where it is cut off at the end of a task's part of the file, what there is comes, which is then told as cut off.
@@ -124,7 +124,7 @@ def _joined(pieces: Iterable[_Piece], most: int) -> Iterator[tuple[_Piece, bytes
         most: so many bytes of a body are kept, and those of the piece that goes beyond; of a record that is larger
             no more is asked for.
     """
-    first: _Piece | None = None
+    first: _RecordPiece | None = None
     record, size, enough, missing = bytearray(), 0, 0, 0
     for piece in chain(pieces, [None]):
         is_same = first is not None and piece is not None and piece.file == first.file
@@ -192,7 +192,7 @@ class RowRecord:
         return page_of(self.where, url, body, content_type, settings)
 
 
-def _rows(batches: Iterable[pa.RecordBatch], source: Source) -> Iterator[Placed]:
+def _rows(batches: Iterable[pa.RecordBatch], source: RecordSource) -> Iterator[Placed]:
     most = source.settings.max_page_bytes
     for batch in batches:
         for address, row, url, html, body, kind in zip(*(one.to_pylist() for one in batch.columns), strict=True):

@@ -25,7 +25,7 @@ from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import raw, unraw
 from scrapy_dedup.batch.files import InputFile
 from scrapy_dedup.batch.lookups import LookupWriter
-from scrapy_dedup.batch.records import WARC_BREAK, Kind, Source, path_of
+from scrapy_dedup.batch.records import WARC_BREAK, Kind, RecordSource, path_of
 from scrapy_dedup.batch.session import BatchError
 from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, line_of
 from scrapy_dedup.batch.steps_pages import (
@@ -39,11 +39,11 @@ from scrapy_dedup.batch.steps_pages import (
     LeavingOut,
     Packing,
 )
-from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
+from scrapy_dedup.batch.steps_sites import Learning, SampleSources, SiteSurvey, Smallest
 from scrapy_dedup.service.duplicates.chunking import ACROSS
-from scrapy_dedup.service.files.run import BadInputError, Plan, Tally
+from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningTally
 from scrapy_dedup.service.files.run_others import RunOthers
-from scrapy_dedup.service.files.tasks import Known, Learned
+from scrapy_dedup.service.files.tasks import KnownDomains, Learned
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.service.templates.site_sample import FEWEST_PAGES
 from scrapy_dedup.settings import Settings
@@ -67,7 +67,7 @@ _BODY: Final = "body"
 _CONTENT_TYPE: Final = "content_type"
 
 
-class Watcher(Protocol):
+class SparkWatcher(Protocol):
     """Is told how a run goes on."""
 
     def phase(self, name: str) -> None:
@@ -93,14 +93,14 @@ class BatchRun:
     spark: SparkSession
     inputs: Sequence[InputFile]
     settings: Settings
-    watcher: Watcher
+    watcher: SparkWatcher
     work: str
     strict: bool = False
-    plan: Plan = field(default_factory=Plan)
-    tally: Tally = field(default_factory=Tally)
+    plan: CleaningPlan = field(default_factory=CleaningPlan)
+    tally: CleaningTally = field(default_factory=CleaningTally)
     _end: ExitStack = field(default_factory=ExitStack)
     _folder: str = ""
-    _sources: list[tuple[DataFrame, Source]] = field(default_factory=list)
+    _sources: list[tuple[DataFrame, RecordSource]] = field(default_factory=list)
 
     def __enter__(self) -> Self:
         self._folder = self._end.enter_context(tempfile.TemporaryDirectory(prefix="scrapy-dedup-"))
@@ -117,14 +117,14 @@ class BatchRun:
         """How many tasks read the input."""
         return sum(frame.rdd.getNumPartitions() for frame, _ in self._sources)
 
-    def survey(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
+    def survey(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
         """Read all records, and choose what each domain is learned from.
 
         Args:
             known: what the store knows of a domain; None where that is nothing to cut pages by.
         """
         self.watcher.phase("surveying")
-        found = self._each(Survey, columns.SURVEYED)
+        found = self._each(SiteSurvey, columns.SURVEYED)
         first = sql.min(sql.struct("place", "size")).alias("first")
         pages = found.groupBy("domain", "key").agg(first).select("domain", "key", "first.place", "first.size")
         pages.write.mode("overwrite").parquet(self._path("survey"))
@@ -143,7 +143,7 @@ class BatchRun:
         found: list[Learned] = []
         if self.plan.learned:
             file = self._shared("chosen")
-            sources = self._each(lambda source: Chosen(source, file), columns.SOURCES)
+            sources = self._each(lambda source: SampleSources(source, file), columns.SOURCES)
             domains, cores = len(self.plan.learned), self.spark.sparkContext.defaultParallelism
             tasks = min(domains, max(_LEARNING_TASKS_A_CORE * cores, domains // _DOMAINS_A_TASK))
             by_domain = sources.repartition(tasks, "domain").sortWithinPartitions("domain", "key")
@@ -162,7 +162,7 @@ class BatchRun:
         cut = self._each(lambda source: Cutting(source, file), columns.CUT)
         cut.write.mode("overwrite").parquet(self._path("cut"))
 
-    def judge(self) -> Tally:
+    def judge(self) -> CleaningTally:
         """Compare all pages; return what became of them.
 
         Raises:
@@ -212,7 +212,7 @@ class BatchRun:
         """Return what was learned of a domain."""
         return KnowledgeFile(self._local("knowledge")).get(domain)
 
-    def _each(self, step: Callable[[Source], Any], written: str) -> DataFrame:
+    def _each(self, step: Callable[[RecordSource], Any], written: str) -> DataFrame:
         """Return what a step makes of all records."""
         made = [frame.mapInArrow(step(source), written) for frame, source in self._sources]
         return reduce(DataFrame.unionAll, made)
@@ -249,7 +249,7 @@ def plan_of(
     counts: Iterable[tuple[bytes, int]],
     known: Callable[[str], SiteKnowledge | None],
     knowledge: LookupWriter,
-) -> Plan:
+) -> CleaningPlan:
     """Return what becomes of each domain.
 
     Args:
@@ -257,7 +257,7 @@ def plan_of(
         known: what the store knows of a domain; None where that is nothing to cut pages by.
         knowledge: takes what is known.
     """
-    plan = Plan()
+    plan = CleaningPlan()
     for name, pages in counts:
         one = DomainPages(unraw(name), pages)
         found = known(one.domain)
@@ -269,7 +269,7 @@ def plan_of(
     return plan
 
 
-def choose(rows: Iterable[tuple[Any, ...]], plan: Plan, chosen: LookupWriter, most: int) -> None:
+def choose(rows: Iterable[tuple[Any, ...]], plan: CleaningPlan, chosen: LookupWriter, most: int) -> None:
     """Choose of each domain that is to be learned the pages with the smallest keys, within a bound of bytes.
 
     Args:
@@ -293,7 +293,9 @@ def choose(rows: Iterable[tuple[Any, ...]], plan: Plan, chosen: LookupWriter, mo
         plan.learned[place] = replace(plan.learned[place], sampled=number)
 
 
-def frames(spark: SparkSession, inputs: Sequence[InputFile], settings: Settings) -> Iterator[tuple[DataFrame, Source]]:
+def frames(
+    spark: SparkSession, inputs: Sequence[InputFile], settings: Settings
+) -> Iterator[tuple[DataFrame, RecordSource]]:
     """Yield the files of each kind, with what tells their order and names.
 
     Raises:
@@ -311,7 +313,7 @@ def frames(spark: SparkSession, inputs: Sequence[InputFile], settings: Settings)
         }
         paths = [one.path for one in of_kind]
         frame = _parquet(spark, paths, settings) if kind == "parquet" else _text(spark, paths, _BREAKS[kind])
-        yield frame, Source(kind, files, settings)
+        yield frame, RecordSource(kind, files, settings)
 
 
 def _text(spark: SparkSession, paths: Sequence[str], end: str) -> DataFrame:
@@ -350,7 +352,12 @@ class Judge:
     """Says of each page whether it goes out, and what of it does not."""
 
     def __init__(
-        self, settings: Settings, folder: str, known: Known, decisions: LookupWriter, complain: Callable[[str], None]
+        self,
+        settings: Settings,
+        folder: str,
+        known: KnownDomains,
+        decisions: LookupWriter,
+        complain: Callable[[str], None],
     ) -> None:
         """Begin with no page.
 
@@ -361,7 +368,7 @@ class Judge:
             decisions: takes what differs from a page that is alone.
             complain: told of bad records.
         """
-        self.tally = Tally()
+        self.tally = CleaningTally()
         self._settings = settings
         # What is decided names chunks one by one.
         self._others = RunOthers(replace(settings, item_details=frozenset({"chunks"})), folder, known)

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from scrapy_dedup.batch.columns import raw
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
-from scrapy_dedup.core.duplicates.evidence import Evidence
+from scrapy_dedup.core.duplicates.evidence import PageEvidence
 from scrapy_dedup.core.duplicates.near import Sketch
 from scrapy_dedup.core.pages.plain import plain
 from scrapy_dedup.core.urls.canonical import Declaration, Own, resolve
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk
-from scrapy_dedup.service.duplicates.page_facts import Facts
-from scrapy_dedup.service.files.tasks import Line
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
+from scrapy_dedup.service.files.tasks import CleanedLine
 from scrapy_dedup.service.policies import url_rules
 from scrapy_dedup.settings import Settings
 
@@ -62,7 +62,7 @@ class PageTally:
         return cls(*json.loads(text))
 
 
-def target_of(line: Line, settings: Settings) -> bytes | None:
+def target_of(line: CleanedLine, settings: Settings) -> bytes | None:
     """Return the key of the other page that one declares as its address."""
     if line.canonical is None:
         return None
@@ -70,12 +70,12 @@ def target_of(line: Line, settings: Settings) -> bytes | None:
     return None if isinstance(found, Own) else found.page_key
 
 
-def keys_of(line: Line, settings: Settings) -> list[bytes]:
+def keys_of(line: CleanedLine, settings: Settings) -> list[bytes]:
     """Return by what a page may be found to share something, each once, in their order."""
     return sorted(set(_keys(line, settings)))
 
 
-def _keys(line: Line, settings: Settings) -> Iterator[bytes]:
+def _keys(line: CleanedLine, settings: Settings) -> Iterator[bytes]:
     facts = line.facts
     if facts is None:
         return
@@ -93,7 +93,7 @@ def _keys(line: Line, settings: Settings) -> Iterator[bytes]:
         yield CHUNK + one.key
 
 
-def facts_json(line: Line, settings: Settings) -> str:
+def facts_json(line: CleanedLine, settings: Settings) -> str:
     """Return a page's facts as text, without its words; `line_of` makes a page of them that can be judged."""
     facts = line.facts
     if facts is None:
@@ -118,7 +118,7 @@ def facts_json(line: Line, settings: Settings) -> str:
     return json.dumps(found)
 
 
-def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Settings, *, is_kept: bool) -> Line:
+def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Settings, *, is_kept: bool) -> CleanedLine:
     """Return a page as it is judged.
 
     Args:
@@ -132,7 +132,7 @@ def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Set
     found: dict[str, Any] = json.loads(text)
     sketch, said = found["sketch"], found["said"]
     chars, content = words
-    facts = Facts(
+    facts = PageFacts(
         page_key=bytes.fromhex(found["key"]),
         domain=domain,
         title_key=bytes.fromhex(found["title"]) if found["title"] is not None else None,
@@ -146,8 +146,8 @@ def line_of(text: str, domain: str, words: tuple[int, str | None], settings: Set
     )
     row = {"url": found["url"], "cleaned_content": content or "", "title": None, "dedup": {}}
     canonical = None if said is None else _declaration(*said)
-    evidence = Evidence.unpack(bytes.fromhex(found["evidence"]))
-    return Line(row, "", None, facts, canonical, {}, is_kept, evidence, found["own_words"])
+    evidence = PageEvidence.unpack(bytes.fromhex(found["evidence"]))
+    return CleanedLine(row, "", None, facts, canonical, {}, is_kept, evidence, found["own_words"])
 
 
 def _chunk(  # noqa: PLR0913, PLR0917 (one of a stored row's values each)

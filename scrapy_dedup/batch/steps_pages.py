@@ -14,12 +14,12 @@ from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.batches import PAGES_AT_ONCE, Batches, Made, in_batches, rows_of
 from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_of
 from scrapy_dedup.batch.lookups import local_path, look_up
-from scrapy_dedup.batch.records import Source, records
+from scrapy_dedup.batch.records import RecordSource, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.service.duplicates.chunking import across, chunks_report, makes_chunks, states_of
 from scrapy_dedup.service.files.inputs_records import BadRecord
-from scrapy_dedup.service.files.tasks import Line, Result, Surroundings, clean_records
+from scrapy_dedup.service.files.tasks import CleanedLine, Result, Surroundings, clean_records
 from scrapy_dedup.service.templates.recent_knowledge import RecentKnowledge
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -39,7 +39,7 @@ class Cutting:
         file: of what is known of each domain.
     """
 
-    source: Source
+    source: RecordSource
     file: str
 
     def __call__(self, batches: Batches) -> Made:
@@ -55,7 +55,7 @@ class Cutting:
 
 
 def _cut_row(place: bytes, result: Result, settings: Settings) -> columns.Row:
-    if not isinstance(result, Line):
+    if not isinstance(result, CleanedLine):
         kind = BAD if isinstance(result, BadRecord) else NO_PAGE
         told = text_of(f"{result.where}: {result.reason}")
         return kind, place, b"", 0, told, [], "", *[None] * 6

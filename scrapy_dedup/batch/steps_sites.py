@@ -15,7 +15,7 @@ from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.batches import BYTES_AT_ONCE, PAGES_AT_ONCE, Batches, Made, in_batches, rows_of
 from scrapy_dedup.batch.columns import raw, text_of, unraw
 from scrapy_dedup.batch.lookups import local_path, look_up
-from scrapy_dedup.batch.records import Placed, Source, records
+from scrapy_dedup.batch.records import Placed, RecordSource, records
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.service.files.inputs_records import BadRecord, InputPage, NoPage
 from scrapy_dedup.service.files.tasks import named
@@ -28,10 +28,10 @@ _MOST_HELD: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class SiteSurvey:
     """Tells which pages there are: domain, page key, place and size of each."""
 
-    source: Source
+    source: RecordSource
 
     def __call__(self, batches: Batches) -> Made:
         """Return the rows of one task."""
@@ -82,14 +82,14 @@ def _entries(heaps: dict[bytes, list[tuple[bytes, bytes, bytes, int]]]) -> Itera
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SampleSources:
     """Gives the sources of the pages that sites are learned from.
 
     Attributes:
         file: of their places.
     """
 
-    source: Source
+    source: RecordSource
     file: str
 
     def __call__(self, batches: Batches) -> Made:

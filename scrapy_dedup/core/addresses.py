@@ -8,7 +8,7 @@ from typing import Final
 from unicodedata import normalize
 
 
-class Refusal(StrEnum):
+class AddressRefusal(StrEnum):
     """Why something may not be fetched."""
 
     SCHEME = "scheme"
@@ -76,7 +76,9 @@ def host_is_address(host: str) -> bool:
     return ":" in plain or _NUMBER_AT_END.fullmatch(plain) is not None
 
 
-def may_fetch(url: str, page_url: str, addresses: Sequence[str], allowed_hosts: Collection[str] = ()) -> Refusal | None:
+def may_fetch(
+    url: str, page_url: str, addresses: Sequence[str], allowed_hosts: Collection[str] = ()
+) -> AddressRefusal | None:
     """Return why a page may not get something from a URL; None where it may.
 
     Ask at each redirect anew, and connect to no other address than those that were asked about.
@@ -88,33 +90,33 @@ def may_fetch(url: str, page_url: str, addresses: Sequence[str], allowed_hosts: 
         allowed_hosts: `host` or `host:port` of those that may, whatever their addresses.
     """
     place = _place(url)
-    if isinstance(place, Refusal):
+    if isinstance(place, AddressRefusal):
         return place
     if place == _place(page_url) or _is_allowed(place, allowed_hosts):
         return None
     host = place[0]
     if host_is_address(host):
         if not _is_usual(host):
-            return Refusal.ODD_ADDRESS
+            return AddressRefusal.ODD_ADDRESS
         addresses = (host, *addresses)
     if not addresses:
-        return Refusal.UNRESOLVED
-    return None if all(map(is_public, addresses)) else Refusal.PRIVATE
+        return AddressRefusal.UNRESOLVED
+    return None if all(map(is_public, addresses)) else AddressRefusal.PRIVATE
 
 
 def _is_public_4(address: IPv4Address) -> bool:
     return not any(address in network for network in _NOT_PUBLIC_4)
 
 
-def _place(url: str) -> tuple[str, int] | Refusal:
+def _place(url: str) -> tuple[str, int] | AddressRefusal:
     """Return host and port of a URL."""
     if _SCHEME.match(url) is None:
-        return Refusal.SCHEME
+        return AddressRefusal.SCHEME
     match = _URL.fullmatch(url) if _UNSAFE.search(url) is None else None
     if match is None:
-        return Refusal.MALFORMED
+        return AddressRefusal.MALFORMED
     if match["user"] is not None:
-        return Refusal.USERINFO
+        return AddressRefusal.USERINFO
     return _plain_host(match["address"] or match["name"]), int(match["port"] or _DEFAULT_PORTS[match["scheme"].lower()])
 
 

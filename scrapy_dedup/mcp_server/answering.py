@@ -17,8 +17,8 @@ from scrapy_dedup.service.domains.registry import DomainService, StoredDomain
 from scrapy_dedup.service.projects import find_project, project_of
 from scrapy_dedup.service.report.overview import overview
 from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis
-from scrapy_dedup.service.stored.domain_analysis import PASSES, Parameters
-from scrapy_dedup.service.views.changes import Choice, count_changes, iterate_changes, since
+from scrapy_dedup.service.stored.domain_analysis import PASSES, AnalysisParameters
+from scrapy_dedup.service.views.changes import ChangesChoice, count_changes, iterate_changes, since
 from scrapy_dedup.service.views.explain import explain
 from scrapy_dedup.service.views.page_search import SearchChoice, search_pages
 from scrapy_dedup.settings import Settings
@@ -69,7 +69,7 @@ class Desk:
     def analysis(
         self,
         project_id: str | None,
-        changed: Parameters,
+        changed: AnalysisParameters,
         groups: Sequence[str] | None,
         *,
         dry_run: bool,
@@ -114,7 +114,7 @@ class Desk:
         project = self.project_of(project_id)
         return SearchAnswer.made(project.name, search_pages(self.store, project, choice))
 
-    def changes(self, project_id: str | None, said: str, choice: Choice, limit: int) -> ChangesAnswer:
+    def changes(self, project_id: str | None, said: str, choice: ChangesChoice, limit: int) -> ChangesAnswer:
         """Return so many changes since a run or an instant in the order of time, and the counts of all."""
         project = self.project_of(project_id)
         start = since(project, said, self.clock())

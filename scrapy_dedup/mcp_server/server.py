@@ -88,14 +88,14 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class ListenAddress:
     """Where to listen; port 0 is one that is free."""
 
     host: str
     port: int
 
 
-def guarded(server: MCPServer[None], settings: Settings, address: Address, token: str) -> Guard:
+def guarded(server: MCPServer[None], settings: Settings, address: ListenAddress, token: str) -> Guard:
     """Return the application: the server behind its guard."""
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -107,7 +107,7 @@ def guarded(server: MCPServer[None], settings: Settings, address: Address, token
     return Guard(app, token, hosts_of(address.host, address.port, settings.serve_allowed_hosts))
 
 
-async def serve_http(server: MCPServer[None], settings: Settings, address: Address) -> None:
+async def serve_http(server: MCPServer[None], settings: Settings, address: ListenAddress) -> None:
     """Listen until a signal ends it; say on standard error where, and the token if it was made for this start.
 
     Raises:
@@ -119,7 +119,7 @@ async def serve_http(server: MCPServer[None], settings: Settings, address: Addre
         )
     token = settings.serve_token or secrets.token_urlsafe(32)
     with listen(address.host, address.port) as listening:
-        bound = Address(address.host, listening.getsockname()[1])
+        bound = ListenAddress(address.host, listening.getsockname()[1])
         shown = f"[{bound.host}]" if ":" in bound.host else bound.host
         made = "" if settings.serve_token else f"\nToken of this start: {token}"
         sys.stderr.write(f"MCP server: http://{shown}:{bound.port}{PATH}{made}\n")

@@ -27,8 +27,8 @@ from scrapy_dedup.answers.words import Answer
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.mcp_server.answering import Desk, DomainStatusAnswer
 from scrapy_dedup.report.markup import visible
-from scrapy_dedup.service.stored.domain_analysis import Parameters
-from scrapy_dedup.service.views.changes import Choice
+from scrapy_dedup.service.stored.domain_analysis import AnalysisParameters
+from scrapy_dedup.service.views.changes import ChangesChoice
 from scrapy_dedup.service.views.page_search import SearchChoice
 
 Inside = TypeVar("Inside", bound=BaseModel)
@@ -164,7 +164,7 @@ class Tools:
         reads all stored pages, so it may take minutes; progress is reported. Use boilerplate_stats to look at what is
         known already.
         """
-        changed: Parameters = {"threshold_pct": threshold_pct, "min_pages": min_pages}
+        changed: AnalysisParameters = {"threshold_pct": threshold_pct, "min_pages": min_pages}
 
         def progress(done: int, total: int, domain: str) -> None:
             anyio.from_thread.run(ctx.report_progress, done, total, visible(domain, 100))
@@ -235,7 +235,7 @@ class Tools:
         To go on where an answer ended, call it again with `since` = `at` of the last change.
         """
         with told():
-            choice = Choice(domain.lower() if domain else None, verdict, diff=with_diff)
+            choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=with_diff)
             return _shown(self.desk.changes(project_id, since, choice, limit))
 
     def domain_status(

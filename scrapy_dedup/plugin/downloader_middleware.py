@@ -19,7 +19,7 @@ from scrapy_dedup.plugin.crawl.watcher import LeadsNowhere
 from scrapy_dedup.plugin.domains.guard import RefusedDomain
 from scrapy_dedup.plugin.fingerprinter import request_url
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.unchanged import Recrawl
+from scrapy_dedup.plugin.unchanged import Unchanged
 from scrapy_dedup.service.recrawl.run_pages import Names
 from scrapy_dedup.settings import Settings
 
@@ -41,7 +41,7 @@ class DedupDownloaderMiddleware:
 
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
-        self._recrawl = Recrawl(self._runtime)
+        self._recrawl = Unchanged(self._runtime)
         self._rendering = _rendering(self._runtime)
         self._failures: set[type[Exception]] = set()
         self._requested = Names()

@@ -20,7 +20,7 @@ from scrapy_dedup.plugin.crawl.visits import Visit, content_type_of
 from scrapy_dedup.plugin.runtime import Runtime
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled, recall
 from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_text
-from scrapy_dedup.service.pdf.reading import Unread, read_pdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, read_pdf
 from scrapy_dedup.service.policies import method_of
 from scrapy_dedup.settings import Settings
 
@@ -163,9 +163,9 @@ class Intake:
         finally:
             self._reading.release()
 
-    def _from_pdf(self, visit: Visit, pdf: PdfText | Unread, settings: Settings) -> Draft | Left:
+    def _from_pdf(self, visit: Visit, pdf: PdfText | UnreadPdf, settings: Settings) -> Draft | Left:
         """Return the draft of a PDF file; all of its response's items share it."""
-        if isinstance(pdf, Unread):
+        if isinstance(pdf, UnreadPdf):
             return Left(f"pdf_{pdf.reason.replace(' ', '_')}", is_told=True)
         for draft in visit.drafts:
             if draft.pdf is pdf:

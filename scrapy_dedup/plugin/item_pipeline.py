@@ -22,7 +22,7 @@ from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
 from scrapy_dedup.plugin.crawl.chunk_items import ChunkItem, chunk_items, send
-from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, Fields, item_hash, not_own, url_of
+from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, item_hash, not_own, url_of
 from scrapy_dedup.plugin.crawl.parking import pause
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.downloader_middleware import DedupDownloaderMiddleware
@@ -37,10 +37,10 @@ from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
 from scrapy_dedup.service.duplicates.claims import claims_of, waits_for_title, with_holders
 from scrapy_dedup.service.duplicates.comparison import would_drop
-from scrapy_dedup.service.duplicates.index import Found, asked_layers
-from scrapy_dedup.service.duplicates.page_facts import Facts, facts_of
+from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
+from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
 from scrapy_dedup.service.learning.learning import Learner
-from scrapy_dedup.service.recrawl.deliveries import Shown
+from scrapy_dedup.service.recrawl.deliveries import DeliveredFields
 from scrapy_dedup.service.recrawl.removed import is_tombstone
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, StoreError
@@ -83,8 +83,8 @@ class DedupPipeline:
     def __init__(self, crawler: Crawler) -> None:
         self._runtime = Runtime.of(crawler)
         self._intake = Intake(self._runtime)
-        self._fields = Fields()
-        self._shown = Shown()
+        self._fields = ItemFields()
+        self._shown = DeliveredFields()
         self._aliases = AliasCheck(self._runtime)
         self._likeness = LikenessCheck(self._runtime)
         self._failures: set[type[Exception]] = set()
@@ -577,7 +577,7 @@ class LikenessCheck:
             facts, found = await run_in_thread(self._look, draft, settings)
             if found is None:
                 self._runtime.count("store/errors")
-            await self._compare(draft, facts, found or Found(), settings)
+            await self._compare(draft, facts, found or KnownDuplicates(), settings)
 
     def let_out(self, draft: Draft, settings: Settings) -> None:
         """Let a page go out whatever its title and its text have in common with another."""
@@ -587,7 +587,7 @@ class LikenessCheck:
         found = comparison.found_of_chunks
         self._runtime.crawl.compare(draft, comparison.facts, found, marking_all(settings), datetime.now(UTC))
 
-    async def _compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> None:
+    async def _compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> None:
         crawl = self._runtime.crawl
         if self._is_shared and not would_drop(crawl.others, facts, found, settings):
             found = await self._claimed(draft, facts, found, settings)
@@ -595,7 +595,9 @@ class LikenessCheck:
         if draft.comparison is None:
             crawl.compare(draft, facts, found, settings, datetime.now(UTC))
 
-    async def _claimed(self, draft: Draft, facts: Facts, found: Found, settings: Settings) -> Found:
+    async def _claimed(
+        self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings
+    ) -> KnownDuplicates:
         """Claim a page's title and text; return what is known of them, with what other workers of the run have."""
         claims = claims_of(facts, found, settings)
         if not claims:
@@ -627,14 +629,14 @@ class LikenessCheck:
     def _has_lease_passed(self, began: float) -> bool:
         return time.monotonic() - began > self._runtime.settings.shared_lease.total_seconds()
 
-    async def _look_again(self, facts: Facts, before: Found, settings: Settings) -> Found:
+    async def _look_again(self, facts: PageFacts, before: KnownDuplicates, settings: Settings) -> KnownDuplicates:
         try:
             return await run_in_thread(self._runtime.crawl.others.ask, facts, settings)
         except StoreError:
             self._runtime.count("store/errors")
             return before
 
-    def _look(self, draft: Draft, settings: Settings) -> tuple[Facts, Found | None]:
+    def _look(self, draft: Draft, settings: Settings) -> tuple[PageFacts, KnownDuplicates | None]:
         crawl = self._runtime.crawl
         facts = facts_of(draft, crawl.store.id.bytes, self._runtime.rules, settings)
         try:

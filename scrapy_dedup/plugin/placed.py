@@ -24,7 +24,7 @@ _FINGERPRINTER: Final = "REQUEST_FINGERPRINTER_CLASS"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedComponents:
     """Where our components stand."""
 
     by_addon: bool
@@ -39,13 +39,13 @@ class Placed:
         return self.by_addon or bool(self.by_hand and not self.absent)
 
 
-def placed(settings: BaseSettings) -> Placed:
+def placed(settings: BaseSettings) -> PlacedComponents:
     """Return where a project has placed our components."""
     if _has(settings, "ADDONS", Addon):
-        return Placed(by_addon=True)
+        return PlacedComponents(by_addon=True)
     found = {name: _has(settings, name, component) for name, component in _BY_HAND}
     found[_FINGERPRINTER] = _is(settings.get(_FINGERPRINTER), Fingerprinter)
-    return Placed(
+    return PlacedComponents(
         by_addon=False,
         by_hand=tuple(name for name, is_there in found.items() if is_there),
         absent=tuple(name for name, is_there in found.items() if not is_there),

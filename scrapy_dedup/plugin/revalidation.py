@@ -17,7 +17,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.plan import GONE, Revalidate, Skip
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.recrawl.recrawling import Plan, wire_key
+from scrapy_dedup.service.recrawl.recrawling import FetchPlan, wire_key
 from scrapy_dedup.store.records.records import ResponseRecord, ValidatedRecord
 
 logger = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ class RevalidationMiddleware:
         if self._asked.pop(request, None) is not None:
             _forget_conditions(request)
 
-    def _plan(self, request: Request) -> Plan | None:
+    def _plan(self, request: Request) -> FetchPlan | None:
         """Return what was planned; None for requests that are left alone."""
         plan = self._runtime.plans.get(request)
         if plan is None or plan.own_cookies or "Authorization" in request.headers or not self._comes_by_wire(request):
@@ -119,7 +119,7 @@ class RevalidationMiddleware:
             self._wires[scheme] = module.partition(".")[0] in ("scrapy", "scrapy_playwright")
         return self._wires[scheme]
 
-    def _may_be_held(self, response: Response, plan: Plan) -> bool:
+    def _may_be_held(self, response: Response, plan: FetchPlan) -> bool:
         settings = self._runtime.settings
         headers = response.headers
         needs = headers.get("ETag") or headers.get("Last-Modified") or self._may_be_skipped(plan)
@@ -134,7 +134,7 @@ class RevalidationMiddleware:
             and b"*" not in (headers.get("Vary") or b"")
         )
 
-    def _may_be_skipped(self, plan: Plan) -> bool:
+    def _may_be_skipped(self, plan: FetchPlan) -> bool:
         """Say whether pages may be left alone without having been asked for."""
         settings = self._runtime.settings
         fresh = settings.fresh_for

@@ -49,8 +49,8 @@ from scrapy_dedup.service.crawl.recalling import recall_late
 from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.service.learning.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy
-from scrapy_dedup.service.recrawl.recrawling import Plan
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, Recent
+from scrapy_dedup.service.recrawl.recrawling import FetchPlan
+from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import AwayStoreError, BusyStoreError, StoreError
 from scrapy_dedup.store.store import Store
@@ -118,9 +118,9 @@ class Runtime:
         self.done.reuse = self.reuse
         self.memos: object = None
         """Of costly functions, once somebody asked; `plugin.memo` knows what they are."""
-        self.departed = Recent(_MOST_DEPARTED)
+        self.departed = RecentPages(_MOST_DEPARTED)
         """Pages that answered in this run that they are gone, or redirected."""
-        self.plans: WeakKeyDictionary[Request, Plan] = WeakKeyDictionary()
+        self.plans: WeakKeyDictionary[Request, FetchPlan] = WeakKeyDictionary()
         """What is done about the requests that are under way."""
         self.teaching = self._teaching()
         self.fingerprints = _is_our_fingerprinter(crawler.settings["REQUEST_FINGERPRINTER_CLASS"])

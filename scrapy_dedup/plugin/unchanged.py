@@ -25,7 +25,7 @@ from scrapy_dedup.core.pages.fingerprints import parts_hash, text_hash
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.passages import page_keys
 from scrapy_dedup.core.recrawl.plan import GONE, Fetch, FetchReason, Revalidate, Skip, SkipReason
-from scrapy_dedup.core.recrawl.verdicts import NEW, Kind, Verdict
+from scrapy_dedup.core.recrawl.verdicts import NEW, Verdict, VerdictKind
 from scrapy_dedup.core.resilience.sitemaps import DEFAULT_LIMITS, Sitemap, read_sitemap
 from scrapy_dedup.core.resilience.soft404 import ErrorPage, judge_page, probe_url
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
@@ -48,10 +48,10 @@ from scrapy_dedup.service.recrawl.recrawling import (
     OTHER_BYTES,
     SAME_BYTES,
     SERVER_SAYS_SO,
-    Asked,
+    AskedPage,
+    FetchPlan,
     Judgement,
-    Known,
-    Plan,
+    KnownPage,
     Word,
     look_up,
     wire_key,
@@ -142,13 +142,13 @@ def _read(response: Response) -> Sitemap:
     return read_sitemap(body, response.url)
 
 
-class Recrawl:
+class Unchanged:
     """Plans requests, and judges what they brought."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         store = runtime.crawl.store
-        self._known_pages = KnownPages(store, runtime.count)
+        self._known_pages = PageLookups(store, runtime.count)
         self._comparing = Comparing(store, runtime.limits, runtime.count)
         self._sitemaps = SitemapDates(runtime.sites, runtime.settings, runtime.rules, runtime.count)
         self._error_pages = ErrorPages(runtime)
@@ -166,7 +166,7 @@ class Recrawl:
         key = page_key(request.url, self._runtime.rules)
         outcome_key = await self._runtime.reuse.key_of(request, key, settings)
         wire = b"" if own_cookies or settings.keep_pages == "none" else wire_key(request.url)
-        known = await self._known(Asked(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
+        known = await self._known(AskedPage(key, wire, outcome_key, with_chunks=makes_chunks(settings)))
         word = await self._word(request, domain, known, settings)
         plan = make_plan(request.url, known, settings, datetime.now(UTC), word)
         plan.began, plan.own_cookies, plan.outcome_key = time.monotonic(), own_cookies, outcome_key
@@ -184,13 +184,13 @@ class Recrawl:
             plan.decision = Fetch(FetchReason.AUDIT)
         return None
 
-    async def _known(self, asked: Asked) -> Known:
+    async def _known(self, asked: AskedPage) -> KnownPage:
         known = await self._known_pages.of(asked)
         if known.damaged:
             self._runtime.count("unchanged/damaged", known.damaged)
         return known
 
-    async def _word(self, request: Request, domain: str, known: Known, settings: Settings) -> Word:
+    async def _word(self, request: Request, domain: str, known: KnownPage, settings: Settings) -> Word:
         lastmod = self._sitemaps.of(page_key(request.url, self._runtime.rules))
         if known.state is None:
             return Word(lastmod=lastmod)
@@ -246,13 +246,15 @@ class Recrawl:
         if is_page and key not in self._runtime.met:
             self._runtime.crawl.rows.append(failed_fetch(request.url, key, domain, http_status, datetime.now(UTC)))
 
-    async def _received(self, request: Request, response: Response, settings: Settings, plan: Plan, site: Site) -> None:
+    async def _received(
+        self, request: Request, response: Response, settings: Settings, plan: FetchPlan, site: Site
+    ) -> None:
         runtime = self._runtime
         known = plan.known
         key = page_key(response.url, runtime.rules)
         if key != page_key(request.url, runtime.rules):
             # A browser ended up elsewhere.
-            known = await self._known(Asked(key, with_chunks=makes_chunks(settings)))
+            known = await self._known(AskedPage(key, with_chunks=makes_chunks(settings)))
         if known.state is not None:
             site = await runtime.sites.recalled(extract_domain(response.url, runtime.settings.domain_scope) or "")
         etag, last_modified = validators_of(response)
@@ -287,7 +289,7 @@ class Recrawl:
         elif known.state is not None:
             await runtime.done.begin(visit)
 
-    def _reuse(self, request: Request, response: Response, plan: Plan, visit: Visit, judgement: Judgement) -> None:
+    def _reuse(self, request: Request, response: Response, plan: FetchPlan, visit: Visit, judgement: Judgement) -> None:
         """Let what is kept of an unchanged page take its callback's place, if it may."""
         self._runtime.reuse.answer(request, response, plan, judgement, visit.settings)
         if judgement.replays and visit.held is None:
@@ -369,7 +371,7 @@ class Recrawl:
         self._note_failure(request, GONE[0], visit.domain)
         return True
 
-    def _check_word(self, site: Site, plan: Plan, judgement: Judgement) -> None:
+    def _check_word(self, site: Site, plan: FetchPlan, judgement: Judgement) -> None:
         """Count how far the site's validators and dates told the truth."""
         state = judgement.state
         had = (state.etag, state.last_modified) if state is not None else ()
@@ -446,7 +448,7 @@ class Comparing:
         judgement.diff = found.diff
         if found.moved:
             judgement.moved = pack_fingerprints(sorted(found.moved))
-        elif found.verdict.kind is Kind.CHANGED:
+        elif found.verdict.kind is VerdictKind.CHANGED:
             judgement.moved = None
 
     def _old_page(self, state: StoredState) -> Page | None:
@@ -462,19 +464,19 @@ class Comparing:
         return None if isinstance(page, Unparsed) else page
 
 
-class KnownPages:
+class PageLookups:
     """Answers by batches. Where the store does not answer, nothing is known: the page is fetched."""
 
     def __init__(self, store: ProjectStore, count: Callable[[str, int], None]) -> None:
         self._store = store
         self._count = count
-        self._waiting: dict[Asked, list[Deferred[Known]]] = {}
+        self._waiting: dict[AskedPage, list[Deferred[KnownPage]]] = {}
         self._asking: Deferred[None] | None = None
         self._told = False
 
-    async def of(self, asked: Asked) -> Known:
+    async def of(self, asked: AskedPage) -> KnownPage:
         """Return what is known of a request's page."""
-        answer: Deferred[Known] = Deferred()
+        answer: Deferred[KnownPage] = Deferred()
         self._waiting.setdefault(asked, []).append(answer)
         if self._asking is None:
             self._asking = deferred_from_coro(self._ask())
@@ -489,7 +491,7 @@ class KnownPages:
                     answer.callback(known.get(asked, NOTHING_KNOWN))
         self._asking = None
 
-    async def _look_up(self, waiting: dict[Asked, list[Deferred[Known]]]) -> dict[Asked, Known]:
+    async def _look_up(self, waiting: dict[AskedPage, list[Deferred[KnownPage]]]) -> dict[AskedPage, KnownPage]:
         try:
             return await run_in_thread(look_up, self._store, list(waiting))
         except StoreError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from scrapy_dedup.report.numbers import short, whole
-from scrapy_dedup.report.values import DomainFigures
+from scrapy_dedup.report.values import ReportDomain
 
 _MOST_BARS = 12
 
@@ -20,7 +20,7 @@ class Bar:
     chars_out: int
 
 
-def bars(domains: Sequence[DomainFigures]) -> list[Bar]:
+def bars(domains: Sequence[ReportDomain]) -> list[Bar]:
     """Return one bar for each of the largest domains, and one for all others together.
 
     Largest by text that came in, ties by name; a single left-over domain gets
@@ -64,7 +64,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ColumnPart:
     """A part of a column, in pixels from the top of the drawing."""
 
     filling: str
@@ -79,7 +79,7 @@ class Column:
     said: str
     x: float
     width: float
-    parts: Sequence[Part]
+    parts: Sequence[ColumnPart]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def columns(labels: Sequence[str], series: Sequence[Series], *, unit: str) -> Co
     return Columns(label, [(each.name, each.filling) for each in series], lines, drawn)
 
 
-def _parts(series: Sequence[Series], place: int, top: int) -> list[Part]:
+def _parts(series: Sequence[Series], place: int, top: int) -> list[ColumnPart]:
     base, parts = float(HEIGHT + 12), []
     for each in series:
         number = each.numbers[place]
@@ -127,7 +127,7 @@ def _parts(series: Sequence[Series], place: int, top: int) -> list[Part]:
             # What is there is seen: two pixels at least.
             height = max(2.0, HEIGHT * number / top)
             base -= height
-            parts.append(Part(each.filling, base, height))
+            parts.append(ColumnPart(each.filling, base, height))
     return parts
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from scrapy_dedup.report.charts import Columns, Series, columns
 from scrapy_dedup.report.numbers import NO_BREAK, count, short, whole
-from scrapy_dedup.report.values import Alarm, DomainFigures, Ledger
+from scrapy_dedup.report.values import Alarm, Ledger, ReportDomain
 
 STATUSES: Final = {
     "DISCOVERED": "discovered",
@@ -130,7 +130,7 @@ class FrontPage:
     pages: int
     chars_in: int
     chars_out: int
-    worst: Sequence[DomainFigures] = ()
+    worst: Sequence[ReportDomain] = ()
     ledger: Ledger | None = None
     steps: Sequence[RunRow] = ()
     alarms: Sequence[Alarm] = ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from scrapy_dedup.report.drawing import draw
-from scrapy_dedup.report.values import ExplainedPage, LayoutPicture, Report, Rule
+from scrapy_dedup.report.values import ExplainedPage, Report, ReportLocator, ReportPicture
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class LayoutPage:
         generated_at: aware; shown in UTC.
     """
 
-    picture: LayoutPicture
+    picture: ReportPicture
     how: str
     generated_at: datetime
     figures: Mapping[str, str] = field(default_factory=dict)
     fields: Sequence[tuple[str, str, str]] = ()
-    content: Sequence[Rule] = ()
-    left_out: Sequence[Rule] = ()
+    content: Sequence[ReportLocator] = ()
+    left_out: Sequence[ReportLocator] = ()
 
 
 def render_report(report: Report) -> str:
@@ -44,11 +44,11 @@ def render_layout_page(page: LayoutPage) -> str:
     return draw("layout_page.html", page=page)
 
 
-def layout_svg(picture: LayoutPicture) -> str:
+def layout_svg(picture: ReportPicture) -> str:
     """Return a whole SVG file; it asks for nothing."""
     return draw("layout.svg", picture=picture)
 
 
-def layout_drawing(picture: LayoutPicture) -> str:
+def layout_drawing(picture: ReportPicture) -> str:
     """Return a page that holds a picture and nothing else, to be drawn by a browser."""
     return draw("layout_drawing.html", picture=picture)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Protocol
 from unicodedata import east_asian_width
 
 from scrapy_dedup.report.markup import ELLIPSIS, visible
-from scrapy_dedup.report.values import BoxKind, LayoutPicture, PictureBox
+from scrapy_dedup.report.values import BoxKind, PictureBox, ReportPicture
 
 GUTTER: Final = 380
 """Pixels beside the picture, for labels."""
@@ -104,7 +104,7 @@ class Drawing(NamedTuple):
     legend: list[tuple[Rectangle, int, str]]
 
 
-def drawing_of(picture: LayoutPicture) -> Drawing:
+def drawing_of(picture: ReportPicture) -> Drawing:
     """Return how a picture is drawn; what it holds is bounded."""
     boxes = picture.boxes[:MOST_BOXES]
     return Drawing(
@@ -141,7 +141,7 @@ def boxes_told(boxes: Iterable[PictureBox]) -> list[tuple[str, str, int]]:
     return [(_LOOKS[kind].name, label, number) for (kind, label), number in ranked]
 
 
-def _summary(picture: LayoutPicture) -> str:
+def _summary(picture: ReportPicture) -> str:
     kinds = Counter(each.kind for each in picture.boxes)
     told = ", ".join(f"{kinds[kind]} {look.name}" for kind, look in _LOOKS.items() if kinds[kind])
     return f"Picture of {picture.url[:200]} with boxes: {told or 'none'}"
@@ -154,7 +154,7 @@ def _rectangle(box: PictureBox, title: str = "") -> Rectangle:
     return Rectangle(box.x - out, box.y - out, *size, box.kind, look, box.number, title)
 
 
-def _placed(boxes: Iterable[PictureBox], picture: LayoutPicture) -> list[Label]:
+def _placed(boxes: Iterable[PictureBox], picture: ReportPicture) -> list[Label]:
     """Return labels above their box, or one below the other beside the picture."""
     above: list[Label] = []
     beside: list[PictureBox] = []
@@ -167,7 +167,7 @@ def _placed(boxes: Iterable[PictureBox], picture: LayoutPicture) -> list[Label]:
     return above + _column(sorted(beside, key=lambda each: (each.y, each.x, each.number)), picture)
 
 
-def _column(boxes: Sequence[PictureBox], picture: LayoutPicture) -> list[Label]:
+def _column(boxes: Sequence[PictureBox], picture: ReportPicture) -> list[Label]:
     """Return labels each as near to the height of its box as there is room; what there is no room for has none."""
     free, rows, edge = 0, [], picture.width
     for place, box in enumerate(boxes):

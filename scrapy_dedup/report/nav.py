@@ -47,7 +47,7 @@ class Nav:
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class Button:
     """A button that sends fields to a path."""
 
     label: str
@@ -61,4 +61,4 @@ class Flash:
 
     text: str
     kind: Literal["done", "wrong"] = "done"
-    undo: Action | None = None
+    undo: Button | None = None

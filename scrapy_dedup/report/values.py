@@ -68,7 +68,7 @@ class PictureBox:
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutPicture:
+class ReportPicture:
     """A page as a browser showed it, and what stands where.
 
     Attributes:
@@ -148,7 +148,7 @@ class Amounts:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class LedgerCheck:
     """Two ways to count one thing, which must agree."""
 
     what: str
@@ -190,7 +190,7 @@ class LedgerTable:
     before: Amounts
     after: Amounts
     about: Amounts
-    checks: tuple[Check, ...]
+    checks: tuple[LedgerCheck, ...]
     costs: tuple[Cost, ...] = ()
     elapsed_seconds: float = 0.0
 
@@ -200,7 +200,7 @@ class LedgerTable:
         return sum(one.seconds for one in self.costs)
 
     @property
-    def differences(self) -> tuple[Check, ...]:
+    def differences(self) -> tuple[LedgerCheck, ...]:
         """Those checks that did not hold."""
         return tuple(one for one in self.checks if not one.is_right)
 
@@ -274,7 +274,7 @@ class Ledger:
 
 
 @dataclass(frozen=True, slots=True)
-class DomainFigures:
+class ReportDomain:
     """What came in from one domain and what was kept.
 
     Attributes:
@@ -310,7 +310,7 @@ class LayerFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatedBlock:
+class ReportBlock:
     """A block that a domain repeats.
 
     Attributes:
@@ -364,7 +364,7 @@ class ChangedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Recrawl:
+class ReportRecrawl:
     """What a crawl found of pages, some of which were known before it.
 
     Attributes:
@@ -392,7 +392,7 @@ class Recrawl:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class ReportLocator:
     """Where something stands on a layout's pages, as CSS.
 
     Attributes:
@@ -423,7 +423,7 @@ class TeacherFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateFigures:
+class ReportTemplate:
     """The version of a layout's template that is live, or else the newest.
 
     Attributes:
@@ -440,20 +440,20 @@ class TemplateFigures:
     confidence: float
     pages: int
     reason: str = ""
-    content: tuple[Rule, ...] = ()
-    left_out: tuple[Rule, ...] = ()
+    content: tuple[ReportLocator, ...] = ()
+    left_out: tuple[ReportLocator, ...] = ()
     rules: int = 0
     fields: Mapping[str, str] = field(default_factory=dict)
     teacher: TeacherFigures | None = None
 
     @property
-    def field_rules(self) -> tuple[Rule, ...]:
+    def field_rules(self) -> tuple[ReportLocator, ...]:
         """Where title, date and author stand, as rules whose evidence is the name."""
-        return tuple(Rule(selector, name) for name, selector in self.fields.items() if selector)
+        return tuple(ReportLocator(selector, name) for name, selector in self.fields.items() if selector)
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutFigures:
+class ReportLayout:
     """One design of a domain's pages.
 
     Attributes:
@@ -473,13 +473,13 @@ class LayoutFigures:
     pages_by_run: tuple[int, ...]
     examples: tuple[str, ...]
     url_pattern: str | None
-    template: TemplateFigures | None
-    picture: LayoutPicture | None = None
+    template: ReportTemplate | None
+    picture: ReportPicture | None = None
     left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class DomainLayouts:
+class ReportDomainLayouts:
     """From which designs a domain's pages are built.
 
     Attributes:
@@ -490,7 +490,7 @@ class DomainLayouts:
 
     domain: str
     pages: int
-    layouts: tuple[LayoutFigures, ...]
+    layouts: tuple[ReportLayout, ...]
     all_layouts: int
 
 
@@ -553,14 +553,14 @@ class Report:
     project: str
     generated_at: datetime
     pages_fetched: int
-    domains: tuple[DomainFigures, ...]
+    domains: tuple[ReportDomain, ...]
     layers: tuple[LayerFigures, ...]
-    repeated: tuple[RepeatedBlock, ...]
+    repeated: tuple[ReportBlock, ...]
     samples: tuple[SamplePage, ...]
-    recrawl: Recrawl | None = None
+    recrawl: ReportRecrawl | None = None
     alarms: tuple[Alarm, ...] = ()
     drop_alarms: tuple[DropAlarm, ...] = ()
-    layouts: tuple[DomainLayouts, ...] = ()
+    layouts: tuple[ReportDomainLayouts, ...] = ()
     shadowed: tuple[ShadowedLayer, ...] = ()
     ledger: Ledger | None = None
 
@@ -571,7 +571,7 @@ class Report:
         return "boilerplate" if layers <= {"boilerplate", "patterns"} else "boilerplate or said before"
 
     @property
-    def worst_first(self) -> list[DomainFigures]:
+    def worst_first(self) -> list[ReportDomain]:
         """The domains, those first of whose text the largest share was removed."""
         return sorted(
             self.domains, key=lambda each: (each.chars_out / each.chars_in if each.chars_in else 1, each.domain)

@@ -62,7 +62,7 @@ FAILURES: Final = frozenset({State.MISSING, State.WRONG})
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class DoctorCheck:
     """What was found of one part."""
 
     name: str
@@ -141,7 +141,7 @@ def _read(source: Mapping[str, Any]) -> tuple[Settings, list[SettingError], int]
     return settings, refused, count
 
 
-def check_all_settings(source: Mapping[str, Any]) -> Iterator[Check]:
+def check_all_settings(source: Mapping[str, Any]) -> Iterator[DoctorCheck]:
     """Iterate over what is wrong with the settings, one by one; or say that nothing is."""
     settings, refused, changed = _read(source)
     yield from map(_wrong_setting, refused)
@@ -152,35 +152,37 @@ def check_all_settings(source: Mapping[str, Any]) -> Iterator[Check]:
         return
     if not refused:
         switched = "" if settings.enabled else "; DEDUP_ENABLED = False: the plugin is switched off"
-        yield Check("settings", State.OK, f"{changed} of {len(FIELDS)} differ from their defaults{switched}")
+        yield DoctorCheck("settings", State.OK, f"{changed} of {len(FIELDS)} differ from their defaults{switched}")
 
 
-def _wrong_setting(error: DedupError) -> Check:
+def _wrong_setting(error: DedupError) -> DoctorCheck:
     """Divide an error into what is wrong, and the setting that mends it."""
     problem, _, needed = str(error).partition(": needs ")
     name = _NAME.search(problem)
     if needed and name is not None:
-        return Check("settings", State.WRONG, problem, f"set {name[0]} to {needed[:_LONGEST_REMEDY]}")
+        return DoctorCheck("settings", State.WRONG, problem, f"set {name[0]} to {needed[:_LONGEST_REMEDY]}")
     problem, _, remedy = str(error).partition(": ")
-    return Check("settings", State.WRONG, problem, remedy[:_LONGEST_REMEDY])
+    return DoctorCheck("settings", State.WRONG, problem, remedy[:_LONGEST_REMEDY])
 
 
-def check_versions() -> Iterator[Check]:
+def check_versions() -> Iterator[DoctorCheck]:
     """Iterate over what has another version than this package needs; or tell the versions."""
     try:
         needed = [Requirement(line) for line in metadata.requires(DISTRIBUTION) or ()]
         own = metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        yield Check("versions", State.WRONG, "scrapy_dedup runs without being installed", "pip install scrapy_dedup")
+        yield DoctorCheck(
+            "versions", State.WRONG, "scrapy_dedup runs without being installed", "pip install scrapy_dedup"
+        )
         return
     failed = [check for one in needed if (check := _version_of(one)) is not None]
     yield from failed
     if not failed:
         scrapy = metadata.version("scrapy")
-        yield Check("versions", State.OK, f"scrapy_dedup {own}, Scrapy {scrapy}, Python {python_version()}")
+        yield DoctorCheck("versions", State.OK, f"scrapy_dedup {own}, Scrapy {scrapy}, Python {python_version()}")
 
 
-def _version_of(needed: Requirement) -> Check | None:
+def _version_of(needed: Requirement) -> DoctorCheck | None:
     """Return what is wrong with a distribution; None where nothing is, or it belongs to an extra."""
     if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
         return None
@@ -188,24 +190,26 @@ def _version_of(needed: Requirement) -> Check | None:
     try:
         found = metadata.version(needed.name)
     except metadata.PackageNotFoundError:
-        return Check("versions", State.MISSING, f"{needed.name} is not installed", command)
+        return DoctorCheck("versions", State.MISSING, f"{needed.name} is not installed", command)
     if needed.specifier.contains(found, prereleases=True):
         return None
-    return Check("versions", State.WRONG, f"{needed.name} {found} is installed, needed is {needed.specifier}", command)
+    return DoctorCheck(
+        "versions", State.WRONG, f"{needed.name} {found} is installed, needed is {needed.specifier}", command
+    )
 
 
-def check_extras(settings: Settings) -> Iterator[Check]:
+def check_extras(settings: Settings) -> Iterator[DoctorCheck]:
     """Iterate over the parts that are installed by name."""
     for extra in EXTRAS:
         asked = extra.is_asked_for(settings)
         problem = next((found for module in extra.modules if (found := _problem_of(module, imports=asked))), "")
         name = f"extra {extra.name}"
         if not problem:
-            yield Check(name, State.OK, "installed")
+            yield DoctorCheck(name, State.OK, "installed")
         elif asked:
-            yield Check(name, State.MISSING, f"{extra.use} asks for it, and {problem}", extra.command)
+            yield DoctorCheck(name, State.MISSING, f"{extra.use} asks for it, and {problem}", extra.command)
         else:
-            yield Check(name, State.OPTIONAL, "not installed", extra.command)
+            yield DoctorCheck(name, State.OPTIONAL, "not installed", extra.command)
 
 
 def _problem_of(module: str, *, imports: bool) -> str:
@@ -227,7 +231,7 @@ def _problem_of(module: str, *, imports: bool) -> str:
     return "" if is_there else f"{module} is not installed"
 
 
-def check_browser(settings: Settings) -> Check:
+def check_browser(settings: Settings) -> DoctorCheck:
     """Say where the browser is, and start it once as the teacher does."""
     asked = settings.teacher != "off"
     found = find_browser(settings.teacher_browser)
@@ -235,11 +239,11 @@ def check_browser(settings: Settings) -> Check:
         # A path that was named is asked for, whether or not anybody uses it yet.
         is_wrong = bool(settings.teacher_browser)
         state = State.WRONG if is_wrong else State.MISSING if asked else State.OPTIONAL
-        return Check("browser", state, found.reason, found.command)
+        return DoctorCheck("browser", state, found.reason, found.command)
     return _started(settings, f"{found.path} ({found.origin})", asked=asked)
 
 
-def _started(settings: Settings, where: str, *, asked: bool) -> Check:
+def _started(settings: Settings, where: str, *, asked: bool) -> DoctorCheck:
     from scrapy_dedup.teacher.browser import Browser  # noqa: PLC0415 (needs the extra)
 
     began = time.monotonic()
@@ -252,14 +256,14 @@ def _started(settings: Settings, where: str, *, asked: bool) -> Check:
     seconds = time.monotonic() - began
     if isinstance(drawn, NotShown):
         state = State.WRONG if asked else State.OPTIONAL
-        return Check("browser", state, f"{where} does not start: {drawn.detail}", _REINSTALL)
-    return Check("browser", State.OK, f"{version}, {where}, started and drew a page in {seconds:.1f} s")
+        return DoctorCheck("browser", state, f"{where} does not start: {drawn.detail}", _REINSTALL)
+    return DoctorCheck("browser", State.OK, f"{version}, {where}, started and drew a page in {seconds:.1f} s")
 
 
 _REINSTALL: Final = "playwright install --with-deps chromium"
 
 
-def check_store(url: str, timeout: timedelta) -> Check:
+def check_store(url: str, timeout: timedelta) -> DoctorCheck:
     """Say how a store is; one that does not exist is not created, and an older one not brought up to date."""
     try:
         parsed = parse_url(url)
@@ -269,18 +273,18 @@ def check_store(url: str, timeout: timedelta) -> Check:
         return _refused(str(error))
 
 
-def _check(url: URL, timeout: timedelta) -> Check:
+def _check(url: URL, timeout: timedelta) -> DoctorCheck:
     path = file_of(url)
     found = inspect_file(path, timeout, Base.metadata.tables) if path else _inspect(url, timeout)
     if isinstance(found, Refused):
-        return Check("store", State.WRONG, f"{shown(url)}: {found.reason}", found.way_out)
+        return DoctorCheck("store", State.WRONG, f"{shown(url)}: {found.reason}", found.way_out)
     if found is Schema.EMPTY:
-        return Check("store", State.OK, f"{shown(url)}: there is none yet, the first crawl creates it")
+        return DoctorCheck("store", State.OK, f"{shown(url)}: there is none yet, the first crawl creates it")
     size = _size(url, path, timeout)
     if found is Schema.OLDER:
-        return Check("store", State.OK, f"{shown(url)}: of an older version, the next crawl upgrades it; {size}")
+        return DoctorCheck("store", State.OK, f"{shown(url)}: of an older version, the next crawl upgrades it; {size}")
     with Store.open(url, timeout=timeout, create=False):
-        return Check("store", State.OK, f"{shown(url)}: can be written to, schema {HEAD}, {size}")
+        return DoctorCheck("store", State.OK, f"{shown(url)}: can be written to, schema {HEAD}, {size}")
 
 
 def _inspect(url: URL, timeout: timedelta) -> Schema | Refused:
@@ -310,7 +314,7 @@ def _bytes(number: int) -> str:
     return f"{short(number)}B" if number >= _KILOBYTE else f"{number} B"
 
 
-def _refused(message: str) -> Check:
+def _refused(message: str) -> DoctorCheck:
     """Divide an error of the store into what is wrong, and the way out, which comes last."""
     problem, _, remedy = message.removeprefix("store ").rpartition(". ")
-    return Check("store", State.WRONG, problem or message, remedy)
+    return DoctorCheck("store", State.WRONG, problem or message, remedy)

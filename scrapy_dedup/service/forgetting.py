@@ -10,11 +10,11 @@ from scrapy_dedup.service.store_policies import stored_rules
 from scrapy_dedup.service.views.explain import UrlError, keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.upkeep import forgetting
-from scrapy_dedup.store.upkeep.forgetting import Chosen
+from scrapy_dedup.store.upkeep.forgetting import ChosenRows
 from scrapy_dedup.store.writer import ProjectStore
 
 
-def choose(project: ProjectStore, target: str, settings: Settings) -> Chosen:
+def choose(project: ProjectStore, target: str, settings: Settings) -> ChosenRows:
     """Return what a URL stands for: its page, with all of its addresses; or a domain: it, and all names below it.
 
     Raises:
@@ -27,16 +27,16 @@ def choose(project: ProjectStore, target: str, settings: Settings) -> Chosen:
         document = project.document_keys([keys.page_key]).get(keys.page_key) or keys.page_key
         urls = {one.url for one in project.urls_of_document(document)} | {target, keys.normal_url}
         domains = {extract_domain(url, settings.domain_scope) or "" for url in urls}
-        return Chosen(tuple(sorted(domains)), tuple(sorted(urls)), tuple({document, *map(key_of, urls)}), key_of)
+        return ChosenRows(tuple(sorted(domains)), tuple(sorted(urls)), tuple({document, *map(key_of, urls)}), key_of)
     name = domain_name(target, settings.domain_scope)
     if name is None:
         raise UrlError(f"{target!r} is neither a URL nor a domain: write https://example.com/page, or example.com")
     below = () if is_public_suffix(name) else (f".{name}",)
     names = (one for one in forgetting.stored_domains(project) if one == name or one.endswith(below))
-    return Chosen(tuple(sorted(names)), (name,), None, key_of)
+    return ChosenRows(tuple(sorted(names)), (name,), None, key_of)
 
 
-def count(project: ProjectStore, chosen: Chosen) -> Deletion:
+def count(project: ProjectStore, chosen: ChosenRows) -> Deletion:
     """Return what would go.
 
     Raises:
@@ -47,7 +47,7 @@ def count(project: ProjectStore, chosen: Chosen) -> Deletion:
 
 def forget(
     project: ProjectStore,
-    chosen: Chosen,
+    chosen: ChosenRows,
     settings: Settings,
     fingerprint: Callable[[str], bytes],
     told: Callable[[int], None],

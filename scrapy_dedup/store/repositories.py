@@ -15,7 +15,7 @@ from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.records import lookups
 from scrapy_dedup.store.records.layout_batch import template_row
 from scrapy_dedup.store.records.layout_records import TemplateRecord
-from scrapy_dedup.store.records.records import BARE, BoilerplateRecord, CleanedRecord, Evidence, Method
+from scrapy_dedup.store.records.records import BARE, BlockEvidence, BoilerplateRecord, CleanedRecord, Method
 from scrapy_dedup.store.records.rows import boilerplate_row, read_boilerplate, read_source
 from scrapy_dedup.store.records.stored import ProjectFigures, StoredBoilerplate, StoredSource
 from scrapy_dedup.store.tables.columns import by_code_point
@@ -26,7 +26,7 @@ from scrapy_dedup.store.tables.models import (
     NearDuplicate,
     PageSignature,
     Project,
-    Source,
+    SourceRow,
 )
 from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.tables.upserts import upsert
@@ -44,7 +44,7 @@ class BoilerplateStats(TypedDict, total=False):
     threshold_pct: float
     min_pages: int
     min_block_chars: int
-    evidence: dict[str, Evidence] | None
+    evidence: dict[str, BlockEvidence] | None
 
 
 class DomainBoilerplateRepository:
@@ -109,13 +109,13 @@ class SourceRepository:
             bare: count pages without items, too.
         """
         counted = (
-            select(Source.domain, func.count())
-            .where(Source.project_id == project_id, _is_kept(bare=bare))
-            .group_by(Source.domain)
-            .order_by(by_code_point(Source.domain))
+            select(SourceRow.domain, func.count())
+            .where(SourceRow.project_id == project_id, _is_kept(bare=bare))
+            .group_by(SourceRow.domain)
+            .order_by(by_code_point(SourceRow.domain))
         )
         if source_groups is not None:
-            counted = counted.where(Source.source_group.in_(_texts(source_groups)))
+            counted = counted.where(SourceRow.source_group.in_(_texts(source_groups)))
         return [(domain, pages) for domain, pages in self._session.execute(counted)]
 
     def iterate(
@@ -141,14 +141,16 @@ class SourceRepository:
         """
         kept = _is_kept(bare=bare)
         # Each has an index of its own, by which a domain's pages are walked in this order.
-        order = (Source.fetched_at, Source.page_key) if oldest_first else (Source.page_key,)
-        of_domain = select(*order).where(Source.project_id == project_id, Source.domain == column_text(domain), kept)
+        order = (SourceRow.fetched_at, SourceRow.page_key) if oldest_first else (SourceRow.page_key,)
+        of_domain = select(*order).where(
+            SourceRow.project_id == project_id, SourceRow.domain == column_text(domain), kept
+        )
         if source_groups is not None:
-            of_domain = of_domain.where(Source.source_group.in_(_texts(source_groups)))
+            of_domain = of_domain.where(SourceRow.source_group.in_(_texts(source_groups)))
         pages = lookups.sources(project_id).where(kept).order_by(*order)
         for keys in self._lots(of_domain.order_by(*order).limit(self._keys_at_once), order):
             for start in range(0, len(keys), _PAGES_AT_ONCE):
-                some = pages.where(Source.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
+                some = pages.where(SourceRow.page_key.in_(keys[start : start + _PAGES_AT_ONCE]))
                 yield from map(read_source, self._session.execute(some).all())
 
     def _lots(self, lot: Select[Any], order: tuple[InstrumentedAttribute[Any], ...]) -> Iterator[list[bytes]]:
@@ -217,7 +219,7 @@ class ProjectRepository:
 
     def list(self) -> list[ProjectFigures]:
         """Return every project with its figures, in the order of names."""
-        pages = select(func.count()).where(Source.project_id == Project.id).scalar_subquery()
+        pages = select(func.count()).where(SourceRow.project_id == Project.id).scalar_subquery()
         runs = select(func.count()).where(CrawlRun.project_id == Project.id).scalar_subquery()
         columns = (Project.id, Project.name, Project.created_at, pages, runs, Project.stored_bytes)
         return [
@@ -274,8 +276,8 @@ def _rows(result: object) -> int:
 
 
 def _is_kept(*, bare: bool) -> ColumnElement[bool]:
-    kept = Source.content.is_not(None)
-    return kept if bare else and_(kept, Source.field != BARE)
+    kept = SourceRow.content.is_not(None)
+    return kept if bare else and_(kept, SourceRow.field != BARE)
 
 
 def _texts(source_groups: Collection[str]) -> list[str]:

@@ -31,7 +31,6 @@ from scrapy_dedup.store.records.layout_records import AlarmRecord, TemplateState
 from scrapy_dedup.store.records.page_records import ClaimKey
 from scrapy_dedup.store.records.records import Record, RunStatus
 from scrapy_dedup.store.records.stored import (
-    Ending,
     Run,
     StoredBoilerplate,
     StoredDecision,
@@ -41,6 +40,7 @@ from scrapy_dedup.store.records.stored import (
     StoredUrl,
     StoredVersion,
     StoredWorker,
+    WorkerEnding,
 )
 from scrapy_dedup.store.tables.models import (
     IS_LIVE,
@@ -52,8 +52,8 @@ from scrapy_dedup.store.tables.models import (
     LayoutAlarm,
     LayoutRun,
     LayoutSignature,
-    LayoutTemplate,
-    Visit,
+    LayoutTemplateRow,
+    VisitRow,
 )
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of, upsert
 from scrapy_dedup.store.workers import claims, workers
@@ -134,7 +134,7 @@ class CrawlRuns(CrawledDomains):
         reason: str | None,
         stats: Mapping[str, Any],
         finished_at: datetime,
-    ) -> Ending:
+    ) -> WorkerEnding:
         """Note how this worker ended, and say what that means for the run; one of its own ends with it.
 
         Args:
@@ -146,7 +146,7 @@ class CrawlRuns(CrawledDomains):
         """
         worker = self.run.worker if self.run else None
         if worker is None:
-            return Ending(is_last=True, status=status)
+            return WorkerEnding(is_last=True, status=status)
         with self._database.transaction(write=True) as connection:
             self._lock(connection)
             workers.leave(connection, worker, status=status, reason=reason, stats=stats, finished_at=finished_at)
@@ -357,10 +357,10 @@ def not_thinner(
     domains -= set(connection.scalars(raised.where(LayoutAlarm.domain.in_(sorted(domains)))))
     domains -= {alarm.domain for alarm in batch.alarms}
     live = (
-        select(LayoutTemplate.domain, LayoutTemplate.layout, func.max(LayoutTemplate.pages))
-        .where(LayoutTemplate.project_id == project_id, LayoutTemplate.domain.in_(sorted(domains)), IS_LIVE)
-        .where(LayoutTemplate.created_at >= since)
-        .group_by(LayoutTemplate.domain, LayoutTemplate.layout)
+        select(LayoutTemplateRow.domain, LayoutTemplateRow.layout, func.max(LayoutTemplateRow.pages))
+        .where(LayoutTemplateRow.project_id == project_id, LayoutTemplateRow.domain.in_(sorted(domains)), IS_LIVE)
+        .where(LayoutTemplateRow.created_at >= since)
+        .group_by(LayoutTemplateRow.domain, LayoutTemplateRow.layout)
     )
     pages = {(domain, layout): most for domain, layout, most in connection.execute(live)}
     kept = [
@@ -383,7 +383,7 @@ class ProjectStore(CrawlRuns):
         super().__init__(database, project_id, name)
         self._keep = keep
         self._decision_bound = decision_bound(project_id, keep.decisions)
-        self._visit_bound = RowBound(project_id, keep.visits, Visit.at, Visit.id, a_page=keep.visits_a_page)
+        self._visit_bound = RowBound(project_id, keep.visits, VisitRow.at, VisitRow.id, a_page=keep.visits_a_page)
         self._writing = threading.Lock()
 
     def transaction(self, *, write: bool = False) -> AbstractContextManager[Connection]:

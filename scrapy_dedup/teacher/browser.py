@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from scrapy_dedup.teacher.finding import Missing, find_browser
-from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, Showing, Shown
+from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Showing
 
 if TYPE_CHECKING:
     from scrapy_dedup.teacher.running import Running
@@ -71,14 +71,14 @@ class Browser:
 
         return self._submit(version)
 
-    def show(self, showing: Showing, fetch: Fetch) -> "Future[Shown | NotShown]":
+    def show(self, showing: Showing, fetch: Fetch) -> "Future[RenderedPage | NotShown]":
         """Return what a page looks like, or why that is not known; never an exception, but cancellation."""
 
-        async def show(running: "Running") -> Shown | NotShown:
+        async def show(running: "Running") -> RenderedPage | NotShown:
             from scrapy_dedup.teacher.rendering import show_page  # noqa: PLC0415 (needs Playwright)
 
             shown = await show_page(running, showing, fetch, self._seconds)
-            return replace(shown, browser=running.version) if isinstance(shown, Shown) else shown
+            return replace(shown, browser=running.version) if isinstance(shown, RenderedPage) else shown
 
         return self._submit(lambda: self._in_turn(show))
 

@@ -59,7 +59,7 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundBrowser:
     """A browser to start."""
 
     path: str
@@ -81,7 +81,7 @@ class Missing:
         return NotShown(self.kind, f"{self.reason}; to mend it: {self.command}")
 
 
-def find_browser(path: str = "", environment: Mapping[str, str] = os.environ) -> Found | Missing:
+def find_browser(path: str = "", environment: Mapping[str, str] = os.environ) -> FoundBrowser | Missing:
     """Return the browser to use: of the setting, the environment, Playwright's own, or the first on PATH.
 
     Args:
@@ -92,18 +92,18 @@ def find_browser(path: str = "", environment: Mapping[str, str] = os.environ) ->
     if folder is None:
         return Missing(NotShownReason.NO_PLAYWRIGHT, "Playwright is not installed", INSTALL_EXTRA)
     if path:
-        return Found(path, Origin.SETTING) if _is_program(path) else _wrong_path(SETTING, path, LEAVE_EMPTY)
+        return FoundBrowser(path, Origin.SETTING) if _is_program(path) else _wrong_path(SETTING, path, LEAVE_EMPTY)
     if named := environment.get(VARIABLE):
         return (
-            Found(named, Origin.ENVIRONMENT)
+            FoundBrowser(named, Origin.ENVIRONMENT)
             if _is_program(named)
             else _wrong_path(VARIABLE, named, f"unset {VARIABLE}")
         )
     if downloaded := next(_downloaded(folder / "driver" / "package", environment), None):
-        return Found(downloaded, Origin.PLAYWRIGHT)
+        return FoundBrowser(downloaded, Origin.PLAYWRIGHT)
     for name in NAMES:
         if installed := shutil.which(name, path=environment.get("PATH", os.defpath)):
-            return Found(installed, Origin.PATH)
+            return FoundBrowser(installed, Origin.PATH)
     return Missing(NotShownReason.NO_BROWSER, "no Chromium, Chrome or Edge is installed", _install(environment))
 
 

@@ -19,7 +19,7 @@ from playwright.async_api import TimeoutError as PlaywrightTimeoutError
 
 from scrapy_dedup.core.teacher.rendered import Sight
 from scrapy_dedup.teacher.running import Running
-from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, Resource, Showing, Shown, Wanted
+from scrapy_dedup.teacher.values import Fetch, NotShown, NotShownReason, RenderedPage, Resource, Showing, WantedResource
 
 MOST_RESOURCES: Final = 60
 MOST_RESOURCE_BYTES: Final = 8_000_000
@@ -70,7 +70,7 @@ _DRAWING_URL: Final = "http://drawing.invalid/"
 _T = TypeVar("_T")
 
 
-class Gate:
+class PageGate:
     """Answers the requests of one page; its first navigation is answered by the page, any other is refused."""
 
     def __init__(self, url: str, html: str, fetch: Fetch | None, *, scripts: bool = False, until: float = 0) -> None:
@@ -148,7 +148,7 @@ class Gate:
         if self._fetch is None or not self._may_ask(request):
             return None
         self._asked += 1
-        wanted = Wanted(request.url, request.resource_type, self._url)
+        wanted = WantedResource(request.url, request.resource_type, self._url)
         left = self._until - asyncio.get_running_loop().time()
         try:
             resource = await asyncio.wait_for(asyncio.wrap_future(self._fetch(wanted)), left)
@@ -202,16 +202,16 @@ class _EndedError(Exception):
         self.reason = reason
 
 
-async def show_page(running: Running, showing: Showing, fetch: Fetch, seconds: float) -> Shown | NotShown:
+async def show_page(running: Running, showing: Showing, fetch: Fetch, seconds: float) -> RenderedPage | NotShown:
     """Return what a page looks like, within the time, and a little for ending it."""
     if not showing.url.lower().startswith(("http://", "https://")):
         return NotShown(NotShownReason.FAILED, f"{showing.url[:200]!r}: needs an http or https URL")
     if len(showing.page.html) > MOST_HTML_BYTES or len(showing.page.html.encode("utf-8", "replace")) > MOST_HTML_BYTES:
         return NotShown(NotShownReason.TOO_LARGE, f"more than {MOST_HTML_BYTES} bytes of HTML")
     until = asyncio.get_running_loop().time() + seconds * _RESOURCES_SHARE
-    gate = Gate(showing.url, showing.page.html, fetch, scripts=showing.scripts, until=until)
+    gate = PageGate(showing.url, showing.page.html, fetch, scripts=showing.scripts, until=until)
 
-    async def look() -> Shown:
+    async def look() -> RenderedPage:
         async with _tab(running, gate, scripts=showing.scripts) as tab:
             return await tab.unless_crashed(_look(tab, showing, seconds))
 
@@ -220,7 +220,7 @@ async def show_page(running: Running, showing: Showing, fetch: Fetch, seconds: f
 
 async def draw_page(running: Running, html: str, size: tuple[int, int], seconds: float) -> bytes | NotShown:
     """Return a PNG of a page of our own, which asks for nothing."""
-    gate = Gate(_DRAWING_URL, html, None)
+    gate = PageGate(_DRAWING_URL, html, None)
 
     async def draw() -> bytes:
         async with _tab(running, gate, size=size) as tab:
@@ -258,7 +258,7 @@ def _first_line(error: BaseException) -> str:
 class _Tab:
     """A page that is open."""
 
-    def __init__(self, page: Page, gate: Gate, session: CDPSession, crashed: "asyncio.Future[None]") -> None:
+    def __init__(self, page: Page, gate: PageGate, session: CDPSession, crashed: "asyncio.Future[None]") -> None:
         self.page = page
         self.gate = gate
         self._session = session
@@ -327,7 +327,7 @@ class _Tab:
 
 @asynccontextmanager
 async def _tab(
-    running: Running, gate: Gate, *, scripts: bool = False, size: tuple[int, int] = (WIDTH, HEIGHT)
+    running: Running, gate: PageGate, *, scripts: bool = False, size: tuple[int, int] = (WIDTH, HEIGHT)
 ) -> AsyncIterator[_Tab]:
     """Yield a page without a network, in a context of its own: nothing of it is left for the next."""
     context = await _new_context(running, size, scripts=scripts)
@@ -385,7 +385,7 @@ async def _end(running: Running, context: BrowserContext) -> None:
         running.is_doubted = True
 
 
-async def _look(tab: _Tab, showing: Showing, seconds: float) -> Shown:
+async def _look(tab: _Tab, showing: Showing, seconds: float) -> RenderedPage:
     await tab.open(showing.url, min(_MOST_NAVIGATION_SECONDS, seconds * _NAVIGATION_SHARE))
     if showing.scripts:
         await tab.gate.quiet(_QUIET_SECONDS)
@@ -401,7 +401,7 @@ async def _look(tab: _Tab, showing: Showing, seconds: float) -> Shown:
     picture = None
     if showing.picture:
         picture = await tab.picture(WIDTH, max(1, min(sight.height, MOST_PICTURE_HEIGHT)))
-    return Shown(sight, picture, html, tab.gate.fetched, tab.gate.refused, "")
+    return RenderedPage(sight, picture, html, tab.gate.fetched, tab.gate.refused, "")
 
 
 _HTML: Final = f"""(() => {{

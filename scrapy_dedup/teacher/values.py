@@ -5,12 +5,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from scrapy_dedup.core.teacher.numbering import Numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Sight
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedResource:
     """A resource that a page needs in order to be shown."""
 
     url: str
@@ -30,7 +30,7 @@ class Resource:
     body: bytes
 
 
-Fetch = Callable[[Wanted], Future[Resource | None]]
+Fetch = Callable[[WantedResource], Future[Resource | None]]
 """Gets a resource; None refuses it, and so does an exception.
 
 Called from the teacher's own thread, which must not wait. The future is cancelled where nobody waits for it any more:
@@ -43,7 +43,7 @@ class Showing:
     """A page to be shown."""
 
     url: str
-    page: Numbered
+    page: NumberedPage
     scripts: bool = False
     """Run the page's scripts."""
     picture: bool = False
@@ -51,7 +51,7 @@ class Showing:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedPage:
     """A page that was shown."""
 
     sight: Sight

@@ -10,7 +10,7 @@ from scrapy_dedup.web.api import router as api
 from scrapy_dedup.web.dashboard import router as dashboard
 from scrapy_dedup.web.openapi import describe
 from scrapy_dedup.web.problems import add_handlers
-from scrapy_dedup.web.security import Access, Gate
+from scrapy_dedup.web.security import Access, AccessGate
 from scrapy_dedup.web.server import Server
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -30,6 +30,6 @@ def make_app(server: Server, access: Access) -> FastAPI:
     app.include_router(api)
     app.include_router(dashboard)
     app.mount("/static", StaticFiles(directory=STATIC, check_dir=False), name="static")
-    app.add_middleware(Gate, access=access)
+    app.add_middleware(AccessGate, access=access)
     app.openapi = describe(app)  # type: ignore[method-assign]
     return app

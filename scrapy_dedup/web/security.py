@@ -92,7 +92,7 @@ class Rate:
         return bucket
 
 
-class Unread(Enum):
+class UnreadBody(Enum):
     """Why a body was not read."""
 
     TOO_LARGE = 413
@@ -100,7 +100,7 @@ class Unread(Enum):
     GONE = 400
 
 
-async def read_body(receive: Receive, declared: str | None, most: int) -> bytes | Unread:
+async def read_body(receive: Receive, declared: str | None, most: int) -> bytes | UnreadBody:
     """Return a request's body; what is longer than it may be is not read on.
 
     Args:
@@ -109,7 +109,7 @@ async def read_body(receive: Receive, declared: str | None, most: int) -> bytes 
         most: bytes.
     """
     if declared is not None and (not declared.isdecimal() or len(declared) > 18 or int(declared) > most):
-        return Unread.TOO_LARGE
+        return UnreadBody.TOO_LARGE
     parts: list[bytes] = []
     size = 0
     try:
@@ -117,16 +117,16 @@ async def read_body(receive: Receive, declared: str | None, most: int) -> bytes 
             while True:
                 message = await receive()
                 if message["type"] == "http.disconnect":
-                    return Unread.GONE
+                    return UnreadBody.GONE
                 part: bytes = message.get("body", b"")
                 size += len(part)
                 if size > most:
-                    return Unread.TOO_LARGE
+                    return UnreadBody.TOO_LARGE
                 parts.append(part)
                 if not message.get("more_body"):
                     return b"".join(parts)
     except TimeoutError:
-        return Unread.TOO_SLOW
+        return UnreadBody.TOO_SLOW
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
@@ -160,7 +160,7 @@ class Access:
     max_body_bytes: int = 1_000_000
 
 
-class Gate:
+class AccessGate:
     """ASGI middleware: lets through what is allowed, with what it found in `request.state`, and refuses the rest."""
 
     def __init__(self, app: ASGIApp, access: Access, clock: Callable[[], float] = time.monotonic) -> None:
@@ -200,7 +200,7 @@ class Gate:
                 response = self._unknown(request)
             else:
                 body = await read_body(receive, request.headers.get("content-length"), self._access.max_body_bytes)
-                if isinstance(body, Unread):
+                if isinstance(body, UnreadBody):
                     response = _refuse_body(request, body)
                 else:
                     receive = replayed(body, receive)
@@ -265,7 +265,7 @@ class Gate:
         """Begin a session for whoever shows the token, in the URL that was printed or in the form."""
         if request.method == "POST":
             body = await read_body(request.receive, request.headers.get("content-length"), _LOGIN_BYTES)
-            if isinstance(body, Unread):
+            if isinstance(body, UnreadBody):
                 return _refuse_body(request, body)
             given, wanted = login.form_of(body)
         elif request.method in SAFE:
@@ -317,11 +317,11 @@ def _is_sent_by_another_site(request: Request) -> bool:
     return request.method not in SAFE or not is_link
 
 
-def _refuse_body(request: Request, why: Unread) -> Response:
+def _refuse_body(request: Request, why: UnreadBody) -> Response:
     told = {
-        Unread.TOO_LARGE: "the request's body is too large (DEDUP_SERVE_MAX_BODY_BYTES)",
-        Unread.TOO_SLOW: "the request's body came too slowly",
-        Unread.GONE: "the request's body ended early",
+        UnreadBody.TOO_LARGE: "the request's body is too large (DEDUP_SERVE_MAX_BODY_BYTES)",
+        UnreadBody.TOO_SLOW: "the request's body came too slowly",
+        UnreadBody.GONE: "the request's body ended early",
     }
     # Bytes that were not read would be taken for the next request.
     return refused(request.url.path, Problem(why.value, told[why], {"Connection": "close"}))

@@ -11,7 +11,7 @@ import scrapy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.adapters.pages import AdapterError, Page, feed_items, read, removed_sources, stored_items
+from scrapy_dedup.adapters.pages import AdapterError, IndexedPage, feed_items, read, removed_sources, stored_items
 from scrapy_dedup.core.pages.fingerprints import content_hash
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.crawl.items import PageItem
@@ -27,9 +27,9 @@ ITEMS = [an_item(1), a_tombstone(2)]
 LINES = "".join(f"{json.dumps(item)}\n" for item in ITEMS).encode()
 
 
-def page_of(item: Any, **settings: Any) -> Page:
+def page_of(item: Any, **settings: Any) -> IndexedPage:
     page = read(item, Settings.read(settings))
-    assert isinstance(page, Page)
+    assert isinstance(page, IndexedPage)
     return page
 
 
@@ -216,7 +216,7 @@ class TestStoredItems:
             text = "" if name == a_stored_url("gone") else "What is left."
             title = {"title": f"Page {name.rpartition('/')[2]}"}
             of_item = page_of(an_item(name, text) | title)
-            assert isinstance(page, Page)
+            assert isinstance(page, IndexedPage)
             assert (page.id, page.source, page.text, page.metadata) == (
                 of_item.id,
                 of_item.source,

@@ -17,7 +17,7 @@ from tests.adapters.extras import needs
 needs("langchain_core", "langchain")
 
 from scrapy_dedup.adapters.indexing import Counts, IndexPipeline
-from scrapy_dedup.adapters.pages import AdapterError, Page, read
+from scrapy_dedup.adapters.pages import AdapterError, IndexedPage, read
 from tests.adapters.builders import an_item
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +34,7 @@ class Refusing:
     def begin(self) -> None:
         pass
 
-    def write(self, pages: Sequence[Page]) -> Counts:
+    def write(self, pages: Sequence[IndexedPage]) -> Counts:
         self.calls += 1
         if any(page.text in self.refused for page in pages):
             raise ConnectionError("the model does not answer")

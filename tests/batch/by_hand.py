@@ -13,12 +13,12 @@ import pyarrow as pa
 from scrapy_dedup.batch import columns
 from scrapy_dedup.batch.columns import batch_of, schema_of
 from scrapy_dedup.batch.lookups import LookupWriter
-from scrapy_dedup.batch.records import Source
+from scrapy_dedup.batch.records import RecordSource
 from scrapy_dedup.batch.run import Judge, choose, plan_of
 from scrapy_dedup.batch.shared_facts import CHUNK
 from scrapy_dedup.batch.steps_pages import PAGE, Cutting, Finishing, KnowledgeFile, LeavingOut
-from scrapy_dedup.batch.steps_sites import Chosen, Learning, Smallest, Survey
-from scrapy_dedup.service.files.run import Plan, Tally
+from scrapy_dedup.batch.steps_sites import Learning, SampleSources, SiteSurvey, Smallest
+from scrapy_dedup.service.files.run import CleaningPlan, CleaningTally
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 
@@ -46,7 +46,7 @@ class ByHand:
         """Run on the lines of one file, of which each part is read by another task."""
         self.settings = settings or Settings()
         self.bad: list[str] = []
-        self.source = Source("lines", {FILE: (0, "in")}, self.settings)
+        self.source = RecordSource("lines", {FILE: (0, "in")}, self.settings)
         self._lines: list[Table] = [
             [(FILE, 1_000 * number, line) for line in lines] for number, lines in enumerate(parts)
         ]
@@ -76,8 +76,8 @@ class ByHand:
     def _file(self, name: str) -> str:
         return str(Path(self._folder) / name)
 
-    def _surveyed(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
-        found = self.each(Survey(self.source), self._lines, columns.LINES)
+    def _surveyed(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
+        found = self.each(SiteSurvey(self.source), self._lines, columns.LINES)
         pages = [min(group, key=itemgetter(2)) for _, group in groupby(sorted(found), itemgetter(0, 1))]
         counts = [(domain, len(list(group))) for domain, group in groupby(pages, itemgetter(0))]
         with LookupWriter(self._file("knowledge")) as knowledge:
@@ -89,7 +89,7 @@ class ByHand:
         return plan
 
     def _learned(self) -> Table:
-        sources = self.each(Chosen(self.source, self._file("chosen")), self._lines, columns.LINES)
+        sources = self.each(SampleSources(self.source, self._file("chosen")), self._lines, columns.LINES)
         learned = self.each(Learning(self.settings), [sorted(sources)], columns.SOURCES)
         with LookupWriter(self._file("knowledge")) as knowledge:
             for domain, *_, text in learned:
@@ -97,7 +97,7 @@ class ByHand:
                     knowledge.put(domain, text)
         return learned
 
-    def _judged(self) -> Tally:
+    def _judged(self) -> CleaningTally:
         places = defaultdict(set)
         for row in self._cut:
             for key in row[5]:

@@ -39,7 +39,7 @@ class Notes:
 def modules(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield what is imported where a step has run."""
     assert steps_pages.PAGE
-    assert steps_sites.Survey.__doc__
+    assert steps_sites.SiteSurvey.__doc__
     for _ in batches:
         yield batch_of([(name,) for name in sorted(sys.modules)], schema_of("name string"))
 

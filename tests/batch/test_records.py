@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.batch.columns import batch_of, json_of, place_of, raw, schema_of, text_of, unraw
 from scrapy_dedup.batch.lookups import LookupWriter, look_up
-from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, Source, path_of, records
+from scrapy_dedup.batch.records import WARC_BREAK, Kind, Placed, RecordSource, path_of, records
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage
 from scrapy_dedup.service.files.inputs_warc import read_warc
 from scrapy_dedup.service.packed_files import most_line_bytes
@@ -26,7 +26,7 @@ BREAK = WARC_BREAK.encode()
 
 
 def read(kind: Kind, *pieces: tuple[int, bytes]) -> list[Placed]:
-    source = Source(kind, {"file:/data/input": (3, "in put")}, SETTINGS)
+    source = RecordSource(kind, {"file:/data/input": (3, "in put")}, SETTINGS)
     return list(records([a_batch(*pieces)], source))
 
 
@@ -163,7 +163,7 @@ class TestWarc:
             yield from (a_batch((0, megabyte)) for _ in range(50))
 
         tracemalloc.start()
-        found = list(records(batches(), Source("warc", {"file:/data/input": (3, "in put")}, SETTINGS)))
+        found = list(records(batches(), RecordSource("warc", {"file:/data/input": (3, "in put")}, SETTINGS)))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
 

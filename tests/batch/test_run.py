@@ -11,13 +11,13 @@ from scrapy_dedup.batch.lookups import LookupWriter, look_up
 from scrapy_dedup.batch.run import Judge
 from scrapy_dedup.batch.shared_facts import CHUNK, PageTally, facts_json, keys_of
 from scrapy_dedup.batch.steps_pages import PAGE, KnowledgeFile
-from scrapy_dedup.core.duplicates.evidence import Evidence, blocks_of_text
+from scrapy_dedup.core.duplicates.evidence import PageEvidence, blocks_of_text
 from scrapy_dedup.core.duplicates.near import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import ACROSS, divide
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.files.run_others import RunOthers
-from scrapy_dedup.service.files.tasks import Line
+from scrapy_dedup.service.files.tasks import CleanedLine
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -27,10 +27,10 @@ PAGES = 1_300
 SETTINGS = Settings(near_duplicate="drop", chunk_size=200, item_details=frozenset(["chunks"]))
 
 
-def a_line(number: int, words: list[str], title: str) -> Line:
+def a_line(number: int, words: list[str], title: str) -> CleanedLine:
     text = " ".join(words)
     key = text_hash(f"page {number}")
-    facts = Facts(
+    facts = PageFacts(
         page_key=key,
         domain=f"site{number % 3}.example",
         title_key=text_hash(title),
@@ -47,8 +47,8 @@ def a_line(number: int, words: list[str], title: str) -> Line:
         "title": None,
         "dedup": {},
     }
-    evidence = Evidence.of(text, blocks_of_text(text), with_numbers=True)
-    return Line(row, "template", None, facts, evidence=evidence, own_words=len(words))
+    evidence = PageEvidence.of(text, blocks_of_text(text), with_numbers=True)
+    return CleanedLine(row, "template", None, facts, evidence=evidence, own_words=len(words))
 
 
 def known_sites(folder: Path) -> KnowledgeFile:
@@ -61,10 +61,10 @@ def known_sites(folder: Path) -> KnowledgeFile:
     return KnowledgeFile(path)
 
 
-def some_lines() -> list[Line]:
+def some_lines() -> list[CleanedLine]:
     """Return pages of which a few repeat the text, the title, most of the text, or a passage of any earlier one."""
     random = Random(7)
-    lines: list[Line] = []
+    lines: list[CleanedLine] = []
     texts: list[list[str]] = []
     for number in range(PAGES):
         # Without digits: pages whose numbers differ are not left out.
@@ -84,7 +84,7 @@ def some_lines() -> list[Line]:
     return lines
 
 
-def looked_at(lines: list[Line], folder: Path) -> tuple[list[dict[str, Any] | None], list[Any], Counter[str]]:
+def looked_at(lines: list[CleanedLine], folder: Path) -> tuple[list[dict[str, Any] | None], list[Any], Counter[str]]:
     others, counts = RunOthers(SETTINGS, str(folder), known_sites(folder)), Counter[str]()
     placed = [others.place(line, counts) for line in lines]
     others.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import Numbered, numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
 from scrapy_dedup.core.teacher.rendered import Sight
 from tests.core.builders import parsed
 
@@ -19,7 +19,7 @@ class Recorded:
 
     html: str
     page: Page
-    numbered: Numbered
+    numbered: NumberedPage
     answer: dict[str, Any]
     sight: Sight
 

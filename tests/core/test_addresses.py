@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.addresses import Refusal, host_is_address, is_public, may_fetch
+from scrapy_dedup.core.addresses import AddressRefusal, host_is_address, is_public, may_fetch
 from tests.tables import table
 
 PUBLIC = "93.184.215.14"
@@ -55,13 +55,13 @@ PAGE = "http://127.0.0.1:8000/a/page"
 
 @table("addresses/requests")
 def test_only_public_places_and_the_pages_own_may_be_asked(
-    url: str, page_url: str, addresses: list[str], refusal: Refusal | None
+    url: str, page_url: str, addresses: list[str], refusal: AddressRefusal | None
 ):
     assert may_fetch(url, page_url, addresses) == refusal
 
 
 @table("addresses/allowed_by_name")
-def test_a_private_host_may_be_allowed_by_name(url: str, allowed: str, refusal: Refusal | None):
+def test_a_private_host_may_be_allowed_by_name(url: str, allowed: str, refusal: AddressRefusal | None):
     assert may_fetch(url, PAGE, [PRIVATE], {allowed}) == refusal
 
 
@@ -70,7 +70,7 @@ def test_no_text_is_too_odd_to_be_judged(url: str, page_url: str, addresses: lis
     for each in (url, f"http://{url}"):
         answer = may_fetch(each, page_url, addresses, {url})
 
-        assert answer is None or isinstance(answer, Refusal)
+        assert answer is None or isinstance(answer, AddressRefusal)
 
 
 @pytest.mark.parametrize(

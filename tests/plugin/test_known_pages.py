@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.plugin.unchanged import KnownPages
-from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, Asked, Known
+from scrapy_dedup.plugin.unchanged import PageLookups
+from scrapy_dedup.service.recrawl.recrawling import NOTHING_KNOWN, AskedPage, KnownPage
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_document, a_key
@@ -30,15 +30,15 @@ def project(path: Path) -> Iterator[ProjectStore]:
         yield project
 
 
-def asked(name: object) -> Asked:
-    return Asked(a_key(name))
+def asked(name: object) -> AskedPage:
+    return AskedPage(a_key(name))
 
 
-def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[Known]:
+def ask(project: ProjectStore, counts: Counter[str], *names: object) -> list[KnownPage]:
     """Ask for all pages at once."""
 
-    async def work() -> list[Known]:
-        known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
+    async def work() -> list[KnownPage]:
+        known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
         return await asyncio.gather(*(known_pages.of(asked(name)) for name in names))
 
     return asyncio.run(work())
@@ -58,8 +58,8 @@ def test_two_requests_for_one_page_both_get_an_answer(project: ProjectStore) -> 
 
 
 def test_requests_that_come_later_are_asked_for_with_the_next_question(project: ProjectStore) -> None:
-    async def work() -> list[Known]:
-        known_pages = KnownPages(project, lambda *_: None)
+    async def work() -> list[KnownPage]:
+        known_pages = PageLookups(project, lambda *_: None)
         first = asyncio.ensure_future(known_pages.of(asked(0)))
         await asyncio.sleep(0)
         later = await asyncio.gather(*(known_pages.of(asked(number)) for number in (2, 4)))
@@ -79,8 +79,8 @@ def test_nothing_is_known_where_the_store_does_not_answer(
     with closing(sqlite3.connect(path)) as other:
         other.execute("DROP TABLE documents")
 
-    async def work() -> list[Known]:
-        known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
+    async def work() -> list[KnownPage]:
+        known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
         return [await known_pages.of(asked(number)) for number in (0, 2)]
 
     assert asyncio.run(work()) == [NOTHING_KNOWN] * 2
@@ -91,9 +91,9 @@ def test_nothing_is_known_where_the_store_does_not_answer(
 def test_defect_keeps_no_request_waiting(project: ProjectStore, caplog: pytest.LogCaptureFixture) -> None:
     counts: Counter[str] = Counter()
 
-    async def work() -> Known:
-        known_pages = KnownPages(project, lambda what, n: counts.update({what: n}))
-        return await known_pages.of(Asked("no bytes"))  # type: ignore[arg-type]
+    async def work() -> KnownPage:
+        known_pages = PageLookups(project, lambda what, n: counts.update({what: n}))
+        return await known_pages.of(AskedPage("no bytes"))  # type: ignore[arg-type]
 
     assert asyncio.run(work()) == NOTHING_KNOWN
     assert counts == {"store/errors": 1}

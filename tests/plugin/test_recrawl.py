@@ -23,7 +23,7 @@ from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page, parse_page
 from scrapy_dedup.core.pages.guard import ParseLimits
 from scrapy_dedup.core.recrawl.passages import page_keys
-from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Kind
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, VerdictKind
 from scrapy_dedup.core.urls.normal_form import DEFAULT_RULES, page_key
 from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.plugin.domains.sites import Site, Sites
@@ -35,7 +35,7 @@ from scrapy_dedup.service.recrawl.recrawling import (
     OTHER_BYTES,
     SAME_BYTES,
     Judgement,
-    Known,
+    KnownPage,
 )
 from scrapy_dedup.service.recrawl.versions import SAME_BLOCKS, SiteVersions
 from scrapy_dedup.settings import Settings
@@ -93,7 +93,7 @@ def stored(project: ProjectStore, html: str = OLD, source: dict[str, Any] | None
     }
     records: list[Record] = [a_document(1, **{**state, **fields}), a_crawled_url(1)]
     project.write([*records, a_source(1, **{"content": html, **(source or {})})])
-    return Judgement(Known(state_of(project, 1)))
+    return Judgement(KnownPage(state_of(project, 1)))
 
 
 class Judged:
@@ -125,12 +125,14 @@ def test_first_version_of_a_page_from_elsewhere_is_no_change(project: ProjectSto
 @pytest.mark.parametrize(
     ("html", "kind", "change"),
     [
-        pytest.param(NEW_TEXT, Kind.CHANGED, Change.CONTENT, id="text"),
-        pytest.param(OLD.replace("<title>Cats", "<title>Dogs"), Kind.CHANGED, Change.TITLE, id="title"),
-        pytest.param(OTHER_VIEWS, Kind.CHANGED, Change.NUMBERS, id="numbers"),
+        pytest.param(NEW_TEXT, VerdictKind.CHANGED, Change.CONTENT, id="text"),
+        pytest.param(OLD.replace("<title>Cats", "<title>Dogs"), VerdictKind.CHANGED, Change.TITLE, id="title"),
+        pytest.param(OTHER_VIEWS, VerdictKind.CHANGED, Change.NUMBERS, id="numbers"),
     ],
 )
-def test_versions_are_compared_by_their_text(project: ProjectStore, html: str, kind: Kind, change: Change) -> None:
+def test_versions_are_compared_by_their_text(
+    project: ProjectStore, html: str, kind: VerdictKind, change: Change
+) -> None:
     judged = Judged(project, stored(project), html, diff=True)
 
     assert (judged.verdict.kind, judged.verdict.change) == (kind, change)
@@ -149,7 +151,7 @@ def test_number_that_moved_the_time_before_is_a_counter(project: ProjectStore) -
     third = Judged(project, stored(project, moved=moved), NEW_TEXT)
 
     assert moved
-    assert (second.verdict.kind, second.verdict.change) == (Kind.UNCHANGED, Change.VOLATILE)
+    assert (second.verdict.kind, second.verdict.change) == (VerdictKind.UNCHANGED, Change.VOLATILE)
     assert third.verdict.change is Change.CONTENT
     assert third.judgement.moved is None
 
@@ -190,11 +192,11 @@ def test_page_counts_as_changed_where_the_store_does_not_answer(project: Project
 def test_damaged_fingerprints_are_counted(project: ProjectStore, field: str) -> None:
     judgement = stored(project)
     assert judgement.state is not None
-    damaged = Judgement(Known(replace(judgement.state, **{field: b"\x01\x02\x03"})))  # type: ignore[arg-type]
+    damaged = Judgement(KnownPage(replace(judgement.state, **{field: b"\x01\x02\x03"})))  # type: ignore[arg-type]
 
     judged = Judged(project, damaged, NEW_TEXT)
 
-    assert judged.verdict.kind is Kind.CHANGED
+    assert judged.verdict.kind is VerdictKind.CHANGED
     assert judged.counts["store/errors"] == 1
 
 
@@ -212,7 +214,7 @@ def test_what_is_no_page_is_compared_by_its_bytes(
     project: ProjectStore, fields: dict[str, Any] | None, body: bytes, verdict: object
 ) -> None:
     known = {"content_hash": hashlib.sha256(b"x").digest(), **(fields or {})}
-    judgement = Judgement(Known()) if fields is None else stored(project, **known)
+    judgement = Judgement(KnownPage()) if fields is None else stored(project, **known)
     comparing = Comparing(project, ParseLimits(), lambda *_: None)
 
     comparing.other(Response(a_url(), body=body), judgement)

@@ -10,30 +10,30 @@ from scrapy_dedup.report.values import (
     AliasGroup,
     Amounts,
     ChangedPage,
-    Check,
     Cost,
-    DomainFigures,
-    DomainLayouts,
     ExplainedBlock,
     ExplainedChunk,
     ExplainedDecision,
     ExplainedLike,
     ExplainedPage,
     LayerFigures,
-    LayoutFigures,
     Ledger,
+    LedgerCheck,
     LedgerRow,
     LedgerTable,
-    Recrawl,
-    RepeatedBlock,
     Report,
-    Rule,
+    ReportBlock,
+    ReportDomain,
+    ReportDomainLayouts,
+    ReportLayout,
+    ReportLocator,
+    ReportRecrawl,
+    ReportTemplate,
     SampleBlock,
     SamplePage,
     ShadowedLayer,
     ShadowedPage,
     SharedChunk,
-    TemplateFigures,
 )
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -41,16 +41,16 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 def a_domain(
     domain: str = "shop.example", *, pages: int = 40, chars_in: int = 100_000, chars_out: int = 59_000
-) -> DomainFigures:
-    return DomainFigures(domain, pages, chars_in, chars_out, {"boilerplate": chars_in - chars_out})
+) -> ReportDomain:
+    return ReportDomain(domain, pages, chars_in, chars_out, {"boilerplate": chars_in - chars_out})
 
 
 def a_layer(layer: str = "boilerplate", *, pages: int = 0, blocks: int = 320, chars: int = 41_000) -> LayerFigures:
     return LayerFigures(layer, "what a site repeats on its pages", pages, blocks, chars)
 
 
-def a_repeated_block(text: str = "Contact us", **other: Any) -> RepeatedBlock:
-    return replace(RepeatedBlock("shop.example", text, "body>footer>p", on_pages=39, of_pages=40, chars=10), **other)
+def a_repeated_block(text: str = "Contact us", **other: Any) -> ReportBlock:
+    return replace(ReportBlock("shop.example", text, "body>footer>p", on_pages=39, of_pages=40, chars=10), **other)
 
 
 def kept(text: str) -> SampleBlock:
@@ -76,7 +76,7 @@ def a_changed_page(**other: Any) -> ChangedPage:
     return replace(ChangedPage("http://shop.example/tea", "Green tea", change="content", diff=diff), **other)
 
 
-def a_recrawl(**other: Any) -> Recrawl:
+def a_recrawl(**other: Any) -> ReportRecrawl:
     values: dict[str, Any] = {
         "began_at": NOON,
         "new": 2,
@@ -91,45 +91,45 @@ def a_recrawl(**other: Any) -> Recrawl:
         "bytes_saved": 1_200_000,
         "diffs": (a_changed_page(),),
     }
-    return Recrawl(**(values | other))
+    return ReportRecrawl(**(values | other))
 
 
 def an_alarm(cause: str = "content root lost on 9 of 10 pages since 14:02", **other: Any) -> Alarm:
     return replace(Alarm(domain="shop.example", layout="05b8c1d2e3f40718", cause=cause, raised_at=NOON), **other)
 
 
-def a_template(**other: Any) -> TemplateFigures:
+def a_template(**other: Any) -> ReportTemplate:
     values: dict[str, Any] = {
         "version": 3,
         "state": "live",
         "confidence": 0.94,
         "pages": 60,
         "reason": "at least as good as the fallback on 12 pages",
-        "content": (Rule("main > div.text", "0.91 of a page's own text, on 44 of 44 pages"),),
+        "content": (ReportLocator("main > div.text", "0.91 of a page's own text, on 44 of 44 pages"),),
         "left_out": (
-            Rule("nav.menu", "is navigation by its name, on 44 of 44 pages", "Home"),
-            Rule("footer > p", "1.00 of its text repeats, on 44 of 44 pages", "All rights reserved"),
+            ReportLocator("nav.menu", "is navigation by its name, on 44 of 44 pages", "Home"),
+            ReportLocator("footer > p", "1.00 of its text repeats, on 44 of 44 pages", "All rights reserved"),
         ),
         "rules": 2,
         "fields": {"title": "h1", "date": "time.published"},
     }
-    return TemplateFigures(**(values | other))
+    return ReportTemplate(**(values | other))
 
 
-def a_layout(**other: Any) -> LayoutFigures:
+def a_layout(**other: Any) -> ReportLayout:
     examples = ("https://shop.example/notes/green-tea", "https://shop.example/notes/oolong")
-    layout = LayoutFigures(
+    layout = ReportLayout(
         "05b8c1d2e3f40718", "article", pages=440, pages_by_run=(40, 60, 140, 0, 200), examples=examples,
         url_pattern=r"/notes/[^/]+", template=a_template(),
     )  # fmt: skip
     return replace(layout, **other)
 
 
-def a_site(*layouts: LayoutFigures, **other: Any) -> DomainLayouts:
+def a_site(*layouts: ReportLayout, **other: Any) -> ReportDomainLayouts:
     shown = layouts or (a_layout(), a_layout(layout="rest", kind="", pages=60, url_pattern=None, template=None))
     pages = sum(each.pages for each in shown)
     values: dict[str, Any] = {"domain": "shop.example", "pages": pages, "all_layouts": len(shown)}
-    return DomainLayouts(layouts=shown, **(values | other))
+    return ReportDomainLayouts(layouts=shown, **(values | other))
 
 
 def a_shadowed_layer(**other: Any) -> ShadowedLayer:
@@ -159,7 +159,7 @@ def a_table(**other: Any) -> LedgerTable:
         "before": Amounts(315, 709, 299_491, 74_873),
         "after": Amounts(192, 653, 261_475, 65_369),
         "about": Amounts(0, 159, 52_500, 13_125),
-        "checks": (Check("items that came in = given + dropped", 315, 315),),
+        "checks": (LedgerCheck("items that came in = given + dropped", 315, 315),),
         "costs": (Cost("language", 1.29), Cost("chunk", 0.09)),
         "elapsed_seconds": 15.0,
     }
@@ -265,7 +265,7 @@ def a_large_report() -> Report:
     menu = tuple(removed(f"Menu entry {number}") for number in range(40))
     blocks = (*menu, kept("word" * 400), removed("Buy\nnow", "on 12 of 40 pages"), kept("Some prose. " * 200))
     paths = "body>div.wrapper.outer-most-wrapper>div#page>" + "div.inner>" * 30 + "p"
-    rules = tuple(Rule("body > div.wrap " * 40, "e" * 300, "word" * 100) for _ in range(30))
+    rules = tuple(ReportLocator("body > div.wrap " * 40, "e" * 300, "word" * 100) for _ in range(30))
     template = a_template(left_out=rules, content=rules, rules=400, reason="r" * 500, fields={"title": "h1" * 200})
     layouts = tuple(
         a_layout(

@@ -5,7 +5,6 @@ import re
 from scrapy_dedup.core.runs.totals import LedgerDomain
 from scrapy_dedup.report.values import (
     AliasGroup,
-    Check,
     Cost,
     ExplainedBlock,
     ExplainedChunk,
@@ -13,8 +12,9 @@ from scrapy_dedup.report.values import (
     ExplainedLike,
     ExplainedPage,
     Ledger,
+    LedgerCheck,
     Report,
-    Rule,
+    ReportLocator,
     SharedChunk,
 )
 from tests.report.builders import (
@@ -53,7 +53,9 @@ def without_values(html: str) -> str:
 def a_hostile_ledger() -> Ledger:
     return a_ledger(
         run=a_table(
-            rows=(a_row(ALL, prevents=ALL, method=ALL, note=ALL),), checks=(Check(ALL, 1, 2),), costs=(Cost(ALL, 1),)
+            rows=(a_row(ALL, prevents=ALL, method=ALL, note=ALL),),
+            checks=(LedgerCheck(ALL, 1, 2),),
+            costs=(Cost(ALL, 1),),
         ),
         tokens_by=ALL,
         domains=(LedgerDomain(ALL, 1, 1, 1, 1, 1, 1),),
@@ -116,8 +118,8 @@ def a_hostile_report() -> Report:
                     template=a_template(
                         state=ALL,
                         reason=ALL,
-                        content=(Rule(ALL, ALL, ALL),),
-                        left_out=(Rule("s" * 10_000_000, "e" * 10_000_000, "x" * 10_000_000),) * 1_000,
+                        content=(ReportLocator(ALL, ALL, ALL),),
+                        left_out=(ReportLocator("s" * 10_000_000, "e" * 10_000_000, "x" * 10_000_000),) * 1_000,
                         fields={ALL: ALL},
                     ),
                 ),

@@ -4,7 +4,7 @@ import struct
 import zlib
 from typing import Any
 
-from scrapy_dedup.report.values import BoxKind, LayoutPicture, PictureBox
+from scrapy_dedup.report.values import BoxKind, PictureBox, ReportPicture
 
 WIDTH, HEIGHT = 1366, 900
 
@@ -41,7 +41,7 @@ def boxes() -> tuple[PictureBox, ...]:
     )
 
 
-def a_picture(**other: Any) -> LayoutPicture:
+def a_picture(**other: Any) -> ReportPicture:
     values: dict[str, Any] = {
         "url": "https://shop.example/tea/1",
         "png": a_png(),
@@ -49,4 +49,4 @@ def a_picture(**other: Any) -> LayoutPicture:
         "height": HEIGHT,
         "boxes": boxes(),
     }
-    return LayoutPicture(**(values | other))
+    return ReportPicture(**(values | other))

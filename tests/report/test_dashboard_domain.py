@@ -8,7 +8,7 @@ import pytest
 
 from scrapy_dedup.service.templates.layout_figures import DomainLayout
 from scrapy_dedup.service.views.domain_views import DomainView, LayoutView
-from scrapy_dedup.service.views.kept import Kept, Kind
+from scrapy_dedup.service.views.kept import KeptEntry, KeptKind
 from scrapy_dedup.service.views.page_lists import ListedPage, PageList
 from scrapy_dedup.store.domains.registry import StoredDomain
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
@@ -84,7 +84,7 @@ def a_hostile_view() -> DomainView:
         alarms=((ALL, StoredAlarm(ALL, 7, ALL, first_failed_at=NOON, raised_at=NOON)),) * 1_000,
         blocks=(replace(BLOCK, sample=ALL + "b" * 10_000_000, path=ALL, fingerprint=ALL),) * 40,
         all_blocks=10**6,
-        kept=(Kept(Kind.RULE, ALL, ALL, ALL),) * 5_000,
+        kept=(KeptEntry(KeptKind.RULE, ALL, ALL, ALL),) * 5_000,
         pages=PageList((page,) * 25, "c", None),
     )
 

@@ -10,20 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.boilerplate.path_verdicts import VerdictChange
-from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig
 from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow, Step, TableChoice
-from scrapy_dedup.report.nav import Action, Flash, Nav
+from scrapy_dedup.report.nav import Button, Flash, Nav
 from scrapy_dedup.service.jobs.jobs import Job, JobState
-from scrapy_dedup.service.patterns.config import Effect
+from scrapy_dedup.service.patterns.config import PatternEffect
 from scrapy_dedup.service.report.dashboard import RunPage
-from scrapy_dedup.service.stored.template_trial import Effect as PageEffect
 from scrapy_dedup.service.stored.template_trial import TemplateTrial
-from scrapy_dedup.service.stored.template_upkeep import Line, ShownTemplate, TemplateDiff
+from scrapy_dedup.service.stored.template_trial import TrialEffect as PageEffect
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate, TemplateDiff
 from scrapy_dedup.service.views.changes import PageChange
 from scrapy_dedup.service.views.config_views import ConfigView, Preview, PreviewBlock, Typed
-from scrapy_dedup.service.views.kept import Kept, Kind
+from scrapy_dedup.service.views.kept import KeptEntry, KeptKind
 from scrapy_dedup.service.views.page_views import PageView
 from scrapy_dedup.service.views.undoing import Undone
 from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
@@ -74,7 +74,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
         ((ALL, ALL),) * 500,
         (),
     )
-    lines = (Line("s" * LONG, "e" * LONG), Line(ALL, ALL)) * 500
+    lines = (SelectorLine("s" * LONG, "e" * LONG), SelectorLine(ALL, ALL)) * 500
     template = a_view(
         layout=ALL,
         shown=ShownTemplate(stored, (), lines, lines, {ALL: (ALL,)}),
@@ -84,10 +84,10 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
         typed=("keep", f'">{HOSTILE}'),
     )
     trial = TemplateTrial(20, (PageEffect(ALL, (ALL,) * 50, ("t" * LONG,)),) * 50)
-    undone = Undone(Kept(Kind.RULE, ALL, ALL, ALL * 100), 1, None, ConfigTrial(2, 1, -5, ALL))
+    undone = Undone(KeptEntry(KeptKind.RULE, ALL, ALL, ALL * 100), 1, None, ConfigTrial(2, 1, -5, ALL))
     keep = {"kept": undone.kept, "found": undone, "sample": "s" * LONG, "take_back": False, "back": "/", "page": ALL}
     page = PageView(a_hostile_page(), ALL, "0" * 32, diff=a_diff("-" + ALL, "+" + "e" * LONG), kept=frozenset({ALL}))
-    removal = Removal(1, Rule(ALL, ALL, path=ALL, layer=ALL))
+    removal = Removal(1, RemovalRule(ALL, ALL, path=ALL, layer=ALL))
     blocks = (
         PreviewBlock(ALL + "p" * LONG, None, removal),
         PreviewBlock(ALL, removal, None),
@@ -95,7 +95,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
         PreviewBlock(ALL, None, None),
     )
     held = (HeldBack(ALL, ALL),) * 5_000  # type: ignore[arg-type]
-    preview = Preview(ALL, blocks * 1_000, (Effect(1, ALL, 1, 1, ALL),) * 5_000, held, "a" * LONG)
+    preview = Preview(ALL, blocks * 1_000, (PatternEffect(1, ALL, 1, 1, ALL),) * 5_000, held, "a" * LONG)
     typed = Typed(SiteConfig(), 1, {"keep_rules": f"</textarea>{HOSTILE}"}, {"keep_rules": ALL * 100}, ALL)
     config = ConfigView(ALL, typed, ALL, pages=((ALL, ALL),), preview=preview, conflict=ALL)
     return {
@@ -128,7 +128,7 @@ def hostile_pages() -> dict[str, tuple[str, dict[str, object]]]:
 def test_hostile_text_is_text_and_bounded(name: str) -> None:
     template, values = hostile_pages()[name]
 
-    html = drawn(template, nav=NAV, flash=Flash(ALL * 1000, "wrong", Action(ALL, "/undo", (("field", ALL),))), **values)
+    html = drawn(template, nav=NAV, flash=Flash(ALL * 1000, "wrong", Button(ALL, "/undo", (("field", ALL),))), **values)
 
     checked(html)
     assert HOSTILE not in html

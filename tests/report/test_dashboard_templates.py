@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from scrapy_dedup.service.stored.template_trial import Effect, TemplateTrial
-from scrapy_dedup.service.stored.template_upkeep import Line, ShownTemplate
+from scrapy_dedup.service.stored.template_trial import TemplateTrial, TrialEffect
+from scrapy_dedup.service.stored.template_upkeep import SelectorLine, ShownTemplate
 from scrapy_dedup.service.views.template_views import TemplateList, TemplateView
 from scrapy_dedup.store.records.stored import StoredTemplate
 from tests.report.builders import NOON
@@ -21,7 +21,9 @@ def a_version(version: int = 2, **other: Any) -> StoredTemplate:
 
 
 def a_view(stored: StoredTemplate | None = None, **other: Any) -> TemplateView:
-    shown = ShownTemplate(stored or a_version(), (), (Line("main", "0.9"),), (Line("nav", "nav"),), {"title": ("h1",)})
+    shown = ShownTemplate(
+        stored or a_version(), (), (SelectorLine("main", "0.9"),), (SelectorLine("nav", "nav"),), {"title": ("h1",)}
+    )
     return replace(TemplateView(LAYOUT, shown, (a_version(), a_version(1, state="retired"))), **other)
 
 
@@ -41,7 +43,7 @@ def test_decisions_of_people_are_told_and_what_is_none_is_passed_over() -> None:
 
 
 def test_trial_says_how_many_pages_would_change() -> None:
-    trial = TemplateTrial(20, (Effect("http://shop.example/", ("gone",), ("back",)),))
+    trial = TemplateTrial(20, (TrialEffect("http://shop.example/", ("gone",), ("back",)),))
 
     html = drawn("confirm.html", view=a_view(), trial=trial, version="1")
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrapy_dedup.report.charts import heights
-from scrapy_dedup.report.values import Rule
+from scrapy_dedup.report.values import ReportLocator
 from tests.report.builders import (
     a_full_report,
     a_large_report,
@@ -117,7 +117,7 @@ def test_no_text_adds_an_element_or_an_attribute(text: str) -> None:
 
 def shape(text: str) -> set[tuple[str, ...]]:
     text = "x" + text  # an empty text is drawn otherwise, rightly
-    template = a_template(left_out=(Rule(text, text, text),), reason=text)
+    template = a_template(left_out=(ReportLocator(text, text, text),), reason=text)
     site = a_site(a_layout(template=template, kind=text, url_pattern=text))
     shadowed = (shadowed_pages((text, text)), a_shadowed_layer())
     return shape_of(read(a_report(alarms=(an_alarm(text),), layouts=(site,), shadowed=shadowed)))

@@ -5,7 +5,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from scrapy_dedup.report.documents import render_report
 from scrapy_dedup.report.ledger import COLUMNS, amounts_of, figures_of, tokens_line
-from scrapy_dedup.report.values import Check, Ledger, LedgerRow
+from scrapy_dedup.report.values import Ledger, LedgerCheck, LedgerRow
 from tests.report.builders import a_ledger, a_report, a_row, a_table
 from tests.report.hostile import HOSTILE, a_hostile_ledger
 from tests.report.reading import texts
@@ -64,7 +64,7 @@ def test_before_counts_the_pages_that_were_left_out() -> None:
 
 
 def test_counts_that_do_not_agree_are_shown_first() -> None:
-    wrong = a_table(checks=(Check("items", 5, 7), Check("chunks", 3, 3)))
+    wrong = a_table(checks=(LedgerCheck("items", 5, 7), LedgerCheck("chunks", 3, 3)))
 
     assert texts(read(a_ledger(run=wrong)), ".alarms li") == ["items: 5, but 7"]
     assert read(a_ledger()).css(".alarms") == []

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scrapy_dedup.report.documents import render_report
-from scrapy_dedup.report.values import Recrawl
+from scrapy_dedup.report.values import ReportRecrawl
 from tests.report.builders import (
     a_changed_page,
     a_diff,
@@ -65,7 +65,7 @@ def test_what_the_crawl_found_comes_first_where_it_met_known_pages() -> None:
         pytest.param(a_recrawl(diffs=(), changed=0), None, id="nothing-changed"),
     ],
 )
-def test_what_changed_is_shown_or_how_it_can_be(recrawl: Recrawl, told: str | None) -> None:
+def test_what_changed_is_shown_or_how_it_can_be(recrawl: ReportRecrawl, told: str | None) -> None:
     page = render_report(a_report(recrawl=recrawl))
 
     assert "DEDUP_DIFF" not in page if told is None else told in page

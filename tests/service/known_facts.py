@@ -6,9 +6,9 @@ from typing import Any
 from scrapy_dedup.core.duplicates.near import shingles, sketch_of
 from scrapy_dedup.core.pages.fingerprints import text_hash
 from scrapy_dedup.service.duplicates.chunking import divide
-from scrapy_dedup.service.duplicates.comparison import Comparison, compare, withdraw
-from scrapy_dedup.service.duplicates.index import Found, Others
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.comparison import PageComparison, compare, withdraw
+from scrapy_dedup.service.duplicates.index import KnownDuplicates, Others
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import DocumentRecord, Record, SourceRecord
@@ -24,7 +24,7 @@ def a_paragraph(name: object) -> str:
     return f"## Part {name}\n\n{prose(('paragraph', name), 5)}"
 
 
-def a_fact(name: object, paragraphs: Sequence[object], settings: Settings = SETTINGS, **fields: Any) -> Facts:
+def a_fact(name: object, paragraphs: Sequence[object], settings: Settings = SETTINGS, **fields: Any) -> PageFacts:
     """Return what others may have of a page that consists of some paragraphs; `title` gives it one."""
     text = "\n\n".join(map(a_paragraph, paragraphs))
     title, domain = fields.pop("title", None), fields.get("domain", DOMAIN)
@@ -40,7 +40,7 @@ def a_fact(name: object, paragraphs: Sequence[object], settings: Settings = SETT
         "sketch": sketch_of(shingles(text), f"{of_domain} {language}".encode()),
         "chunks": divide(text, a_key(name), None, settings, Stopwatch()),
     }
-    return Facts(**{**defaults, **fields})
+    return PageFacts(**{**defaults, **fields})
 
 
 class Run:
@@ -52,19 +52,19 @@ class Run:
         self.others = Others(project)
         self.rows: list[Record] = []
 
-    def ask(self, facts: Facts) -> Found:
+    def ask(self, facts: PageFacts) -> KnownDuplicates:
         return self.others.ask(facts, self.settings)
 
-    def decide(self, facts: Facts, found: Found) -> Comparison:
+    def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
         """Compare a page by what the store said of it; what is learnt waits to be written."""
         comparison = compare(self.others, facts, found, self.settings)
         self.rows += [self.document(facts), self.source(facts), *comparison.records(self.settings, NOON)]
         return comparison
 
-    def give(self, facts: Facts) -> Comparison:
+    def give(self, facts: PageFacts) -> PageComparison:
         return self.decide(facts, self.ask(facts))
 
-    def fail(self, facts: Facts) -> None:
+    def fail(self, facts: PageFacts) -> None:
         """Withdraw a page, as after a later pipeline failed."""
         self.rows += [self.document(facts, status="failed"), withdraw(self.others, facts.page_key, self.settings)]
 
@@ -78,13 +78,13 @@ class Run:
         self.write()
         return Run(self.project, self.settings)
 
-    def document(self, facts: Facts, **fields: Any) -> DocumentRecord:
+    def document(self, facts: PageFacts, **fields: Any) -> DocumentRecord:
         return a_document(None, **{"page_key": facts.page_key, "domain": facts.domain, **fields})
 
-    def source(self, facts: Facts) -> SourceRecord:
+    def source(self, facts: PageFacts) -> SourceRecord:
         return a_source(None, page_key=facts.page_key, domain=facts.domain, cleaned_content=facts.text)
 
 
-def given(comparison: Comparison) -> list[str]:
+def given(comparison: PageComparison) -> list[str]:
     """Return the texts that go out with a page."""
     return [one.chunk.text for one in comparison.chunks.given]

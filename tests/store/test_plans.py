@@ -10,7 +10,7 @@ from sqlalchemy import Connection, event
 
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.knowledge.known_pages import Question
-from scrapy_dedup.store.pages.page_lists import PageLists, Place
+from scrapy_dedup.store.pages.page_lists import ListPlace, PageLists
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
@@ -172,7 +172,7 @@ def test_lists_of_pages_are_read_in_the_order_of_an_index(
     with plans(project._database) as found, store.session(read_only=True) as session:
         lists = PageLists(session, project.id, domain)
         lists.some(None, 10)
-        lists.some(Place(NOON, a_key(1)), 10)
+        lists.some(ListPlace(NOON, a_key(1)), 10)
         lists.count(10)
 
     assert any(f"{index} (project_id=? AND" in plan for plan in found)

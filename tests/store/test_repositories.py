@@ -10,10 +10,10 @@ from scrapy_dedup.store.pages.figures import FigureRepository
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind
 from scrapy_dedup.store.records.records import (
+    BlockEvidence,
     BoilerplateRecord,
     CleanedRecord,
     DeliveryRecord,
-    Evidence,
     ValidatorRecord,
 )
 from scrapy_dedup.store.records.stored import DecisionCount, DomainFigures
@@ -24,7 +24,7 @@ from scrapy_dedup.store.repositories import (
     SourceRepository,
 )
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import Base, Candidate, DiscoverySession, Domain, Forgotten, SiteConfig
+from scrapy_dedup.store.tables.models import Base, CandidateRow, DiscoverySession, Domain, Forgotten, SiteConfigRow
 from scrapy_dedup.store.tables.shared_models import SeenScope, SeenUrl
 from scrapy_dedup.store.upkeep.memos import StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
@@ -52,7 +52,7 @@ STATS: BoilerplateStats = {
     "threshold_pct": 0.5,
     "min_pages": 3,
     "min_block_chars": 40,
-    "evidence": {"00aa": Evidence(41, "body>p", "Cookies")},
+    "evidence": {"00aa": BlockEvidence(41, "body>p", "Cookies")},
 }
 
 
@@ -221,7 +221,7 @@ class TestFigures:
 
     def test_the_most_repeated_blocks_come_first(self, store: Store, project: ProjectStore) -> None:
         def a_domain(name: str, *pages: int) -> BoilerplateRecord:
-            evidence = {f"{n:016x}": Evidence(n, "body>p", f"block {n}") for n in pages}
+            evidence = {f"{n:016x}": BlockEvidence(n, "body>p", f"block {n}") for n in pages}
             return a_boilerplate(domain=name, boilerplate_hashes=tuple(evidence), pages_analyzed=50, evidence=evidence)
 
         project.write([a_domain("a.example", 3, 40), a_domain("b.example", 40, 7), a_boilerplate(domain="c.example")])
@@ -249,7 +249,7 @@ def fill(project: ProjectStore) -> None:
     keeper.write([a_signature(), a_layout_count(), an_answer(), delivery])
     keeper.write([a_source(1, content="changed", fetched_at=a_time(1))])
     with project._database.session() as session:
-        session.add(SiteConfig(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
+        session.add(SiteConfigRow(project_id=project.id, domain=DOMAIN, version=1, config={}, updated_at=NOON))
         found = DiscoverySession(session_id=uuid.uuid4(), project_id=project.id, name="one", started_at=NOON)
         named = {"project_id": project.id, "domain_name": DOMAIN}
         url = {"url": "https://www.example.com/a", "engine": "one", "outcome": "new", "session_id": found.session_id}
@@ -258,7 +258,7 @@ def fill(project: ProjectStore) -> None:
         session.flush()
         session.add(Forgotten(project_id=project.id, page_key=a_key(3)))
         session.add(SeenUrl(scope_id=scope.id, fingerprint=a_key(1)))
-        session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), Candidate(**url, **named)])
+        session.add_all([found, Domain(status="DISCOVERED", discovered_at=NOON, **named), CandidateRow(**url, **named)])
         session.commit()
     project.put_picture(StoredPicture(DOMAIN, 7, "https://www.example.com/a", NOON, 1366, 900, [], b"PNG"))
     StoredMemos(project, 10**6).keep(a_key(1), "models.ask", "1", NOON)

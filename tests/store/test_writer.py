@@ -11,11 +11,11 @@ from scrapy_dedup.core.duplicates.near import sketch
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.layout_records import from_digits, to_digits
-from scrapy_dedup.store.records.records import CleanedRecord, Evidence, Record, ValidatorRecord
+from scrapy_dedup.store.records.records import BlockEvidence, CleanedRecord, Record, ValidatorRecord
 from scrapy_dedup.store.records.stored import LayoutFigures, StoredSignature
 from scrapy_dedup.store.repositories import ProjectRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import REST, Base, Source
+from scrapy_dedup.store.tables.models import REST, Base, SourceRow
 from scrapy_dedup.store.writer import ALARMS_KEPT, RUN_COUNTS_KEPT, SIGNATURES_KEPT, ProjectStore
 from tests.store.builders import (
     DOMAIN,
@@ -58,7 +58,7 @@ def everything_about(name: object) -> list[Record]:
         a_crawled_url(name),
         a_decision(name, detail={"removed": 2}),
         a_decision(name, layer="canonical", action="keep", reason="self"),
-        a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": Evidence(41, "body>p", "Cookies")}),
+        a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": BlockEvidence(41, "body>p", "Cookies")}),
         a_visit(name),
         an_extraction(name, items=[{"title": "T"}]),
         a_template(state="live", overrides=[{"action": "drop", "selector": ".ads"}], selectors={"content": ["main"]}),
@@ -124,7 +124,7 @@ def test_a_domain_is_known_when_it_has_a_row_even_without_hashes(project: Projec
 
 
 def test_knowledge_is_kept_by_method_and_replaced_by_the_next(project: ProjectStore) -> None:
-    first = a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": Evidence(41, "body>p", "\0\ud800")})
+    first = a_boilerplate(boilerplate_hashes=("00aa",), evidence={"00aa": BlockEvidence(41, "body>p", "\0\ud800")})
     project.write([first, a_boilerplate(method="text", pages_analyzed=7)])
     before = project.knowledge(DOMAIN)
 
@@ -192,7 +192,7 @@ def test_a_deleted_project_is_an_error_with_a_way_out(store: Store, project: Pro
 def test_a_damaged_content_is_an_error_that_names_the_store(store: Store, project: ProjectStore) -> None:
     project.write([a_source()])
     with store.session() as session:
-        session.execute(update(Source).values(content=b"damaged"))
+        session.execute(update(SourceRow).values(content=b"damaged"))
         session.commit()
 
     with pytest.raises(StoreError, match=r"store .*: a stored content cannot be unpacked .*restore a copy"):

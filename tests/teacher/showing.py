@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, Numbered, numbered
+from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage, numbered
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
+from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
 from tests.browser import required_chromium
 
 URL = "http://site.example/a/page"
@@ -26,7 +26,7 @@ def teacher(timeout: timedelta = TIMEOUT) -> Iterator[Browser]:
         yield browser
 
 
-def a_page(html: str) -> Numbered:
+def a_page(html: str) -> NumberedPage:
     """Return a page as the worker numbers it."""
     parsed = parse_page(html)
     assert isinstance(parsed, Page)
@@ -35,10 +35,10 @@ def a_page(html: str) -> Numbered:
     return page
 
 
-def as_it_is(html: str) -> Numbered:
+def as_it_is(html: str) -> NumberedPage:
     """Return a page of which nothing was taken, with a number on its body alone."""
     assert "<body" not in html
-    return Numbered(f"<!doctype html><body data-n=0>{html}", "data-n", (NO_ELEMENT,), ("body",), ())
+    return NumberedPage(f"<!doctype html><body data-n=0>{html}", "data-n", (NO_ELEMENT,), ("body",), ())
 
 
 def a_showing(html: str, *, url: str = URL, scripts: bool = False, picture: bool = False) -> Showing:
@@ -55,9 +55,9 @@ class Shelf:
 
     resources: dict[str, Resource | Exception | Callable[[], Resource]] = field(default_factory=dict)
     """By the end of the URL."""
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: list[WantedResource] = field(default_factory=list)
 
-    def fetch(self, wanted: Wanted) -> Future[Resource | None]:
+    def fetch(self, wanted: WantedResource) -> Future[Resource | None]:
         self.wanted.append(wanted)
         future: Future[Resource | None] = Future()
         found = next((answer for end, answer in self.resources.items() if wanted.url.endswith(end)), None)
@@ -68,9 +68,9 @@ class Shelf:
         return future
 
 
-def shown(browser: Browser, showing: Showing, shelf: Shelf | None = None) -> Shown:
+def shown(browser: Browser, showing: Showing, shelf: Shelf | None = None) -> RenderedPage:
     answer = answered(browser, showing, shelf)
-    assert isinstance(answer, Shown), answer
+    assert isinstance(answer, RenderedPage), answer
     return answer
 
 
@@ -80,5 +80,5 @@ def not_shown(browser: Browser, showing: Showing, shelf: Shelf | None = None) ->
     return answer
 
 
-def answered(browser: Browser, showing: Showing, shelf: Shelf | None = None) -> Shown | NotShown:
+def answered(browser: Browser, showing: Showing, shelf: Shelf | None = None) -> RenderedPage | NotShown:
     return browser.show(showing, (shelf or Shelf()).fetch).result(PATIENCE_SECONDS)

@@ -10,7 +10,7 @@ import pytest
 from scrapy_dedup.core.teacher.rendered import Flag
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_PICTURE_HEIGHT, MOST_RESOURCE_BYTES, MOST_RESOURCES, WIDTH
-from scrapy_dedup.teacher.values import NotShown, Resource, Showing, Shown, Wanted
+from scrapy_dedup.teacher.values import NotShown, RenderedPage, Resource, Showing, WantedResource
 from tests.tables import table
 from tests.teacher.showing import PATIENCE_SECONDS, URL, Shelf, a_page, a_showing, shown, style, teacher
 
@@ -43,8 +43,8 @@ def test_a_page_is_seen_with_its_style_sheets(browser: Browser):
     assert gone.flags & Flag.NOT_DISPLAYED
     assert [page.tags[element.number] for element in answer.sight.elements.values()] == ["body", "h1", "p", "p"]
     assert shelf.wanted == [
-        Wanted("http://site.example/s/a.css", "stylesheet", URL),
-        Wanted("http://site.example/s/b.css", "stylesheet", URL),
+        WantedResource("http://site.example/s/a.css", "stylesheet", URL),
+        WantedResource("http://site.example/s/b.css", "stylesheet", URL),
     ]
     assert (answer.fetched, answer.refused, answer.html, answer.picture) == (2, (), None, None)
     assert answer.browser == browser.version
@@ -132,12 +132,12 @@ def test_a_page_is_shown_without_what_does_not_come(browser: Browser, answer: Re
 
 
 def test_a_fetch_that_raises_refuses(browser: Browser):
-    def fetch(_: Wanted) -> "Future[Resource | None]":
+    def fetch(_: WantedResource) -> "Future[Resource | None]":
         raise RuntimeError("broken")
 
     answer = browser.show(a_showing("<link rel=stylesheet href=/a.css>"), fetch).result(PATIENCE_SECONDS)
 
-    assert isinstance(answer, Shown)
+    assert isinstance(answer, RenderedPage)
     assert answer.refused == ("http://site.example/a.css",)
 
 
@@ -209,7 +209,7 @@ class Held:
         self._waiting: list[Future[Resource | None]] = []
         self._lock = threading.Lock()
 
-    def fetch(self, _: Wanted) -> "Future[Resource | None]":
+    def fetch(self, _: WantedResource) -> "Future[Resource | None]":
         future: Future[Resource | None] = Future()
         with self._lock:
             self._waiting.append(future)
@@ -231,7 +231,7 @@ def test_two_pages_are_shown_at_once_and_no_more(browser: Browser):
         time.sleep(0.01)
     held.go.set()
 
-    assert all(isinstance(answer.result(PATIENCE_SECONDS), Shown) for answer in answers)
+    assert all(isinstance(answer.result(PATIENCE_SECONDS), RenderedPage) for answer in answers)
     assert held.most == 2
 
 
@@ -246,8 +246,8 @@ def test_a_page_that_is_not_wanted_any_more_leaves_its_place(browser: Browser):
 
 
 def test_it_serves_a_caller_that_has_a_loop_of_its_own(browser: Browser):
-    async def both() -> list[Shown | NotShown]:
+    async def both() -> list[RenderedPage | NotShown]:
         showings = [a_showing("<p>text"), a_showing("<p>other")]
         return await asyncio.gather(*(asyncio.wrap_future(browser.show(each, Shelf().fetch)) for each in showings))
 
-    assert [type(answer) for answer in asyncio.run(both())] == [Shown, Shown]
+    assert [type(answer) for answer in asyncio.run(both())] == [RenderedPage, RenderedPage]

@@ -15,7 +15,7 @@ import pytest
 
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.rendering import MOST_HTML_BYTES
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, Resource, Shown, Wanted
+from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Resource, WantedResource
 from tests.browser import required_chromium
 from tests.teacher.processes import MARK, are_gone, below, kind, marked
 from tests.teacher.showing import PATIENCE_SECONDS, Shelf, a_showing, not_shown, shown, teacher
@@ -46,10 +46,10 @@ class Never:
     """Fetches nothing and never says so."""
 
     def __init__(self) -> None:
-        self.asked: Future[Wanted] = Future()
+        self.asked: Future[WantedResource] = Future()
         self.answer: Future[Resource | None] = Future()
 
-    def fetch(self, wanted: Wanted) -> "Future[Resource | None]":
+    def fetch(self, wanted: WantedResource) -> "Future[Resource | None]":
         self.asked.set_result(wanted)
         return self.answer
 
@@ -237,7 +237,7 @@ SHAPES = {
 }
 
 
-Answers = dict[str, "Future[Shown | NotShown]"]
+Answers = dict[str, "Future[RenderedPage | NotShown]"]
 
 
 @pytest.fixture(scope="module")
@@ -276,7 +276,7 @@ class TestAPage:
 
     @pytest.mark.parametrize("name", HABITS)
     def test_with_odd_habits_is_shown(self, habits: "Answers", name: str):
-        assert isinstance(habits[name].result(PATIENCE_SECONDS), Shown)
+        assert isinstance(habits[name].result(PATIENCE_SECONDS), RenderedPage)
 
     def test_that_takes_all_memory_ends_alone(self, browser: Browser):
         script = "const a = []; for (;;) a.push(new Uint8Array(2e8).fill(1))"
@@ -321,7 +321,7 @@ class TestAPage:
 
         # A picture of many paragraphs takes more memory than a page may: a fast machine comes to that, a slow one not.
         ends = {NotShownReason.TIMEOUT, NotShownReason.FAILED} | ({NotShownReason.CRASHED} if name == "many" else set())
-        assert isinstance(answer, Shown) or answer.reason in ends
+        assert isinstance(answer, RenderedPage) or answer.reason in ends
 
     def test_of_any_shape_leaves_the_browser_as_it_was(self, hasty: Browser, shapes: "Answers"):
         wait(shapes.values(), PATIENCE_SECONDS)

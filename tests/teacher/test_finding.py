@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from scrapy_dedup.teacher.finding import INSTALL_EXTRA, INSTALL_OWN, VARIABLE, Found, Missing, Origin, find_browser
+from scrapy_dedup.teacher.finding import (
+    INSTALL_EXTRA,
+    INSTALL_OWN,
+    VARIABLE,
+    FoundBrowser,
+    Missing,
+    Origin,
+    find_browser,
+)
 from scrapy_dedup.teacher.values import NotShownReason
 from tests.tables import table
 
@@ -44,35 +52,35 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def test_the_browsers_are_tried_in_their_order(tmp_path: Path, environment: dict[str, str]):
     """Each is taken as long as none before it is there."""
     on_path = _program(tmp_path / "bin/chromium")
-    assert find_browser("", environment) == Found(on_path, Origin.PATH)
+    assert find_browser("", environment) == FoundBrowser(on_path, Origin.PATH)
 
     own = _downloaded(tmp_path / "own", "chromium", "chrome-linux64/chrome")
-    assert find_browser("", environment) == Found(own, Origin.PLAYWRIGHT)
+    assert find_browser("", environment) == FoundBrowser(own, Origin.PLAYWRIGHT)
 
     shell = _downloaded(
         tmp_path / "own", "chromium-headless-shell", "chrome-headless-shell-linux64/chrome-headless-shell"
     )
-    assert find_browser("", environment) == Found(shell, Origin.PLAYWRIGHT)
+    assert find_browser("", environment) == FoundBrowser(shell, Origin.PLAYWRIGHT)
 
     environment[VARIABLE] = _program(tmp_path / "named")
-    assert find_browser("", environment) == Found(environment[VARIABLE], Origin.ENVIRONMENT)
+    assert find_browser("", environment) == FoundBrowser(environment[VARIABLE], Origin.ENVIRONMENT)
 
     in_setting = _program(tmp_path / "in setting")
-    assert find_browser(in_setting, environment) == Found(in_setting, Origin.SETTING)
+    assert find_browser(in_setting, environment) == FoundBrowser(in_setting, Origin.SETTING)
 
 
 @pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome", "microsoft-edge"])
 def test_it_is_found_by_any_of_its_names(tmp_path: Path, environment: dict[str, str], name: str):
     path = _program(tmp_path / "bin" / name)
 
-    assert find_browser("", environment) == Found(path, Origin.PATH)
+    assert find_browser("", environment) == FoundBrowser(path, Origin.PATH)
 
 
 @table("teacher/playwrights_own_is_found_on_each_system")
 def test_playwrights_own_is_found_on_each_system(tmp_path: Path, environment: dict[str, str], program: str):
     path = _downloaded(tmp_path / "own", "chromium", program)
 
-    assert find_browser("", environment) == Found(path, Origin.PLAYWRIGHT)
+    assert find_browser("", environment) == FoundBrowser(path, Origin.PLAYWRIGHT)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="each system has its own place for downloads")
@@ -80,7 +88,7 @@ def test_playwrights_own_is_looked_for_in_its_usual_place(tmp_path: Path, enviro
     del environment["PLAYWRIGHT_BROWSERS_PATH"]
     path = _downloaded(tmp_path / "home/.cache/ms-playwright", "chromium", "chrome-linux64/chrome")
 
-    assert find_browser("", environment) == Found(path, Origin.PLAYWRIGHT)
+    assert find_browser("", environment) == FoundBrowser(path, Origin.PLAYWRIGHT)
 
 
 def test_a_download_broken_off_or_for_another_playwright_is_passed_over(tmp_path: Path, environment: dict[str, str]):

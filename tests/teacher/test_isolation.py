@@ -12,7 +12,7 @@ from concurrent.futures import Future
 import pytest
 
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, Resource, Shown
+from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Resource
 from tests.browser import chromium, required_chromium
 from tests.servers_here import is_hidden
 from tests.tables import table
@@ -113,7 +113,7 @@ AWAY = {
 
 
 @pytest.fixture(scope="module")
-def led_away(browser: Browser) -> Iterator[tuple[Listeners, dict[str, "Future[Shown | NotShown]"]]]:
+def led_away(browser: Browser) -> Iterator[tuple[Listeners, dict[str, "Future[RenderedPage | NotShown]"]]]:
     """All of them at once: most of their time is waiting."""
     with listening() as listeners:
         there = f"http://127.0.0.1:{listeners.port}"
@@ -126,13 +126,13 @@ def led_away(browser: Browser) -> Iterator[tuple[Listeners, dict[str, "Future[Sh
 
 @pytest.mark.parametrize("name", AWAY)
 def test_a_page_that_leads_away_is_looked_at_where_it_is(
-    led_away: tuple[Listeners, dict[str, "Future[Shown | NotShown]"]], name: str
+    led_away: tuple[Listeners, dict[str, "Future[RenderedPage | NotShown]"]], name: str
 ):
     listeners, answers = led_away
 
     answer = answers[name].result(PATIENCE_SECONDS)
 
-    assert isinstance(answer, Shown), answer
+    assert isinstance(answer, RenderedPage), answer
     assert "own text" in (answer.html or "")
     assert listeners.hits == []
 
@@ -141,7 +141,7 @@ def test_a_page_that_leads_away_is_looked_at_where_it_is(
 def test_another_document_is_never_taken_for_the_page(browser: Browser, to: str):
     answer = answered(browser, a_showing(f"<p>own text</p><script>location = {to}</script>", scripts=True))
 
-    if isinstance(answer, Shown):
+    if isinstance(answer, RenderedPage):
         assert "own text" in (answer.html or "")
     else:
         assert answer.reason is NotShownReason.LED_AWAY

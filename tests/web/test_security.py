@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from scrapy_dedup.core.hosts import hosts_of
 from scrapy_dedup.web.app import make_app
 from scrapy_dedup.web.login import SECONDS, Sessions, own_path
-from scrapy_dedup.web.security import PUBLIC, Access, Gate, Rate
+from scrapy_dedup.web.security import PUBLIC, Access, AccessGate, Rate
 from tests.commands.running import PROJECT
 from tests.service.stored_pages import DOMAIN
 from tests.tables import table
@@ -368,7 +368,7 @@ def test_without_the_token_no_body_is_read(served: Served):
 @pytest.mark.anyio
 async def test_a_websocket_is_closed(served: Served):
     sent: list[Any] = []
-    gate = Gate(
+    gate = AccessGate(
         make_app(served.server, Access(TOKEN, hosts_of("127.0.0.1", PORT, ()))), Access(TOKEN, hosts_of("", 1, ()))
     )
 

@@ -15,7 +15,7 @@ from scrapy_dedup.commands.terminal import a_table, named_progress, output, prin
 from scrapy_dedup.core.boilerplate.repeats import ProjectAnalysisResult
 from scrapy_dedup.report.numbers import count, short, whole
 from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_analyze, settings_of_analysis, summed
-from scrapy_dedup.service.stored.domain_analysis import PASSES, Parameters
+from scrapy_dedup.service.stored.domain_analysis import PASSES, AnalysisParameters
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -51,7 +51,7 @@ def run(call: Call) -> int:
 
 def _chosen(call: Call) -> Settings:
     options = call.options
-    given: Parameters = {
+    given: AnalysisParameters = {
         "threshold_pct": options.threshold_pct,
         "min_pages": options.min_pages,
         "min_block_chars": options.min_block_chars,

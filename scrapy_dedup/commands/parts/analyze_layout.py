@@ -32,13 +32,13 @@ from scrapy.settings import Settings as ScrapySettings
 from scrapy_dedup.commands.call import DONE, Call, CommandError, print_json
 from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, print_table, shown
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
-from scrapy_dedup.core.teacher.numbering import Numbered, numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
 from scrapy_dedup.core.templates.selectors import selector
 from scrapy_dedup.plugin.teacher.run import Web, run_errand
 from scrapy_dedup.report.documents import LayoutPage, layout_drawing, render_layout_page
 from scrapy_dedup.report.layout_picture import boxes_told, size_of
 from scrapy_dedup.report.numbers import percent, whole
-from scrapy_dedup.report.values import LayoutPicture, Rule
+from scrapy_dedup.report.values import ReportLocator, ReportPicture
 from scrapy_dedup.service.policies import parse_limits
 from scrapy_dedup.service.stored.known_site import KnownSite
 from scrapy_dedup.service.stored.template_upkeep import evidence_of
@@ -48,7 +48,7 @@ from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.finding import Missing, find_browser
-from scrapy_dedup.teacher.values import NotShown, Showing, Shown
+from scrapy_dedup.teacher.values import NotShown, RenderedPage, Showing
 
 _PNG_SIZE: Final = struct.Struct(">II")
 
@@ -58,7 +58,7 @@ class _Looked:
     """What came of showing a page."""
 
     page: ShownPage
-    shown: Shown
+    shown: RenderedPage
     png: bytes
 
 
@@ -121,7 +121,7 @@ async def _look(web: Web, url: str, browser: Browser, call: Call) -> _Looked:
     numbers = _numbered(html, at, call)
     scripted = await _shown(browser, Showing(at, numbers[1], scripts=True, picture=True), web)
     plain = await _shown(browser, Showing(at, numbers[1], picture=True), web)
-    is_empty = numbers[0].chars < NEARLY_EMPTY and isinstance(scripted, Shown) and scripted.sight.js_share > 0
+    is_empty = numbers[0].chars < NEARLY_EMPTY and isinstance(scripted, RenderedPage) and scripted.sight.js_share > 0
     best = scripted if is_empty else plain
     if isinstance(best, NotShown):
         raise CommandError(
@@ -129,15 +129,15 @@ async def _look(web: Web, url: str, browser: Browser, call: Call) -> _Looked:
         )
     assert best.picture is not None
     _, height = _PNG_SIZE.unpack_from(best.picture, 16)
-    share = round(scripted.sight.js_share, 3) if isinstance(scripted, Shown) else None
+    share = round(scripted.sight.js_share, 3) if isinstance(scripted, RenderedPage) else None
     return _Looked(ShownPage(at, html, *numbers, best.sight, height, share), best, best.picture)
 
 
-async def _shown(browser: Browser, showing: Showing, web: Web) -> Shown | NotShown:
+async def _shown(browser: Browser, showing: Showing, web: Web) -> RenderedPage | NotShown:
     return await asyncio.wrap_future(browser.show(showing, web.fetch))
 
 
-def _numbered(html: str, url: str, call: Call) -> "tuple[Any, Numbered]":
+def _numbered(html: str, url: str, call: Call) -> "tuple[Any, NumberedPage]":
     page = parse_page(html, parse_limits(call.settings))
     if isinstance(page, Unparsed):
         raise CommandError(f"{url} is not parsed: {page.reason}")
@@ -150,7 +150,7 @@ def _numbered(html: str, url: str, call: Call) -> "tuple[Any, Numbered]":
 def _written(folder: Path, found: AnalyzedPage, looked: _Looked, browser: Browser) -> dict[str, Path]:
     """Write the picture and the page; return where they are, and where the JSON goes."""
     width, height = _PNG_SIZE.unpack_from(looked.png, 16)
-    picture = LayoutPicture(found.shown.url, looked.png, width, height, found.boxes)
+    picture = ReportPicture(found.shown.url, looked.png, width, height, found.boxes)
     drawn = browser.draw(layout_drawing(picture), *size_of(picture)).result()
     if isinstance(drawn, NotShown):
         raise CommandError(f"the picture cannot be drawn: {drawn.detail} ({drawn.reason})")
@@ -164,7 +164,7 @@ def _written(folder: Path, found: AnalyzedPage, looked: _Looked, browser: Browse
     return files
 
 
-def _page(found: AnalyzedPage, picture: LayoutPicture) -> LayoutPage:
+def _page(found: AnalyzedPage, picture: ReportPicture) -> LayoutPage:
     template = found.template.template if found.template is not None else None
     verdicts = template.verdicts if template is not None else {}
     dropped = sorted(
@@ -177,8 +177,8 @@ def _page(found: AnalyzedPage, picture: LayoutPicture) -> LayoutPage:
         datetime.now(UTC),
         figures=_figures(found),
         fields=[(field.name, field.value or "", _where(field)) for field in found.fields],
-        content=[Rule(selector(path), evidence_of(verdicts.get(path))) for path in containers],
-        left_out=[Rule(selector(path), verdicts[path].evidence) for path in dropped],
+        content=[ReportLocator(selector(path), evidence_of(verdicts.get(path))) for path in containers],
+        left_out=[ReportLocator(selector(path), verdicts[path].evidence) for path in dropped],
     )
 
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import output, shown
-from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowledge
-from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
+from scrapy_dedup.commands.verbs.clean_knowledge import CleanKnowledge, opened_knowledge
+from scrapy_dedup.commands.verbs.clean_report import CleanOutcome, tell
 from scrapy_dedup.core.errors import DedupError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _run(call: Call, spark: Any, watcher: Any) -> int:
     if not options.plan:
         _check_out(files, out, overwrite=options.overwrite)
     inputs = files.find(options.inputs)
-    outcome = Outcome(options.plan, settings=call.settings)
+    outcome = CleanOutcome(options.plan, settings=call.settings)
     with ExitStack() as end, opened_knowledge(call, remember=_remembers(options)) as knowledge:
         files.remove(part)
         end.callback(files.remove, part)
@@ -152,7 +152,7 @@ def _check_out(files: "Files", out: str, *, overwrite: bool) -> None:
         )
 
 
-def _clean(batch: "BatchRun", outcome: Outcome, part: str) -> None:
+def _clean(batch: "BatchRun", outcome: CleanOutcome, part: str) -> None:
     outcome.learned = batch.learn()
     batch.cut()
     outcome.tally = batch.judge()
@@ -163,7 +163,7 @@ def _remembers(options: argparse.Namespace) -> bool:
     return bool(options.remember and not options.plan)
 
 
-def _remember(batch: "BatchRun", outcome: Outcome, knowledge: Knowledge) -> None:
+def _remember(batch: "BatchRun", outcome: CleanOutcome, knowledge: CleanKnowledge) -> None:
     knowledge.remember(found for one in outcome.learned if (found := batch.knowledge(one.domain)))
 
 
@@ -197,7 +197,7 @@ def _place(files: "Files", part: str, out: str, *, overwrite: bool) -> None:
         files.remove(out + _REPLACED)
 
 
-def _tell_plan(outcome: Outcome, files: int, partitions: int, *, as_json: bool) -> None:
+def _tell_plan(outcome: CleanOutcome, files: int, partitions: int, *, as_json: bool) -> None:
     if as_json:
         domains = sorted(outcome.domains(), key=lambda one: one["domain"])
         plan = {"files": files, "partitions": partitions, "pages": outcome.plan.pages, "domains": domains}
@@ -242,7 +242,7 @@ class BatchWatcher:
         sys.stderr.write(line + "\n")
 
 
-class _Bar(BatchWatcher):
+class _SparkBar(BatchWatcher):
     """A terminal."""
 
     def __init__(self, bar: Progress) -> None:
@@ -281,7 +281,7 @@ def watching() -> Iterator[BatchWatcher]:
         return
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=errors(), transient=True) as bar:
-        watcher = _Bar(bar)
+        watcher = _SparkBar(bar)
         try:
             yield watcher
         finally:

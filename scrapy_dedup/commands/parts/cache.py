@@ -31,7 +31,7 @@ _TOLD: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class CacheAction:
     """One thing that can be done, and what it takes."""
 
     run: Callable[[Call], int]
@@ -107,7 +107,7 @@ def _remove(call: Call, choice: ExtractionChoice) -> int:
         return _show_removal(call, cache.remove(project, choice, dry_run=call.options.dry_run))
 
 
-def _show_removal(call: Call, removal: cache.Removal) -> int:
+def _show_removal(call: Call, removal: cache.CacheRemoval) -> int:
     if not _printed(call, CacheRemovalAnswer, removal):
         memos = f" and {count(removal.memos, 'memo')}" if removal.memos else ""
         found = f"{count(removal.extractions, 'extraction')}{memos} of {short(removal.packed_bytes)} bytes"
@@ -179,11 +179,11 @@ def _warn(lines: Iterable[str], total: int) -> None:
 
 
 ACTIONS: Final = {
-    "stats": Action(_stats),
-    "invalidate": Action(_invalidate, frozenset({"domain", "all", "dry_run"}), takes="URLs"),
-    "expire": Action(_expire, frozenset({"older_than", "dry_run"})),
-    "clean": Action(lambda call: _remove(call, ExtractionChoice(outdated=True)), frozenset({"dry_run"})),
-    "verify": Action(_verify, frozenset({"fix", "dry_run"})),
-    "export": Action(_export, takes="a folder"),
-    "import": Action(_import, frozenset({"dry_run"}), takes="a folder"),
+    "stats": CacheAction(_stats),
+    "invalidate": CacheAction(_invalidate, frozenset({"domain", "all", "dry_run"}), takes="URLs"),
+    "expire": CacheAction(_expire, frozenset({"older_than", "dry_run"})),
+    "clean": CacheAction(lambda call: _remove(call, ExtractionChoice(outdated=True)), frozenset({"dry_run"})),
+    "verify": CacheAction(_verify, frozenset({"fix", "dry_run"})),
+    "export": CacheAction(_export, takes="a folder"),
+    "import": CacheAction(_import, frozenset({"dry_run"}), takes="a folder"),
 }

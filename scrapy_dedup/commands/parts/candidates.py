@@ -27,7 +27,7 @@ from scrapy_dedup.commands.terminal import errors, one_line, output
 from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domains.candidates import CandidateOutcome
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
-from scrapy_dedup.service.domains.candidates import CandidateIntake, Judged
+from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
 
 _MOST_TOLD: Final = 100_000
 _MOST_WARNINGS: Final = 20
@@ -70,10 +70,10 @@ def run(call: Call) -> int:
 class _Listing:
     """What became of the first URLs, and how many warnings there were."""
 
-    urls: list[Judged] = dataclasses.field(default_factory=list)
+    urls: list[JudgedCandidate] = dataclasses.field(default_factory=list)
     warnings: int = 0
 
-    def add(self, judged: Judged) -> None:
+    def add(self, judged: JudgedCandidate) -> None:
         """Keep it, if there is room, and warn of an invalid one."""
         if len(self.urls) < _MOST_TOLD:
             self.urls.append(judged)

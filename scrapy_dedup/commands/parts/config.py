@@ -25,7 +25,7 @@ from scrapy_dedup.commands.files_in import opened_input, text_of
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.pages.blocks import Unparsed, parse_page
 from scrapy_dedup.core.patterns.config import KEYS, SiteConfig, SiteConfigError, checked_key
-from scrapy_dedup.core.patterns.expressions import Held
+from scrapy_dedup.core.patterns.expressions import PatternHeld
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.cut.reading import Reading, read_again
@@ -42,11 +42,11 @@ from scrapy_dedup.store.writer import ProjectStore
 _Opened: TypeAlias = AbstractContextManager[tuple[Store, ProjectStore]]
 _ENTRIES_SHOWN: Final = 100
 _WHY: Final = {
-    Held.WHOLE_PAGE: "would leave nothing of the page",
-    Held.PROTECTED: "selects most of what is left: content, on this page",
-    Held.TIMEOUT: "took too long",
-    Held.SWITCHED_OFF: "took too long on pages before",
-    Held.TOO_MUCH_WORK: "too much work on a page of this size",
+    PatternHeld.WHOLE_PAGE: "would leave nothing of the page",
+    PatternHeld.PROTECTED: "selects most of what is left: content, on this page",
+    PatternHeld.TIMEOUT: "took too long",
+    PatternHeld.SWITCHED_OFF: "took too long on pages before",
+    PatternHeld.TOO_MUCH_WORK: "too much work on a page of this size",
 }
 
 

@@ -33,7 +33,7 @@ from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons
 from scrapy_dedup.service.teacher.lessons import Course, Lesson
-from scrapy_dedup.service.teacher.sights import Seen
+from scrapy_dedup.service.teacher.sights import LookedAtPage
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
@@ -61,7 +61,7 @@ class Taught:
     domain: str
     course: Course | None = None
     fetched: list[str] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[LookedAtPage] = field(default_factory=list)
     not_shown: dict[str, NotShown] = field(default_factory=dict)
     after: SiteKnowledge | None = None
     browser: str | None = None

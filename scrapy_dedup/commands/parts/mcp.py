@@ -37,7 +37,7 @@ def run(call: Call) -> int:
 def _serve(call: Call, desk: "Desk") -> None:
     import anyio  # noqa: PLC0415 (as above)
 
-    from scrapy_dedup.mcp_server.server import Address, make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
+    from scrapy_dedup.mcp_server.server import ListenAddress, make_server, serve_http, serve_stdio  # noqa: PLC0415 (as above)
 
     settings, options = call.settings, call.options
     server = make_server(desk, with_blacklist=settings.mcp_blacklist)
@@ -45,4 +45,4 @@ def _serve(call: Call, desk: "Desk") -> None:
         anyio.run(serve_stdio, server)
         return
     port = settings.mcp_port if options.port is None else options.port
-    anyio.run(serve_http, server, settings, Address(options.host or settings.serve_host, port))
+    anyio.run(serve_http, server, settings, ListenAddress(options.host or settings.serve_host, port))

@@ -37,7 +37,7 @@ from scrapy_dedup.plugin.refining.run import RefinedFile, emit, leads_nowhere
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.files.output import replacing_alone
 from scrapy_dedup.service.stored.refined_outcomes import by_pages
-from scrapy_dedup.service.stored.refining import Churn, PassedOver, Refiner
+from scrapy_dedup.service.stored.refining import DomainChurn, PassedOver, Refiner
 
 _DOMAINS_SHOWN: Final = 200
 _WHY: Final = {
@@ -54,16 +54,16 @@ _SHUTDOWN = "shutdown"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RefineOutcome:
     """What became of a call."""
 
     dry_run: bool
     output: str | None
-    churns: Mapping[str, Churn]
+    churns: Mapping[str, DomainChurn]
     emitted: Emitted
 
 
-def tell(project: str, outcome: Outcome, *, as_json: bool) -> None:
+def tell(project: str, outcome: RefineOutcome, *, as_json: bool) -> None:
     """Print the outcome: as JSON, or for a person."""
     if as_json:
         print_json(_as_json(project, outcome))
@@ -76,7 +76,7 @@ def tell(project: str, outcome: Outcome, *, as_json: bool) -> None:
         console.print(Text("Dry run: nothing was written.", style="bold"))
 
 
-def _as_json(project: str, outcome: Outcome) -> dict[str, Any]:
+def _as_json(project: str, outcome: RefineOutcome) -> dict[str, Any]:
     found: dict[str, Any] = {
         "project": project,
         "dry_run": outcome.dry_run,
@@ -89,13 +89,13 @@ def _as_json(project: str, outcome: Outcome) -> dict[str, Any]:
     return found
 
 
-def _domain(churn: Churn) -> dict[str, Any]:
+def _domain(churn: DomainChurn) -> dict[str, Any]:
     names = "domain pages changed chars_before chars_after example".split()
     why = {str(reason): pages for reason, pages in sorted(churn.passed_over.items())}
     return {name: getattr(churn, name) for name in names} | {"passed_over": why, "not_kept": churn.not_kept}
 
 
-def _show(project: str, outcome: Outcome) -> None:
+def _show(project: str, outcome: RefineOutcome) -> None:
     """Print a table, the domains with most changes first."""
     changing = [churn for churn in outcome.churns.values() if churn.changed]
     if not changing:
@@ -111,7 +111,7 @@ def _show(project: str, outcome: Outcome) -> None:
         output().print(f"and {whole(len(changing) - _DOMAINS_SHOWN)} more; --json lists them all")
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
+def _lines(outcome: RefineOutcome) -> Iterator[str]:
     churns = outcome.churns.values()
     pages, changed = sum(churn.pages for churn in churns), sum(churn.changed for churn in churns)
     changes = "would change" if outcome.dry_run else "changes"
@@ -128,7 +128,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         )
 
 
-def _emitted(outcome: Outcome) -> Iterator[str]:
+def _emitted(outcome: RefineOutcome) -> Iterator[str]:
     emitted = outcome.emitted
     where = f", to {outcome.output}" if outcome.output else ""
     yield f"Emitted: {count(emitted.pages, 'page')} with {count(emitted.items, 'item')}{where}."
@@ -179,7 +179,7 @@ def run(call: Call) -> int:
                     _to_file(Path(output), lots, renewer, keeper, emitted, appends=options.overwrite is None)
                 if emitted.complete:
                     refiner.settle()
-    return _ended(call, Outcome(options.dry_run, output, refiner.churns, emitted))
+    return _ended(call, RefineOutcome(options.dry_run, output, refiner.churns, emitted))
 
 
 def _check(call: Call) -> ScrapySettings:
@@ -234,7 +234,7 @@ def _copy(path: Path, file: BinaryIO) -> None:
                 file.write(b"\n")
 
 
-def _ended(call: Call, outcome: Outcome) -> int:
+def _ended(call: Call, outcome: RefineOutcome) -> int:
     emitted = outcome.emitted
     if emitted.errors:
         raise emitted.errors[0]

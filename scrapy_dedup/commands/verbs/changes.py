@@ -22,7 +22,7 @@ from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.views.changes import (
     LAST,
     VERDICTS,
-    Choice,
+    ChangesChoice,
     PageChange,
     Since,
     SinceError,
@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Print the changes as they are read, so that there may be any number of them."""
     options = call.options
-    choice = Choice(options.domain.lower() if options.domain else None, options.verdict, diff=options.diff)
+    choice = ChangesChoice(options.domain.lower() if options.domain else None, options.verdict, diff=options.diff)
     with call.opened() as (_, project):
         try:
             start = since(project, options.since, datetime.now(UTC))
@@ -70,7 +70,7 @@ def run(call: Call) -> int:
 
 
 def _by_verdict(
-    call: Call, project: ProjectStore, start: Since, choice: Choice, counts: Counter[str]
+    call: Call, project: ProjectStore, start: Since, choice: ChangesChoice, counts: Counter[str]
 ) -> Iterator[PageChange]:
     for verdict in VERDICTS:
         if counts[verdict]:

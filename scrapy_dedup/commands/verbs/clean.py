@@ -29,13 +29,13 @@ from scrapy.settings import Settings as ScrapySettings
 
 from scrapy_dedup.commands.call import DONE, NOT_DONE, Call, WrongCallError
 from scrapy_dedup.commands.terminal import errors, one_line, shown
-from scrapy_dedup.commands.verbs.clean_knowledge import Knowledge, opened_knowledge
-from scrapy_dedup.commands.verbs.clean_report import Outcome, tell
+from scrapy_dedup.commands.verbs.clean_knowledge import CleanKnowledge, opened_knowledge
+from scrapy_dedup.commands.verbs.clean_report import CleanOutcome, tell
 from scrapy_dedup.core.urls.normal_form import extract_domain
 from scrapy_dedup.service.files.inputs import LOCAL, Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
 from scrapy_dedup.service.files.output import replacing_alone
-from scrapy_dedup.service.files.run import PASSES, CleaningRun, Watcher
+from scrapy_dedup.service.files.run import PASSES, CleaningRun, CleaningWatcher
 from scrapy_dedup.service.files.tasks import as_json
 
 STDOUT: Final = "-"
@@ -59,7 +59,7 @@ def run(call: Call) -> int:
     """Survey, learn and clean; what was in OUT before stays until all is written."""
     options = call.options
     _check(options)
-    outcome = Outcome(options.dry_run, settings=call.settings)
+    outcome = CleanOutcome(options.dry_run, settings=call.settings)
     with ExitStack() as stack:
         enter = stack.enter_context
         output = None if options.dry_run else enter(_opened(options.output))
@@ -102,7 +102,7 @@ def _fetched(call: Call, enter: Callable[[AbstractContextManager[str]], str]) ->
     return names
 
 
-def _clean(cleaning: CleaningRun, knowledge: Knowledge, output: BinaryIO | None, outcome: Outcome) -> None:
+def _clean(cleaning: CleaningRun, knowledge: CleanKnowledge, output: BinaryIO | None, outcome: CleanOutcome) -> None:
     outcome.plan = cleaning.survey(knowledge.of)
     outcome.learned = list(cleaning.learn())
     if output is None:
@@ -188,7 +188,7 @@ class _Bar(_LeftOut):
 
 
 @contextmanager
-def watching(total: int, left_out: BinaryIO | None) -> Iterator[Watcher]:
+def watching(total: int, left_out: BinaryIO | None) -> Iterator[CleaningWatcher]:
     """Give who watches a run that reads so many bytes.
 
     Args:

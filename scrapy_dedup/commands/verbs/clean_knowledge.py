@@ -14,7 +14,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 
-class Knowledge:
+class CleanKnowledge:
     """A project's, or nobody's."""
 
     def __init__(self, project: ProjectStore | None) -> None:
@@ -37,13 +37,13 @@ class Knowledge:
 
 
 @contextmanager
-def opened_knowledge(call: Call, *, remember: bool) -> Iterator[Knowledge]:
+def opened_knowledge(call: Call, *, remember: bool) -> Iterator[CleanKnowledge]:
     """Give what the store knows; a store and a project are made only where something is to be remembered."""
     url = database_url(call.settings)
     file = file_of(parse_url(url))
     if not remember and file is not None and not file.exists():
-        yield Knowledge(None)
+        yield CleanKnowledge(None)
         return
     with Store.open(url, timeout=call.settings.database_timeout, create=remember) as store:
         policy = keep_policy(call.settings)
-        yield Knowledge(store.project(call.project, policy) if remember else store.find_project(call.project))
+        yield CleanKnowledge(store.project(call.project, policy) if remember else store.find_project(call.project))

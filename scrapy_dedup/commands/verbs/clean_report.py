@@ -13,9 +13,9 @@ from scrapy_dedup.commands.terminal import a_table, errors, one_line, output, sh
 from scrapy_dedup.commands.verbs.ledger_tables import show_table
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.report.values import LedgerTable
-from scrapy_dedup.service.files.run import Plan, Tally
+from scrapy_dedup.service.files.run import CleaningPlan, CleaningTally
 from scrapy_dedup.service.files.tasks import Learned
-from scrapy_dedup.service.report.ledger_table import Span, estimated, make_table
+from scrapy_dedup.service.report.ledger_table import LedgerSpan, estimated, make_table
 from scrapy_dedup.settings import Settings
 
 _DOMAINS_SHOWN = 200
@@ -24,14 +24,14 @@ _TOKENS: Final = estimated()
 
 
 @dataclass(slots=True)
-class Outcome:
+class CleanOutcome:
     """What became of a call."""
 
     dry_run: bool
     settings: Settings = field(default_factory=Settings)
-    plan: Plan = field(default_factory=Plan)
+    plan: CleaningPlan = field(default_factory=CleaningPlan)
     learned: list[Learned] = field(default_factory=list)
-    tally: Tally = field(default_factory=Tally)
+    tally: CleaningTally = field(default_factory=CleaningTally)
 
     def domains(self) -> Iterator[dict[str, Any]]:
         """Yield what is known of each domain, by name."""
@@ -52,7 +52,7 @@ class Outcome:
                 }
 
 
-def tell(outcome: Outcome, *, as_json: bool, to_stderr: bool) -> None:
+def tell(outcome: CleanOutcome, *, as_json: bool, to_stderr: bool) -> None:
     """Print the outcome: as JSON, or for a person; to standard error where the pages went to standard output."""
     domains = sorted(outcome.domains(), key=lambda one: one["domain"])
     if as_json:
@@ -73,11 +73,11 @@ def tell(outcome: Outcome, *, as_json: bool, to_stderr: bool) -> None:
         console.print(Text("Dry run: nothing was written.", style="bold"))
 
 
-def _table(outcome: Outcome) -> LedgerTable:
-    return make_table(outcome.tally.counts, _TOKENS, outcome.settings, {}, Span(1, None, 0.0))
+def _table(outcome: CleanOutcome) -> LedgerTable:
+    return make_table(outcome.tally.counts, _TOKENS, outcome.settings, {}, LedgerSpan(1, None, 0.0))
 
 
-def _ledger(outcome: Outcome) -> dict[str, Any]:
+def _ledger(outcome: CleanOutcome) -> dict[str, Any]:
     """Return the table of the layers as JSON has it."""
     table = _table(outcome)
     return {
@@ -90,7 +90,7 @@ def _ledger(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _flags(tally: Tally) -> dict[str, int]:
+def _flags(tally: CleaningTally) -> dict[str, int]:
     return dict(sorted(tally.flags.items()))
 
 
@@ -99,7 +99,7 @@ def _planned(domains: list[dict[str, Any]]) -> Iterator[str]:
     yield f"{count(pages, 'different page')} of {count(len(domains), 'domain')}; {_statuses(domains)}."
 
 
-def _done(outcome: Outcome, domains: list[dict[str, Any]]) -> Iterator[str]:
+def _done(outcome: CleanOutcome, domains: list[dict[str, Any]]) -> Iterator[str]:
     tally = outcome.tally
     hows = ", ".join(f"{whole(number)} by {how}" for how, number in sorted(tally.hows.items()))
     parts = [f"{count(tally.pages, 'page')} cleaned" + (f" ({hows})" if hows else "")]

@@ -22,7 +22,7 @@ from scrapy_dedup.plugin.crawl.store_address import database_url
 from scrapy_dedup.plugin.placed import ADDONS_LINE, placed
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.doctor import (
-    Check,
+    DoctorCheck,
     State,
     check_all_settings,
     check_browser,
@@ -67,7 +67,7 @@ def run(call: Call) -> int:
     return NOT_DONE if failures else DONE
 
 
-def _checks(call: Call) -> Iterator[Check]:
+def _checks(call: Call) -> Iterator[DoctorCheck]:
     settings = call.settings
     yield from check_versions()
     yield from check_all_settings(call.source)
@@ -77,21 +77,23 @@ def _checks(call: Call) -> Iterator[Check]:
     yield check_browser(settings)
 
 
-def _components(source: Mapping[str, Any], settings: Settings) -> Check:
+def _components(source: Mapping[str, Any], settings: Settings) -> DoctorCheck:
     assert isinstance(source, BaseSettings)
     found = placed(source)
     if found.is_whole:
         where = "by the add-on" if found.by_addon else "by hand"
-        return Check("components", State.OK, f"placed {where}")
+        return DoctorCheck("components", State.OK, f"placed {where}")
     if found.by_hand:
-        return Check("components", State.MISSING, f"none of ours stands in {', '.join(found.absent)}", ADDONS_LINE)
+        return DoctorCheck(
+            "components", State.MISSING, f"none of ours stands in {', '.join(found.absent)}", ADDONS_LINE
+        )
     if not inside_project():
-        return Check("components", State.OPTIONAL, "there is no Scrapy project here", ADDONS_LINE)
+        return DoctorCheck("components", State.OPTIONAL, "there is no Scrapy project here", ADDONS_LINE)
     state = State.MISSING if settings.enabled else State.OPTIONAL
-    return Check("components", state, "no crawl of this project uses scrapy_dedup", ADDONS_LINE)
+    return DoctorCheck("components", state, "no crawl of this project uses scrapy_dedup", ADDONS_LINE)
 
 
-def _line(check: Check) -> Text:
+def _line(check: DoctorCheck) -> Text:
     line = Text(f"{check.state:<9}", style=_STYLES[check.state])
     line.append(f"{check.name:<18}", style="bold")
     line.append(one_line(check.found, _LONGEST), style="")

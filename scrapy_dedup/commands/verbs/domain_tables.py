@@ -12,9 +12,9 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.core.domains.candidates import CandidateOutcome
 from scrapy_dedup.core.domains.states import present_status
 from scrapy_dedup.report.numbers import count, percent, whole
-from scrapy_dedup.service.domains.candidates import Tally
+from scrapy_dedup.service.domains.candidates import CandidateTally
 from scrapy_dedup.service.domains.files import BadRow
-from scrapy_dedup.service.domains.transfer import Imported
+from scrapy_dedup.service.domains.transfer import ImportedDomains
 from scrapy_dedup.service.domains.twins import Twins
 from scrapy_dedup.store.domains.candidates import StoredCandidate
 from scrapy_dedup.store.domains.lists import DomainCounts, DomainList
@@ -148,7 +148,7 @@ def show_twins(found: Sequence[Twins], least: int, *, dry_run: bool) -> None:
         output().print(_NOTHING_WRITTEN)
 
 
-def show_import(done: Imported, refused: Sequence[BadRow], *, dry_run: bool) -> None:
+def show_import(done: ImportedDomains, refused: Sequence[BadRow], *, dry_run: bool) -> None:
     """Print what became of a file of domains."""
     tell = output().print
     would = "would be " if dry_run else ""
@@ -166,7 +166,7 @@ def show_export(file: Path, number: int) -> None:
     output().print(shown(f"{count(number, 'domain')} written to {file}.", 500), soft_wrap=True)
 
 
-def show_tally(title: str, tally: Tally) -> None:
+def show_tally(title: str, tally: CandidateTally) -> None:
     """Print how many URLs of which engine had which outcome."""
     table = a_table("Engine", *(outcome.value.capitalize() for outcome in CandidateOutcome), "All")
     rows = sorted(tally.engines.items())
@@ -176,7 +176,7 @@ def show_tally(title: str, tally: Tally) -> None:
     print_table(title, table)
 
 
-def show_new(tally: Tally, urls: Sequence[str]) -> None:
+def show_new(tally: CandidateTally, urls: Sequence[str]) -> None:
     """Print some of the new candidates, and how many sites may have been counted twice."""
     tell = output().print
     new, twins = tally.outcomes[CandidateOutcome.NEW], tally.outcomes[CandidateOutcome.TWIN]

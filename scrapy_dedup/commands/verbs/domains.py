@@ -23,7 +23,7 @@ from scrapy_dedup.commands.verbs import domain_tables as tables
 from scrapy_dedup.core.domains.states import DomainStatus
 from scrapy_dedup.service.domains.candidates import candidates_of
 from scrapy_dedup.service.domains.files import BadRow, DomainRow, check_rows, read_rows
-from scrapy_dedup.service.domains.registry import Chosen, DomainChoice, DomainService, UnknownDomainError
+from scrapy_dedup.service.domains.registry import ChosenDomains, DomainChoice, DomainService, UnknownDomainError
 from scrapy_dedup.service.domains.transfer import all_domains, import_rows, write_domains
 from scrapy_dedup.service.domains.twins import find_twins, settle_twins
 from scrapy_dedup.service.packed_files import lines_of
@@ -127,10 +127,10 @@ def _unblacklist(call: Call) -> int:
             return NOT_DONE
         if not call.options.dry_run:
             service.unblacklist_domains([each.domain_name for each in listed], datetime.now(UTC))
-        return _changed(call, service, Chosen(tuple(listed), ()), "taken off the blacklist")
+        return _changed(call, service, ChosenDomains(tuple(listed), ()), "taken off the blacklist")
 
 
-def _changed(call: Call, service: DomainService, chosen: Chosen, what: str) -> int:
+def _changed(call: Call, service: DomainService, chosen: ChosenDomains, what: str) -> int:
     """Tell what was done; where nothing fits, that is no success."""
     dry_run: bool = call.options.dry_run
     now = chosen.domains if dry_run else service.matching(chosen.names)

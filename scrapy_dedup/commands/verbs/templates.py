@@ -25,7 +25,7 @@ from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
 from scrapy_dedup.service.stored import template_upkeep as upkeep
 from scrapy_dedup.service.stored.template_files import (
-    Imported,
+    ImportedTemplates,
     TemplateFileError,
     export_templates,
     import_templates,
@@ -33,7 +33,7 @@ from scrapy_dedup.service.stored.template_files import (
 )
 from scrapy_dedup.service.stored.template_trial import TemplateTrial
 from scrapy_dedup.service.stored.template_upkeep import (
-    Line,
+    SelectorLine,
     ShownTemplate,
     TemplateChange,
     TemplateDesk,
@@ -95,8 +95,8 @@ def _show_template(each: ShownTemplate) -> None:
     _show_lines("Content", each.content)
     _show_lines("Left out", each.exclude)
     for name, selectors in each.fields.items():
-        _show_lines(name.capitalize(), [Line(one) for one in selectors])
-    decided = [Line(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
+        _show_lines(name.capitalize(), [SelectorLine(one) for one in selectors])
+    decided = [SelectorLine(f"{one.get('action')} {one.get('selector')}", _decided(one)) for one in stored.overrides]
     _show_lines("Decided by a person; of two that meet the later one counts", decided)
     _say("Versions: " + ", ".join(f"{version} {state}" for version, state in each.versions), style="dim")
     output().print()
@@ -106,7 +106,7 @@ def _decided(override: Any) -> str:
     return " by ".join(str(override[name]) for name in ("at", "by") if override.get(name))
 
 
-def _show_lines(title: str, lines: Sequence[Line]) -> None:
+def _show_lines(title: str, lines: Sequence[SelectorLine]) -> None:
     if not lines:
         return
     output().print(Text(f"\n{title}", style="bold"))
@@ -199,7 +199,7 @@ def show_export(file: Path, templates: int, *, as_json: bool) -> None:
         _say(f"{count(templates, 'template')} written to {file}.")
 
 
-def show_import(file: str, done: Imported, *, as_json: bool) -> None:
+def show_import(file: str, done: ImportedTemplates, *, as_json: bool) -> None:
     """Print what was stored."""
     if as_json:
         figures = {"added": done.added, "unchanged": done.unchanged, "domains": list(done.domains)}

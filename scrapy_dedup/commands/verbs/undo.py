@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from scrapy_dedup.commands.call import DONE, Call, WrongCallError, print_json
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
 from scrapy_dedup.report.numbers import count, whole
-from scrapy_dedup.service.views.undoing import Kept, Undone, find, find_kept, kept_things, undo
+from scrapy_dedup.service.views.undoing import KeptEntry, Undone, find, find_kept, kept_things, undo
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def run(call: Call) -> int:
     return DONE
 
 
-def _list(kept: list[Kept], *, as_json: bool) -> None:
+def _list(kept: list[KeptEntry], *, as_json: bool) -> None:
     if as_json:
         from scrapy_dedup.answers.config import KeptListAnswer  # noqa: PLC0415 (pydantic: only for JSON)
 
@@ -60,7 +60,7 @@ def _list(kept: list[Kept], *, as_json: bool) -> None:
     if not kept:
         output().print("Nothing is kept in spite of the rules.")
         return
-    table = a_table("Domain", "Kind", "Kept", texts=3)
+    table = a_table("Domain", "Kind", "KeptEntry", texts=3)
     for one in kept:
         table.add_row(shown(one.domain, 100), shown(one.kind), shown(one.text, 300))
     print_table("Kept in spite of the rules", table)

@@ -149,7 +149,7 @@ class PathNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
+class PathSurvey:
     """All paths of some pages."""
 
     pages: int
@@ -164,14 +164,14 @@ class Survey:
     """Fingerprint to the number of pages that have the block."""
 
 
-def survey(observations: Sequence[Observation]) -> Survey:
+def survey(observations: Sequence[Observation]) -> PathSurvey:
     """Return what some pages show about their paths; the order of pages does not matter."""
     folding = Folding(_design_names(observations))
     folded: dict[str, str] = {}
     tree = _Tree(observations)
     for seen in observations:
         tree.add(seen, [folding.path_among(folded, path) for path in seen.paths])
-    return Survey(len(observations), tree.kinds, tree.finished(), folding, folded, tree.blocks)
+    return PathSurvey(len(observations), tree.kinds, tree.finished(), folding, folded, tree.blocks)
 
 
 def _first_headings(seen: Observation) -> set[int]:
@@ -571,7 +571,7 @@ FIGURES: Final[Mapping[str, Figure]] = {
 }
 
 
-class _Figures(NamedTuple):
+class _PathFigures(NamedTuple):
     """Of one path, those that stand for it in the rows of what it holds."""
 
     links: float
@@ -593,11 +593,11 @@ class _Figures(NamedTuple):
     controls: float
 
 
-def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
+def rows(found: PathSurvey) -> dict[PathNode, tuple[float, ...]]:
     """Return the figures of each path that has text of its own, in the order of FIGURES; what is not known is NaN."""
     pages = found.pages
     alone = pages == 1
-    figures: dict[PathNode, _Figures] = {}
+    figures: dict[PathNode, _PathFigures] = {}
     ancestry: dict[PathNode, tuple[float, float, float, float]] = {}
     way = _way(found)
     places = {node: place for place, node in enumerate(way)}
@@ -615,7 +615,7 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
         on = node.pages or 1
         elements = node.elements or 1
         parts = node.parts
-        one = _Figures(
+        one = _PathFigures(
             links=whole.links / chars,
             block=whole.chars / blocks,
             chars=whole.chars / elements,
@@ -664,7 +664,7 @@ def rows(found: Survey) -> dict[PathNode, tuple[float, ...]]:
     return result
 
 
-def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _Figures], pages: int) -> tuple[float, ...]:
+def _of_group(group: PathNode, steps: int, figures: Mapping[PathNode, _PathFigures], pages: int) -> tuple[float, ...]:
     """Return what the outermost element that a page has several times shows, so many steps above a path or itself."""
     one, elements, alone = figures[group], group.elements, pages == 1
     return (
@@ -684,7 +684,7 @@ def _spread(node: PathNode) -> float:
     return sqrt(max(0.0, node.element_squares / on - mean * mean)) / (mean or 1)
 
 
-_NOBODY: Final = (nan,) * len(_Figures._fields)
+_NOBODY: Final = (nan,) * len(_PathFigures._fields)
 
 
 class _Stands(NamedTuple):
@@ -703,7 +703,7 @@ class _Stands(NamedTuple):
 
 def _row(
     node: PathNode,
-    one: _Figures,
+    one: _PathFigures,
     around: tuple[float, ...],
     stands: _Stands,
     among: tuple[float, ...],
@@ -752,12 +752,12 @@ def _row(
     )  # fmt: skip
 
 
-def main_column(found: Survey) -> PathNode:
+def main_column(found: PathSurvey) -> PathNode:
     """Return the element that holds most of what is a page's own."""
     return _way(found)[-1]
 
 
-def _way(found: Survey) -> list[PathNode]:
+def _way(found: PathSurvey) -> list[PathNode]:
     """Return the elements that lead from body to the one that holds most of what is a page's own."""
     way = [found.nodes[0]]
     while True:

@@ -6,9 +6,9 @@ from math import exp, log
 from typing import Final, Protocol
 
 from scrapy_dedup.core.boilerplate.observations import Observation
-from scrapy_dedup.core.boilerplate.path_features import DropReason, PathNode, Survey, main_column, rows, survey
+from scrapy_dedup.core.boilerplate.path_features import DropReason, PathNode, PathSurvey, main_column, rows, survey
 from scrapy_dedup.core.boilerplate.path_looks import PathLooks, looks_by_path
-from scrapy_dedup.core.boilerplate.verdict_model import Judged, Reason, VerdictModel, kind_of, words_of
+from scrapy_dedup.core.boilerplate.verdict_model import JudgedPath, Reason, VerdictModel, kind_of, words_of
 
 __all__ = ["DropReason", "PathVerdict", "SiteVerdicts", "VerdictChange", "learn"]
 
@@ -129,7 +129,7 @@ def learn(
     )
 
 
-def _with_looks(judged: Mapping[PathNode, Judged], looks: Mapping[str, PathLooks]) -> dict[PathNode, Judged]:
+def _with_looks(judged: Mapping[PathNode, JudgedPath], looks: Mapping[str, PathLooks]) -> dict[PathNode, JudgedPath]:
     """Let what a browser showed speak, too."""
     found = {}
     for node, one in judged.items():
@@ -138,20 +138,20 @@ def _with_looks(judged: Mapping[PathNode, Judged], looks: Mapping[str, PathLooks
     return found
 
 
-def _looking(one: Judged, there: PathLooks) -> Judged:
+def _looking(one: JudgedPath, there: PathLooks) -> JudgedPath:
     if there.unseen >= _UNSEEN * (there.seen + there.unseen) > 0:
-        return Judged(min(one.odds, -_CLIP), (("unseen", 1.0), *one.reasons[:2]))
+        return JudgedPath(min(one.odds, -_CLIP), (("unseen", 1.0), *one.reasons[:2]))
     if not there.seen:
         return one
     share = there.main / there.seen
     odds = one.odds + LOOKS_SLOPE * share + LOOKS_SHIFT
     speaks = (("looks", round(share, 3)),) if (odds - one.odds) * odds > 0 else ()
-    return Judged(odds, (*speaks, *one.reasons)[:3])
+    return JudgedPath(odds, (*speaks, *one.reasons)[:3])
 
 
 def _as_before(
-    judged: Mapping[PathNode, Judged], found: Survey, observations: Sequence[Observation], former: Former
-) -> dict[PathNode, Judged]:
+    judged: Mapping[PathNode, JudgedPath], found: PathSurvey, observations: Sequence[Observation], former: Former
+) -> dict[PathNode, JudgedPath]:
     """Let what was known before a redesign speak, too: where texts stand that surrounded the content, and paths."""
     chars: dict[str, int] = {}
     surround: dict[str, int] = {}
@@ -166,7 +166,7 @@ def _as_before(
         share = surround.get(node.path, 0) / (chars.get(node.path) or 1)
         known = former.verdicts.get(node.path)
         if share >= _SURROUNDS:
-            one = Judged(min(one.odds, -_CLIP), (("surrounds", round(share, 3)), *one.reasons[:2]))  # noqa: PLW2901
+            one = JudgedPath(min(one.odds, -_CLIP), (("surrounds", round(share, 3)), *one.reasons[:2]))  # noqa: PLW2901
         elif known is not None and known.pages > node.pages:
             likely = min(max(known.probability, _SUREST), 1 - _SUREST)
             one = replace(one, odds=(one.odds + log(likely / (1 - likely))) / 2)  # noqa: PLW2901
@@ -174,11 +174,11 @@ def _as_before(
     return told
 
 
-def _verdicts(found: Survey, judged: Mapping[PathNode, Judged], caution: float) -> dict[str, PathVerdict]:
+def _verdicts(found: PathSurvey, judged: Mapping[PathNode, JudgedPath], caution: float) -> dict[str, PathVerdict]:
     """Return the verdicts; an element without text of its own follows what stands in it, by its share of a page."""
     votes = dict.fromkeys(found.nodes, 0.0)
     weights = dict.fromkeys(found.nodes, 0.0)
-    spokesman: dict[PathNode, tuple[float, Judged]] = {}
+    spokesman: dict[PathNode, tuple[float, JudgedPath]] = {}
     for node in reversed(found.nodes):
         one = judged.get(node)
         if one is not None:
@@ -213,7 +213,7 @@ def _often(counts: Mapping[int, int], pages: int) -> dict[int, int]:
 
 
 def _surrounding(
-    observations: Sequence[Observation], found: Survey, paths: Mapping[str, PathVerdict]
+    observations: Sequence[Observation], found: PathSurvey, paths: Mapping[str, PathVerdict]
 ) -> dict[int, int]:
     """Return the texts that many pages have, and that are left out of all of them."""
     left: dict[int, int] = {}

@@ -162,7 +162,7 @@ class PageCounts(Generic[Key]):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RemovalRule:
     """Why blocks are left out; those with one reason share it."""
 
     name: str
@@ -181,7 +181,7 @@ class Removal:
     """One block that is left out."""
 
     fingerprint: int
-    rule: Rule
+    rule: RemovalRule
 
 
 REPEATED_HTML: Final = "repeated block: the same place and text"
@@ -189,9 +189,9 @@ REPEATED_TEXT: Final = "repeated block: the same text"
 
 
 @lru_cache(maxsize=4_096)
-def repeated(name: str, on_pages: int, of_pages: int) -> Rule:
+def repeated(name: str, on_pages: int, of_pages: int) -> RemovalRule:
     """Return the rule by which blocks go that are on so many pages."""
-    return Rule(name, f"on {on_pages} of {of_pages} pages", on_pages, of_pages)
+    return RemovalRule(name, f"on {on_pages} of {of_pages} pages", on_pages, of_pages)
 
 
 def judge_blocks(fingerprints: Sequence[int], boilerplate: Boilerplate[int]) -> list[Removal | None]:

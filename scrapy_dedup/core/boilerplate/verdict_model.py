@@ -92,7 +92,7 @@ class Told(Sequence[Reason]):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedPath:
     """What the model says of one path."""
 
     odds: float
@@ -144,7 +144,7 @@ class VerdictModel:
             raise ModelError(f"the model of what is content cannot be read ({error!r}): {_HOW}") from error
         return cls(columns, trees, scale, shift, made)
 
-    def judge(self, rows: Mapping[PathNode, Sequence[float]]) -> dict[PathNode, Judged]:
+    def judge(self, rows: Mapping[PathNode, Sequence[float]]) -> dict[PathNode, JudgedPath]:
         """Return what the model says of each path, given its figures in the order of FIGURES."""
         forest, pick = self._forest, self._pick
         words, words_above = self._words
@@ -160,7 +160,7 @@ class VerdictModel:
             leaves = forest.leaves(row)
             odds = forest.odds(leaves)
             reasons = Told(partial(self._reasons, leaves, row, odds))
-            found[node] = Judged(self.scale * odds + self.shift, reasons)
+            found[node] = JudgedPath(self.scale * odds + self.shift, reasons)
         return found
 
     @cached_property

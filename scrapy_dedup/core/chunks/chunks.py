@@ -430,7 +430,7 @@ class _Section:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ChunkRow:
     """The pieces of one chunk."""
 
     headings: tuple[str, ...]
@@ -500,7 +500,7 @@ def _kind(pieces: Sequence[Piece]) -> ChunkKind:
     return kinds.pop() if len(kinds) == 1 else ChunkKind.PROSE
 
 
-def _rows(content: str, ruler: Ruler) -> Iterator[_Row]:
+def _rows(content: str, ruler: Ruler) -> Iterator[_ChunkRow]:
     for (small, parent), group in groupby(_sized(_sections(content), ruler), key=lambda found: found[:2]):
         sections = [section for _, _, section in group]
         if small:
@@ -508,11 +508,11 @@ def _rows(content: str, ruler: Ruler) -> Iterator[_Row]:
             paths = iter([section.path for section in sections])
             for row in pack(pieces, ruler):
                 own = [next(paths) for _ in row]
-                yield _Row(own[0] if len(own) == 1 else parent, row, continues=False)
+                yield _ChunkRow(own[0] if len(own) == 1 else parent, row, continues=False)
             continue
         for section in sections:
             for number, row in enumerate(pack(_pieces(section, ruler), ruler)):
-                yield _Row(section.path, row, continues=number > 0)
+                yield _ChunkRow(section.path, row, continues=number > 0)
 
 
 def _sized(sections: Sequence[_Section], ruler: Ruler) -> Iterator[tuple[bool, tuple[str, ...], _Section]]:

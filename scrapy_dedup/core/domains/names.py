@@ -103,7 +103,7 @@ class TwinReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class TwinEvidence:
     """Pages of both at the same path and query.
 
     Attributes:
@@ -123,7 +123,7 @@ class TwinVerdict:
     reason: TwinReason
 
 
-def judge_twins(evidence: Evidence, least_pages: int) -> TwinVerdict:
+def judge_twins(evidence: TwinEvidence, least_pages: int) -> TwinVerdict:
     """Return whether two names count as one: at least so many pages agree, and at most a tenth differs."""
     compared = evidence.alike + evidence.unlike
     if evidence.unlike > MOST_UNLIKE_SHARE * compared:

@@ -9,7 +9,7 @@ from typing import Literal
 LowQualityPolicy = Literal["crawl", "skip", "sample"]
 
 
-class Refusal(StrEnum):
+class DomainRefusal(StrEnum):
     """Why a request is not sent."""
 
     BLACKLISTED = "blacklisted"  # somebody said so
@@ -55,7 +55,7 @@ class RefusedDomains:
 
 def judge_domain(
     name: str, domains: RefusedDomains, policy: RequestPolicy, *, requested: int, at: datetime
-) -> Refusal | None:
+) -> DomainRefusal | None:
     """Return why a domain is not asked for one more page; None where it is.
 
     Args:
@@ -66,9 +66,9 @@ def judge_domain(
         at: now.
     """
     if domains.refuse(name, at):
-        return Refusal.BLACKLISTED
+        return DomainRefusal.BLACKLISTED
     if name not in domains.low_quality or policy.low_quality == "crawl":
         return None
     if policy.low_quality == "skip":
-        return Refusal.LOW_QUALITY
-    return Refusal.SAMPLED if requested >= policy.sample_pages else None
+        return DomainRefusal.LOW_QUALITY
+    return DomainRefusal.SAMPLED if requested >= policy.sample_pages else None

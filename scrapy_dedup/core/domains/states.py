@@ -37,7 +37,7 @@ class HasStatus(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DomainStanding:
     """A domain's status, and who blacklisted it, when, why and until when.
 
     Attributes:
@@ -75,9 +75,9 @@ def present_status(domain: HasStatus, at: datetime) -> DomainStatus:
     return DomainStatus(domain.status)
 
 
-def blacklisted(standing: Standing, by: Blacklisting) -> Standing:
+def blacklisted(standing: DomainStanding, by: Blacklisting) -> DomainStanding:
     """Return the standing of a domain that is blacklisted now; for one that was, the new words replace the old."""
-    return Standing(
+    return DomainStanding(
         DomainStatus.BLACKLISTED,
         _beneath(standing),
         by.at,
@@ -87,21 +87,21 @@ def blacklisted(standing: Standing, by: Blacklisting) -> Standing:
     )
 
 
-def unblacklisted(standing: Standing) -> Standing:
+def unblacklisted(standing: DomainStanding) -> DomainStanding:
     """Return the standing without a blacklist; the same where there is none."""
-    return Standing(_beneath(standing)) if standing.status == DomainStatus.BLACKLISTED else standing
+    return DomainStanding(_beneath(standing)) if standing.status == DomainStatus.BLACKLISTED else standing
 
 
-def with_status(standing: Standing, status: DomainStatus, at: datetime) -> Standing:
+def with_status(standing: DomainStanding, status: DomainStatus, at: datetime) -> DomainStanding:
     """Return the standing with a status that somebody set; BLACKLISTED then has neither a name nor a reason."""
     if status == standing.status:
         return standing
     if status == DomainStatus.BLACKLISTED:
         return blacklisted(standing, Blacklisting(at, None, None))
-    return Standing(status)
+    return DomainStanding(status)
 
 
-def after_run(standing: Standing, best: float | None, high_quality: float) -> Standing:
+def after_run(standing: DomainStanding, best: float | None, high_quality: float) -> DomainStanding:
     """Return the standing of a domain whose part of a run is over.
 
     Args:
@@ -114,10 +114,10 @@ def after_run(standing: Standing, best: float | None, high_quality: float) -> St
     status = DomainStatus.PROCESSED_HIGH_QUALITY if best >= high_quality else DomainStatus.PROCESSED_LOW_QUALITY
     if standing.status == DomainStatus.BLACKLISTED:
         return replace(standing, status_before=status)
-    return Standing(status)
+    return DomainStanding(status)
 
 
-def of_pair(one: Standing, other: Standing) -> Standing:
+def of_pair(one: DomainStanding, other: DomainStanding) -> DomainStanding:
     """Return what stands about two names that are one site: a blacklist of either, else the better status.
 
     The order of the two does not matter, but for which of two blacklists counts: the newer; of two as old, the first.
@@ -125,18 +125,18 @@ def of_pair(one: Standing, other: Standing) -> Standing:
     before = min(_beneath(one), _beneath(other), key=_STRONGEST_FIRST.index)
     lists = [each for each in (one, other) if each.status == DomainStatus.BLACKLISTED]
     if not lists:
-        return Standing(before)
+        return DomainStanding(before)
     dated = [each for each in lists if each.blacklisted_at is not None]
     newest = max(dated, key=_when) if dated else lists[0]
     return replace(newest, status_before=before)
 
 
-def _beneath(standing: Standing) -> DomainStatus:
+def _beneath(standing: DomainStanding) -> DomainStatus:
     if standing.status == DomainStatus.BLACKLISTED:
         return standing.status_before or DomainStatus.DISCOVERED
     return standing.status
 
 
-def _when(standing: Standing) -> datetime:
+def _when(standing: DomainStanding) -> datetime:
     assert standing.blacklisted_at is not None
     return standing.blacklisted_at

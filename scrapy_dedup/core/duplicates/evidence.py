@@ -46,7 +46,7 @@ def fields_hash(fields: Mapping[str, Any]) -> bytes | None:
 
 
 @dataclass(slots=True)
-class Evidence:
+class PageEvidence:
     """What a page shows, uncut, and which fields its items have."""
 
     body: bytes
@@ -100,7 +100,7 @@ def own_words(blocks: Blocks, site: SiteSeen) -> int:
     return sum(len(words(text)) for key, text in blocks if key not in site.common)
 
 
-def proves(own: Evidence, other: Evidence, fields: bytes | None, words: int, site: SiteSeen) -> bool:
+def proves(own: PageEvidence, other: PageEvidence, fields: bytes | None, words: int, site: SiteSeen) -> bool:
     """Say whether an item is one that another page gave.
 
     Args:
@@ -120,10 +120,10 @@ def proves(own: Evidence, other: Evidence, fields: bytes | None, words: int, sit
     return enough and _own(own, site) == _own(other, site)
 
 
-def proves_near(own: Evidence, other: Evidence, fields: bytes | None) -> bool:
+def proves_near(own: PageEvidence, other: PageEvidence, fields: bytes | None) -> bool:
     """Say whether fields and numbers are those of another page; how alike the texts are others say."""
     return fields is not None and fields in other.fields and _NOBODY_ASKED != own.numbers == other.numbers
 
 
-def _own(evidence: Evidence, site: SiteSeen) -> list[int]:
+def _own(evidence: PageEvidence, site: SiteSeen) -> list[int]:
     return [one for one in evidence.blocks if one not in site.common]

@@ -179,7 +179,7 @@ def _has_titles_between(near: Sequence[Block], found: Sequence[tuple[str, int]])
     return False
 
 
-class Facts:
+class DeclaredFacts:
     """A page's declarations, headings and located values."""
 
     def __init__(self, page: Page, url: str | None, locators: Locators | None) -> None:
@@ -365,7 +365,7 @@ def metadata_of(page: Page, url: str | None, locators: Locators | None = None) -
         url: the page's address; its host names the site, and its path may name the day.
         locators: what is known of the page's layout.
     """
-    facts = Facts(page, url, locators)
+    facts = DeclaredFacts(page, url, locators)
     title = _title(facts)
     near = facts.near(title[0] if title else None)
     found = {"title": title, "date": _date(facts, near), "author": _author(facts, near)}
@@ -405,7 +405,7 @@ def _shown(page: Page, wanted: Field) -> Iterator[tuple[str, str]]:
             yield block.path, comparable(wanted, value)
 
 
-def _title(facts: Facts) -> _Found | None:
+def _title(facts: DeclaredFacts) -> _Found | None:
     declared = [(facts.page.title or "", "title")]
     declared += [(value, name) for name in _TITLES for value in facts.metas.get(name, ())[:1]]
     declared = [(title[:LONGEST_TITLE], name) for title, name in declared if title.strip()]
@@ -433,7 +433,7 @@ def _is_title_in(title: str, text: str) -> bool:
     return not is_last and 2 * len(folded(text)) >= len(folded(part))
 
 
-def _date(facts: Facts, near: Sequence[Block]) -> _Found | None:
+def _date(facts: DeclaredFacts, near: Sequence[Block]) -> _Found | None:
     for value in values_of(facts.things, "datePublished"):
         if day := declared_day(value):
             return day, "json-ld"
@@ -450,7 +450,7 @@ def _date(facts: Facts, near: Sequence[Block]) -> _Found | None:
     return _seen_day(facts, near) or _day_of_metas(facts, _ANY_DATES)
 
 
-def _seen_day(facts: Facts, near: Sequence[Block]) -> _Found | None:
+def _seen_day(facts: DeclaredFacts, near: Sequence[Block]) -> _Found | None:
     """Return the day that a reader sees, or that a script of the page is told."""
     seen, changed = seen_days(near)
     if seen:
@@ -468,7 +468,7 @@ def _publishing(names: Iterable[str]) -> list[str]:
     return [name for name in names if _PUBLISHED.search(name) and not _NOT_PUBLISHED.search(name)]
 
 
-def _day_of_metas(facts: Facts, names: Sequence[str]) -> _Found | None:
+def _day_of_metas(facts: DeclaredFacts, names: Sequence[str]) -> _Found | None:
     for name in names:
         for value in facts.metas.get(name, ()):
             if day := declared_day(value):
@@ -476,7 +476,7 @@ def _day_of_metas(facts: Facts, names: Sequence[str]) -> _Found | None:
     return None
 
 
-def _author(facts: Facts, near: Sequence[Block]) -> _Found | None:
+def _author(facts: DeclaredFacts, near: Sequence[Block]) -> _Found | None:
     for value in values_of(facts.things, "author"):
         if name := declared_names(names_of(value, facts.things)):
             return name, "json-ld"

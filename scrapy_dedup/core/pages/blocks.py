@@ -10,7 +10,7 @@ from scrapy_dedup.core.pages.declared import Declared, read_declared, read_marks
 from scrapy_dedup.core.pages.gather import Block, Gatherer
 from scrapy_dedup.core.pages.guard import ParseLimits, UnparsedReason, refuse
 from scrapy_dedup.core.pages.places import BODY, Place
-from scrapy_dedup.core.pages.tables import TABLE_PARTS, Table
+from scrapy_dedup.core.pages.tables import TABLE_PARTS, OpenTable
 from scrapy_dedup.core.pages.tags import Tag
 
 _GONE = Tag("")
@@ -78,7 +78,7 @@ def _skeleton_of(walk: Sequence[Step]) -> list[int | Tag]:
 class _Skeleton:
     def __init__(self) -> None:
         self.events: list[int | Tag] = []
-        self.tables: list[Table] = []
+        self.tables: list[OpenTable] = []
 
     def enter(self, place: Place) -> None:
         start = place.start
@@ -89,7 +89,7 @@ class _Skeleton:
             if self.tables:
                 self.tables[-1].is_layout = True
             if name == "table":
-                self.tables.append(Table())
+                self.tables.append(OpenTable())
         if self.tables and name in TABLE_PARTS:
             self.tables[-1].open(start, self.events)
         else:

@@ -181,7 +181,7 @@ def _attributes(part: str) -> int:
 
 
 @dataclass(slots=True)
-class Survey:
+class MarkupSurvey:
     """Bounds of what a parser will meet."""
 
     depth: int = 0
@@ -196,7 +196,7 @@ class Survey:
     """Of elements and attributes."""
 
 
-def survey(html: str) -> Survey:
+def survey(html: str) -> MarkupSurvey:
     """Return bounds for a page; takes one or two microseconds a tag."""
     surveyor = _Surveyor(html)
     surveyor.run()
@@ -206,7 +206,7 @@ def survey(html: str) -> Survey:
 class _Surveyor:
     def __init__(self, html: str) -> None:
         self.html = html
-        self.found = Survey()
+        self.found = MarkupSurvey()
         self.open: list[str] = []
         self.odd = 0
         self.foreign = 0

@@ -146,14 +146,14 @@ def _mark_elements(
 ) -> frozenset[int]:
     """Write the place of each selector on the elements that it matches; return those that would take too long."""
     costs, too_costly = Costs(tree), set()
-    numbered: Numbered | None = None
+    numbered: NumberedTree | None = None
     marked: dict[int, tuple[LexborNode, list[str]]] = {}
     for place, selector in enumerate(selectors):
         if not costs.allow(selector):
             too_costly.add(place)
             continue
         if is_xpath(selector):
-            numbered = numbered or Numbered(tree, f"{attribute}-at")
+            numbered = numbered or NumberedTree(tree, f"{attribute}-at")
             nodes = numbered.select(selector)
         else:
             nodes = tree.css(selector)
@@ -215,7 +215,7 @@ class Form(NamedTuple):
     """Whether its text is."""
 
 
-class Shape(NamedTuple):
+class SlowShape(NamedTuple):
     """What makes a page slow."""
 
     elements: int
@@ -259,7 +259,7 @@ def _leads_to_look(bare: str) -> bool:
     return False
 
 
-def units(form: Form, shape: Shape, *, xpath: bool = False) -> int:
+def units(form: Form, shape: SlowShape, *, xpath: bool = False) -> int:
     """Return about how much work a selector is, at its worst."""
     n, depth, siblings, chars = shape
     if xpath:
@@ -274,7 +274,7 @@ def units(form: Form, shape: Shape, *, xpath: bool = False) -> int:
     return n * (_UNITS_AN_ELEMENT + ways * form.times)
 
 
-def units_of_looks(form: Form, tree: LexborHTMLParser, shape: Shape) -> int:
+def units_of_looks(form: Form, tree: LexborHTMLParser, shape: SlowShape) -> int:
     """Return about how much work it is to look into elements anew for each of those from which steps lead to them."""
     # The sum says already what one step takes.
     up = form.inner - form.looks
@@ -290,7 +290,7 @@ class Costs:
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
         self._left = _MOST_UNITS
-        self._shape: Shape | None = None
+        self._shape: SlowShape | None = None
 
     def allow(self, selector: str) -> bool:
         """Say whether a selector may be run, and count it."""
@@ -316,7 +316,7 @@ class Costs:
         return True
 
 
-def _shape_of(tree: LexborHTMLParser) -> Shape:
+def _shape_of(tree: LexborHTMLParser) -> SlowShape:
     root = tree.root
     elements = deepest = most = 0
     stack: list[tuple[LexborNode, int]] = [(root, 1)] if root is not None else []
@@ -327,7 +327,7 @@ def _shape_of(tree: LexborHTMLParser) -> Shape:
         elements += len(children)
         most = max(most, len(children))
         stack += children
-    return Shape(elements + 1, deepest, most, len(root.text(deep=True)) if root is not None else 0)
+    return SlowShape(elements + 1, deepest, most, len(root.text(deep=True)) if root is not None else 0)
 
 
 def _looked_into(tree: LexborHTMLParser, form: Form, *, goes_far: bool) -> int:
@@ -432,7 +432,7 @@ def _bare(selector: str) -> str:
     return selector.strip().removeprefix(PREFIX).strip()
 
 
-class Numbered:
+class NumberedTree:
     """A page as lxml reads it, each element with the number that it has in the page's own tree."""
 
     def __init__(self, tree: LexborHTMLParser, attribute: str) -> None:

@@ -68,11 +68,11 @@ def _as_text(page: Page, keep: Sequence[bool], _base_url: str | None) -> str:
 
 def _as_html(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
     """Plain HTML: structure, links, code and pictures; no scripts, styles, classes or comments."""
-    return _Drawing(base_url, page.base).draw(page, keep)
+    return _HtmlDrawing(base_url, page.base).draw(page, keep)
 
 
 def _as_markdown(page: Page, keep: Sequence[bool], base_url: str | None) -> str:
-    html = _Drawing(base_url, page.base, for_markdown=True).draw(page, keep)
+    html = _HtmlDrawing(base_url, page.base, for_markdown=True).draw(page, keep)
     if not html:
         return ""
     markdown: str = convert(html, _OPTIONS).content or ""
@@ -111,7 +111,7 @@ class _Complete(NamedTuple):
     without_pictures: str
 
 
-class _Drawing:
+class _HtmlDrawing:
     """HTML with no element that holds nothing: start tags wait for the first block that is kept."""
 
     def __init__(self, base_url: str | None, base: str | None, *, for_markdown: bool = False) -> None:

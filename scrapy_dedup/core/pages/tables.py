@@ -13,7 +13,7 @@ _MOST_FILLED = 20_000
 
 
 @dataclass(slots=True)
-class Table:
+class OpenTable:
     """What is known of an open table."""
 
     places: list[int] = field(default_factory=list)

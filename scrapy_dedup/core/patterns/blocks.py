@@ -10,7 +10,7 @@ from typing import Final
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.render import render
 from scrapy_dedup.core.pages.tags import Tag, plain
-from scrapy_dedup.core.patterns.spans import Span
+from scrapy_dedup.core.patterns.spans import TextSpan
 
 # No page may hold these, so none is taken for a mark where one does: it has no marks then.
 _BEGIN: Final = "\ufdd1"
@@ -25,7 +25,7 @@ _LONGEST_MARKUP: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedBlocks:
     """A page's Markdown, and where the blocks stand in it."""
 
     markdown: str
@@ -33,10 +33,10 @@ class Placed:
     """By the place of a block: from the first character of its text to behind the last one."""
 
 
-def place(page: Page, keep: Sequence[bool], base_url: str | None = None) -> Placed:
+def place(page: Page, keep: Sequence[bool], base_url: str | None = None) -> PlacedBlocks:
     """Return the Markdown of the kept blocks, with the places of their texts in it."""
     if any(kept and _MARKS.search(block.text) for block, kept in zip(page.blocks, keep, strict=True)):
-        return Placed(render(page, keep, "markdown", base_url), {})
+        return PlacedBlocks(render(page, keep, "markdown", base_url), {})
     marked = [_marked(block) if kept else block for block, kept in zip(page.blocks, keep, strict=True)]
     source = render(replace(page, blocks=marked), keep, "markdown", base_url)
     begins: list[int] = []
@@ -53,8 +53,8 @@ def place(page: Page, keep: Sequence[bool], base_url: str | None = None) -> Plac
     kept_places = [number for number, kept in enumerate(keep) if kept]
     # A converter that moved or lost a mark leaves nobody to say which block is where: nothing is guessed.
     if not len(begins) == len(ends) == len(kept_places):
-        return Placed(markdown, {})
-    return Placed(markdown, dict(zip(kept_places, zip(begins, ends, strict=True), strict=True)))
+        return PlacedBlocks(markdown, {})
+    return PlacedBlocks(markdown, dict(zip(kept_places, zip(begins, ends, strict=True), strict=True)))
 
 
 def _marked(block: Block) -> Block:
@@ -90,7 +90,7 @@ class Shortened:
     cuts: tuple[BlockCut, ...]
 
 
-def shorten(page: Page, placed: Placed, spans: Sequence[Span]) -> Shortened:
+def shorten(page: Page, placed: PlacedBlocks, spans: Sequence[TextSpan]) -> Shortened:
     """Return the blocks without what spans of their Markdown cover; of markup alone nothing is lost."""
     blocks, gone, cuts = list(page.blocks), set(), []
     ends, starts = [span.end for span in spans], [span.start for span in spans]
@@ -112,7 +112,7 @@ def shorten(page: Page, placed: Placed, spans: Sequence[Span]) -> Shortened:
     return Shortened(blocks, frozenset(gone), tuple(cuts))
 
 
-def _owners(text: str, markdown: str, begin: int, end: int, spans: Sequence[Span]) -> dict[int, str]:
+def _owners(text: str, markdown: str, begin: int, end: int, spans: Sequence[TextSpan]) -> dict[int, str]:
     """Return which characters of a text (white space not counted) go, with the pattern that takes them.
 
     Each is looked for in the Markdown behind the one before: between them stand escapes and addresses of links.
@@ -120,7 +120,7 @@ def _owners(text: str, markdown: str, begin: int, end: int, spans: Sequence[Span
     owners: dict[int, str] = {}
     at = begin
     spans_left = iter(spans)
-    span: Span | None = next(spans_left)
+    span: TextSpan | None = next(spans_left)
     for number, word in enumerate(_WORD.finditer(text)):
         letter, begins_word = word[0], word.start() > 0 and text[word.start() - 1].isspace()
         found = _found(markdown, letter, at, min(end, at + _LONGEST_MARKUP), begins_word=begins_word)

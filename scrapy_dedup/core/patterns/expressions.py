@@ -9,7 +9,7 @@ import re2
 import regex
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.patterns.spans import Span, covers_all, cut_out, without_overlaps
+from scrapy_dedup.core.patterns.spans import TextSpan, covers_all, cut_out, without_overlaps
 
 MOST_PATTERNS: Final = 2_000
 _MOST_CHARS: Final = 10_000
@@ -46,7 +46,7 @@ class PatternError(DedupError):
     """The text is no expression that can be used."""
 
 
-class Held(StrEnum):
+class PatternHeld(StrEnum):
     """Why a pattern was not carried out on a page."""
 
     WHOLE_PAGE = "whole_page"
@@ -64,7 +64,7 @@ class HeldBack(NamedTuple):
     """A pattern that was not carried out on a page."""
 
     pattern: str
-    reason: Held
+    reason: PatternHeld
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +79,10 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PatternMatches:
     """What expressions match in a text."""
 
-    spans: tuple[Span, ...] = ()
+    spans: tuple[TextSpan, ...] = ()
     """In order, without overlaps; of two expressions the earlier one has what both match."""
     held: tuple[HeldBack, ...] = ()
 
@@ -144,7 +144,7 @@ class Expressions:
     members: tuple[Expression, ...] = ()
     _filter: Any = field(default=None, repr=False, compare=False)
 
-    def find(self, text: str, off: Collection[str] = ()) -> Found:
+    def find(self, text: str, off: Collection[str] = ()) -> PatternMatches:
         """Return what the expressions match, within a bound of work.
 
         Args:
@@ -152,25 +152,25 @@ class Expressions:
             off: expressions that are not to be run.
         """
         if not self.members or not text:
-            return Found()
-        spans: list[Span] = []
+            return PatternMatches()
+        spans: list[TextSpan] = []
         held: list[HeldBack] = []
         searching = _Searching(text, sum(one.is_slow for one in self.members))
         for one in self._possible(searching.encoded):
             if one.source in off:
-                held.append(HeldBack(one.source, Held.SWITCHED_OFF))
+                held.append(HeldBack(one.source, PatternHeld.SWITCHED_OFF))
                 continue
             own, reason = searching.run(one)
             if reason is None and own and covers_all(text, own):
-                own, reason = [], Held.WHOLE_PAGE
+                own, reason = [], PatternHeld.WHOLE_PAGE
             spans += own
             if reason is not None:
                 held.append(HeldBack(one.source, reason))
         kept = without_overlaps(spans)
         if kept and covers_all(text, kept):
             names = dict.fromkeys(span.pattern for span in kept)
-            return Found((), (*held, *(HeldBack(name, Held.WHOLE_PAGE) for name in names)))
-        return Found(kept, tuple(held))
+            return PatternMatches((), (*held, *(HeldBack(name, PatternHeld.WHOLE_PAGE) for name in names)))
+        return PatternMatches(kept, tuple(held))
 
     def _possible(self, encoded: bytes) -> Iterator[Expression]:
         quick = [one for one in self.members if not one.is_slow]
@@ -238,7 +238,7 @@ class _Searching:
         self._work = _MOST_WORK
         self._seconds = max(_LEAST_SECONDS, _SLOW_SECONDS / max(1, slow))
 
-    def run(self, one: Expression) -> tuple[list[Span], Held | None]:
+    def run(self, one: Expression) -> tuple[list[TextSpan], PatternHeld | None]:
         """Return what an expression matches; nothing of one that cannot be run to its end."""
         if one.is_slow:
             return self._run_slow(one)
@@ -250,21 +250,21 @@ class _Searching:
             # An automaton may look to the end of a text before it knows that a match ended early.
             self._work -= (end - begin) * weight
             if self._work < 0:
-                return [], Held.TOO_MUCH_WORK
+                return [], PatternHeld.TOO_MUCH_WORK
             found = next(matches, None)
             if found is None:
                 break
             begin = found.end()
             if found.start() < begin:
                 places.append(found.span())
-        return [Span(start, stop, one.source) for start, stop in self._in_characters(places)], None
+        return [TextSpan(start, stop, one.source) for start, stop in self._in_characters(places)], None
 
-    def _run_slow(self, one: Expression) -> tuple[list[Span], Held | None]:
+    def _run_slow(self, one: Expression) -> tuple[list[TextSpan], PatternHeld | None]:
         try:
             found = [match.span() for match in one.program.finditer(self._text, timeout=self._seconds)]
         except TimeoutError:
-            return [], Held.TIMEOUT
-        return [Span(start, stop, one.source) for start, stop in found if start < stop], None
+            return [], PatternHeld.TIMEOUT
+        return [TextSpan(start, stop, one.source) for start, stop in found if start < stop], None
 
     def _in_characters(self, places: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """Iterate over places in the text, given those in its bytes, in order."""

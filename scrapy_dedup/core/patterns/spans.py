@@ -7,7 +7,7 @@ from typing import NamedTuple
 _MANY_NEWLINES = re.compile(r"\n[ \t]*(?:\n[ \t]*){2,}")
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A part of a text that a pattern matches."""
 
     start: int
@@ -15,7 +15,7 @@ class Span(NamedTuple):
     pattern: str
 
 
-def without_overlaps(spans: Iterable[Span]) -> tuple[Span, ...]:
+def without_overlaps(spans: Iterable[TextSpan]) -> tuple[TextSpan, ...]:
     """Return spans in order; what two share, the one that was given first has.
 
     What is left of a span between others counts as spans of its own.
@@ -41,18 +41,18 @@ def _free(jumps: list[int], at: int) -> int:
     return at
 
 
-def _joined(bounds: Sequence[int], owners: Sequence[str | None]) -> Iterator[Span]:
+def _joined(bounds: Sequence[int], owners: Sequence[str | None]) -> Iterator[TextSpan]:
     for start, end, owner in zip(bounds, bounds[1:], owners, strict=False):
         if owner is not None:
-            yield Span(start, end, owner)
+            yield TextSpan(start, end, owner)
 
 
-def covers_all(text: str, spans: Sequence[Span]) -> bool:
+def covers_all(text: str, spans: Sequence[TextSpan]) -> bool:
     """Say whether nothing but white space is left of a text without spans, given in order."""
     return not "".join(_between(text, spans)).strip()
 
 
-def cut_out(text: str, spans: Sequence[Span]) -> str:
+def cut_out(text: str, spans: Sequence[TextSpan]) -> str:
     """Return a text without spans, given in order; empty lines that they leave are closed up.
 
     The text as it is where there are none.
@@ -62,7 +62,7 @@ def cut_out(text: str, spans: Sequence[Span]) -> str:
     return _MANY_NEWLINES.sub("\n\n", "".join(_between(text, spans))).strip()
 
 
-def _between(text: str, spans: Sequence[Span]) -> Iterator[str]:
+def _between(text: str, spans: Sequence[TextSpan]) -> Iterator[str]:
     begin = 0
     for span in spans:
         yield text[begin : span.start]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
-from scrapy_dedup.core.pdf.lines import SOFT_HYPHEN, Line, rounded
+from scrapy_dedup.core.pdf.lines import SOFT_HYPHEN, PdfLine, rounded
 from scrapy_dedup.core.pdf.order import Region
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -116,7 +116,7 @@ class _Draft:
 
     page: int
     kind: BlockKind
-    lines: list[Line]
+    lines: list[PdfLine]
     right: float
     """Of its column."""
 
@@ -157,7 +157,7 @@ def _block(draft: _Draft, hyphens: Hyphens, level: int) -> PdfBlock:
     return PdfBlock(text, draft.page, draft.kind, level if draft.kind is BlockKind.HEADING else 0)
 
 
-def _indented(lines: Sequence[Line]) -> Iterator[str]:
+def _indented(lines: Sequence[PdfLine]) -> Iterator[str]:
     left = min(line.left for line in lines)
     for line in lines:
         indent = round((line.left - left) / (_FIXED_WIDTH * line.size))
@@ -179,7 +179,7 @@ def _drafts(region: Region, page: int, body: float) -> Iterator[_Draft]:
     yield draft
 
 
-def _kind(line: Line, body: float) -> BlockKind:
+def _kind(line: PdfLine, body: float) -> BlockKind:
     if line.fixed:
         return BlockKind.CODE
     if line.cells > 1:
@@ -201,7 +201,7 @@ def _leading(region: Region) -> dict[float, float]:
     return {size: min(median(found), _WIDEST * max(size, 1.0)) for size, found in steps.items()}
 
 
-def _continues(draft: _Draft, line: Line, kind: BlockKind, leading: dict[float, float]) -> bool:
+def _continues(draft: _Draft, line: PdfLine, kind: BlockKind, leading: dict[float, float]) -> bool:
     """Tell whether a line belongs to the block before it."""
     last = draft.lines[-1]
     usual = leading.get(rounded(last.size), 1.2 * last.size)
@@ -216,7 +216,7 @@ def _continues(draft: _Draft, line: Line, kind: BlockKind, leading: dict[float, 
     return not _is_indented(draft, line)
 
 
-def _is_indented(draft: _Draft, line: Line) -> bool:
+def _is_indented(draft: _Draft, line: PdfLine) -> bool:
     """Tell whether a line is the first of a paragraph, by its indent or by the end of the line before."""
     first, last = draft.lines[0], draft.lines[-1]
     is_full = last.right > draft.right - _SHORT * last.size

@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Final
 
-from scrapy_dedup.core.pdf.lines import Line, PageLines, body_size, is_turned, joined, rows_of
+from scrapy_dedup.core.pdf.lines import PageLines, PdfLine, body_size, is_turned, joined, rows_of
 
 # A row nearer than this share of the page's height to its top or bottom may be furniture, and so many rows at most.
 _ZONE: Final = 0.2
@@ -58,14 +58,14 @@ class Furniture:
 
 
 @dataclass(slots=True)
-class _Row:
+class _EdgeRow:
     """A row near an edge of a page."""
 
     page: int
     is_top: bool
     distance: float
-    line: Line
-    pieces: Sequence[Line]
+    line: PdfLine
+    pieces: Sequence[PdfLine]
     gap: float
     """To the next row inside, in font sizes."""
     key: str
@@ -73,7 +73,7 @@ class _Row:
     reason: FurnitureReason | None = None
 
 
-def split_furniture(pages: Sequence[PageLines]) -> tuple[list[Furniture], list[list[Line]]]:
+def split_furniture(pages: Sequence[PageLines]) -> tuple[list[Furniture], list[list[PdfLine]]]:
     """Return the running lines, in order of first pages, and the lines of each page without them."""
     if len(pages) < _LEAST_PAGES:
         return [], [list(page.lines) for page in pages]
@@ -96,7 +96,7 @@ def masked(text: str) -> str:
     return re.sub(r"\d+", "#", " ".join(words)).casefold().strip(_EDGES)
 
 
-def _edge(number: int, page: PageLines, *, is_top: bool) -> list[_Row]:
+def _edge(number: int, page: PageLines, *, is_top: bool) -> list[_EdgeRow]:
     """Return the rows of one edge of a page, from outside to inside."""
     height = max(page.height, 1.0)
     inside = [
@@ -114,16 +114,16 @@ def _edge(number: int, page: PageLines, *, is_top: bool) -> list[_Row]:
         gap = _gap(line, lines[at + 1]) if at + 1 < len(lines) else _APART
         distance = line.top if is_top else height - line.bottom
         key = masked(line.text[:_LONGEST])
-        found.append(_Row(number, is_top, distance, line, pieces[at], gap, key, _numbers(line.text)))
+        found.append(_EdgeRow(number, is_top, distance, line, pieces[at], gap, key, _numbers(line.text)))
     return found
 
 
-def _gap(line: Line, inner: Line) -> float:
+def _gap(line: PdfLine, inner: PdfLine) -> float:
     """Return how far two baselines lie apart, in font sizes."""
     return abs(line.bottom - inner.bottom) / max(line.size, inner.size)
 
 
-def _mark_repeated(rows: Sequence[_Row], large: float) -> None:
+def _mark_repeated(rows: Sequence[_EdgeRow], large: float) -> None:
     for group in _groups(rows, [(row.is_top, row.key) for row in rows]):
         is_title = group[0].line.size >= large and len({row.line.text for row in group}) > 1
         if not is_title and any(_runs(group)):
@@ -131,9 +131,9 @@ def _mark_repeated(rows: Sequence[_Row], large: float) -> None:
                 row.reason = FurnitureReason.REPEATED
 
 
-def _mark_numbered(rows: Sequence[_Row], large: float) -> None:
+def _mark_numbered(rows: Sequence[_EdgeRow], large: float) -> None:
     """Mark rows whose first or last word counts the pages."""
-    offsets: dict[tuple[bool, int], list[_Row]] = {}
+    offsets: dict[tuple[bool, int], list[_EdgeRow]] = {}
     for row in rows:
         if row.line.size < large and not _LEADERS.search(row.line.text):
             for value in set(_page_numbers(row.line.text)):
@@ -144,7 +144,7 @@ def _mark_numbered(rows: Sequence[_Row], large: float) -> None:
             _mark_cluster(cluster, min(_LEAST_NUMBERED, max(_LEAST_PAGES, pages // 2)))
 
 
-def _mark_cluster(cluster: Sequence[_Row], least: int) -> None:
+def _mark_cluster(cluster: Sequence[_EdgeRow], least: int) -> None:
     """Mark rows with numbers that go with the pages: those that are a number alone, and those with words if many."""
     is_many = len({row.page for row in cluster}) >= least
     if not any(_runs(cluster, in_step=False)):
@@ -154,7 +154,7 @@ def _mark_cluster(cluster: Sequence[_Row], least: int) -> None:
             row.reason = FurnitureReason.NUMBERED
 
 
-def _mark_places(rows: Sequence[_Row], large: float) -> None:
+def _mark_places(rows: Sequence[_EdgeRow], large: float) -> None:
     """Mark rows that stand apart where most rows are running lines."""
     for is_top in (True, False):
         apart = [row for row in rows if row.is_top is is_top and (row.reason or row.gap >= _APART)]
@@ -169,24 +169,24 @@ def _mark_places(rows: Sequence[_Row], large: float) -> None:
                     row.reason = FurnitureReason.PLACE
 
 
-def _alike(cluster: Sequence[_Row]) -> list[list[str]]:
+def _alike(cluster: Sequence[_EdgeRow]) -> list[list[str]]:
     """Return the two words with which many rows at a place begin, such as `chapter #`."""
     counts = Counter(" ".join(row.key.split()[:2]) for row in cluster)
     return [key.split() for key, count in counts.items() if count >= _LEAST_NUMBERED and "#" in key and key != "#"]
 
 
-def _groups(rows: Iterable[_Row], keys: Sequence[tuple[bool, str]]) -> Iterator[list[_Row]]:
+def _groups(rows: Iterable[_EdgeRow], keys: Sequence[tuple[bool, str]]) -> Iterator[list[_EdgeRow]]:
     """Return rows with one key at one height, by pages."""
-    groups: dict[tuple[bool, str], list[_Row]] = {}
+    groups: dict[tuple[bool, str], list[_EdgeRow]] = {}
     for row, key in zip(rows, keys, strict=True):
         groups.setdefault(key, []).append(row)
     for group in groups.values():
         yield from _clusters(group)
 
 
-def _clusters(rows: Iterable[_Row], tolerance: float = _TOLERANCE) -> Iterator[list[_Row]]:
+def _clusters(rows: Iterable[_EdgeRow], tolerance: float = _TOLERANCE) -> Iterator[list[_EdgeRow]]:
     """Return rows by height, each group by pages."""
-    cluster: list[_Row] = []
+    cluster: list[_EdgeRow] = []
     for row in sorted(rows, key=lambda row: (row.distance, row.page)):
         if cluster and row.distance - cluster[0].distance > tolerance:
             yield sorted(cluster, key=lambda row: row.page)
@@ -196,7 +196,7 @@ def _clusters(rows: Iterable[_Row], tolerance: float = _TOLERANCE) -> Iterator[l
         yield sorted(cluster, key=lambda row: row.page)
 
 
-def _runs(rows: Sequence[_Row], *, in_step: bool = True) -> Iterator[list[_Row]]:
+def _runs(rows: Sequence[_EdgeRow], *, in_step: bool = True) -> Iterator[list[_EdgeRow]]:
     """Return stretches of rows on near-by pages, long enough to be running lines.
 
     Args:
@@ -212,12 +212,12 @@ def _runs(rows: Sequence[_Row], *, in_step: bool = True) -> Iterator[list[_Row]]
     yield from _long_enough(run)
 
 
-def _long_enough(run: list[_Row]) -> Iterator[list[_Row]]:
+def _long_enough(run: list[_EdgeRow]) -> Iterator[list[_EdgeRow]]:
     if len({row.page for row in run}) >= _LEAST_PAGES:
         yield run
 
 
-def _goes_on(before: _Row, row: _Row) -> bool:
+def _goes_on(before: _EdgeRow, row: _EdgeRow) -> bool:
     """Tell whether the numbers of two rows with the same words are those of a running line."""
     steps = {new - old for old, new in zip(before.numbers, row.numbers, strict=False)} - {0}
     pages = row.page - before.page
@@ -225,7 +225,7 @@ def _goes_on(before: _Row, row: _Row) -> bool:
     return not steps or bool(steps & {pages, 2 * pages})
 
 
-def _outer(edge: Sequence[_Row]) -> Iterator[_Row]:
+def _outer(edge: Sequence[_EdgeRow]) -> Iterator[_EdgeRow]:
     """Return the running lines of an edge: body text ends them, so that nothing is taken from within."""
     for row in edge:
         if row.reason is None:
@@ -233,8 +233,8 @@ def _outer(edge: Sequence[_Row]) -> Iterator[_Row]:
         yield row
 
 
-def _gathered(rows: Sequence[_Row]) -> list[Furniture]:
-    found: dict[tuple[str, FurnitureReason], list[_Row]] = {}
+def _gathered(rows: Sequence[_EdgeRow]) -> list[Furniture]:
+    found: dict[tuple[str, FurnitureReason], list[_EdgeRow]] = {}
     for row in rows:
         found.setdefault((row.key, row.reason or FurnitureReason.PLACE), []).append(row)
     return [
@@ -243,7 +243,7 @@ def _gathered(rows: Sequence[_Row]) -> list[Furniture]:
     ]
 
 
-def _bodies(pages: Sequence[PageLines], removed: Iterable[_Row]) -> list[list[Line]]:
+def _bodies(pages: Sequence[PageLines], removed: Iterable[_EdgeRow]) -> list[list[PdfLine]]:
     gone: dict[int, set[int]] = {}
     for row in removed:
         gone.setdefault(row.page, set()).update(id(piece) for piece in row.pieces)

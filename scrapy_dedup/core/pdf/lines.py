@@ -27,7 +27,7 @@ _WORD_GAP: Final = 0.12
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PdfLine:
     """A piece of text that stands in one line; all lengths in points, from the page's left and top.
 
     Attributes:
@@ -50,7 +50,7 @@ class Line:
 class PageLines:
     """What stands on one page, in any order."""
 
-    lines: Sequence[Line]
+    lines: Sequence[PdfLine]
     width: float
     height: float
 
@@ -82,9 +82,9 @@ def clean_page(page: PageLines) -> PageLines:
     return PageLines(lines, _bounded(page.width), _bounded(page.height))
 
 
-def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
+def rows_of(lines: Iterable[PdfLine]) -> list[list[PdfLine]]:
     """Return lines by rows from top to bottom, each from left to right; what overlaps by half is one row."""
-    rows: list[list[Line]] = []
+    rows: list[list[PdfLine]] = []
     for line in sorted(lines, key=lambda line: (line.top, line.left, line.text)):
         if rows and _overlaps(rows[-1][0], line):
             rows[-1].append(line)
@@ -93,7 +93,7 @@ def rows_of(lines: Iterable[Line]) -> list[list[Line]]:
     return [sorted(row, key=lambda line: (line.left, line.top, line.text)) for row in rows]
 
 
-def joined(row: Sequence[Line]) -> Line:
+def joined(row: Sequence[PdfLine]) -> PdfLine:
     """Return the pieces of a row as one line.
 
     Args:
@@ -122,7 +122,7 @@ def joined(row: Sequence[Line]) -> Line:
     )
 
 
-def is_turned(line: Line) -> bool:
+def is_turned(line: PdfLine) -> bool:
     """Tell whether a line runs up or down the page."""
     return len(line.text) > 3 and line.bottom - line.top > 2 * (line.right - line.left)
 
@@ -142,20 +142,20 @@ def rounded(size: float) -> float:
     return round(size * 2) / 2
 
 
-def _overlaps(first: Line, second: Line) -> bool:
+def _overlaps(first: PdfLine, second: PdfLine) -> bool:
     common = min(first.bottom, second.bottom) - max(first.top, second.top)
     least = min(first.bottom - first.top, second.bottom - second.top)
     return common > 0.5 * least
 
 
-def _boxed(line: Line, text: str) -> Line:
+def _boxed(line: PdfLine, text: str) -> PdfLine:
     left, right = sorted((_bounded(line.left), _bounded(line.right)))
     top, bottom = sorted((_bounded(line.top), _bounded(line.bottom)))
     size = abs(line.size) if math.isfinite(line.size) else 0.0
     size = min(size, _LARGEST) or min(bottom - top, _LARGEST) or _USUAL_SIZE
     if bottom == top:
         bottom = top + size
-    return Line(text, left, top, right, bottom, size, line.bold, line.fixed, line.cells)
+    return PdfLine(text, left, top, right, bottom, size, line.bold, line.fixed, line.cells)
 
 
 def _bounded(length: float) -> float:

@@ -5,7 +5,7 @@ from itertools import groupby
 from statistics import median
 from typing import Final
 
-from scrapy_dedup.core.pdf.lines import Line, is_turned, joined, rows_of
+from scrapy_dedup.core.pdf.lines import PdfLine, is_turned, joined, rows_of
 
 # Beyond this a page is a table of data or an attack: rows from top to bottom are order enough.
 _MOST_LINES: Final = 20_000
@@ -27,11 +27,11 @@ _LEAST_APART: Final = 12
 _WIDE_SIDE: Final = 18
 _MOST_SHARED: Final = 0.5
 
-Region = list[Line]
+Region = list[PdfLine]
 """Lines in one column, from top to bottom; the pieces of a row are joined."""
 
 
-def in_order(lines: Sequence[Line]) -> list[Region]:
+def in_order(lines: Sequence[PdfLine]) -> list[Region]:
     """Return the lines of a page as they are read; those that run up or down the page come last."""
     level = [line for line in lines if not is_turned(line)]
     turned = sorted((line for line in lines if is_turned(line)), key=lambda line: (line.left, line.top, line.text))
@@ -39,7 +39,7 @@ def in_order(lines: Sequence[Line]) -> list[Region]:
     return [region for region in regions if region] + [[line] for line in turned]
 
 
-def _ordered(lines: Sequence[Line], depth: int) -> Iterator[Region]:
+def _ordered(lines: Sequence[PdfLine], depth: int) -> Iterator[Region]:
     rows = rows_of(lines)
     for gutter in _gutters(lines) if depth < _DEEPEST else ():
         bands = _bands(rows, gutter)
@@ -53,13 +53,13 @@ def _ordered(lines: Sequence[Line], depth: int) -> Iterator[Region]:
     yield [joined(row) for row in rows]
 
 
-def _stacked(lines: Sequence[Line]) -> Region:
+def _stacked(lines: Sequence[PdfLine]) -> Region:
     return [joined(row) for row in rows_of(lines)]
 
 
-def _bands(rows: Sequence[list[Line]], gutter: float) -> list[tuple[list[Line], list[Line]]]:
+def _bands(rows: Sequence[list[PdfLine]], gutter: float) -> list[tuple[list[PdfLine], list[PdfLine]]]:
     """Return the rows as bands: left and right of a gutter; a band without columns has no right half."""
-    bands: list[tuple[list[Line], list[Line]]] = []
+    bands: list[tuple[list[PdfLine], list[PdfLine]]] = []
     for crosses, group in groupby(rows, key=lambda row: any(line.left < gutter < line.right for line in row)):
         lines = [line for row in group for line in row]
         left = [line for line in lines if line.left < gutter]
@@ -68,7 +68,7 @@ def _bands(rows: Sequence[list[Line]], gutter: float) -> list[tuple[list[Line], 
     return bands
 
 
-def _are_beside(left: Sequence[Line], right: Sequence[Line]) -> bool:
+def _are_beside(left: Sequence[PdfLine], right: Sequence[PdfLine]) -> bool:
     """Tell whether two halves share some height; one above the other is read as it stands."""
     if not left or not right:
         return False
@@ -76,7 +76,7 @@ def _are_beside(left: Sequence[Line], right: Sequence[Line]) -> bool:
     return top < min(max(line.bottom for line in left), max(line.bottom for line in right))
 
 
-def _is_column(lines: Sequence[Line]) -> bool:
+def _is_column(lines: Sequence[PdfLine]) -> bool:
     """Tell whether lines are prose, in one column or in several beside each other."""
     if len(lines) < _LEAST_LINES:
         return False
@@ -86,7 +86,7 @@ def _is_column(lines: Sequence[Line]) -> bool:
     return width > 0 and filled >= _FULL * width and usual >= _LEAST_WIDTH * median(line.size for line in lines)
 
 
-def _are_apart(left: Sequence[Line], right: Sequence[Line]) -> bool:
+def _are_apart(left: Sequence[PdfLine], right: Sequence[PdfLine]) -> bool:
     """Tell whether two sides with nothing between them share few lines of height, as the halves of a table do."""
     if min(len(left), len(right)) < _LEAST_APART:
         return False
@@ -99,7 +99,7 @@ def _are_apart(left: Sequence[Line], right: Sequence[Line]) -> bool:
     return shared <= _MOST_SHARED * len(right)
 
 
-def _gutters(lines: Sequence[Line]) -> list[float]:
+def _gutters(lines: Sequence[PdfLine]) -> list[float]:
     """Return where few lines cross, best first."""
     if len(lines) < 2 * _LEAST_LINES:
         return []
@@ -124,7 +124,7 @@ def _gutters(lines: Sequence[Line]) -> list[float]:
     return [place for _, _, place in sorted(found)[:_CANDIDATES]]
 
 
-def _crossing(lines: Sequence[Line], left: float, step: float) -> list[int]:
+def _crossing(lines: Sequence[PdfLine], left: float, step: float) -> list[int]:
     """Return how many lines cover each bin."""
     changes = [0] * (_BINS + 2)
     for line in lines:

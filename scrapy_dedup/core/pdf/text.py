@@ -9,19 +9,19 @@ from typing import Final, Literal
 
 from scrapy_dedup.core.pdf.blocks import BlockKind, PdfBlock, blocks_of, page_starts
 from scrapy_dedup.core.pdf.furniture import Furniture, FurnitureReason, split_furniture
-from scrapy_dedup.core.pdf.lines import Line, PageLines, body_size, clean_page, clean_text
+from scrapy_dedup.core.pdf.lines import PageLines, PdfLine, body_size, clean_page, clean_text
 from scrapy_dedup.core.pdf.order import in_order
 
 __all__ = [
     "BlockKind",
     "Furniture",
     "FurnitureReason",
-    "Line",
     "PageLines",
     "PdfBlock",
     "PdfFlag",
+    "PdfLine",
+    "PdfReading",
     "PdfText",
-    "Reading",
     "arrange",
     "cover",
     "draw",
@@ -85,7 +85,7 @@ class PdfText:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PdfReading:
     """What was read of a file.
 
     Attributes:
@@ -101,7 +101,7 @@ class Reading:
     flags: frozenset[PdfFlag] = frozenset()
 
 
-def arrange(reading: Reading) -> PdfText:
+def arrange(reading: PdfReading) -> PdfText:
     """Return the text of a file: running lines taken off, the rest in reading order."""
     pages = [clean_page(page) for page in reading.pages]
     furniture, bodies = split_furniture(pages)

@@ -12,7 +12,7 @@ from typing import Final
 from scrapy_dedup.core.recrawl.passages import MainText, Passage, number_key, number_keys
 
 
-class Kind(StrEnum):
+class VerdictKind(StrEnum):
     """What is told of a page that was found."""
 
     NEW = "new"
@@ -45,12 +45,12 @@ DEFAULT_POLICY: Final = ChangePolicy()
 class Verdict:
     """What became of a page, and why."""
 
-    kind: Kind
+    kind: VerdictKind
     change: Change
     reason: str
 
 
-NEW: Final = Verdict(Kind.NEW, Change.NONE, "seen for the first time")
+NEW: Final = Verdict(VerdictKind.NEW, Change.NONE, "seen for the first time")
 
 # A design is another one when less than half of the text stands where it stood.
 _SAME_DESIGN: Final = 0.5
@@ -76,7 +76,7 @@ def compare(
         old: the version that was seen last.
         new: today's.
         policy: which classes of change count.
-        volatile: number keys of passages whose numbers are proven to churn, see `Churn`.
+        volatile: number keys of passages whose numbers are proven to churn, see `NumberChurn`.
     """
     before, after = _differing(old, new)
     titles = _trimmed(old.title, new.title)
@@ -86,7 +86,7 @@ def compare(
     if (old.passages, old.title, old.rest) != (new.passages, new.title, new.rest):
         found.add(Change.BOILERPLATE_ONLY)
     change = next(change for change in Change if change in (found & policy.classes or found))
-    kind = Kind.CHANGED if change in policy.classes else Kind.UNCHANGED
+    kind = VerdictKind.CHANGED if change in policy.classes else VerdictKind.UNCHANGED
     if change in (Change.BOILERPLATE_ONLY, Change.NONE):
         return Verdict(kind, change, _REASONS[change])
     differing = titles if change is Change.TITLE or not (before or after) else (before, after)
@@ -129,7 +129,7 @@ def moves(old: MainText, new: MainText) -> Moves:
 
 
 @dataclass(slots=True)
-class Churn:
+class NumberChurn:
     """Counts of what the numbers of a site's pages did between two crawls: a date that moved on all is no news.
 
     Bounded: beyond *most* passages new ones are not counted.

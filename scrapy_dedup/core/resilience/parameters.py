@@ -68,7 +68,7 @@ class _Name:
 
 
 @dataclass(slots=True)
-class Parameters:
+class ParameterTrials:
     """What a crawl finds out about parameters, by host."""
 
     ignored: IgnoredParameters = field(default_factory=IgnoredParameters)

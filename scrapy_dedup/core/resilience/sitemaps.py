@@ -65,7 +65,7 @@ def read_sitemap(body: bytes, url: str, limits: SitemapLimits = DEFAULT_LIMITS) 
         url: of the sitemap; relative URLs in it are relative to it.
         limits: see there.
     """
-    reader = _Reader(url, limits)
+    reader = _SitemapReader(url, limits)
     too_large = len(body) > limits.bytes
     body = body[: limits.bytes].lstrip(b" \t\r\n\0")
     try:
@@ -136,7 +136,7 @@ class _RefusedError(Exception):
 
 
 @dataclass(slots=True)
-class _Reader:
+class _SitemapReader:
     """Gathers entries from the events of the parser."""
 
     url: str
@@ -226,7 +226,7 @@ class _Reader:
         return Sitemap(tuple(self.pages.values()), tuple(self.children.values()), truncated, error)
 
 
-def _parse(body: bytes, reader: _Reader, *, final: bool) -> None:
+def _parse(body: bytes, reader: _SitemapReader, *, final: bool) -> None:
     names: dict[str, str] = {}
     parser = expat.ParserCreate(intern=names)
     parser.buffer_text = True
@@ -249,7 +249,7 @@ def _parse(body: bytes, reader: _Reader, *, final: bool) -> None:
         parser.Parse(b"", True)
 
 
-def _read_lines(body: bytes, reader: _Reader) -> None:
+def _read_lines(body: bytes, reader: _SitemapReader) -> None:
     """Take in a text list: one URL a line."""
     for line in _URL_LINE.finditer(body.decode("utf-8-sig", "replace").replace("\r", "\n")):
         reader.is_sitemap = True

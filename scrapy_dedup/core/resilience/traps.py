@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from scrapy_dedup.core.urls.pagination import is_clear_part_name, is_part_name
-from scrapy_dedup.core.urls.shapes import Shape, shape_of
+from scrapy_dedup.core.urls.shapes import UrlShape, shape_of
 
 _MOST_PATTERNS: Final = 20_000
 _MOST_SETS: Final = 64
@@ -26,7 +26,7 @@ _LET_THROUGH: Final = 10
 """One in so many passes where traps are to be slowed only."""
 
 
-class Kind(StrEnum):
+class TrapKind(StrEnum):
     """By what a pattern holds URLs together."""
 
     EXACT = "exact"  # one shape of path and one set of parameters
@@ -44,40 +44,40 @@ class TrapReason(StrEnum):
     ENDLESS = "pages without news"
 
 
-def levels(shape: Shape) -> Iterator[tuple[Kind, str]]:
+def levels(shape: UrlShape) -> Iterator[tuple[TrapKind, str]]:
     """Yield the patterns that a URL belongs to, the narrowest first."""
-    yield Kind.EXACT, exact(shape)
+    yield TrapKind.EXACT, exact(shape)
     for name in shape.names:
-        yield Kind.NAME, name_pattern(shape, name)
+        yield TrapKind.NAME, name_pattern(shape, name)
     if shape.names:
-        yield Kind.ANY, any_of(shape)
+        yield TrapKind.ANY, any_of(shape)
     for name in shape.names:
         if not name.startswith("/") and not is_part_name(name):
-            yield Kind.HOST, f"{shape.host}/**?*{name}*"
+            yield TrapKind.HOST, f"{shape.host}/**?*{name}*"
     for prefix in reversed(shape.prefixes):
-        yield Kind.PREFIX, f"{shape.host}{prefix}**"
+        yield TrapKind.PREFIX, f"{shape.host}{prefix}**"
 
 
-def exact(shape: Shape) -> str:
+def exact(shape: UrlShape) -> str:
     """Return the pattern of one shape of path and one set of parameters."""
     return f"{shape.host}{shape.path}?{'&'.join(shape.names)}" if shape.names else shape.host + shape.path
 
 
-def any_of(shape: Shape) -> str:
+def any_of(shape: UrlShape) -> str:
     """Return the pattern of one shape of path with any parameters."""
     return f"{shape.host}{shape.path}?*"
 
 
-def name_pattern(shape: Shape, name: str) -> str:
+def name_pattern(shape: UrlShape, name: str) -> str:
     """Return the pattern of one shape of path and one parameter."""
     return f"{shape.host}{shape.path}?*{name}*"
 
 
-def reason_of(kind: Kind, shape: Shape) -> TrapReason:
+def reason_of(kind: TrapKind, shape: UrlShape) -> TrapReason:
     """Return what kind of trap a pattern of a URL would be."""
     if shape.repeats:
         return TrapReason.REPEATS
-    return TrapReason.PARAMETERS if kind in (Kind.NAME, Kind.ANY, Kind.HOST) else TrapReason.ENDLESS
+    return TrapReason.PARAMETERS if kind in (TrapKind.NAME, TrapKind.ANY, TrapKind.HOST) else TrapReason.ENDLESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class TrapPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class TrapAnswer:
     """What is to become of a request."""
 
     trap: Trap | None = None
@@ -116,8 +116,8 @@ class Answer:
     """Others go first."""
 
 
-PASS: Final = Answer()
-_WIDE: Final = (Kind.HOST, Kind.PREFIX)
+PASS: Final = TrapAnswer()
+_WIDE: Final = (TrapKind.HOST, TrapKind.PREFIX)
 
 
 @dataclass(slots=True)
@@ -150,7 +150,7 @@ class Traps:
     most: int = _MOST_PATTERNS
     _patterns: OrderedDict[str, _Counts] = field(default_factory=OrderedDict)
 
-    def ask(self, url: str, *, is_elsewhere: bool = False) -> Answer:
+    def ask(self, url: str, *, is_elsewhere: bool = False) -> TrapAnswer:
         """Return what is to become of a request before it is sent; who sends it says `sent`, and then `came`.
 
         Args:
@@ -170,13 +170,13 @@ class Traps:
                 if is_elsewhere and self._is_early(kind, counts, shape):
                     is_late = True
                 else:
-                    return PASS if self._is_let_through(counts) else Answer(trap=counts.trap)
+                    return PASS if self._is_let_through(counts) else TrapAnswer(trap=counts.trap)
             is_late = is_late or counts.in_a_row >= _TESTED
             if not waits and self._is_full(kind, counts, shape):
                 waits = pattern
-        return Answer(waits=waits, is_late=is_late)
+        return TrapAnswer(waits=waits, is_late=is_late)
 
-    def _is_early(self, kind: Kind, counts: _Counts, shape: Shape) -> bool:
+    def _is_early(self, kind: TrapKind, counts: _Counts, shape: UrlShape) -> bool:
         """Say whether more evidence is needed, as pages of another kind lead there, too."""
         needed = self._needed(kind, counts, shape)
         return counts.same_in_a_row < needed and counts.in_a_row < _PATIENCE * needed
@@ -235,9 +235,9 @@ class Traps:
             return True
         for kind, pattern in levels(shape):
             counts = self._patterns.get(pattern)
-            if counts is None or kind in (Kind.NAME, Kind.ANY, Kind.HOST):
+            if counts is None or kind in (TrapKind.NAME, TrapKind.ANY, TrapKind.HOST):
                 continue
-            if counts.trap is not None or (counts.in_a_row > _TESTED and (counts.news == 0 or kind is Kind.PREFIX)):
+            if counts.trap is not None or (counts.in_a_row > _TESTED and (counts.news == 0 or kind is TrapKind.PREFIX)):
                 return True
         return False
 
@@ -257,9 +257,9 @@ class Traps:
         counts.pages = counts.in_a_row = in_a_row
         counts.trap = Trap(pattern, TrapReason.ENDLESS, in_a_row, 0, in_a_row)
 
-    def _holds(self, kind: Kind, shape: Shape) -> bool:
+    def _holds(self, kind: TrapKind, shape: UrlShape) -> bool:
         """Say whether a trap of a wide pattern holds a URL: not if pages of its own kind brought news."""
-        if kind is Kind.ANY:
+        if kind is TrapKind.ANY:
             own, sets = self._patterns.get(exact(shape)), self._patterns[any_of(shape)].sets
             is_combined = any(set(names) < set(shape.names) for names in sets)
             if own is not None and own.news >= _TESTED and own.trap is None and not is_combined:
@@ -267,15 +267,15 @@ class Traps:
             names = [self._patterns.get(name_pattern(shape, name)) for name in shape.names if not is_part_name(name)]
             return any(one is not None and one.is_barren for one in names)
         own = self._patterns.get(exact(shape))
-        return kind in (Kind.EXACT, Kind.NAME) or own is None or not own.news or own.trap is not None
+        return kind in (TrapKind.EXACT, TrapKind.NAME) or own is None or not own.news or own.trap is not None
 
-    def _note_set(self, shape: Shape) -> None:
+    def _note_set(self, shape: UrlShape) -> None:
         if shape.names:
             sets = self._counts(any_of(shape)).sets
             if shape.names in sets or len(sets) < _MOST_SETS:
                 sets[shape.names] = self._counts(exact(shape))
 
-    def _blameless(self, shape: Shape) -> frozenset[str]:
+    def _blameless(self, shape: UrlShape) -> frozenset[str]:
         """Return the patterns of parameters that are not to blame where a page brings nothing.
 
         Pages with these alone bring news, so that it is the others that bring nothing.
@@ -287,27 +287,27 @@ class Traps:
         found = {name for names in good for name in names}
         return frozenset(name_pattern(shape, name) for name in shape.names if name in found)
 
-    def _is_full(self, kind: Kind, counts: _Counts, shape: Shape) -> bool:
+    def _is_full(self, kind: TrapKind, counts: _Counts, shape: UrlShape) -> bool:
         """Say whether so many pages are under way that the next could be one too many."""
         if counts.news and (counts.in_a_row < _TESTED or kind in _WIDE):
             return False
         left = self._needed(kind, counts, shape) - counts.in_a_row
         return counts.under_way >= max(1, min(left, self.policy.pages))
 
-    def _needed(self, kind: Kind, counts: _Counts, shape: Shape) -> int:
+    def _needed(self, kind: TrapKind, counts: _Counts, shape: UrlShape) -> int:
         """Return after how many pages in a row without news a pattern is a trap."""
         needed = self.policy.pages
         if kind in _WIDE:
             return needed * (1 + min(counts.news, _MOST_NEWS_WEIGHED))
         if shape.repeats:
             return max(_TESTED + 1, needed // 2)
-        if kind is Kind.EXACT and counts.same_in_a_row >= needed and any(map(is_clear_part_name, shape.names)):
+        if kind is TrapKind.EXACT and counts.same_in_a_row >= needed and any(map(is_clear_part_name, shape.names)):
             # Whatever was there before: these are the parts behind the last.
             return needed
-        if kind is not Kind.ANY and counts.news > _PROVEN_SHARE * counts.pages:
+        if kind is not TrapKind.ANY and counts.news > _PROVEN_SHARE * counts.pages:
             return needed * _PATIENCE
         # The first page is always new; months with nothing on may stand between two others.
-        return needed * (_PATIENCE if counts.news > 1 and kind is not Kind.ANY else 1)
+        return needed * (_PATIENCE if counts.news > 1 and kind is not TrapKind.ANY else 1)
 
     def _add_under_way(self, url: str, number: int) -> None:
         shape = shape_of(url)

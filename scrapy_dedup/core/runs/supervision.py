@@ -23,7 +23,7 @@ class SupervisionPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class RunEnding:
     """How one run ended."""
 
     exit_code: int
@@ -50,7 +50,7 @@ class End:
     reason: str
 
 
-def after(ending: Ending, earlier: Sequence[float], now: float, policy: SupervisionPolicy) -> Restart | End:
+def after(ending: RunEnding, earlier: Sequence[float], now: float, policy: SupervisionPolicy) -> Restart | End:
     """Return what becomes of a crawl whose run has ended.
 
     Args:
@@ -72,7 +72,7 @@ def after(ending: Ending, earlier: Sequence[float], now: float, policy: Supervis
     return Restart(cause, pause)
 
 
-def _cause(ending: Ending) -> str | None:
+def _cause(ending: RunEnding) -> str | None:
     if ending.hung:
         return "it hung"
     if ending.exit_code == STALLED_EXIT_CODE:

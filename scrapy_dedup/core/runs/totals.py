@@ -15,14 +15,14 @@ _SMALLEST: Final = frozenset({"min"})
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WorkerPart:
     """What one worker counted, from an instant on."""
 
     started_at: datetime
     stats: Mapping[str, Any]
 
 
-def total(parts: Sequence[Part]) -> dict[str, Any]:
+def total(parts: Sequence[WorkerPart]) -> dict[str, Any]:
     """Return the stats of a run, in the order of their names.
 
     Counts and sums of seconds are added, and alarms joined; of maxima and minima there is one; a text or a switch stays
@@ -52,7 +52,7 @@ def _together(name: str, values: Sequence[Any]) -> Any:
     return min(values) if words & _SMALLEST else sum(values)
 
 
-def seconds_covered(parts: Sequence[Part]) -> float:
+def seconds_covered(parts: Sequence[WorkerPart]) -> float:
     """Return in how many seconds at least one worker was at work, by the instants at which they began."""
     covered, reached = 0.0, float("-inf")
     spans = ((part.started_at.timestamp(), part.stats.get(ELAPSED, 0.0)) for part in parts)

@@ -17,7 +17,7 @@ MOST_ELEMENTS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedPage:
     """A page to be shown by a browser."""
 
     html: str
@@ -31,7 +31,7 @@ class Numbered:
     """For each block of the page the block-level element that it stands in."""
 
 
-def numbered(html: str, page: Page) -> Numbered | None:
+def numbered(html: str, page: Page) -> NumberedPage | None:
     """Return a page with numbers on its elements; None where it has too many, or reads otherwise with them.
 
     What stands there for readers without scripts is left out, as a browser with scripts leaves it out; nor does the
@@ -62,7 +62,7 @@ def numbered(html: str, page: Page) -> Numbered | None:
     of_blocks = _of_blocks(body.inner_html or "", attribute)
     if len(of_blocks) != len(page.blocks):
         return None
-    return Numbered(tree.html or "", attribute, tuple(parents), tuple(tags), of_blocks)
+    return NumberedPage(tree.html or "", attribute, tuple(parents), tuple(tags), of_blocks)
 
 
 def _elements(body: LexborNode) -> list[LexborNode]:

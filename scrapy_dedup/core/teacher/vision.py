@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from scrapy_dedup.core.boilerplate.observations import MOST_BLOCKS, upper_part
 from scrapy_dedup.core.boilerplate.path_looks import PathLooks
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import Numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Box, Flag, Sight, TextRun
 from scrapy_dedup.core.teacher.vision_blocks import blocks_around, looks_of
 
@@ -51,7 +51,7 @@ class Unseen:
     """Its first 200 characters."""
 
 
-def unseen_text(page: Page, numbered: Numbered, sight: Sight, *, closed: bool = False) -> list[Unseen]:
+def unseen_text(page: Page, numbered: NumberedPage, sight: Sight, *, closed: bool = False) -> list[Unseen]:
     """Return the blocks of a page that no person sees, in order, at most 200.
 
     What waits to be faded in is none of them: browsers that run no scripts do not show it. A block is listed where
@@ -74,7 +74,7 @@ def unseen_text(page: Page, numbered: Numbered, sight: Sight, *, closed: bool = 
     return found
 
 
-def unseen_elements(numbered: Numbered, sight: Sight, *, closed: bool = False) -> dict[int, UnseenReason]:
+def unseen_elements(numbered: NumberedPage, sight: Sight, *, closed: bool = False) -> dict[int, UnseenReason]:
     """Return the block-level elements all of whose text nobody sees."""
     around = blocks_around(numbered)
     reasons: dict[int, UnseenReason | None] = {}
@@ -134,7 +134,7 @@ class SeenPage:
 _MOST_UNSEEN: Final = 0.2
 
 
-def see(page: Page, numbered: Numbered, sight: Sight) -> SeenPage:
+def see(page: Page, numbered: NumberedPage, sight: Sight) -> SeenPage:
     """Return what a page looked like, by DOM path; of one whose style sheets did not come, only what scripts made."""
     if not sight.is_styled:
         return SeenPage(

@@ -10,7 +10,7 @@ from scrapy_dedup.core.boilerplate.observations import MOST_STEPS
 from scrapy_dedup.core.boilerplate.path_features import HEADINGS
 from scrapy_dedup.core.boilerplate.path_names import parts_of, tag_of
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, Numbered
+from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
 from scrapy_dedup.core.teacher.rendered import Flag, Sight, TextRun
 
 # How much of a text counts that stands so; docs/methods.md tells what each is worth.
@@ -58,7 +58,7 @@ class _Text:
     right: int
 
 
-def looks_of(page: Page, numbered: Numbered, sight: Sight) -> Looks:
+def looks_of(page: Page, numbered: NumberedPage, sight: Sight) -> Looks:
     """Return how far the text of each block-level element looks like content.
 
     Main text stands where most text stands: in the column with most characters, larger type counting more. What is
@@ -84,7 +84,7 @@ def looks_of(page: Page, numbered: Numbered, sight: Sight) -> Looks:
     return Looks(main, container)
 
 
-def _texts(numbered: Numbered, sight: Sight) -> dict[int, _Text]:
+def _texts(numbered: NumberedPage, sight: Sight) -> dict[int, _Text]:
     """Return what is seen of each block-level element; text in elements that scripts made stands in none."""
     around = blocks_around(numbered)
     runs: defaultdict[int, list[TextRun]] = defaultdict(list)
@@ -94,7 +94,7 @@ def _texts(numbered: Numbered, sight: Sight) -> dict[int, _Text]:
     return {number: _text(number, found, numbered, sight) for number, found in runs.items()}
 
 
-def blocks_around(numbered: Numbered) -> dict[int, int]:
+def blocks_around(numbered: NumberedPage) -> dict[int, int]:
     """Return for each element the block-level element whose text it holds; those around all blocks are left out."""
     blocks = frozenset(numbered.of_blocks)
     around: dict[int, int] = {}
@@ -106,7 +106,7 @@ def blocks_around(numbered: Numbered) -> dict[int, int]:
     return around
 
 
-def _text(number: int, runs: list[TextRun], numbered: Numbered, sight: Sight) -> _Text:
+def _text(number: int, runs: list[TextRun], numbered: NumberedPage, sight: Sight) -> _Text:
     chars = sum(run.chars for run in runs)
     unlinked = [run for run in runs if not run.flags & Flag.IN_LINK]
     is_heading = numbered.tags[number] in HEADINGS
@@ -121,7 +121,7 @@ def _text(number: int, runs: list[TextRun], numbered: Numbered, sight: Sight) ->
     )
 
 
-def _surrounded(page: Page, numbered: Numbered, texts: Mapping[int, _Text]) -> frozenset[int]:
+def _surrounded(page: Page, numbered: NumberedPage, texts: Mapping[int, _Text]) -> frozenset[int]:
     """Return the block-level elements that stand in navigation, by tag or by name; names of large parts mislead."""
     paths = {number: block.path for block, number in zip(page.blocks, numbered.of_blocks, strict=True)}
     parts = {path: _named_part(path) for path in dict.fromkeys(paths.values())}
@@ -146,7 +146,7 @@ def _is_in_navigation(path: str) -> bool:
     return any(tag_of(step) in NAVIGATION_TAGS for step in path.split(">"))
 
 
-def _in_forms(numbered: Numbered, texts: Mapping[int, _Text]) -> frozenset[int]:
+def _in_forms(numbered: NumberedPage, texts: Mapping[int, _Text]) -> frozenset[int]:
     """Return the block-level elements in forms that a person fills in, but not in one around much of the page."""
     forms: list[int] = []
     filled: set[int] = set()
@@ -183,7 +183,7 @@ def _is_beside(text: _Text, column: tuple[int, int]) -> bool:
     return 2 * common < min(text.right - text.left, right - left)
 
 
-def _container(numbered: Numbered, texts: Mapping[int, _Text], places: Mapping[int, float]) -> int:
+def _container(numbered: NumberedPage, texts: Mapping[int, _Text], places: Mapping[int, float]) -> int:
     """Return the element whose text is nearest to the main text: F1 of the two; of equals the outer."""
     seen, main = [0.0] * len(numbered.tags), [0.0] * len(numbered.tags)
     for number, text in texts.items():
@@ -200,7 +200,7 @@ def _container(numbered: Numbered, texts: Mapping[int, _Text], places: Mapping[i
     return max(range(len(scores)), key=lambda number: (scores[number], -number))
 
 
-def _below(numbered: Numbered, container: int) -> set[int]:
+def _below(numbered: NumberedPage, container: int) -> set[int]:
     below = {container}
     for number, above in enumerate(numbered.parents):
         if above in below:

@@ -30,7 +30,7 @@ _MOST_STRUCTURES: Final = 10
 _REPEATS: Final = 0.5
 
 
-class Kind(StrEnum):
+class ClusterKind(StrEnum):
     """Names of clusters."""
 
     ERROR = "error page"
@@ -45,12 +45,12 @@ class Kind(StrEnum):
 class Named:
     """A name and why it was given."""
 
-    name: Kind
+    name: ClusterKind
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class KindEvidence:
     """What one page shows of its kind; of its own text only, without what repeats on the domain."""
 
     url: str
@@ -66,7 +66,7 @@ class Evidence:
     """Characters outside links of its longest block."""
 
 
-def name_kind(pages: Sequence[Evidence]) -> Named:
+def name_kind(pages: Sequence[KindEvidence]) -> Named:
     """Return what pages of one layout are called; "page" where the evidence is weak.
 
     Args:
@@ -76,29 +76,31 @@ def name_kind(pages: Sequence[Evidence]) -> Named:
     if error is not None:
         return error
     if all(_is_home(page.url) for page in pages):
-        return Named(Kind.HOME, "it is the root of the site")
+        return Named(ClusterKind.HOME, "it is the root of the site")
     chars = median(page.chars for page in pages)
     links = sum(page.link_chars for page in pages) / max(1, sum(page.chars for page in pages))
     items = median(page.items for page in pages)
     headings = median(page.headings for page in pages)
     longest = median(page.longest for page in pages)
     if headings >= _ITEMS:
-        return Named(Kind.LISTING, f"{headings:.0f} of its headings are links")
+        return Named(ClusterKind.LISTING, f"{headings:.0f} of its headings are links")
     if items >= _ITEMS and (links >= _MOST_LINKS or longest < _PARAGRAPH):
-        return Named(Kind.LISTING, f"lists {items:.0f} linked entries; {links:.2f} of its own text are links")
+        return Named(ClusterKind.LISTING, f"lists {items:.0f} linked entries; {links:.2f} of its own text are links")
     if chars >= _TEXT and longest >= _PARAGRAPH and links < _FEW_LINKS:
-        return Named(Kind.ARTICLE, f"{chars:.0f} characters of its own text, {links:.2f} of it links")
-    return Named(Kind.PAGE, f"{chars:.0f} characters of its own text, {links:.2f} of it links: nothing speaks clearly")
+        return Named(ClusterKind.ARTICLE, f"{chars:.0f} characters of its own text, {links:.2f} of it links")
+    return Named(
+        ClusterKind.PAGE, f"{chars:.0f} characters of its own text, {links:.2f} of it links: nothing speaks clearly"
+    )
 
 
-def _error(pages: Sequence[Evidence]) -> Named | None:
+def _error(pages: Sequence[KindEvidence]) -> Named | None:
     total = len(pages)
     failed = sum(1 for page in pages if page.status >= 400)
     if 2 * failed > total:
-        return Named(Kind.ERROR, f"{failed} of {total} came with an error status")
+        return Named(ClusterKind.ERROR, f"{failed} of {total} came with an error status")
     # "Not found" heads a text about it, too: an error page says little.
     titled = sum(1 for page in pages if page.chars < _TEXT and _ERROR_TITLE.search(page.title))
-    return Named(Kind.ERROR, f"{titled} of {total} titles speak of an error") if 2 * titled > total else None
+    return Named(ClusterKind.ERROR, f"{titled} of {total} titles speak of an error") if 2 * titled > total else None
 
 
 def _is_home(url: str) -> bool:
@@ -230,11 +232,11 @@ def _cluster(pages: Sequence[MinedPage], signature: int, members: list[int], rep
     )
 
 
-def _evidence(page: MinedPage, repeated: frozenset[int]) -> Evidence:
+def _evidence(page: MinedPage, repeated: frozenset[int]) -> KindEvidence:
     """Return what a page shows of its kind: of its own text only, for menus are on pages of every kind."""
     own = [block for block in page.blocks if block.fingerprint not in repeated]
     linked = Counter(block.path for block in own if block.link_chars)
-    return Evidence(
+    return KindEvidence(
         url=page.url,
         title=page.title or "",
         status=page.status,
@@ -246,7 +248,7 @@ def _evidence(page: MinedPage, repeated: frozenset[int]) -> Evidence:
     )
 
 
-def _examples(members: list[int], own: list[MinedPage], evidence: list[Evidence]) -> tuple[int, ...]:
+def _examples(members: list[int], own: list[MinedPage], evidence: list[KindEvidence]) -> tuple[int, ...]:
     middle = median(seen.chars for seen in evidence)
     nearest = sorted(range(len(own)), key=lambda at: (abs(evidence[at].chars - middle), own[at].url, members[at]))
     return tuple(members[at] for at in nearest[:_MOST_EXAMPLES])

@@ -29,7 +29,7 @@ class Why:
     of_pages: int = field(default=0, compare=False)
 
 
-class Standing(NamedTuple):
+class PathStanding(NamedTuple):
     """What is known of one path."""
 
     why: Why | None
@@ -48,10 +48,10 @@ class PathLookup:
         self.folding = Folding(names_in(verdicts))
         self._divided = frozenset(path.rpartition(">")[0] for path in verdicts)
         """Of what stands in them something is judged by itself."""
-        self.known: dict[str, Standing] = {}
+        self.known: dict[str, PathStanding] = {}
         self.whys: dict[tuple[str, int], Why] = {}
 
-    def standing(self, path: str) -> Standing:
+    def standing(self, path: str) -> PathStanding:
         """Return what is known of a block's path: an unknown one is as what it stands in."""
         known = self.known.get(path)
         if known is None:
@@ -84,15 +84,17 @@ class PathLookup:
             reached = below
         return reached, len(steps) - 1
 
-    def _find(self, steps: list[str]) -> Standing:
+    def _find(self, steps: list[str]) -> PathStanding:
         reached, depth = self._reach(steps)
         verdict = self.verdicts.get(reached)
         is_known = depth == len(steps) - 1 or (depth > 0 and reached not in self._divided)
         if verdict is None:
-            return Standing(None, inside=False, known=is_known)
+            return PathStanding(None, inside=False, known=is_known)
         if verdict.keep:
-            return Standing(None, depth >= _INSIDE, depth == len(steps) - 1)
-        return Standing(self._dropped(reached, verdict, is_known=is_known), inside=False, known=is_known or depth > 0)
+            return PathStanding(None, depth >= _INSIDE, depth == len(steps) - 1)
+        return PathStanding(
+            self._dropped(reached, verdict, is_known=is_known), inside=False, known=is_known or depth > 0
+        )
 
     def _dropped(self, path: str, verdict: PathVerdict, *, is_known: bool) -> Why:
         reason = verdict.reason or DropReason.OUTSIDE

@@ -93,7 +93,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class CanonicalEvidence:
     """What the domain's pages said until now in this run.
 
     Attributes:
@@ -147,7 +147,7 @@ def resolve(declaration: Declaration, rules: UrlRules = DEFAULT_RULES) -> Addres
 
 def judge(
     declaration: Declaration,
-    evidence: Evidence,
+    evidence: CanonicalEvidence,
     policy: CanonicalPolicy = DEFAULT_POLICY,
     rules: UrlRules = DEFAULT_RULES,
 ) -> Alias | Own:
@@ -218,7 +218,7 @@ def _key(answer: Address | Own) -> bytes | None:
 
 
 def _objections(
-    declaration: Declaration, target: Address, evidence: Evidence, policy: CanonicalPolicy, rules: UrlRules
+    declaration: Declaration, target: Address, evidence: CanonicalEvidence, policy: CanonicalPolicy, rules: UrlRules
 ) -> Iterator[OwnReason]:
     """Yield each reason not to believe a declaration; the first one counts."""
     if not (same_site(declaration.url, target.url) or _is_allowed(target.url, policy)):

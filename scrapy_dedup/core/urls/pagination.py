@@ -35,7 +35,7 @@ _MOST_LINKS: Final = 2_000
 _MOST_NEXT: Final = 2
 
 
-class Part(NamedTuple):
+class ListingPart(NamedTuple):
     """One part of a listing, as a URL asks for it."""
 
     place: str
@@ -80,7 +80,7 @@ def is_clear_part_name(name: str) -> bool:
     return _last_name(name) in _CLEAR_PAGE_NAMES | _CLEAR_OFFSET_NAMES
 
 
-def listing_part(url: str) -> Part | None:
+def listing_part(url: str) -> ListingPart | None:
     """Return the part of a listing that a URL asks for; None where it asks for none."""
     parts = split_url(url)
     if parts is None:
@@ -92,12 +92,14 @@ def listing_part(url: str) -> Part | None:
         if _NUMBER.fullmatch(value) and is_part_name(name):
             rest = "&".join(sorted(other for other in fields if other != field))
             place = f"{origin}{parts.path}?{rest}"
-            return Part(place, int(value), name, _last_name(name) in _OFFSET_NAMES, is_clear_part_name(name))
+            return ListingPart(place, int(value), name, _last_name(name) in _OFFSET_NAMES, is_clear_part_name(name))
     path = parts.path.rstrip("/")
     match = _PATH.match(path)
     if match is None or not match["number"] or (not match["word"] and _DATED.search(path)):
         return None
-    return Part(f"{origin}{match['place'] or '/'}?{parts.query}", int(match["number"]), "", False, bool(match["word"]))
+    return ListingPart(
+        f"{origin}{match['place'] or '/'}?{parts.query}", int(match["number"]), "", False, bool(match["word"])
+    )
 
 
 def next_parts(url: str, page: PageLinks) -> list[str]:
@@ -126,7 +128,7 @@ def next_parts(url: str, page: PageLinks) -> list[str]:
     return [one for one in found if one != url][:_MOST_NEXT]
 
 
-def _second_part(url: str, others: Iterable[tuple[str, Part]]) -> list[str]:
+def _second_part(url: str, others: Iterable[tuple[str, ListingPart]]) -> list[str]:
     base = normalize_url(url, LOOSE_RULES)
     begins = base.partition("?")[0].rstrip("/")
     query = sorted(urlsplit(base).query.split("&"))
@@ -142,7 +144,7 @@ def _second_part(url: str, others: Iterable[tuple[str, Part]]) -> list[str]:
     return [target for _, target in later[:_MOST_NEXT] if later]
 
 
-def _linked_parts(url: str, hrefs: Iterable[str]) -> list[tuple[str, Part]]:
+def _linked_parts(url: str, hrefs: Iterable[str]) -> list[tuple[str, ListingPart]]:
     found = []
     for href, _ in zip(dict.fromkeys(hrefs), range(_MOST_LINKS), strict=False):
         target = target_of(href, url)
@@ -151,7 +153,7 @@ def _linked_parts(url: str, hrefs: Iterable[str]) -> list[tuple[str, Part]]:
     return found
 
 
-def _step(url: str, own: Part, numbers: Iterable[int]) -> int:
+def _step(url: str, own: ListingPart, numbers: Iterable[int]) -> int:
     """Return by how much an offset grows; 0 where nothing tells."""
     for field in urlsplit(url).query.split("&"):
         name, _, value = field.partition("=")
@@ -163,7 +165,7 @@ def _step(url: str, own: Part, numbers: Iterable[int]) -> int:
     return gcd(*known) if known else own.number
 
 
-def _with_number(url: str, part: Part, number: int) -> str:
+def _with_number(url: str, part: ListingPart, number: int) -> str:
     parts = split_url(url)
     assert parts is not None
     path, fields = parts.path, parts.query.split("&") if parts.query else []

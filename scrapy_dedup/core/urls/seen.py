@@ -91,7 +91,7 @@ class Layers:
         self.capacity += further
 
 
-class Recent:
+class RecentKeys:
     """Remembers the keys that were noted or met last: at least so many, at most twice as many."""
 
     def __init__(self, size: int) -> None:

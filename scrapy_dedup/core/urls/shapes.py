@@ -20,7 +20,7 @@ _MOST_CHARS: Final = 300
 _PREFIXES: Final = 3
 
 
-class Shape(NamedTuple):
+class UrlShape(NamedTuple):
     """What a URL is like."""
 
     host: str
@@ -39,7 +39,7 @@ class Shape(NamedTuple):
 
 
 @lru_cache(maxsize=8_192)
-def shape_of(url: str) -> Shape | None:
+def shape_of(url: str) -> UrlShape | None:
     """Return what a URL is like; None for what is no http(s) URL."""
     parts = split_url(url)
     if parts is None:
@@ -62,7 +62,7 @@ def shape_of(url: str) -> Shape | None:
         steps = [steps[0], *(step for step in steps[1:] if not _PAIR.fullmatch(step))]
     prefixes = ["/" + "/".join(steps[:count]) + "/" for count in range(1, min(len(steps), _PREFIXES + 1))]
     path = "/" + "/".join(steps)
-    return Shape(host, path[:_MOST_CHARS], tuple(sorted(names)[:_MOST_NAMES]), repeats, tuple(prefixes))
+    return UrlShape(host, path[:_MOST_CHARS], tuple(sorted(names)[:_MOST_NAMES]), repeats, tuple(prefixes))
 
 
 def _masked(step: str) -> str:

@@ -103,7 +103,7 @@ def not_own(settings: Settings) -> frozenset[str]:
     return settings.ignore_fields | {settings.url_field, settings.html_field, settings.content_field, CONTENT, REPORT}
 
 
-class Fields:
+class ItemFields:
     """Sets fields where an item's class has them, and says once where it has not."""
 
     def __init__(self) -> None:

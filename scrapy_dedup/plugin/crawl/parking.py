@@ -46,7 +46,7 @@ class Release(StrEnum):
 
 
 @dataclass(slots=True)
-class _Batch:
+class _ParkedBatch:
     learner: Learner
     since: float
     size_bytes: int = 0
@@ -78,7 +78,7 @@ class ParkingLot:
         self._max_bytes = max_bytes
         self._max_wait = max_wait.total_seconds()
         self._on_release = on_release
-        self._batches: dict[tuple[str, str], _Batch] = {}
+        self._batches: dict[tuple[str, str], _ParkedBatch] = {}
         self.size_bytes = 0
 
     def __len__(self) -> int:
@@ -90,7 +90,7 @@ class ParkingLot:
         Of a known domain at most as many pages wait as it takes to see a redesign.
         """
         deferred: Deferred[str] = Deferred()
-        batch = self._batches.setdefault((learner.domain, learner.method), _Batch(learner, now))
+        batch = self._batches.setdefault((learner.domain, learner.method), _ParkedBatch(learner, now))
         batch.waiting.append(deferred)
         if page_key not in batch.pages:
             batch.pages.add(page_key)
@@ -127,12 +127,12 @@ class ParkingLot:
         """Let everything go."""
         self._release(list(self._batches.values()), Release.CLOSING)
 
-    def _largest(self) -> list[_Batch]:
+    def _largest(self) -> list[_ParkedBatch]:
         """Return the largest quarter of the batches, at least one."""
         by_size = sorted(self._batches.values(), key=lambda batch: (-batch.size_bytes, batch.learner.domain))
         return by_size[: max(1, len(by_size) // 4)]
 
-    def _release(self, batches: Iterable[_Batch], why: Release) -> None:
+    def _release(self, batches: Iterable[_ParkedBatch], why: Release) -> None:
         let_go = list(batches)
         # All are taken out first: without asyncio an item goes on within `callback`, and may bring the next one here.
         for batch in let_go:
@@ -142,7 +142,7 @@ class ParkingLot:
             self._on_release(batch.learner, why, batch.pages, partial(_go_on, batch, why))
 
 
-def _go_on(batch: _Batch, why: Release) -> None:
+def _go_on(batch: _ParkedBatch, why: Release) -> None:
     for deferred in batch.waiting:
         deferred.callback(why)
 

@@ -27,7 +27,7 @@ from scrapy_dedup.service.store_policies import keep_policy
 from scrapy_dedup.settings import NO_BOT_NAME, Settings
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.records.records import RunStatus
-from scrapy_dedup.store.records.stored import Ending
+from scrapy_dedup.store.records.stored import WorkerEnding
 from scrapy_dedup.store.store import Store
 
 logger = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class RunState:
         """Whether the crawl came to its own end."""
         return self.reason == "finished"
 
-    def leave(self) -> Ending:
+    def leave(self) -> WorkerEnding:
         """Note that this crawl is over, and say whether its run is; blocks, for the end of a crawl."""
         return self._crawl.store.leave_run(
             self._crawl.run.id,

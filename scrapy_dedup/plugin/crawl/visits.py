@@ -23,7 +23,7 @@ from scrapy_dedup.plugin.crawl.marks import LEASE, READMITTED, callback_name, is
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.drafts import Draft, Recalled
 from scrapy_dedup.service.pdf.drafts import is_pdf
-from scrapy_dedup.service.pdf.reading import Unread
+from scrapy_dedup.service.pdf.reading import UnreadPdf
 from scrapy_dedup.service.recrawl.deliveries import Delivered, Earlier
 from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.settings import Settings
@@ -67,7 +67,7 @@ class Visit:
     noted: bool = False
     """That it gave no item was written down."""
     parsed: Page | Unparsed | None = None
-    pdf: PdfText | Unread | None = None
+    pdf: PdfText | UnreadPdf | None = None
     """What was read of a PDF file, once somebody asked."""
     alias: Alias | Own | None = None
     """What became of the page's canonical link, once somebody asked."""

@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import run_in_thread
 from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
-from scrapy_dedup.core.domains.requests import Refusal, RequestPolicy, judge_domain
+from scrapy_dedup.core.domains.requests import DomainRefusal, RequestPolicy, judge_domain
 from scrapy_dedup.core.urls.normal_form import UrlRules, extract_domain, page_key
 from scrapy_dedup.plugin.crawl.marks import redirected_from
 from scrapy_dedup.plugin.crawl.overrides import META_KEY, with_request
@@ -45,7 +45,7 @@ DEFAULT_BOUNDS: Final = Bounds()
 class RefusedDomain(IgnoreRequest):
     """The request's domain is not asked."""
 
-    def __init__(self, domain: str, why: Refusal) -> None:
+    def __init__(self, domain: str, why: DomainRefusal) -> None:
         super().__init__(f"dedup: domain: {domain[:300]}: {why}")
 
 
@@ -119,12 +119,12 @@ class DomainGuard:
         # In the shadow it is counted when it is sent.
         return why is None or self._is_shadow or self._note(request, name, why)
 
-    def _refusal(self, request: Request, name: str) -> Refusal | None:
+    def _refusal(self, request: Request, name: str) -> DomainRefusal | None:
         at = datetime.now(UTC)
         policy = self._policy_of(request)
         asked = len(self._asked.get(name, ())) + self._before[name] if policy.low_quality == "sample" else 0
         why = judge_domain(name, self._domains, policy, requested=asked, at=at)
-        if why is Refusal.SAMPLED and (request.callback is NO_CALLBACK or self._goes_on(request, name)):
+        if why is DomainRefusal.SAMPLED and (request.callback is NO_CALLBACK or self._goes_on(request, name)):
             return None
         return why
 
@@ -150,7 +150,7 @@ class DomainGuard:
 
     # Noting.
 
-    def _note(self, request: Request, name: str, why: Refusal) -> bool:
+    def _note(self, request: Request, name: str, why: DomainRefusal) -> bool:
         """Count a refusal; say whether it is one in the shadow only."""
         if not self._is_shadow:
             self.refused.add(name)

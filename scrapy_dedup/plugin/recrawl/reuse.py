@@ -30,7 +30,7 @@ from scrapy_dedup.plugin.crawl.marks import OURS, callback_name
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_output
 from scrapy_dedup.service.crawl.commits import Recorded
 from scrapy_dedup.service.crawl.crawl import Crawl
-from scrapy_dedup.service.recrawl.recrawling import Judgement, Plan
+from scrapy_dedup.service.recrawl.recrawling import FetchPlan, Judgement
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.codec import to_json
 from scrapy_dedup.store.records.records import ExtractionRecord
@@ -106,7 +106,7 @@ class Reuse:
         own = (self._crawler.spider.name, settings.version, settings.reuse)
         return parts_hash(page_key, *versions, to_json(own).encode("utf-8", "surrogatepass"), identity)
 
-    def is_audited(self, plan: Plan, domain: str, settings: Settings) -> bool:
+    def is_audited(self, plan: FetchPlan, domain: str, settings: Settings) -> bool:
         """Say whether a page is fetched and extracted though an outcome is kept, to see whether that is still right."""
         if plan.known.outcome is None or plan.is_refresh or self._audits >= _MOST_AUDITS:
             return False
@@ -122,7 +122,7 @@ class Reuse:
     # After it.
 
     def answer(
-        self, request: Request, response: Response, plan: Plan, judgement: Judgement, settings: Settings
+        self, request: Request, response: Response, plan: FetchPlan, judgement: Judgement, settings: Settings
     ) -> None:
         """Let what is kept take the callback's place, if it may."""
         outcome = plan.known.outcome

@@ -9,7 +9,7 @@ from typing import Any, Final
 from itemadapter import ItemAdapter
 
 from scrapy_dedup.plugin.crawl.chunk_items import chunk_items
-from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, Fields, plain
+from scrapy_dedup.plugin.crawl.items import CONTENT, FILLED, METADATA, REPORT, ItemFields, plain
 from scrapy_dedup.plugin.crawl.outcomes import OutcomeError, kept_items
 from scrapy_dedup.service.crawl.provenance import CLEANED_AGAIN, place_among_others
 from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
@@ -67,7 +67,7 @@ class Renewer:
     def __init__(self, settings: Settings, project: str) -> None:
         self._settings = settings
         self._project = project
-        self._fields = Fields()
+        self._fields = ItemFields()
 
     def outgoing(self, refinement: Refinement) -> Outgoing:
         """Return the items that the page's callback made, with today's text; where they are not held, a dict."""

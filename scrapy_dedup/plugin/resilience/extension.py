@@ -16,7 +16,7 @@ from scrapy.utils.asyncio import create_looping_call
 from scrapy.utils.job import job_dir
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.resilience.parameters import Parameters
+from scrapy_dedup.core.resilience.parameters import ParameterTrials
 from scrapy_dedup.core.resilience.traps import Traps
 from scrapy_dedup.core.urls.pagination import PageLinks, listing_part, next_parts
 from scrapy_dedup.plugin.crawl.marks import LINEAGE
@@ -46,7 +46,7 @@ class ResilienceExtension:
         settings = runtime.settings
         self._runtime = runtime
         ignored = runtime.rules.ignored
-        parameters = Parameters(ignored) if ignored is not None else None
+        parameters = ParameterTrials(ignored) if ignored is not None else None
         self._explorer = Explorer(Traps(trap_policy(settings)), runtime.rules, parameters)
         signposts = SignpostReader(runtime)
         self.guard = TrapGuard(runtime, self._explorer)

@@ -22,7 +22,7 @@ from scrapy.utils.defer import deferred_from_coro
 from scrapy.utils.httpobj import urlparse_cached
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.recrawl.verdicts import Kind
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.resilience.stalls import (
     REFUSALS,
     Cause,
@@ -219,7 +219,7 @@ class StallWatch:
         What an earlier crawl has stored is news for this one, once: it works through its pages.
         """
         visit = self._runtime.visits.of_response(response)
-        if visit is not None and self._runtime.met.get(visit.page_key) is Kind.UNCHANGED:
+        if visit is not None and self._runtime.met.get(visit.page_key) is VerdictKind.UNCHANGED:
             return self._seen.is_new_key(visit.page_key)
         if not page or visit is None:
             return bool(response.body) and self._seen.is_new_key(_digest(response.body))

@@ -16,7 +16,7 @@ from scrapy.utils.defer import deferred_from_coro, maybe_deferred_to_future
 from twisted.internet.defer import Deferred
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.resilience.parameters import Decided, Parameters
+from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from scrapy_dedup.core.resilience.traps import Trap
 from scrapy_dedup.core.urls.fields import host_of, names_in
 from scrapy_dedup.core.urls.normal_form import page_key
@@ -27,7 +27,7 @@ from scrapy_dedup.plugin.crawl.overrides import is_left_alone
 from scrapy_dedup.plugin.crawl.visits import Visit
 from scrapy_dedup.plugin.crawl.watcher import LeadsNowhere
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.service.resilience.exploring import Explorer, Lineage, Seen
+from scrapy_dedup.service.resilience.exploring import ExploredPage, Explorer, Lineage
 from scrapy_dedup.store.engine.errors import StoreError
 from scrapy_dedup.store.knowledge.url_parameters import StoredParameter
 from scrapy_dedup.store.records.records import DecisionRecord
@@ -53,7 +53,7 @@ _GONE = (404, 410)
 class LearnedParameters:
     """Keeps the duplicate filter, the page keys and the store at one."""
 
-    def __init__(self, runtime: Runtime, parameters: Parameters) -> None:
+    def __init__(self, runtime: Runtime, parameters: ParameterTrials) -> None:
         self._runtime = runtime
         self._parameters = parameters
         self._fetched: dict[bytes, str] = {}
@@ -320,7 +320,7 @@ class TrapGuard:
             raise LeadsNowhere(f"dedup: {answer.trap.pattern} is a trap")
         return bool(answer.waits)
 
-    def _seen(self, request: Request, response: Response, visit: Visit) -> Seen | None:
+    def _seen(self, request: Request, response: Response, visit: Visit) -> ExploredPage | None:
         """Return what a response comes to; None where it says nothing about its kind."""
         explorer = self._explorer
         if visit.is_error_page or response.status in _GONE:
@@ -335,7 +335,7 @@ class TrapGuard:
         body = response.text if isinstance(response, TextResponse) else response.body
         return explorer.saw_other(request.url, body, Lineage.from_json(request.meta.get(LINEAGE)))
 
-    def _told(self, request: Request, response: Response, visit: Visit, seen: Seen) -> None:
+    def _told(self, request: Request, response: Response, visit: Visit, seen: ExploredPage) -> None:
         self._news[response] = seen.is_news
         self._runtime.count("traps/pages_with_news" if seen.is_news else "traps/pages_without_news")
         for trap in seen.traps:

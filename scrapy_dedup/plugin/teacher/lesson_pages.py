@@ -11,12 +11,12 @@ from scrapy_dedup.core.teacher.numbering import numbered
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.plugin.teacher.run import PageError, Web
 from scrapy_dedup.service.policies import parse_limits, url_rules
-from scrapy_dedup.service.teacher.sights import Seen, see
+from scrapy_dedup.service.teacher.sights import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, Showing, Shown
+from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Showing
 
 SIBLINGS: Final = 12
 
@@ -71,11 +71,11 @@ def _common(one: list[str], other: list[str]) -> int:
     return next((at for at, (mine, theirs) in pairs if mine != theirs), min(len(one), len(other)))
 
 
-async def show_page(web: Web, browser: Browser, page: PageToShow) -> Seen | NotShown:
+async def show_page(web: Web, browser: Browser, page: PageToShow) -> LookedAtPage | NotShown:
     """Return how a page looks, with its picture."""
     numbers = numbered(page.html, page.page)
     if numbers is None:
         return NotShown(NotShownReason.TOO_LARGE, "too many elements, or they read otherwise with numbers")
     showing = Showing(page.url, numbers, scripts=page.needs_scripts, picture=True)
     answer = await asyncio.wrap_future(browser.show(showing, web.fetch))
-    return see(page, numbers, answer) if isinstance(answer, Shown) else answer
+    return see(page, numbers, answer) if isinstance(answer, RenderedPage) else answer

@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 from scrapy_dedup.core.addresses import may_fetch
 from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.teacher.values import Resource, Wanted
+from scrapy_dedup.teacher.values import Resource, WantedResource
 
 MOST_BYTES: Final = 8_000_000
 _MOST_REDIRECTS: Final = 5
@@ -66,13 +66,13 @@ class SubResources:
         self._asked: dict[str, list[Future[Resource | None]]] = {}
         """Who waits for what is asked for at present."""
 
-    def fetch(self, wanted: Wanted) -> "Future[Resource | None]":
+    def fetch(self, wanted: WantedResource) -> "Future[Resource | None]":
         """Return what is wanted, or None where it may not be had; may be called from any thread."""
         answer: Future[Resource | None] = Future()
         self._loop.call(self._begin, wanted, answer)
         return answer
 
-    def _begin(self, wanted: Wanted, answer: "Future[Resource | None]") -> None:
+    def _begin(self, wanted: WantedResource, answer: "Future[Resource | None]") -> None:
         if not answer.set_running_or_notify_cancel():
             return
         waiting = self._asked.setdefault(wanted.url, [])
@@ -88,7 +88,7 @@ class SubResources:
         # No answer in time, too large, forbidden by robots.txt: the page is shown without it.
         self._count("refused" if isinstance(failure.value, IgnoreRequest) else "failed")
 
-    async def _resource(self, wanted: Wanted) -> Resource | None:
+    async def _resource(self, wanted: WantedResource) -> Resource | None:
         kept = self._kept.get(wanted.url)
         if kept is not None:
             return kept

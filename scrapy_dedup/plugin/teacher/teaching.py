@@ -20,10 +20,10 @@ from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.plugin.teacher.subresources import Loop, SubResources
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.teacher.lessons import picture_of
-from scrapy_dedup.service.teacher.sights import Seen, see
+from scrapy_dedup.service.teacher.sights import LookedAtPage, see
 from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
 from scrapy_dedup.teacher.browser import Browser
-from scrapy_dedup.teacher.values import NotShown, NotShownReason, Showing, Shown
+from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Showing
 
 logger = logging.getLogger(__name__)
 
@@ -102,15 +102,15 @@ class Teaching:
             if not self.is_busy:
                 EngineState(self._crawler).look_again()
 
-    async def _look(self, page: PageToShow) -> Seen | NotShown:
+    async def _look(self, page: PageToShow) -> LookedAtPage | NotShown:
         """Show a page, and find out what is to be seen on it."""
         with_numbers = await run_in_thread(numbered, page.html, page.page)
         if with_numbers is None:
             return NotShown(NotShownReason.TOO_LARGE, "too many elements, or they read otherwise with numbers")
         answer = await self.show(Showing(page.url, with_numbers, scripts=page.needs_scripts, picture=True))
-        return await run_in_thread(see, page, with_numbers, answer) if isinstance(answer, Shown) else answer
+        return await run_in_thread(see, page, with_numbers, answer) if isinstance(answer, RenderedPage) else answer
 
-    async def _learn(self, page: PageToShow, seen: Seen) -> None:
+    async def _learn(self, page: PageToShow, seen: LookedAtPage) -> None:
         """Let a site learn from a page that was shown, and keep its picture."""
         crawl, at = self._crawl, datetime.now(UTC)
         learner = crawl.learner(page.domain, "template")
@@ -126,7 +126,7 @@ class Teaching:
             picture = picture_of(seen.shown, seen.picture, page.domain, site.knowledge, self._settings, at)
             await run_in_thread(crawl.store.put_picture, picture)
 
-    async def show(self, showing: Showing) -> Shown | NotShown:
+    async def show(self, showing: Showing) -> RenderedPage | NotShown:
         """Return what a page looks like, or why that is not known."""
         if self._ended or self._resources is None or self._loop is None:
             return NotShown(NotShownReason.FAILED, "the crawl has ended")

@@ -12,7 +12,7 @@ from scrapy.utils.request import request_from_dict
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.recrawl.values import KeepLimits, Unkeepable, decode, encode
 from scrapy_dedup.plugin.crawl.marks import LEASE, LENT_URL, callback_name
-from scrapy_dedup.plugin.workers.server import Wanted
+from scrapy_dedup.plugin.workers.server import WantedRequest
 
 # What a plain request has where nothing else was said; Scrapy makes it again.
 _PLAIN: dict[str, Any] = {"method": "GET", "encoding": "utf-8"}
@@ -33,7 +33,7 @@ class LeasedRequests:
         self._brought: Counter[bytes] = Counter()
         """First requests, and how often each was brought."""
 
-    def wanted(self, request: Request, *, filters: bool) -> Wanted:
+    def wanted(self, request: Request, *, filters: bool) -> WantedRequest:
         """Return what is queued for a request.
 
         Args:
@@ -46,14 +46,14 @@ class LeasedRequests:
         body = _dumps(self._written(request))
         is_start = bool(request.meta.get("is_start_request")) and request.dont_filter
         if not is_start and (request.dont_filter or not filters):
-            return Wanted(body, request.priority)
+            return WantedRequest(body, request.priority)
         page, callback = self.fingerprint(request), callback_name(request)
         if not is_start:
-            return Wanted(body, request.priority, "link", page, callback)
+            return WantedRequest(body, request.priority, "link", page, callback)
         # A retry or a redirect has been lent; whoever reads its first requests from Redis has each of them alone.
         is_brought_by_all = LEASE not in request.meta and not hasattr(self._spider, "redis_key")
         identity = self._identity(body) if is_brought_by_all else b""
-        return Wanted(body, request.priority, "first", page, callback, identity)
+        return WantedRequest(body, request.priority, "first", page, callback, identity)
 
     def _identity(self, body: bytes) -> bytes:
         """Return what every worker calls a first request: one that each of them brings twice is two."""

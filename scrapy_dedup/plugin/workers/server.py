@@ -25,7 +25,7 @@ _KEPT_SECONDS = 30 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedRequest:
     """A request as it goes into the queue."""
 
     body: bytes
@@ -84,7 +84,7 @@ class LeasedServer:
         """Say whether a request with this fingerprint was queued before."""
         return bool(self._client.hexists(f"{self.name}:seen", fingerprint))
 
-    def push(self, wanted: Wanted) -> bool:
+    def push(self, wanted: WantedRequest) -> bool:
         """Queue a request; False where it was seen before."""
         args = [-wanted.priority, wanted.body, wanted.kind, wanted.page, wanted.callback, wanted.identity]
         return bool(self._run(self._push, args))

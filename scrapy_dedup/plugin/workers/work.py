@@ -15,7 +15,7 @@ from scrapy.utils.asyncio import create_looping_call, run_in_thread
 
 from scrapy_dedup.plugin.crawl.engine_state import EngineState
 from scrapy_dedup.plugin.runtime import Runtime
-from scrapy_dedup.plugin.workers.server import LeasedServer, Wanted
+from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from scrapy_dedup.store.records.records import LeaseRecord
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ class LeasedWork:
         self._done: list[str] = []
         self._lost: set[str] = set()
         """Of those that Scrapy has done with, what says so could not be written, ever."""
-        self._unsent: deque[Wanted] = deque()
+        self._unsent: deque[WantedRequest] = deque()
         """What the server, which is away, is to get."""
         self._reason = "shutdown"
         self._is_away = False
@@ -99,7 +99,7 @@ class LeasedWork:
         """How many requests wait here for a server that is away."""
         return len(self._unsent)
 
-    def send(self, wanted: Wanted) -> None:
+    def send(self, wanted: WantedRequest) -> None:
         """Queue a request, behind those that wait."""
         self._unsent.append(wanted)
         self.send_rest()

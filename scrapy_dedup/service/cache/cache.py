@@ -128,7 +128,7 @@ def total_of(domains: Iterable[DomainCache]) -> DomainCache:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class CacheRemoval:
     """Extractions and memos that were deleted, or would be, and URLs of which there is no page."""
 
     extractions: int
@@ -138,7 +138,7 @@ class Removal:
     unknown: tuple[str, ...] = ()
 
 
-def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings, *, dry_run: bool) -> Removal:
+def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings, *, dry_run: bool) -> CacheRemoval:
     """Delete the extractions of pages, named by any of their URLs.
 
     Raises:
@@ -152,16 +152,18 @@ def invalidate(project: ProjectStore, urls: Collection[str], settings: Settings,
     return remove(project, ExtractionChoice(page_keys=set(pages.values())), dry_run=dry_run, unknown=unknown)
 
 
-def remove(project: ProjectStore, choice: ExtractionChoice, *, dry_run: bool, unknown: Iterable[str] = ()) -> Removal:
+def remove(
+    project: ProjectStore, choice: ExtractionChoice, *, dry_run: bool, unknown: Iterable[str] = ()
+) -> CacheRemoval:
     """Delete the chosen extractions, and memos where they are chosen by nothing but their age."""
     found, memos = project.delete_extractions(choice, dry_run=dry_run), MemoFigures(0, 0)
     if choice == ExtractionChoice(created_before=choice.created_before):
         memos = StoredMemos(project).remove(choice.created_before, dry_run=dry_run)
-    return Removal(found.extractions, found.packed_bytes + memos.size_bytes, dry_run, memos.memos, tuple(unknown))
+    return CacheRemoval(found.extractions, found.packed_bytes + memos.size_bytes, dry_run, memos.memos, tuple(unknown))
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class CacheDamage:
     """A part of a page that is not what was stored; memo_key names an extraction."""
 
     page_key: bytes
@@ -172,7 +174,7 @@ class Damage:
 
 
 @dataclass(slots=True)
-class Check:
+class CacheCheck:
     """What was looked at, and what is wrong with it: how much by part, and the first damages.
 
     Attributes:
@@ -182,11 +184,13 @@ class Check:
     pages: int = 0
     extractions: int = 0
     damaged: Counter[Part] = field(default_factory=Counter)
-    damages: list[Damage] = field(default_factory=list)
+    damages: list[CacheDamage] = field(default_factory=list)
     fixed: bool = False
 
 
-def verify(store: Store, project: ProjectStore, settings: Settings, progress: Progress, *, fix: bool = False) -> Check:
+def verify(
+    store: Store, project: ProjectStore, settings: Settings, progress: Progress, *, fix: bool = False
+) -> CacheCheck:
     """Unpack every extraction and original of the pages that were seen, and compare texts with their hashes.
 
     To fix is to delete what is damaged. A page of which anything but an extraction is damaged loses all extractions:
@@ -195,7 +199,7 @@ def verify(store: Store, project: ProjectStore, settings: Settings, progress: Pr
     Raises:
         StoreError: the store failed.
     """
-    cache, check, waiting = StoredCache(store, project.id), Check(fixed=fix), list[Damage]()
+    cache, check, waiting = StoredCache(store, project.id), CacheCheck(fixed=fix), list[CacheDamage]()
     for page in cache.iterate_pages():
         found = list(_damages(page, settings))
         check.pages += 1
@@ -238,17 +242,17 @@ def check_outcome(cb_kwargs: Any, requests: Iterable[Any], items: Iterable[Any] 
                 raise DamagedValueError("a kept item is none")
 
 
-def _damages(page: CachedPage, settings: Settings) -> Iterator[Damage]:
+def _damages(page: CachedPage, settings: Settings) -> Iterator[CacheDamage]:
     key, url = page.document.page_key, page.document.url
     for place, memo_key in enumerate(page.memo_keys):
         if reason := _reason(lambda place=place: _check_extraction(page, place)):  # type: ignore[misc]
-            yield Damage(key, url, "extraction", reason, memo_key)
+            yield CacheDamage(key, url, "extraction", reason, memo_key)
     if reason := _reason(page.blocks):
-        yield Damage(key, url, "blocks", reason)
+        yield CacheDamage(key, url, "blocks", reason)
     if reason := _reason(page.source):
-        yield Damage(key, url, "original", reason)
+        yield CacheDamage(key, url, "original", reason)
     elif reason := _reason(lambda: _check_text(page, settings)):
-        yield Damage(key, url, "text", reason)
+        yield CacheDamage(key, url, "text", reason)
 
 
 def _reason(read: Callable[[], object]) -> str | None:
@@ -307,7 +311,7 @@ def _words_of(source: StoredSource, settings: Settings) -> set[str]:
     return words
 
 
-def _fix(cache: StoredCache, project: ProjectStore, damages: list[Damage]) -> None:
+def _fix(cache: StoredCache, project: ProjectStore, damages: list[CacheDamage]) -> None:
     """Delete what is damaged, and the extractions that would spare its page the callback."""
     if not damages:
         return

@@ -125,7 +125,7 @@ class _PlainMetadata(BaseModel):
     crawl_timestamp: str | None = None
 
 
-class _Line(BaseModel):
+class _IndexLine(BaseModel):
     """What is needed of the index; of a file that is found without one only its name is known."""
 
     model_config = ConfigDict(strict=True)
@@ -134,7 +134,7 @@ class _Line(BaseModel):
     extraction_file: str
 
 
-_INDEX: Final = TypeAdapter(dict[str, _Line])
+_INDEX: Final = TypeAdapter(dict[str, _IndexLine])
 
 
 @dataclass(slots=True)
@@ -318,17 +318,17 @@ def import_cache(
     return done
 
 
-def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _Line]]:
+def _lines(folder: Path, done: Transfer) -> Iterable[tuple[str, _IndexLine]]:
     """Return what the index names, by URL; without a sound index, what there is."""
     try:
         return _INDEX.validate_json(_read_file(folder / INDEX)).items()
     except (CacheTreeError, ValidationError) as error:
         why = error if isinstance(error, CacheTreeError) else "is damaged or truncated"
         done.index_rebuilt = f"{INDEX} {why}"
-        return (("", _Line(extraction_file=name)) for name in _names(folder))
+        return (("", _IndexLine(extraction_file=name)) for name in _names(folder))
 
 
-def _read_line(folder: Path, url: str, line: _Line, settings: Settings) -> _PageFile:
+def _read_line(folder: Path, url: str, line: _IndexLine, settings: Settings) -> _PageFile:
     if not _EXTRACTION_FILE.fullmatch(line.extraction_file):
         raise CacheTreeError(f"is no name of a file in {_EXTRACTIONS}/")
     content = _read_file(folder / line.extraction_file)
@@ -401,7 +401,7 @@ def _read_page(content: bytes, settings: Settings) -> _PageFile:
     return page
 
 
-def _read_plain(plain: _PlainFile, folder: Path, line: _Line, settings: Settings) -> _PageFile:
+def _read_plain(plain: _PlainFile, folder: Path, line: _IndexLine, settings: Settings) -> _PageFile:
     """Return a page of a tree that the specification describes: what the index says of its content is believed."""
     named = _EXTRACTION_FILE.fullmatch(line.extraction_file)
     assert named is not None  # `_read_line` sees to that

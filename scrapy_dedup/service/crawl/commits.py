@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any, cast, get_args
 
 from scrapy_dedup.core.recrawl.plan import next_interval
-from scrapy_dedup.core.recrawl.verdicts import Change, Kind
+from scrapy_dedup.core.recrawl.verdicts import Change, VerdictKind
 from scrapy_dedup.service.crawl.drafts import Draft, source_record, text_report
 from scrapy_dedup.service.policies import adaptive_policy
 from scrapy_dedup.service.recrawl.recrawling import Judgement
@@ -138,7 +138,7 @@ def _document(
 ) -> DocumentRecord:
     state = judgement.state
     cleaned = draft.cleaned if draft is not None else None
-    changed = judgement.verdict.kind is Kind.CHANGED
+    changed = judgement.verdict.kind is VerdictKind.CHANGED
     shown = cleaned if draft is not None and not draft.bare else None
     return DocumentRecord(
         page_key=stay.page_key,
@@ -203,7 +203,7 @@ def _interval(judgement: Judgement, settings: Settings) -> float | None:
     if policy is None or judgement.fetched == "skip":
         return last
     interval = None if last is None else timedelta(seconds=last)
-    return next_interval(interval, policy, changed=judgement.verdict.kind is Kind.CHANGED).total_seconds()
+    return next_interval(interval, policy, changed=judgement.verdict.kind is VerdictKind.CHANGED).total_seconds()
 
 
 def _visit(stay: Stay, judgement: Judgement) -> VisitRecord:

@@ -24,8 +24,8 @@ from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.aliases import Aliases
 from scrapy_dedup.service.duplicates.claims import not_needed
 from scrapy_dedup.service.duplicates.comparison import compare, withdraw
-from scrapy_dedup.service.duplicates.index import Found, Others
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.index import KnownDuplicates, Others
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.learning.learning import Learner, Sample, html_samples, knowledge_of, text_samples
 from scrapy_dedup.service.learning.site_learner import SiteLearner
 from scrapy_dedup.service.policies import repeat_policy
@@ -271,7 +271,7 @@ class Crawl:
     ) -> Steps[Cleaned]:
         return cut_draft(draft, learner, self.configs.get(draft.domain), settings, watch or Stopwatch())
 
-    def compare(self, draft: Draft, facts: Facts, found: Found, settings: Settings, at: datetime) -> None:
+    def compare(self, draft: Draft, facts: PageFacts, found: KnownDuplicates, settings: Settings, at: datetime) -> None:
         """Find out what becomes of a page beside the other pages, and let it count for those that come."""
         comparison = draft.comparison = compare(self.others, facts, found, settings)
         self.rows += comparison.records(settings, at)

@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from scrapy_dedup.core.duplicates.evidence import Evidence
+from scrapy_dedup.core.duplicates.evidence import PageEvidence
 from scrapy_dedup.core.duplicates.matching import Same
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page
@@ -19,7 +19,7 @@ from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.site_cleaning import How, SiteCut
 from scrapy_dedup.service.duplicates.aliases import Duplicate
 from scrapy_dedup.service.duplicates.chunking import PageChunks, as_before, divide, makes_chunks
-from scrapy_dedup.service.duplicates.comparison import Comparison
+from scrapy_dedup.service.duplicates.comparison import PageComparison
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.pdf.drafts import pdf_report
 from scrapy_dedup.service.recrawl.recrawling import Judgement
@@ -59,7 +59,7 @@ class Draft:
     source_group: str | None = None
     canonical: Address | None = None
     """The page that this one stands for, where it is another address of it."""
-    evidence: Evidence | None = None
+    evidence: PageEvidence | None = None
     """What it shows, uncut, once an item of it may count for others."""
     went_out: bool = False
     """One of its items did."""
@@ -77,7 +77,7 @@ class Draft:
     """What let the page go: that its domain is known, or why its batch ended."""
     of_response: bool = False
     """Its HTML is the response's."""
-    comparison: Comparison | None = None
+    comparison: PageComparison | None = None
     """What came of it beside the other pages of the project, once somebody asked."""
     counted: bool = False
     """What was left out of it is in the stats."""

@@ -9,7 +9,7 @@ from scrapy_dedup.core.duplicates.evidence import (
     MOST_ITEMS,
     NO_FIELDS,
     Blocks,
-    Evidence,
+    PageEvidence,
     SiteSeen,
     blocks_of_text,
     own_words,
@@ -38,7 +38,7 @@ def _blocks_of(draft: Draft) -> Blocks:
 class RunEvidence:
     """Of the last pages that went out, or are about to."""
 
-    _pages: OrderedDict[bytes, Evidence] = field(default_factory=OrderedDict)
+    _pages: OrderedDict[bytes, PageEvidence] = field(default_factory=OrderedDict)
     _blocks: int = 0
     _recalled: OrderedDict[bytes, list[bytes]] = field(default_factory=OrderedDict)
     """Of pages whose bytes are those of the last time: the fields of their items alone."""
@@ -62,20 +62,20 @@ class RunEvidence:
     def read(self, page_key: bytes, page: Page, source: str) -> None:
         """Take in what a page of this run shows; where none of its items was recalled, one without fields stands."""
         blocks = array("Q", (block.fingerprint for block in page.blocks))
-        self._put(page_key, Evidence(short_hash(source), blocks, list(self._recalled.get(page_key, [NO_FIELDS]))))
+        self._put(page_key, PageEvidence(short_hash(source), blocks, list(self._recalled.get(page_key, [NO_FIELDS]))))
 
     def note(self, draft: Draft, fields: bytes | None, settings: Settings) -> None:
         """Let an item count for those that come after it."""
         evidence = draft.evidence
         if evidence is None:
             with_numbers = settings.near_duplicate == "drop"
-            evidence = draft.evidence = Evidence.of(draft.source, _blocks_of(draft), with_numbers=with_numbers)
+            evidence = draft.evidence = PageEvidence.of(draft.source, _blocks_of(draft), with_numbers=with_numbers)
         evidence.add(fields)
         if self._pages.get(draft.page_key) is evidence:
             return
         self._put(draft.page_key, evidence)
 
-    def _put(self, page_key: bytes, evidence: Evidence) -> None:
+    def _put(self, page_key: bytes, evidence: PageEvidence) -> None:
         self.forget(page_key)
         self._pages[page_key] = evidence
         self._blocks += len(evidence.blocks)

@@ -5,7 +5,7 @@ from typing import Any, Final
 from scrapy_dedup.service.crawl.drafts import Draft, near_duplicate_report, text_version
 from scrapy_dedup.service.cut.cleaned_report import as_asked, hashes_and_removed
 from scrapy_dedup.service.duplicates.chunking import chunks_as_asked, makes_chunks, states_before
-from scrapy_dedup.service.duplicates.comparison import Comparison
+from scrapy_dedup.service.duplicates.comparison import PageComparison
 from scrapy_dedup.service.pdf.drafts import pdf_report
 from scrapy_dedup.service.recrawl.recrawling import Judgement
 from scrapy_dedup.settings import Settings
@@ -67,7 +67,7 @@ def is_made_otherwise(judgement: Judgement, settings: Settings) -> bool:
     return was_stale or (held is not None and held.report.get("made_by") != text_version(settings))
 
 
-def place_among_others(comparison: Comparison, settings: Settings) -> dict[str, Any]:
+def place_among_others(comparison: PageComparison, settings: Settings) -> dict[str, Any]:
     """Return which page a near-duplicate is nearly like, and what becomes of the text's chunks."""
     report: dict[str, Any] = {}
     if comparison.same is not None:

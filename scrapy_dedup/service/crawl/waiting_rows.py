@@ -28,7 +28,7 @@ class RowBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRows:
     """What still waits.
 
     Attributes:
@@ -55,7 +55,7 @@ def size_of(row: Record) -> int:
     return _ROW_SIZE
 
 
-def give_up(rows: Sequence[Record], bounds: RowBounds) -> Held:
+def give_up(rows: Sequence[Record], bounds: RowBounds) -> HeldRows:
     """Return what is within the bounds.
 
     Too many bytes: the oldest originals and outcomes go, which a crawl can do without. Too many rows, or still too many
@@ -79,7 +79,7 @@ def give_up(rows: Sequence[Record], bounds: RowBounds) -> Held:
             if kept[place] and not is_knowledge(row):
                 kept[place], total, left = False, total - sizes[place], left - 1
                 given_up.append(row)
-    return Held([row for row, stays in zip(rows, kept, strict=True) if stays], total, originals, given_up)
+    return HeldRows([row for row, stays in zip(rows, kept, strict=True) if stays], total, originals, given_up)
 
 
 def _value_size(value: Any) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from scrapy_dedup.core.boilerplate.repeats import Rule
+from scrapy_dedup.core.boilerplate.repeats import RemovalRule
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.service.cut.cleaning import Cleaned, Removed, by_rule
 from scrapy_dedup.settings import Settings
@@ -40,7 +40,7 @@ def _removed(removed: list[Removed]) -> list[dict[str, Any]]:
     return [_left_out(rule, own) for rule, own in by_rule(removed).items()]
 
 
-def _left_out(rule: Rule, removed: list[Removed]) -> dict[str, Any]:
+def _left_out(rule: RemovalRule, removed: list[Removed]) -> dict[str, Any]:
     told = {
         "layer": rule.layer,
         "reason": f"{rule.name}: {rule.evidence}" if rule.path else rule.evidence,

@@ -8,7 +8,7 @@ from scrapy_dedup.core.boilerplate.repeats import (
     REPEATED_TEXT,
     Boilerplate,
     Removal,
-    Rule,
+    RemovalRule,
     hash_block,
     judge_blocks,
     repeated,
@@ -19,9 +19,9 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import both_hashes, content_hash, from_hex, text_hash, to_hex
 from scrapy_dedup.core.pages.render import Output, render
 from scrapy_dedup.core.patterns.blocks import place, shorten
-from scrapy_dedup.core.patterns.expressions import Held, HeldBack
-from scrapy_dedup.core.patterns.spans import Span, cut_out
-from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, Judged, SitePatterns, text_rule
+from scrapy_dedup.core.patterns.expressions import HeldBack, PatternHeld
+from scrapy_dedup.core.patterns.spans import TextSpan, cut_out
+from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, JudgedBlocks, SitePatterns, text_rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Cleaned:
         return len("".join([one.text for one in self.removed]).encode("utf-8", "surrogatepass"))
 
 
-def by_rule(removed: Sequence[Removed]) -> dict[Rule, list[Removed]]:
+def by_rule(removed: Sequence[Removed]) -> dict[RemovalRule, list[Removed]]:
     """Return removed blocks by the rule that they share, in the order in which the rules come first."""
-    groups: dict[Rule, list[Removed]] = {}
+    groups: dict[RemovalRule, list[Removed]] = {}
     # Neighbours mostly share it, and to look a rule up costs more than all else here.
-    last: Rule | None = None
+    last: RemovalRule | None = None
     own: list[Removed] = []
     for one in removed:
         rule = one.removal.rule
@@ -106,7 +106,7 @@ def clean_html(
 
 
 def judged(
-    page: Page, found: Judged, output: Output, base_url: str | None = None, *, patterns: SitePatterns
+    page: Page, found: JudgedBlocks, output: Output, base_url: str | None = None, *, patterns: SitePatterns
 ) -> Cleaned:
     """Return a page without what was judged to go, and without what the expressions of its site match."""
     cleaned = without(page, found.removals, output, base_url, patterns=patterns)
@@ -130,7 +130,9 @@ def without(
     found = patterns.find(markdown)
     part = _without_matches(page, keep, base_url, (markdown, found.spans), patterns) if found.spans else None
     if part is None:
-        held = tuple(HeldBack(name, Held.WHOLE_PAGE) for name in dict.fromkeys(one.pattern for one in found.spans))
+        held = tuple(
+            HeldBack(name, PatternHeld.WHOLE_PAGE) for name in dict.fromkeys(one.pattern for one in found.spans)
+        )
         cleaned = _drawn(page, keep, output, base_url, _removed(page, removals), markdown)
         return replace(cleaned, held=found.held + held)
     if patterns.shadows:
@@ -154,7 +156,7 @@ def _without_matches(
     page: Page,
     keep: Sequence[bool],
     base_url: str | None,
-    matched: tuple[str, Sequence[Span]],
+    matched: tuple[str, Sequence[TextSpan]],
     patterns: SitePatterns,
 ) -> _Part | None:
     """Return what is left of a page without spans of its Markdown; None where no block would be left."""
@@ -289,6 +291,6 @@ def _without_patterns(
     return text, matched, held
 
 
-def _matched(span: Span, text: str, name: str) -> Removed:
+def _matched(span: TextSpan, text: str, name: str) -> Removed:
     part = text[span.start : span.end]
     return Removed(Removal(from_hex(hash_block(part)), text_rule(span.pattern, name)), "", part)

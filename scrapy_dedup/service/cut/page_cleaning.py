@@ -14,7 +14,7 @@ from scrapy_dedup.service.cut.cleaning import Cleaned, clean_text
 from scrapy_dedup.service.cut.site_cleaning import How, cut_page
 from scrapy_dedup.service.cut.site_patterns import SitePatterns
 from scrapy_dedup.service.pdf.drafts import pdf_limits, pdf_report, pdf_text
-from scrapy_dedup.service.pdf.reading import Unread, read_pdf
+from scrapy_dedup.service.pdf.reading import UnreadPdf, read_pdf
 from scrapy_dedup.service.policies import parse_limits, url_rules
 from scrapy_dedup.service.templates.site_knowledge import REST, SiteKnowledge
 from scrapy_dedup.settings import Settings
@@ -94,7 +94,7 @@ def clean_pdf(body: bytes, url: str, settings: Settings, patterns: SitePatterns)
     """Return a PDF file without what patterns name; one that gives no text comes back empty, and flagged."""
     key, domain = page_key(url, url_rules(settings)), extract_domain(url, settings.domain_scope)
     pdf = read_pdf(body, pdf_limits(settings))
-    if isinstance(pdf, Unread):
+    if isinstance(pdf, UnreadPdf):
         return CleanedPage(url, key, domain, _as_it_came(""), Metadata(), How.WHOLE, flag=f"pdf: {pdf.reason}")
     rules = None if patterns.keep_pages and patterns.keeps_page(key) else patterns
     nothing: Boilerplate[int] = Boilerplate()

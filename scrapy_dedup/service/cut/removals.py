@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
 from scrapy_dedup.service.cut.cleaning import Cleaned, Removed
 from scrapy_dedup.service.cut.removal_counts import LAYER, LAYERS, PATTERNS
@@ -52,7 +52,7 @@ def removal_decisions(page_key: bytes, cleaned: Cleaned, at: datetime) -> list[D
 def _decision(
     page_key: bytes, said: tuple[str, str], removed: Sequence[Removed], chars_in: int, at: datetime
 ) -> DecisionRecord:
-    places: dict[Rule, int] = {}
+    places: dict[RemovalRule, int] = {}
     blocks: dict[str, int] = {}
     # Neighbours mostly share their rule, and to look it up costs more than all else here.
     last, place = None, 0
@@ -87,6 +87,6 @@ def removals_in(decision: StoredDecision | None) -> dict[int, Removal]:
     if decision is None or decision.layer not in LAYERS:
         return {}
     detail: Mapping[str, Any] = decision.detail or {}
-    rules = [replace(Rule(*fields), layer=decision.layer) for fields in detail.get("rules", [])]
+    rules = [replace(RemovalRule(*fields), layer=decision.layer) for fields in detail.get("rules", [])]
     places = {from_hex(digits): place for digits, place in detail.get("blocks", {}).items()}
     return {key: Removal(key, rules[place]) for key, place in places.items()}

@@ -8,12 +8,12 @@ from typing import Final
 
 from scrapy_dedup.core.boilerplate.observations import observe, text_number
 from scrapy_dedup.core.boilerplate.path_verdicts import learn
-from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.metadata.choice import Metadata, metadata_of
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.marking import marked_blocks
 from scrapy_dedup.core.templates.layouts import skeleton_of
-from scrapy_dedup.core.templates.paths import Standing
+from scrapy_dedup.core.templates.paths import PathStanding
 from scrapy_dedup.core.templates.templates import MORE_CAUTION, Cut, Template, Why, cut, template_of
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaning import Cleaned, judged, without
@@ -134,7 +134,7 @@ def _finished(
     return judged(page, found, settings.output, url, patterns=patterns)
 
 
-def _is_judged(standing: Standing) -> bool:
+def _is_judged(standing: PathStanding) -> bool:
     """Whether a template knows better than a selector of all sites.
 
     It does within the main column, too, where content may be new to it, and of what it left out and put back: without
@@ -199,19 +199,19 @@ def _removals(blocks: Sequence[Block], found: Cut) -> list[Removal | None]:
 
 
 @lru_cache(maxsize=8_192)
-def _rule(why: Why) -> Rule:
-    return Rule(f"template: {why.reason}", why.evidence, why.on_pages, why.of_pages, why.path)
+def _rule(why: Why) -> RemovalRule:
+    return RemovalRule(f"template: {why.reason}", why.evidence, why.on_pages, why.of_pages, why.path)
 
 
 @lru_cache(maxsize=8_192)
-def _by_itself(why: Why) -> Rule:
-    return Rule(f"fallback: {why.reason}", why.evidence, path=why.path)
+def _by_itself(why: Why) -> RemovalRule:
+    return RemovalRule(f"fallback: {why.reason}", why.evidence, path=why.path)
 
 
 @lru_cache(maxsize=64)
-def _surrounds(on_pages: int, of_pages: int) -> Rule:
+def _surrounds(on_pages: int, of_pages: int) -> RemovalRule:
     why = "the same text was left out of other pages of its site"
-    return Rule("fallback: repeats", why, on_pages, of_pages)
+    return RemovalRule("fallback: repeats", why, on_pages, of_pages)
 
 
 def _overridden(
@@ -227,6 +227,6 @@ def _overridden(
     for place, (marked, block) in enumerate(zip(marks, page.blocks, strict=True)):
         if marked:
             decided = overrides[max(marked)]
-            rule = Rule("a person's rule", f"drop {decided.selector}", path=decided.selector)
+            rule = RemovalRule("a person's rule", f"drop {decided.selector}", path=decided.selector)
             removals[place] = Removal(block.fingerprint, rule) if decided.action == "drop" else None
     return removals, frozenset(place for place, marked in enumerate(marks) if marked)

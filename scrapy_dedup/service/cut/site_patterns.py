@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.boilerplate.selectors import GENERIC_SELECTORS
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.fingerprints import from_hex
@@ -16,10 +16,10 @@ from scrapy_dedup.core.pages.tag_selectors import TagSelectors
 from scrapy_dedup.core.patterns.config import SiteConfig, get_site_config_with_db_overrides
 from scrapy_dedup.core.patterns.expressions import (
     Expressions,
-    Found,
-    Held,
     HeldBack,
     PatternError,
+    PatternHeld,
+    PatternMatches,
     check_expressions,
     compile_expressions,
 )
@@ -49,12 +49,12 @@ class Target(NamedTuple):
     """A selector, and what it stands for."""
 
     selector: str
-    rule: Rule
+    rule: RemovalRule
     is_generic: bool
     outside_content: bool = False
 
 
-class Choice:
+class SelectorChoice:
     """Which blocks go, selector after selector."""
 
     def __init__(self, blocks: Sequence[Block], left: Sequence[int], keep: frozenset[int]) -> None:
@@ -62,17 +62,17 @@ class Choice:
         self._left = left
         self._keep = keep
         self._chars = sum(len(blocks[place].text) for place in left)
-        self.taken: dict[int, Rule] = {}
+        self.taken: dict[int, RemovalRule] = {}
 
-    def take(self, target: Target, matched: Sequence[int], protected: Sequence[bool]) -> Held | None:
+    def take(self, target: Target, matched: Sequence[int], protected: Sequence[bool]) -> PatternHeld | None:
         """Take what a selector matches, a generic one but for what is protected; return why it is not carried out."""
         own = [place for place in matched if self._is_meant(target, self._blocks[place])]
         # Protected blocks count: what is around most of a page is no box beside it, whoever knows its parts.
         chars = sum(len(self._blocks[place].text) for place in own)
         if target.is_generic and chars > _MOST_GENERIC * self._chars:
-            return Held.PROTECTED
+            return PatternHeld.PROTECTED
         if chars > _MOST_OF_PAGE * self._chars:
-            return Held.WHOLE_PAGE
+            return PatternHeld.WHOLE_PAGE
         for place in own:
             if not (target.is_generic and protected[place]):
                 self.taken.setdefault(place, target.rule)
@@ -95,7 +95,7 @@ def _is_in_content(path: str) -> bool:
     return any(step.partition(".")[0].partition("#")[0] in _CONTENT_STEPS for step in path.split(">"))
 
 
-class Judged(NamedTuple):
+class JudgedBlocks(NamedTuple):
     """What becomes of a page's blocks."""
 
     removals: list[Removal | None]
@@ -114,7 +114,7 @@ class Strikes:
     def note(self, held: Iterable[HeldBack]) -> None:
         """Count what took too long; what did so too often is switched off, which is told once."""
         for pattern, reason in held:
-            if reason is not Held.TIMEOUT:
+            if reason is not PatternHeld.TIMEOUT:
                 continue
             self.counts[pattern] += 1
             if self.counts[pattern] >= _MOST_TIMEOUTS and pattern not in self.off:
@@ -140,7 +140,7 @@ class SitePatterns:
 
     def judge(
         self, html: str, page: Page, removals: Sequence[Removal | None], protected: Sequence[bool] | None = None
-    ) -> Judged:
+    ) -> JudgedBlocks:
         """Return what becomes of a page's blocks.
 
         Args:
@@ -154,23 +154,23 @@ class SitePatterns:
             kept = [None if self.stays(removal) else removal for removal in kept]
         nothing: list[Removal | None] = [None] * len(kept)
         if not html or not (self.acts or self.shadows):
-            return Judged(kept, nothing)
+            return JudgedBlocks(kept, nothing)
         more, held = self._selected(html, page, kept, protected or [False] * len(kept))
         if self.shadows:
-            return Judged(kept, more, held)
-        return Judged([one or other for one, other in zip(kept, more, strict=True)], nothing, held)
+            return JudgedBlocks(kept, more, held)
+        return JudgedBlocks([one or other for one, other in zip(kept, more, strict=True)], nothing, held)
 
     def keeps_page(self, page_key: bytes) -> bool:
         """Whether nothing may be left out of a page."""
         return page_key in self.keep_pages
 
-    def find(self, markdown: str) -> Found:
+    def find(self, markdown: str) -> PatternMatches:
         """Return what the expressions match in a page's Markdown."""
         found = self.text.find(markdown, self.strikes.off)
         self.strikes.note(found.held)
         return found
 
-    def find_in_pdf(self, text: str) -> Found:
+    def find_in_pdf(self, text: str) -> PatternMatches:
         """Return what the expressions for PDF files match in the text of one."""
         found = self.pdf.find(text, self.strikes.off)
         self.strikes.note(found.held)
@@ -194,8 +194,8 @@ class SitePatterns:
         if not targets or not left:
             return found, ()
         marking = _marking(html, page, targets)
-        held = [HeldBack(targets[number].selector, Held.TOO_MUCH_WORK) for number in sorted(marking.too_costly)]
-        choice = Choice(page.blocks, left, self.keep_blocks)
+        held = [HeldBack(targets[number].selector, PatternHeld.TOO_MUCH_WORK) for number in sorted(marking.too_costly)]
+        choice = SelectorChoice(page.blocks, left, self.keep_blocks)
         matching = frozenset[int]().union(*set(marking.blocks))
         for number, target in enumerate(targets):
             if number not in matching:
@@ -206,7 +206,7 @@ class SitePatterns:
                 held.append(HeldBack(target.selector, reason))
         if choice.leaves_nothing:
             names = dict.fromkeys(rule.path for rule in choice.taken.values())
-            return found, (*held, *(HeldBack(name, Held.WHOLE_PAGE) for name in names))
+            return found, (*held, *(HeldBack(name, PatternHeld.WHOLE_PAGE) for name in names))
         for place, rule in choice.taken.items():
             found[place] = Removal(page.blocks[place].fingerprint, rule)
         return found, tuple(held)
@@ -225,7 +225,7 @@ def _tag_selectors(selectors: tuple[str, ...]) -> TagSelectors:
     return TagSelectors(selectors)
 
 
-def names_of(rule: Rule) -> tuple[str, ...]:
+def names_of(rule: RemovalRule) -> tuple[str, ...]:
     """Return by what a rule can be named that is not to be carried out."""
     return (rule.name, rule.path, f"{rule.name}: {rule.path}") if rule.path else (rule.name,)
 
@@ -295,7 +295,7 @@ def _expressions(sources: Iterable[str], name: str, keep: frozenset[str], *, all
 
 def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
     own = [
-        Target(one, Rule("selector of the site", "somebody said so", path=one, layer=PATTERNS), is_generic=False)
+        Target(one, RemovalRule("selector of the site", "somebody said so", path=one, layer=PATTERNS), is_generic=False)
         for one in config.boilerplate_css_selectors
     ]
     if not generic:
@@ -303,7 +303,7 @@ def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
     return own + [
         Target(
             one.selector,
-            Rule("selector of all sites", one.reason, path=one.selector, layer=PATTERNS),
+            RemovalRule("selector of all sites", one.reason, path=one.selector, layer=PATTERNS),
             is_generic=True,
             outside_content=one.outside_content,
         )
@@ -312,9 +312,9 @@ def _targets(config: SiteConfig, *, generic: bool) -> list[Target]:
 
 
 @lru_cache(maxsize=4_096)
-def text_rule(pattern: str, name: str = TEXT_PATTERN) -> Rule:
+def text_rule(pattern: str, name: str = TEXT_PATTERN) -> RemovalRule:
     """Return the rule by which text goes that an expression matches: TEXT_PATTERN, or PDF_PATTERN."""
-    return Rule(name, "somebody said so", path=pattern, layer=PATTERNS)
+    return RemovalRule(name, "somebody said so", path=pattern, layer=PATTERNS)
 
 
 def check_configs(found: Mapping[str, SiteConfig], *, allow_slow: bool) -> None:

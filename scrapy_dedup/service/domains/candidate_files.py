@@ -74,19 +74,21 @@ def read_proposals(
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ResultLine:
     where: str
     text: bytes | None
     """None for one that is too long."""
 
 
-def _lines(file: BinaryIO, name: str, advance: Advance) -> Iterator[_Line]:
+def _lines(file: BinaryIO, name: str, advance: Advance) -> Iterator[_ResultLine]:
     for number, line in enumerate(lines_of(file, _MOST_LINE_BYTES), 1):
         advance(_MOST_LINE_BYTES if line is None else len(line))
-        yield _Line(f"{name}, line {number}", None if line is None else line.removeprefix(BYTE_ORDER_MARK).strip())
+        yield _ResultLine(
+            f"{name}, line {number}", None if line is None else line.removeprefix(BYTE_ORDER_MARK).strip()
+        )
 
 
-def _rest(begun: list[_Line], lines: Iterator[_Line]) -> Any:
+def _rest(begun: list[_ResultLine], lines: Iterator[_ResultLine]) -> Any:
     """Return the value that a file holds whose first line is none by itself; what was read is added to *begun*."""
     size = 0
     for line in lines:
@@ -104,7 +106,7 @@ def _json(text: bytes) -> Any:
         return _NOTHING
 
 
-def _of_line(line: _Line, engine: str) -> Iterator[Proposal | BadProposal]:
+def _of_line(line: _ResultLine, engine: str) -> Iterator[Proposal | BadProposal]:
     if line.text is None:
         yield BadProposal(line.where, engine, f"the line is longer than {_MOST_LINE_BYTES:,} bytes")
         return

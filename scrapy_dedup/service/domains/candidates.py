@@ -12,13 +12,13 @@ from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains.candidates import CandidateOutcome, outcome_of_known, outcome_of_new
 from scrapy_dedup.core.domains.names import domain_name, twin_of
-from scrapy_dedup.core.domains.states import Standing
+from scrapy_dedup.core.domains.states import DomainStanding
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import candidates
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.candidates import NewCandidate, StoredCandidate
-from scrapy_dedup.store.domains.registry import Pair, StoredDomain
+from scrapy_dedup.store.domains.registry import StoredDomain, TwinPair
 from scrapy_dedup.store.writer import ProjectStore
 
 _AT_ONCE: Final = 500
@@ -27,7 +27,7 @@ _OTHER_ENGINES: Final = "other engines"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedCandidate:
     """What became of one URL.
 
     Attributes:
@@ -45,13 +45,13 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Tally:
+class CandidateTally:
     """How many URLs had which outcome."""
 
     outcomes: Counter[CandidateOutcome] = field(default_factory=Counter)
     engines: dict[str, Counter[CandidateOutcome]] = field(default_factory=dict)
 
-    def add(self, judged: Judged) -> None:
+    def add(self, judged: JudgedCandidate) -> None:
         """Count one more; engines beyond the first 200 are counted as one."""
         engine = judged.engine
         if engine not in self.engines and len(self.engines) >= _MOST_ENGINES:
@@ -64,7 +64,7 @@ class Tally:
 class _Known:
     """What is known of the domains of some URLs before they are looked at, and what they add to it."""
 
-    pairs: dict[str, Pair]
+    pairs: dict[str, TwinPair]
     twins: dict[str, StoredDomain]
     with_candidate: set[str]
     added: set[str] = field(default_factory=set)
@@ -87,9 +87,9 @@ class CandidateIntake:
         self._imagined: set[str] = set()
         self._imagined_candidates: set[str] = set()
         self.session_id: uuid.UUID | None = None
-        self.tally = Tally()
+        self.tally = CandidateTally()
 
-    def take(self, proposals: Iterable[Proposal | BadProposal], at: datetime) -> Iterator[Judged]:
+    def take(self, proposals: Iterable[Proposal | BadProposal], at: datetime) -> Iterator[JudgedCandidate]:
         """Judge and write proposals, some hundred at a time; yield what became of each, in their order.
 
         Raises:
@@ -108,7 +108,7 @@ class CandidateIntake:
                 counts = {outcome.value: number for outcome, number in self.tally.outcomes.items()}
                 candidates.add_counts(connection, self.session_id, counts, at)
 
-    def _take(self, some: Sequence[Proposal | BadProposal], at: datetime) -> list[Judged]:
+    def _take(self, some: Sequence[Proposal | BadProposal], at: datetime) -> list[JudgedCandidate]:
         named = [(each, _name(each, self._scope)) for each in some]
         names = {name for _, name in named if name is not None}
         with self._project.transaction(write=not self.dry_run) as connection:
@@ -137,13 +137,13 @@ class CandidateIntake:
         known.added = domains.register(connection, project_id, missing, at, self.session_id)
         return known
 
-    def _judge(self, each: Proposal | BadProposal, name: str | None, known: _Known, at: datetime) -> Judged:
+    def _judge(self, each: Proposal | BadProposal, name: str | None, known: _Known, at: datetime) -> JudgedCandidate:
         if isinstance(each, BadProposal):
-            return Judged(each.where, each.url, each.engine, None, CandidateOutcome.INVALID, each.reason)
+            return JudgedCandidate(each.where, each.url, each.engine, None, CandidateOutcome.INVALID, each.reason)
         if name is None:
             reason = "no http or https URL of a host"
-            return Judged(each.where, each.url, each.engine, None, CandidateOutcome.INVALID, reason)
-        return Judged(each.where, each.url, each.engine, name, self._outcome(name, known, at))
+            return JudgedCandidate(each.where, each.url, each.engine, None, CandidateOutcome.INVALID, reason)
+        return JudgedCandidate(each.where, each.url, each.engine, name, self._outcome(name, known, at))
 
     def _outcome(self, name: str, known: _Known, at: datetime) -> CandidateOutcome:
         if name in known.pairs:
@@ -155,7 +155,7 @@ class CandidateIntake:
         twin = twin_of(name) or ""
         has_candidate = twin in known.with_candidate
         # A twin that these results brought is a domain that was discovered.
-        stands = known.twins.get(twin) or (Standing() if has_candidate else None)
+        stands = known.twins.get(twin) or (DomainStanding() if has_candidate else None)
         outcome = outcome_of_new(stands, at, twin_has_candidate=has_candidate)
         if outcome is CandidateOutcome.NEW:
             known.with_candidate.add(name)
@@ -167,7 +167,7 @@ class CandidateIntake:
         self,
         connection: Connection,
         named: Sequence[tuple[Proposal | BadProposal, str | None]],
-        judged: Sequence[Judged],
+        judged: Sequence[JudgedCandidate],
         at: datetime,
     ) -> None:
         assert self.session_id is not None

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from scrapy_dedup.core.domains import states as domain_states
 from scrapy_dedup.core.domains.names import domain_name, is_pattern
-from scrapy_dedup.core.domains.states import Blacklisting, DomainStatus, Standing, after_run, unblacklisted
+from scrapy_dedup.core.domains.states import Blacklisting, DomainStanding, DomainStatus, after_run, unblacklisted
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import lists as domain_lists
@@ -26,7 +26,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
 __all__ = [
-    "Chosen",
+    "ChosenDomains",
     "CursorError",
     "DomainChoice",
     "DomainCounts",
@@ -42,7 +42,7 @@ _Answer = TypeVar("_Answer")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenDomains:
     """What patterns and names stand for.
 
     Attributes:
@@ -114,7 +114,7 @@ class DomainService:
         wanted = [each if is_pattern(each) else domain_name(each, scope) or "" for each in patterns]
         return self._read(lambda connection: domains.matching(connection, self._project_id, wanted))
 
-    def choose(self, patterns: Iterable[str]) -> Chosen:
+    def choose(self, patterns: Iterable[str]) -> ChosenDomains:
         """Return the domains that patterns stand for, and the names among them that are not registered.
 
         Raises:
@@ -124,7 +124,7 @@ class DomainService:
         names = self._names(each for each in given if not is_pattern(each))
         found = self.matching([*names, *(each for each in given if is_pattern(each))])
         registered = {each.domain_name for each in found}
-        return Chosen(tuple(found), tuple(name for name in names if name not in registered))
+        return ChosenDomains(tuple(found), tuple(name for name in names if name not in registered))
 
     def list_domains(self, choice: DomainChoice) -> DomainList:
         """Return a page of the list of domains.
@@ -317,7 +317,7 @@ def decide(
     project_id: uuid.UUID,
     names: Collection[str],
     at: datetime,
-    change: Callable[[Standing], Standing],
+    change: Callable[[DomainStanding], DomainStanding],
 ) -> None:
     """Change what stands about registered domains, and about the twins that are joined with them."""
     pairs = domains.find_pairs(connection, project_id, names).values()

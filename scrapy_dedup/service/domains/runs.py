@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from scrapy_dedup.core.domains.requests import Refusal, RefusedDomains, RequestPolicy
+from scrapy_dedup.core.domains.requests import DomainRefusal, RefusedDomains, RequestPolicy
 from scrapy_dedup.core.domains.states import DomainStatus
 from scrapy_dedup.service.domains.registry import lift_expired
 from scrapy_dedup.service.domains.twins import settle_twins
@@ -27,7 +27,7 @@ class RefusedPage:
 
     page_key: bytes
     domain: str
-    why: Refusal
+    why: DomainRefusal
     at: datetime
     is_shadow: bool = False
 
@@ -72,7 +72,7 @@ def refusal_records(store: ProjectStore, refused: Iterable[RefusedPage], setting
 
 
 def _reason(page: RefusedPage, domain: StoredDomain | None, settings: Settings) -> str:
-    told = _blacklisted(domain) if page.why is Refusal.BLACKLISTED else _low_quality(page.why, domain, settings)
+    told = _blacklisted(domain) if page.why is DomainRefusal.BLACKLISTED else _low_quality(page.why, domain, settings)
     return f"{'would be refused: ' if page.is_shadow else ''}{page.domain} is {told}"[:_REASON_CHARS]
 
 
@@ -90,10 +90,10 @@ def _blacklisted(domain: StoredDomain | None) -> str:
     return f"{told}: {domain.blacklist_reason}" if domain.blacklist_reason else told
 
 
-def _low_quality(why: Refusal, domain: StoredDomain | None, settings: Settings) -> str:
+def _low_quality(why: DomainRefusal, domain: StoredDomain | None, settings: Settings) -> str:
     best = domain.best_confidence_score if domain is not None else None
     told = "of low quality" if best is None else f"of low quality (best confidence {best:.2f})"
-    if why is Refusal.SAMPLED:
+    if why is DomainRefusal.SAMPLED:
         asked = f"this run has asked for {settings.domain_sample_pages} of its pages"
         return f"{told}, and {asked} (DEDUP_DOMAIN_POLICY=sample)"
     return f"{told} (DEDUP_DOMAIN_POLICY=skip)"

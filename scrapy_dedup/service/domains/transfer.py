@@ -24,7 +24,7 @@ _ROWS_AT_ONCE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedDomains:
     """How many domains of a file were new, and how many were there and took its values."""
 
     new: int
@@ -72,7 +72,9 @@ def _written(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def import_rows(project: ProjectStore, rows: Iterable[DomainRow], at: datetime, *, dry_run: bool = False) -> Imported:
+def import_rows(
+    project: ProjectStore, rows: Iterable[DomainRow], at: datetime, *, dry_run: bool = False
+) -> ImportedDomains:
     """Register the domains of a file, and give them the values that it has; what it does not have stays.
 
     A status comes with its blacklist: of a domain that has another one in the file nothing of its own is left.
@@ -94,7 +96,7 @@ def import_rows(project: ProjectStore, rows: Iterable[DomainRow], at: datetime, 
                 added = domains.register(connection, project.id, some, at)
                 _write(connection, project, some, at)
         new, known = new + len(added), known + len(some) - len(added)
-    return Imported(new, known)
+    return ImportedDomains(new, known)
 
 
 def _write(connection: Connection, project: ProjectStore, some: Mapping[str, DomainRow], at: datetime) -> None:

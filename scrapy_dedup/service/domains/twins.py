@@ -9,7 +9,14 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domains.names import Evidence, TwinReason, TwinVerdict, bare_name, judge_twins, standing_for_both
+from scrapy_dedup.core.domains.names import (
+    TwinEvidence,
+    TwinReason,
+    TwinVerdict,
+    bare_name,
+    judge_twins,
+    standing_for_both,
+)
 from scrapy_dedup.core.domains.states import of_pair
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.policies import url_rules
@@ -38,7 +45,7 @@ class Twins:
 
     name: str
     other: str
-    evidence: Evidence
+    evidence: TwinEvidence
     verdict: TwinVerdict
     pages: dict[str, int]
     was_joined: bool
@@ -118,7 +125,7 @@ def _compared(
 
 def _evidence(
     connection: Connection, project_id: uuid.UUID, urls: Iterable[str], names: tuple[str, str], rules: UrlRules
-) -> Evidence:
+) -> TwinEvidence:
     bare, www = names
     # By path and query, so that a page is compared once: the keys that it may have on either name.
     addresses: dict[str, tuple[tuple[bytes, ...], tuple[bytes, ...]]] = {}
@@ -128,7 +135,7 @@ def _evidence(
     keys = {key for sides in addresses.values() for side in sides for key in side}
     contents = domain_lists.contents_of(connection, project_id, keys)
     answers = [_alike(*sides, contents) for _, sides in sorted(addresses.items())]
-    return Evidence(sum(answer is True for answer in answers), sum(answer is False for answer in answers))
+    return TwinEvidence(sum(answer is True for answer in answers), sum(answer is False for answer in answers))
 
 
 def _after_host(url: str) -> str:

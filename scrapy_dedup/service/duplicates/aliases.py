@@ -7,9 +7,9 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.urls.canonical import (
     Address,
     Alias,
+    CanonicalEvidence,
     CanonicalPolicy,
     Declaration,
-    Evidence,
     Own,
     judge,
     resolve,
@@ -103,7 +103,7 @@ class Aliases:
             self.canonical_of.popitem(last=False)
         claims = (self.claims.get(target.page_key) or 0) + 1
         self.claims.put(target.page_key, claims)
-        evidence = Evidence(self.pages[domain], claims, self.canonical_of)
+        evidence = CanonicalEvidence(self.pages[domain], claims, self.canonical_of)
         return judge(declaration, evidence, policy, rules)
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from scrapy_dedup.core.duplicates.matching import DUPLICATE, TITLE
 from scrapy_dedup.core.pages.fingerprints import parts_hash
-from scrapy_dedup.service.duplicates.comparison import Comparison
-from scrapy_dedup.service.duplicates.index import Found, asked_layers
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.comparison import PageComparison
+from scrapy_dedup.service.duplicates.index import KnownDuplicates, asked_layers
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import ClaimKey, ClaimKind, ReleaseRecord, Twin
 from scrapy_dedup.store.workers.claims import Lost
 
 
-def claims_of(facts: Facts, found: Found, settings: Settings) -> list[ClaimKey]:
+def claims_of(facts: PageFacts, found: KnownDuplicates, settings: Settings) -> list[ClaimKey]:
     """Return what decides whether a page goes out, as far as the store does not know it yet."""
     layers, keys = asked_layers(settings), []
     texts = {twin.text_hash for twin in found.answer.titles}
@@ -24,7 +24,7 @@ def claims_of(facts: Facts, found: Found, settings: Settings) -> list[ClaimKey]:
     return keys
 
 
-def waits_for_title(facts: Facts, found: Found, lost: Lost, settings: Settings) -> bool:
+def waits_for_title(facts: PageFacts, found: KnownDuplicates, lost: Lost, settings: Settings) -> bool:
     """Say whether another worker's page has the title, and its text, which decides, is not in the store yet."""
     if facts.title_key is None or settings.title_trust == "always":
         return False
@@ -33,7 +33,7 @@ def waits_for_title(facts: Facts, found: Found, lost: Lost, settings: Settings) 
     return holder is not None and holder != lost.get(_text(facts, settings)) and holder not in known
 
 
-def with_holders(found: Found, facts: Facts, lost: Lost, settings: Settings) -> Found:
+def with_holders(found: KnownDuplicates, facts: PageFacts, lost: Lost, settings: Settings) -> KnownDuplicates:
     """Return what the store answered, and what workers that were first have of a page.
 
     Their pages count as any that went out: what that means, the layers say.
@@ -52,7 +52,7 @@ def with_holders(found: Found, facts: Facts, lost: Lost, settings: Settings) -> 
     return replace(found, answer=replace(found.answer, texts=texts, titles=titles))
 
 
-def not_needed(page_key: bytes, claims: Iterable[ClaimKey], comparison: Comparison) -> list[ReleaseRecord]:
+def not_needed(page_key: bytes, claims: Iterable[ClaimKey], comparison: PageComparison) -> list[ReleaseRecord]:
     """Return which of its claims a page gives back that is left out: those that the page in its place has not, too."""
     same = comparison.same
     if same is None or not comparison.dropped:
@@ -61,12 +61,12 @@ def not_needed(page_key: bytes, claims: Iterable[ClaimKey], comparison: Comparis
     return [ReleaseRecord(one, page_key) for one in claims if not kept[one.kind]]
 
 
-def _title(facts: Facts) -> ClaimKey:
+def _title(facts: PageFacts) -> ClaimKey:
     assert facts.title_key is not None
     return ClaimKey(ClaimKind.TITLE, _digest(facts.domain, facts.title_key))
 
 
-def _text(facts: Facts, settings: Settings) -> ClaimKey:
+def _text(facts: PageFacts, settings: Settings) -> ClaimKey:
     scope = facts.domain if settings.near_duplicate_scope == "domain" else ""
     return ClaimKey(ClaimKind.TEXT, _digest(scope, facts.text_hash))
 

@@ -6,33 +6,40 @@ from datetime import datetime
 from scrapy_dedup.core.duplicates.matching import Same
 from scrapy_dedup.service.cut.removals import ACTION, SHADOW
 from scrapy_dedup.service.duplicates.chunking import PageChunks
-from scrapy_dedup.service.duplicates.index import Found, Others, asked_layers, drops, forget_record, records_of
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.index import (
+    KnownDuplicates,
+    Others,
+    asked_layers,
+    drops,
+    forget_record,
+    records_of,
+)
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.known_pages import Answer
+from scrapy_dedup.store.knowledge.known_pages import Holders
 from scrapy_dedup.store.records.records import DecisionRecord, Record
 
 MARKED = "marked"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PageComparison:
     """A page's place among the others."""
 
-    facts: Facts
+    facts: PageFacts
     same: Same | None = None
     """The page that stands for it, or, of a near-duplicate that goes out, that it is nearly like."""
     dropped: bool = False
     chunks: PageChunks = field(default_factory=PageChunks)
     shadowed: tuple[Same, ...] = ()
     """What layers in the shadow would have said."""
-    found: Found = field(default_factory=Found)
+    found: KnownDuplicates = field(default_factory=KnownDuplicates)
     """What the store said of it."""
 
     @property
-    def found_of_chunks(self) -> Found:
+    def found_of_chunks(self) -> KnownDuplicates:
         """What the store said of its chunks alone: of a page that goes out whoever has its title or text."""
-        return Found(Answer(holders=self.found.answer.holders, before=self.found.answer.before))
+        return KnownDuplicates(Holders(holders=self.found.answer.holders, before=self.found.answer.before))
 
     def records(self, settings: Settings, at: datetime) -> list[Record]:
         """Return what is written of it."""
@@ -62,22 +69,24 @@ class Comparison:
         return found | self.chunks.counts()
 
 
-def compare(others: Others, facts: Facts, found: Found, settings: Settings) -> Comparison:
+def compare(others: Others, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageComparison:
     """Return what becomes of a page, and let it count for those that come after it."""
     same, shadowed = _same(others, facts, found, settings)
     dropped = same is not None and drops(same, settings)
     chunks = PageChunks() if dropped else others.chunks(facts, found, settings)
     others.admit(facts, same, chunks, dropped=dropped)
-    return Comparison(facts, same, dropped, chunks, shadowed, found)
+    return PageComparison(facts, same, dropped, chunks, shadowed, found)
 
 
-def would_drop(others: Others, facts: Facts, found: Found, settings: Settings) -> bool:
+def would_drop(others: Others, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> bool:
     """Say whether another page stands for one, as things are."""
     same, _ = _same(others, facts, found, settings)
     return same is not None and drops(same, settings)
 
 
-def _same(others: Others, facts: Facts, found: Found, settings: Settings) -> tuple[Same | None, tuple[Same, ...]]:
+def _same(
+    others: Others, facts: PageFacts, found: KnownDuplicates, settings: Settings
+) -> tuple[Same | None, tuple[Same, ...]]:
     """Return the page that stands for one, and what layers in the shadow would have said."""
     shadowed: list[Same] = []
     layers = set(asked_layers(settings))

@@ -23,12 +23,12 @@ from scrapy_dedup.core.duplicates.matching import (
 from scrapy_dedup.core.duplicates.near import promising, shingles
 from scrapy_dedup.core.pages.plain import plain
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.knowledge.known_pages import Answer, Question
+from scrapy_dedup.store.knowledge.known_pages import Holders, Question
 from scrapy_dedup.store.records.page_records import HOLDING, ChunksRecord, ForgetRecord, PageKnowledge
-from scrapy_dedup.store.records.signatures import Candidate, SignatureRecord
+from scrapy_dedup.store.records.signatures import BandMatch, SignatureRecord
 from scrapy_dedup.store.writer import ProjectStore
 
 # As for sketches of aliases: what is on its way to the store is less.
@@ -46,17 +46,17 @@ Name = TypeVar("Name")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class KnownDuplicates:
     """What the store answered about a page."""
 
-    answer: Answer = field(default_factory=Answer)
+    answer: Holders = field(default_factory=Holders)
     texts: Mapping[bytes, str] = field(default_factory=dict)
     """Clean texts of pages that may stand for it, by key."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Recent:
-    facts: Facts
+    facts: PageFacts
     """Without its chunks, which would be most of all that is held."""
     same: Same | None
     dropped: bool
@@ -104,14 +104,14 @@ class Others:
         self._withdrawn: OrderedDict[bytes, None] = OrderedDict()
         """Pages whose items failed: who asked the store before that still has an answer with them."""
 
-    def ask(self, facts: Facts, settings: Settings) -> Found:
+    def ask(self, facts: PageFacts, settings: Settings) -> KnownDuplicates:
         """Return what the store knows; blocks, so call it in a thread.
 
         Raises:
             StoreError: the store failed.
         """
         if self._knows_all:
-            return Found()
+            return KnownDuplicates()
         layers = asked_layers(settings)
         sketch = facts.sketch
         question = Question(
@@ -131,9 +131,11 @@ class Others:
         if sketch is not None:
             near = promising(sketch, answer.near, settings.near_duplicate_jaccard, _MOST_COMPARED)
             wanted |= {one.page_key for one in near}
-        return Found(answer, self._store.texts_of(wanted) if wanted else {})
+        return KnownDuplicates(answer, self._store.texts_of(wanted) if wanted else {})
 
-    def same(self, facts: Facts, found: Found, settings: Settings, layers: Collection[str]) -> Same | None:
+    def same(
+        self, facts: PageFacts, found: KnownDuplicates, settings: Settings, layers: Collection[str]
+    ) -> Same | None:
         """Return which other page stands for this one; None: none does."""
         stored = _stored(facts, found, settings)
         known = {key: one for key, one in stored.items() if key not in self._withdrawn}
@@ -164,19 +166,19 @@ class Others:
         of_project = settings.near_duplicate_scope == "project"
         return sorted(key for key in found if of_project or self._recent[key].facts.domain == page.domain)
 
-    def _near(self, facts: Facts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
+    def _near(self, facts: PageFacts, alike: Mapping[bytes, _Recent], settings: Settings) -> set[bytes]:
         """Return which pages of this run may nearly be the page, by their sketches."""
         if facts.sketch is None:
             return set()
         sketched = [
-            Candidate(key, one.facts.sketch.shingles, one.facts.sketch.signature, 1)
+            BandMatch(key, one.facts.sketch.shingles, one.facts.sketch.signature, 1)
             for key, one in alike.items()
             if one.facts.sketch is not None and one.same is None and not one.dropped
         ]
         found = promising(facts.sketch, sketched, settings.near_duplicate_jaccard, _MOST_COMPARED)
         return {one.page_key for one in found}
 
-    def _alike(self, facts: Facts, settings: Settings) -> dict[bytes, _Recent]:
+    def _alike(self, facts: PageFacts, settings: Settings) -> dict[bytes, _Recent]:
         """Return pages of this run that have something of a page, in the order of their keys."""
         keys = set(self.with_text(facts, settings))
         if facts.title_key is not None:
@@ -185,7 +187,7 @@ class Others:
             keys.update(self._bands.of(band))
         return {key: self._recent[key] for key in sorted(keys - {facts.page_key})}
 
-    def chunks(self, facts: Facts, found: Found, settings: Settings) -> PageChunks:
+    def chunks(self, facts: PageFacts, found: KnownDuplicates, settings: Settings) -> PageChunks:
         """Return what becomes of the page's chunks."""
         holders: dict[bytes, list[bytes]] = {}
         for one in facts.chunks:
@@ -205,7 +207,7 @@ class Others:
             return page_key not in self._withdrawn
         return not recent.dropped and text in recent.texts
 
-    def admit(self, facts: Facts, same: Same | None, chunks: PageChunks, *, dropped: bool) -> None:
+    def admit(self, facts: PageFacts, same: Same | None, chunks: PageChunks, *, dropped: bool) -> None:
         """Let a page count for those that come; it goes out, or another stands for it."""
         key = facts.page_key
         self.forget(key)
@@ -255,7 +257,7 @@ class Others:
             self._chunks.discard(held, key)
 
 
-def _stored(facts: Facts, found: Found, settings: Settings) -> dict[bytes, _Other]:
+def _stored(facts: PageFacts, found: KnownDuplicates, settings: Settings) -> dict[bytes, _Other]:
     """Return the other pages that the store knows of."""
     answer = found.answer
     shingled = {key: shingles(plain(text, settings.output)) for key, text in found.texts.items()}
@@ -292,7 +294,7 @@ def _policy(settings: Settings) -> LikenessPolicy:
 
 
 def records_of(
-    facts: Facts, same: Same | None, chunks: PageChunks, settings: Settings, *, dropped: bool
+    facts: PageFacts, same: Same | None, chunks: PageChunks, settings: Settings, *, dropped: bool
 ) -> list[PageKnowledge]:
     """Return what is written of a page, so that pages that come later are compared with it."""
     signature = SignatureRecord(

@@ -52,7 +52,7 @@ class CleanPage(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Facts:
+class PageFacts:
     """What others may have, too."""
 
     page_key: bytes
@@ -72,7 +72,7 @@ class Facts:
     watch: Stopwatch = field(default_factory=Stopwatch)
     """How long it took to find them."""
 
-    def text_of(self, other: "Facts") -> Text:
+    def text_of(self, other: "PageFacts") -> Text:
         """Return its text as another page is compared with it, without the runs of its words."""
         same_title = self.title_key is not None and self.title_key == other.title_key
         return Text(self.page_key, self.text_hash, None, same_title and self.domain == other.domain)
@@ -82,7 +82,7 @@ class Facts:
         return shingles(self.text)
 
 
-def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Settings) -> Facts:
+def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Settings) -> PageFacts:
     """Return the facts of a page that was cleaned.
 
     Args:
@@ -104,7 +104,7 @@ def facts_of(page: CleanPage, project: bytes, rules: UrlRules, settings: Setting
     chunks: Sequence[JudgedChunk] = ()
     if makes_chunks(settings):
         chunks = divide(_divisible(page, cleaned, settings), page.page_key, declared, settings, watch)
-    return Facts(
+    return PageFacts(
         page_key=page.page_key,
         domain=domain,
         title_key=text_hash(title) if title and title.strip() else None,

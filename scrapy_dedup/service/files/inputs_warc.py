@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scrapy_dedup.service.files.http_answers import HttpAnswer
 from scrapy_dedup.service.files.inputs_records import Advance, BadRecord, Found, InputPage, NoPage, is_page, page_of
-from scrapy_dedup.service.files.warc_records import Damage, WarcRecord, read_records
+from scrapy_dedup.service.files.warc_records import BadWarcRecord, WarcRecord, read_records
 from scrapy_dedup.service.packed_files import EncodingError, most_line_bytes
 from scrapy_dedup.settings import Settings
 
@@ -77,8 +77,8 @@ def read_answers(raw: bytes, size: int, where: str, settings: Settings) -> Itera
             break
 
 
-def _found(record: WarcRecord | Damage, where: str) -> Found:
-    if isinstance(record, Damage):
+def _found(record: WarcRecord | BadWarcRecord, where: str) -> Found:
+    if isinstance(record, BadWarcRecord):
         return BadRecord(where, record.reason)
     fields = record.fields
     url = fields.get("warc-target-uri", "").removeprefix("<").removesuffix(">")

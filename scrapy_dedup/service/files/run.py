@@ -23,8 +23,8 @@ from scrapy_dedup.service.files.inputs_lines import LineRecord
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.files.run_others import RunOthers
 from scrapy_dedup.service.files.tasks import (
+    CleanedLine,
     Learned,
-    Line,
     Shelf,
     Surroundings,
     as_json,
@@ -38,7 +38,7 @@ from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import DomainPages, Samples
 
 PASSES: Final = 2
-"""So often `Watcher.advance` is told of all bytes: while domains are surveyed, and while pages are cut."""
+"""So often `CleaningWatcher.advance` is told of all bytes: while domains are surveyed, and while pages are cut."""
 
 _LOT_BYTES: Final = 1_000_000
 _LOT_RECORDS: Final = 64
@@ -59,7 +59,7 @@ class BadInputError(DedupError):
     """A record is bad, and the run was to be strict; or most are."""
 
 
-class Watcher(Protocol):
+class CleaningWatcher(Protocol):
     """Is told how a run goes on."""
 
     def phase(self, name: str) -> None:
@@ -76,7 +76,7 @@ class Watcher(Protocol):
 
 
 @dataclass(slots=True)
-class Tally:
+class CleaningTally:
     """What became of what was read.
 
     Attributes:
@@ -96,7 +96,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CleaningPlan:
     """What is to be learned.
 
     Attributes:
@@ -123,10 +123,10 @@ class CleaningRun:
     """
 
     def __init__(
-        self, inputs: Inputs, settings: Settings, watcher: Watcher, *, jobs: int = 1, strict: bool = False
+        self, inputs: Inputs, settings: Settings, watcher: CleaningWatcher, *, jobs: int = 1, strict: bool = False
     ) -> None:
         """Begin; so many processes do the work, or this one."""
-        self.tally = Tally()
+        self.tally = CleaningTally()
         self._inputs = inputs
         self._watcher = watcher
         self._strict = strict
@@ -140,7 +140,7 @@ class CleaningRun:
         self._end.callback(self._others.close)
         self._workers = self._end.enter_context(Workers(jobs))
 
-    def survey(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
+    def survey(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
         """Read all records, and choose what each domain is learned from.
 
         Args:
@@ -185,7 +185,7 @@ class CleaningRun:
         self._watcher.phase("cleaning")
         lots = ((size, (self._around, lot)) for size, lot in _in_lots(self._records()))
         for result in chain.from_iterable(self._workers.in_order(clean_records, lots)):
-            if isinstance(result, Line):
+            if isinstance(result, CleanedLine):
                 yield from map(as_json, self._placed(result))
             elif isinstance(result, NoPage):
                 self.tally.no_page += 1
@@ -194,7 +194,7 @@ class CleaningRun:
                 self.tally.bad += 1
                 self._watcher.complain(result)
 
-    def _placed(self, line: Line) -> list[dict[str, Any]]:
+    def _placed(self, line: CleanedLine) -> list[dict[str, Any]]:
         """Return the rows of a page that goes out; of pages that do not, how they were cut is not counted."""
         placed = self._others.place(line, self.tally.counts)
         if placed.left is not None:
@@ -234,8 +234,8 @@ class CleaningRun:
         if self._strict and isinstance(found, BadRecord):
             raise BadInputError(f"{found.where}: {found.reason}")
 
-    def _plan(self, known: Callable[[str], SiteKnowledge | None]) -> Plan:
-        plan = Plan()
+    def _plan(self, known: Callable[[str], SiteKnowledge | None]) -> CleaningPlan:
+        plan = CleaningPlan()
         for one in self._samples.domains():
             knowledge = known(one.domain)
             if knowledge is not None:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, Evidence, proves, proves_near
+from scrapy_dedup.core.duplicates.evidence import NO_FIELDS, PageEvidence, proves, proves_near
 from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE
 from scrapy_dedup.core.urls.canonical import Alias
 from scrapy_dedup.service.crawl.provenance import place_among_others
 from scrapy_dedup.service.crawl.start_check import keeping_all, marking_all
 from scrapy_dedup.service.duplicates.aliases import Aliases, Duplicate
 from scrapy_dedup.service.duplicates.chunking import PageChunks, chunks_report
-from scrapy_dedup.service.duplicates.comparison import Comparison, compare
+from scrapy_dedup.service.duplicates.comparison import PageComparison, compare
 from scrapy_dedup.service.duplicates.index import Others, records_of
-from scrapy_dedup.service.duplicates.page_facts import Facts
-from scrapy_dedup.service.files.tasks import Known, Line, site_seen
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
+from scrapy_dedup.service.files.tasks import CleanedLine, KnownDomains, site_seen
 from scrapy_dedup.service.policies import canonical_policy, url_rules
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
@@ -32,7 +32,7 @@ _AT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedPage:
     """What became of a page.
 
     Attributes:
@@ -47,7 +47,7 @@ class Placed:
 class RunOthers:
     """What went out of a run so far, in files that last as long as the run does; any number of pages."""
 
-    def __init__(self, settings: Settings, folder: str, known: Known) -> None:
+    def __init__(self, settings: Settings, folder: str, known: KnownDomains) -> None:
         """Begin with no page.
 
         Args:
@@ -74,28 +74,28 @@ class RunOthers:
         self._store.close()
         self._shown.close()
 
-    def place(self, line: Line, counts: Counter[str]) -> Placed:
+    def place(self, line: CleanedLine, counts: Counter[str]) -> PlacedPage:
         """Return what goes out of a page, or why nothing does, and count what became of it."""
         counts["items/in"] += 1
         facts = line.facts
         if facts is None:
             counts["items/out"] += 1
-            return Placed([line.row])
+            return PlacedPage([line.row])
         settings = keeping_all(self._settings) if line.is_kept else self._settings
         duplicate = self._by_address(line, facts, counts) if not line.is_kept else None
         found = duplicate or self._compared(line, facts, settings, counts)
         self._write_at_times()
-        if isinstance(found, Comparison):
+        if isinstance(found, PageComparison):
             self._meet(line, facts, line.evidence)
             counts["items/out"] += 1
             row = line.row | {"dedup": line.row["dedup"] | place_among_others(found, settings)}
-            return Placed([*(_chunk_rows(row, facts, found.chunks) if settings.emit_chunks else ()), row])
+            return PlacedPage([*(_chunk_rows(row, facts, found.chunks) if settings.emit_chunks else ()), row])
         if found.layer != "url":
             self._meet(line, facts, None)
         counts[f"{found.layer}/dropped"] += 1
         counts["items/dropped"] += 1
         keeper, _ = self._of(found.document_key)
-        return Placed([], {"url": line.row["url"], "layer": found.layer, "reason": found.reason, "keeper": keeper})
+        return PlacedPage([], {"url": line.row["url"], "layer": found.layer, "reason": found.reason, "keeper": keeper})
 
     def pass_by(self, key: bytes, domain: str, chars: int, *, is_kept: bool) -> None:
         """Let a page go out that shares nothing with any other: no address, title, text, sketch or chunk.
@@ -111,12 +111,12 @@ class RunOthers:
         """
         if self._settings.canonical_enabled and not is_kept:
             self._aliases.pages[domain] += 1
-        stand_in = Facts(key, domain, None, key, "", " " * chars)
+        stand_in = PageFacts(key, domain, None, key, "", " " * chars)
         self._others.admit(stand_in, None, PageChunks(), dropped=False)
         self._unshared += _ROWS_A_PAGE
         self._write_at_times()
 
-    def _by_address(self, line: Line, facts: Facts, counts: Counter[str]) -> Duplicate | None:
+    def _by_address(self, line: CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
         """Return what stands for a page by its address; None: its text has to say more."""
         settings, key = self._settings, facts.page_key
         if settings.url_enabled and self._of(key)[0] is not None:
@@ -125,7 +125,7 @@ class RunOthers:
             counts["shadow/url/items"] += 1
         return self._alias(line, facts, counts) if settings.canonical_enabled else None
 
-    def _alias(self, line: Line, facts: Facts, counts: Counter[str]) -> Duplicate | None:
+    def _alias(self, line: CleanedLine, facts: PageFacts, counts: Counter[str]) -> Duplicate | None:
         """Return the page that went out whose other address one is, or the same page's; as `AliasCheck` in a crawl."""
         aliases, key, acts, target = self._aliases, facts.page_key, self._settings.acts("canonical"), None
         if line.canonical is None:
@@ -149,7 +149,9 @@ class RunOthers:
             aliases.go_out(key, None if has_come else target)
         return None
 
-    def _compared(self, line: Line, facts: Facts, settings: Settings, counts: Counter[str]) -> Duplicate | Comparison:
+    def _compared(
+        self, line: CleanedLine, facts: PageFacts, settings: Settings, counts: Counter[str]
+    ) -> Duplicate | PageComparison:
         """Return what stands for a page by its title or its text, or what else came of it beside the others."""
         found = self._others.ask(facts, settings)
         comparison = compare(self._others, facts, found, settings)
@@ -172,7 +174,7 @@ class RunOthers:
         ]
         return duplicate or comparison
 
-    def _is_proven(self, line: Line, facts: Facts, duplicate: Duplicate) -> bool:
+    def _is_proven(self, line: CleanedLine, facts: PageFacts, duplicate: Duplicate) -> bool:
         """Say whether nothing is lost with a page: one that went out has its text."""
         own, (_, other) = line.evidence, self._of(duplicate.document_key)
         if own is None or other is None:
@@ -182,14 +184,14 @@ class RunOthers:
             return True
         return duplicate.layer == NEAR_DUPLICATE and proves_near(own, other, NO_FIELDS)
 
-    def _meet(self, line: Line, facts: Facts, evidence: Evidence | None) -> None:
+    def _meet(self, line: CleanedLine, facts: PageFacts, evidence: PageEvidence | None) -> None:
         """Note that a page came; with its evidence, that it went out."""
         self._shown.put(facts.page_key, line.row["url"], evidence.pack() if evidence is not None else None)
 
-    def _of(self, key: bytes) -> tuple[str | None, Evidence | None]:
+    def _of(self, key: bytes) -> tuple[str | None, PageEvidence | None]:
         """Return a page's URL, None where it has not come, and what it shows, where it went out."""
         url, packed = self._shown.of(key)
-        return url, Evidence.unpack(packed) if packed is not None else None
+        return url, PageEvidence.unpack(packed) if packed is not None else None
 
     def _write_at_times(self) -> None:
         if len(self._rows) + self._unshared >= _ROWS_AT_ONCE:
@@ -198,7 +200,7 @@ class RunOthers:
             self._unshared = 0
 
 
-def _chunk_rows(row: dict[str, Any], facts: Facts, chunks: PageChunks) -> Iterator[dict[str, Any]]:
+def _chunk_rows(row: dict[str, Any], facts: PageFacts, chunks: PageChunks) -> Iterator[dict[str, Any]]:
     page = {"url": row["url"], "page_key": facts.page_key.hex(), "title": row["title"]}
     for report in chunks_report(chunks):
         yield page | report

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias
 
-from scrapy_dedup.core.duplicates.evidence import Evidence, SiteSeen, blocks_of_text, own_words
+from scrapy_dedup.core.duplicates.evidence import PageEvidence, SiteSeen, blocks_of_text, own_words
 from scrapy_dedup.core.patterns.config import SiteConfig
 from scrapy_dedup.core.urls.canonical import Declaration
 from scrapy_dedup.core.urls.normal_form import extract_domain
@@ -18,7 +18,7 @@ from scrapy_dedup.service.cut.page_cleaning import CleanedPage, clean_page, clea
 from scrapy_dedup.service.cut.removal_counts import counts_of
 from scrapy_dedup.service.cut.site_patterns import patterns_of
 from scrapy_dedup.service.duplicates.aliases import declaration_of
-from scrapy_dedup.service.duplicates.page_facts import Facts, facts_of
+from scrapy_dedup.service.duplicates.page_facts import PageFacts, facts_of
 from scrapy_dedup.service.files.inputs_records import BadRecord, Found, InputPage, NoPage
 from scrapy_dedup.service.pdf.drafts import pdf_text
 from scrapy_dedup.service.policies import url_rules
@@ -38,7 +38,7 @@ PROJECT: Final = b""
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
-class Known(Protocol):
+class KnownDomains(Protocol):
     """What is known of each domain, wherever it lies."""
 
     def put(self, knowledge: SiteKnowledge) -> None:
@@ -98,7 +98,7 @@ class Surroundings:
     """What all tasks of a run share."""
 
     settings: Settings
-    shelf: Known
+    shelf: KnownDomains
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CleanedLine:
     """One page, cleaned.
 
     Attributes:
@@ -135,15 +135,15 @@ class Line:
     row: dict[str, Any]
     how: str
     flag: str | None
-    facts: Facts | None = None
+    facts: PageFacts | None = None
     canonical: Declaration | None = None
     counts: Mapping[str, int] = field(default_factory=dict)
     is_kept: bool = False
-    evidence: Evidence | None = None
+    evidence: PageEvidence | None = None
     own_words: int = 0
 
 
-Result: TypeAlias = Line | BadRecord | NoPage
+Result: TypeAlias = CleanedLine | BadRecord | NoPage
 
 
 def learn_domain(given: tuple[Surroundings, str, Sequence[tuple[str, str]]]) -> Learned:
@@ -182,21 +182,21 @@ def _cleaned(page: InputPage | BadRecord | NoPage, around: Surroundings) -> Resu
         evidence = _evidence(cleaned, page.html, site_seen(around.shelf, domain, settings), settings)
     except Exception as error:  # noqa: BLE001 (no page is missing because of a defect of ours)
         flag = f"error: {named(error)}"
-        return Line(uncleaned_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
+        return CleanedLine(uncleaned_row(page.url, page.html, {"how": "whole", "flag": flag}), "whole", flag)
     row = cleaned.row(settings)
     said = declaration_of(page.url, cleaned.page) if cleaned.page is not None and cleaned.page.canonicals else None
     is_kept = patterns.keeps_page(cleaned.page_key)
     counts = counts_of(cleaned.cleaned)
-    return Line(row, str(cleaned.how), cleaned.flag, facts, said, counts, is_kept, *evidence)
+    return CleanedLine(row, str(cleaned.how), cleaned.flag, facts, said, counts, is_kept, *evidence)
 
 
-def site_seen(known: Known, domain: str, settings: Settings) -> SiteSeen:
+def site_seen(known: KnownDomains, domain: str, settings: Settings) -> SiteSeen:
     """Return by what it is told which text of a domain's pages is their own; as in a crawl, a shadow proves nothing."""
     knowledge = known.get(domain) if domain and settings.acts("boilerplate") else None
     return knowledge.seen if knowledge is not None else SiteSeen()
 
 
-def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Settings) -> tuple[Evidence | None, int]:
+def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Settings) -> tuple[PageEvidence | None, int]:
     """Return what a page shows, and how many words of it are its own."""
     if cleaned.page is None and cleaned.pdf is None:
         return None, 0
@@ -204,7 +204,7 @@ def _evidence(cleaned: CleanedPage, html: str, site: SiteSeen, settings: Setting
     page = cleaned.page
     blocks = blocks_of_text(source) if page is None else [(block.fingerprint, block.text) for block in page.blocks]
     with_numbers = settings.near_duplicate == "drop"
-    return Evidence.of(source, blocks, with_numbers=with_numbers), own_words(blocks, site)
+    return PageEvidence.of(source, blocks, with_numbers=with_numbers), own_words(blocks, site)
 
 
 def as_json(row: dict[str, Any]) -> bytes:

@@ -80,7 +80,7 @@ class WarcRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class BadWarcRecord:
     """A bad record, or what is none."""
 
     at: int
@@ -88,7 +88,7 @@ class Damage:
     reason: str
 
 
-def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator[WarcRecord | Damage]:
+def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator[WarcRecord | BadWarcRecord]:
     """Iterate over the good records with answers, and over what is bad; good ones of other types are passed over.
 
     Args:
@@ -99,12 +99,12 @@ def read_records(file: BinaryIO, most: int, size: int | None = None) -> Iterator
     Raises:
         OSError: the file cannot be read.
     """
-    yield from _Reader(file, most, size).records()
+    yield from _WarcReader(file, most, size).records()
 
 
 def is_warc(file: BinaryIO) -> bool:
     """Say whether a record, or a member that begins as one, begins in the first megabyte of a file."""
-    return _Reader(file, 0).packing is not None
+    return _WarcReader(file, 0).packing is not None
 
 
 class _Gunzip:
@@ -240,7 +240,7 @@ class _Content:
         return piece
 
 
-class _Reader:
+class _WarcReader:
     def __init__(self, file: BinaryIO, most: int, size: int | None = None) -> None:
         self._file, self._most = file, most
         self._size = file.seek(0, 2) if size is None else size
@@ -253,7 +253,7 @@ class _Reader:
         self.packing: str | None = None
         self.packing = self._packing()
 
-    def records(self) -> Iterator[WarcRecord | Damage]:
+    def records(self) -> Iterator[WarcRecord | BadWarcRecord]:
         if not self.packing:
             yield from self._records(self._raw)
             return
@@ -265,7 +265,7 @@ class _Reader:
                 if not is_lost and self._raw.find(_NO_PADDING, at) is None:
                     return
                 if not is_lost:
-                    yield Damage(at, f"byte {at}", "no record of a WARC file")
+                    yield BadWarcRecord(at, f"byte {at}", "no record of a WARC file")
                 content = self._next_member(self._raw, at)
                 if content is None:
                     return
@@ -331,7 +331,7 @@ class _Reader:
         self._in_vain += cost
         return near if self._in_vain <= _IN_VAIN_BYTES + _IN_VAIN_TIMES * self._size else max(near, far)
 
-    def _records(self, content: _Content) -> Iterator[WarcRecord | Damage]:
+    def _records(self, content: _Content) -> Iterator[WarcRecord | BadWarcRecord]:
         at: int | None = 0
         is_lost = error_told = False
         while at is not None:
@@ -342,29 +342,29 @@ class _Reader:
             head = _HEAD.match(content.window, 0, _MOST_HEAD_BYTES)
             if head is None or _VERSION.search(head[0], len(_MAGIC)):
                 if not is_lost:
-                    yield Damage(*_place(content, at), content.error or "no record of a WARC file")
+                    yield BadWarcRecord(*_place(content, at), content.error or "no record of a WARC file")
                     error_told = content.error is not None
                 is_lost = True
                 at = content.find(_VERSION, at + 1)
                 continue
             found, following = self._judged(content, at, _fields(head[1]), at + len(head[0]))
-            is_lost = isinstance(found, Damage) and following == at + 1
+            is_lost = isinstance(found, BadWarcRecord) and following == at + 1
             if found is not None:
-                error_told = isinstance(found, Damage) and content.error is not None
+                error_told = isinstance(found, BadWarcRecord) and content.error is not None
                 yield found
             at = following
         if content.error is not None and not error_told:
-            yield Damage(*_place(content, at or content.end), content.error)
+            yield BadWarcRecord(*_place(content, at or content.end), content.error)
 
     def _judged(
         self, content: _Content, at: int, fields: Mapping[str, str], start: int
-    ) -> tuple[WarcRecord | Damage | None, int]:
+    ) -> tuple[WarcRecord | BadWarcRecord | None, int]:
         """Return the record whose header ends at a byte, if it says anything, and where to go on."""
         kind, said = fields.get("warc-type", "").lower(), fields.get("content-length", "")
         if kind != ANSWER and kind not in _OTHERS:
-            return Damage(*_place(content, at), f"no record has the WARC-Type {kind[:40]!r}"), at + 1
+            return BadWarcRecord(*_place(content, at), f"no record has the WARC-Type {kind[:40]!r}"), at + 1
         if not (said.isdecimal() and len(said) <= 18):
-            return Damage(*_place(content, at), f"no Content-Length: {said[:40]!r}"), at + 1
+            return BadWarcRecord(*_place(content, at), f"no Content-Length: {said[:40]!r}"), at + 1
         end = start + int(said)
         is_kept = end - start <= self._most
         is_there = is_kept or content.go(end)
@@ -383,12 +383,12 @@ class _Reader:
         if proof is False or not (ends or (proof and content.error is None)):
             reason = _ALTERED if ends else (content.error or _WRONG_END) if is_kept else self._large
             cost = content.read_bytes if content.is_packed and not is_kept else len(block)
-            return Damage(*_place(content, at), reason), self._behind(at + 1, min(end, content.end), cost)
+            return BadWarcRecord(*_place(content, at), reason), self._behind(at + 1, min(end, content.end), cost)
         end += len(_END) if rest.startswith(_END) else len(rest) if _END.startswith(rest) else 0
         if kind != ANSWER:
             return None, end
         if not is_kept:
-            return Damage(*_place(content, at), self._large), end
+            return BadWarcRecord(*_place(content, at), self._large), end
         return WarcRecord(*_place(content, at), fields, block), end
 
 

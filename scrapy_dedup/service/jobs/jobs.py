@@ -75,7 +75,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _JobEntry:
     job: Job
     cancelled: threading.Event = field(default_factory=threading.Event)
     future: Future[None] | None = None
@@ -97,7 +97,7 @@ class Jobs:
     ) -> None:
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="dedup-job")
         self._lock = threading.Lock()
-        self._entries: OrderedDict[UUID, _Entry] = OrderedDict()
+        self._entries: OrderedDict[UUID, _JobEntry] = OrderedDict()
         self._kept, self._most_waiting, self._clock = kept, most_waiting, clock
 
     def start(self, kind: str, project: str, work: Work) -> Job:
@@ -110,7 +110,7 @@ class Jobs:
             open_jobs = sum(entry.job.is_open for entry in self._entries.values())
             if open_jobs >= self._most_waiting:
                 raise TooManyJobsError(f"{open_jobs} jobs wait already: try again when some have ended")
-            entry = _Entry(Job(uuid4(), kind, project, self._clock()))
+            entry = _JobEntry(Job(uuid4(), kind, project, self._clock()))
             self._entries[entry.job.id] = entry
             self._forget_old()
             entry.future = self._pool.submit(self._run, entry, work)
@@ -145,7 +145,7 @@ class Jobs:
             self.cancel(job.id)
         self._pool.shutdown(wait=True)
 
-    def _run(self, entry: _Entry, work: Work) -> None:
+    def _run(self, entry: _JobEntry, work: Work) -> None:
         self._set(entry, state=JobState.RUNNING, started_at=self._clock())
 
         def progress(done: int, total: int | None) -> None:
@@ -167,7 +167,7 @@ class Jobs:
         else:
             self._set(entry, state=JobState.DONE, result=result, ended_at=self._clock())
 
-    def _set(self, entry: _Entry, **changed: Any) -> None:
+    def _set(self, entry: _JobEntry, **changed: Any) -> None:
         with self._lock:
             entry.job = replace(entry.job, **changed)
 

@@ -10,7 +10,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import from_hex, to_hex
 from scrapy_dedup.service.learning.site_learner import SiteLearner
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.store.records.records import BoilerplateRecord, Evidence, Method
+from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord, Method
 from scrapy_dedup.store.records.stored import StoredBoilerplate
 
 # Verdicts are made anew when this many pages have been counted, and at the end of a run.
@@ -36,14 +36,14 @@ def text_samples(content: str, min_block_chars: int) -> dict[int, Sample]:
 
 
 @dataclass(frozen=True, slots=True)
-class Knowledge:
+class DomainKnowledge:
     """What an earlier run found out about a domain."""
 
     boilerplate: Boilerplate[int]
     samples: Mapping[int, Sample]
 
 
-def knowledge_of(stored: StoredBoilerplate) -> Knowledge:
+def knowledge_of(stored: StoredBoilerplate) -> DomainKnowledge:
     """Return what a stored row says."""
     evidence = stored.evidence or {}
     pages = stored.pages_analyzed
@@ -52,7 +52,7 @@ def knowledge_of(stored: StoredBoilerplate) -> Knowledge:
         for digits in stored.boilerplate_hashes
     }
     samples = {from_hex(digits): Sample(found.path, found.sample) for digits, found in evidence.items()}
-    return Knowledge(Boilerplate(pages, counts, stored.blocks_total), samples)
+    return DomainKnowledge(Boilerplate(pages, counts, stored.blocks_total), samples)
 
 
 class Learner:
@@ -90,7 +90,7 @@ class Learner:
         self._done = False
         self._pages_cut = self._bytes_removed = 0
 
-    def recall(self, knowledge: Knowledge) -> None:
+    def recall(self, knowledge: DomainKnowledge) -> None:
         """Start from what an earlier run found."""
         self.known = True
         self.boilerplate = knowledge.boilerplate
@@ -141,7 +141,8 @@ class Learner:
         """Return what is to be remembered; an empty list of hashes says that the domain is known."""
         found = self.boilerplate
         evidence = {
-            to_hex(key): Evidence(count, *self.samples.get(key, Sample("", ""))) for key, count in found.counts.items()
+            to_hex(key): BlockEvidence(count, *self.samples.get(key, Sample("", "")))
+            for key, count in found.counts.items()
         }
         return BoilerplateRecord(
             domain=self.domain,

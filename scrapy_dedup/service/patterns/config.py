@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.boilerplate.repeats import Boilerplate, Rule
+from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RemovalRule
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.core.patterns.config import ConfigTrial, SiteConfig, SiteConfigError
 from scrapy_dedup.core.patterns.expressions import HeldBack
@@ -70,7 +70,7 @@ class TriedConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class PatternEffect:
     """What one pattern does on one page."""
 
     tier: int
@@ -86,7 +86,7 @@ class Tried:
 
     url: str
     domain: str
-    patterns: tuple[Effect, ...]
+    patterns: tuple[PatternEffect, ...]
     held: tuple[HeldBack, ...]
 
 
@@ -281,15 +281,15 @@ def try_on_page(known: tuple[Store, ProjectStore] | None, domain: str, reading: 
     return Tried(reading.url, domain, tuple(effects_of(cleaned, patterns)), cleaned.held)
 
 
-def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[Effect]:
+def effects_of(cleaned: Cleaned, patterns: SitePatterns) -> list[PatternEffect]:
     """Return what each pattern did, in the order of tiers, what did most first."""
     tiers = {one.rule: GENERIC_TIER if one.is_generic else SITE_TIER for one in patterns.targets}
-    found: dict[Rule, Effect] = {}
+    found: dict[RemovalRule, PatternEffect] = {}
     for one in (*cleaned.removed, *cleaned.shadowed):
         rule = one.removal.rule
         if rule.layer == PATTERNS:
             tier = tiers.get(rule, PDF_TIER if rule.name == PDF_PATTERN else TEXT_TIER)
-            so_far = found.get(rule, Effect(tier, rule.path, 0, 0, one.text))
+            so_far = found.get(rule, PatternEffect(tier, rule.path, 0, 0, one.text))
             found[rule] = replace(so_far, blocks=so_far.blocks + 1, chars=so_far.chars + len(one.text))
     return sorted(found.values(), key=lambda one: (one.tier, -one.chars, one.pattern))
 

@@ -27,7 +27,7 @@ Tag = Literal[b"L", b"B", b"R", b"P", b"A", b"T", b"U"]
 """Limits, body; ready, progress, arranging, text, unread."""
 
 
-__all__ = ["PdfLimits", "PdfReader", "Unread", "UnreadReason", "read_pdf"]
+__all__ = ["PdfLimits", "PdfReader", "UnreadPdf", "UnreadReason", "read_pdf"]
 
 _WORKER: Final = "scrapy_dedup.service.pdf.worker"
 _ROOT: Final = str(Path(__file__).resolve().parents[3])
@@ -51,7 +51,7 @@ class UnreadReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadPdf:
     """A file without text, why, and a sentence for people."""
 
     reason: UnreadReason
@@ -129,16 +129,16 @@ class PdfReader:
         with self._lock:
             self._drop()
 
-    def read(self, body: bytes) -> PdfText | Unread:
+    def read(self, body: bytes) -> PdfText | UnreadPdf:
         """Return the text of a file, or why there is none; blocks until then, within the limits."""
         if len(body) > self.limits.max_bytes:
             message = f"the PDF has {len(body)} bytes, more than the {self.limits.max_bytes} that may be read"
-            return Unread(UnreadReason.TOO_LARGE, message)
+            return UnreadPdf(UnreadReason.TOO_LARGE, message)
         with self._lock:
             worker = self._ready()
             is_used = worker.files > 0
             answer = worker.ask(body, self.limits)
-            if is_used and isinstance(answer, Unread) and answer.reason is UnreadReason.CRASHED:
+            if is_used and isinstance(answer, UnreadPdf) and answer.reason is UnreadReason.CRASHED:
                 # It may be the fault of a file before.
                 self._drop()
                 answer = self._ready().ask(body, self.limits)
@@ -158,7 +158,7 @@ class PdfReader:
         self._worker = None
 
 
-def read_pdf(body: bytes, limits: PdfLimits | None = None) -> PdfText | Unread:
+def read_pdf(body: bytes, limits: PdfLimits | None = None) -> PdfText | UnreadPdf:
     """Return the text of a file, or why there is none; all calls with the same limits share a process."""
     return _reader(limits or PdfLimits()).read(body)
 
@@ -199,7 +199,7 @@ class _Worker:
         """End it, whatever it does."""
         self._end()
 
-    def ask(self, body: bytes, limits: PdfLimits) -> PdfText | Unread:
+    def ask(self, body: bytes, limits: PdfLimits) -> PdfText | UnreadPdf:
         """Return what it makes of a file; it is broken after a refusal that it did not give itself."""
         self.files += 1
         with _Watch(self.process) as watch:
@@ -208,10 +208,10 @@ class _Worker:
             except (EOFError, OSError, ValueError, PdfFormError):
                 self.is_broken = True
                 if watch.has_struck:
-                    return Unread(UnreadReason.TIMEOUT, f"the PDF took more than {watch.allowed:g} s")
-                return Unread(UnreadReason.CRASHED, "the PDF ended the process that read it")
+                    return UnreadPdf(UnreadReason.TIMEOUT, f"the PDF took more than {watch.allowed:g} s")
+                return UnreadPdf(UnreadReason.CRASHED, "the PDF ended the process that read it")
 
-    def _talk(self, body: bytes, limits: PdfLimits, watch: "_Watch") -> PdfText | Unread:
+    def _talk(self, body: bytes, limits: PdfLimits, watch: "_Watch") -> PdfText | UnreadPdf:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         if not self._is_started:
@@ -229,7 +229,7 @@ class _Worker:
                 return from_json(content)
             if tag == b"U":
                 reason, message = json.loads(content)
-                return Unread(UnreadReason(reason), str(message))
+                return UnreadPdf(UnreadReason(reason), str(message))
             left = ends - time.monotonic()
             watch.allow(left if tag == b"A" else min(limits.page_seconds, left), limits.seconds)
 

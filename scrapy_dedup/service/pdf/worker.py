@@ -18,8 +18,8 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from scrapy_dedup.core.pdf.packed import to_json
-from scrapy_dedup.core.pdf.text import Line, PageLines, PdfFlag, Reading, arrange
-from scrapy_dedup.service.pdf.reading import PdfLimits, Unread, UnreadReason, read_frame, write_frame
+from scrapy_dedup.core.pdf.text import PageLines, PdfFlag, PdfLine, PdfReading, arrange
+from scrapy_dedup.service.pdf.reading import PdfLimits, UnreadPdf, UnreadReason, read_frame, write_frame
 
 _PROGRESS_SECONDS: Final = 0.1
 _ORPHAN_SECONDS: Final = 1.0
@@ -56,20 +56,20 @@ def _answer(limits: PdfLimits, body: bytes, sink: IO[bytes]) -> None:
     try:
         made = _text(limits, body, sink)
     except MemoryError:
-        made = Unread(UnreadReason.CRASHED, "the PDF needs more memory than it may have")
-    if isinstance(made, Unread):
+        made = UnreadPdf(UnreadReason.CRASHED, "the PDF needs more memory than it may have")
+    if isinstance(made, UnreadPdf):
         write_frame(sink, b"U", json.dumps([made.reason, made.message]).encode())
     else:
         write_frame(sink, b"T", made)
 
 
-def _text(limits: PdfLimits, body: bytes, sink: IO[bytes]) -> bytes | Unread:
+def _text(limits: PdfLimits, body: bytes, sink: IO[bytes]) -> bytes | UnreadPdf:
     try:
         from scrapy_dedup.service.pdf.worker import read_pages  # noqa: PLC0415 -- its library may be missing
     except ImportError as error:
-        return Unread(UnreadReason.MISSING, f"PDFs need pypdfium2 (pip install pypdfium2): {error}")
+        return UnreadPdf(UnreadReason.MISSING, f"PDFs need pypdfium2 (pip install pypdfium2): {error}")
     reading = read_pages(body, limits, _progress(sink))
-    if isinstance(reading, Unread):
+    if isinstance(reading, UnreadPdf):
         return reading
     write_frame(sink, b"A")
     return to_json(arrange(reading)).encode("utf-8", errors="replace")
@@ -120,7 +120,7 @@ if __name__ == "__main__":
     main()
 
 
-def read_pages(body: bytes, limits: PdfLimits, progress: Callable[[], None]) -> Reading | Unread:
+def read_pages(body: bytes, limits: PdfLimits, progress: Callable[[], None]) -> PdfReading | UnreadPdf:
     """Return the first pages of a file, within the limits of pages and characters.
 
     Calls *progress* after each page.
@@ -135,17 +135,17 @@ def read_pages(body: bytes, limits: PdfLimits, progress: Callable[[], None]) -> 
         document.close()
 
 
-def _refusal(error: Any) -> Unread:
+def _refusal(error: Any) -> UnreadPdf:
     code = getattr(error, "err_code", None)
     if code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY):
-        return Unread(UnreadReason.ENCRYPTED, "the PDF needs a password")
-    return Unread(UnreadReason.DAMAGED, f"no PDF that can be read: {error}")
+        return UnreadPdf(UnreadReason.ENCRYPTED, "the PDF needs a password")
+    return UnreadPdf(UnreadReason.DAMAGED, f"no PDF that can be read: {error}")
 
 
-def _read(document: Any, limits: PdfLimits, progress: Callable[[], None]) -> Reading | Unread:
+def _read(document: Any, limits: PdfLimits, progress: Callable[[], None]) -> PdfReading | UnreadPdf:
     count = len(document)
     if count < 1:
-        return Unread(UnreadReason.DAMAGED, "the PDF has no pages")
+        return UnreadPdf(UnreadReason.DAMAGED, "the PDF has no pages")
     pages: list[PageLines] = []
     flags = set()
     left = limits.max_chars
@@ -161,13 +161,13 @@ def _read(document: Any, limits: PdfLimits, progress: Callable[[], None]) -> Rea
             flags.add(PdfFlag.TRUNCATED)
             break
     if lost == len(pages):
-        return Unread(UnreadReason.DAMAGED, f"none of {lost} pages can be read")
+        return UnreadPdf(UnreadReason.DAMAGED, f"none of {lost} pages can be read")
     if lost:
         flags.add(PdfFlag.PAGES_LOST)
     if not any(page.lines for page in pages):
-        return Unread(UnreadReason.NO_TEXT, f"none of {len(pages)} pages has text: pictures only?")
+        return UnreadPdf(UnreadReason.NO_TEXT, f"none of {len(pages)} pages has text: pictures only?")
     facts = {name: document.get_metadata_value(name) for name in _FACTS}
-    return Reading(pages, count, facts, frozenset(flags))
+    return PdfReading(pages, count, facts, frozenset(flags))
 
 
 def _read_page(document: Any, number: int, most_chars: int) -> tuple[PageLines | None, int]:
@@ -195,7 +195,7 @@ def _page_box(page: Any) -> tuple[float, float, float, float]:
 
 
 @dataclass(slots=True)
-class _Piece:
+class _LinePiece:
     """A piece of a line in the page's own coordinates, which count upwards."""
 
     text: str
@@ -240,7 +240,7 @@ class _TextPage:
         written = pdfium.FPDFText_GetText(self.handle, 0, chars, buffer)
         return bytes(buffer)[: max(written - 1, 0) * 2].decode("utf-16-le", errors="replace")
 
-    def _pieces(self, text: str) -> Iterator[_Piece]:
+    def _pieces(self, text: str) -> Iterator[_LinePiece]:
         for found in _TEXT_LINE.finditer(text):
             line = found[0].rstrip()
             start = found.start() + len(line) - len(line.lstrip())
@@ -253,7 +253,7 @@ class _TextPage:
                 continue
             yield from self._split(line, first, last, start)
 
-    def _split(self, line: str, first: int, last: int, start: int) -> Iterator[_Piece]:
+    def _split(self, line: str, first: int, last: int, start: int) -> Iterator[_LinePiece]:
         """Return a line as one piece, or as several where it has wide gaps."""
         boxes = self._rects(first, last)
         piece = self._piece(line, first, last, boxes)
@@ -263,7 +263,7 @@ class _TextPage:
         else:
             yield piece
 
-    def _has_gap(self, piece: _Piece, boxes: list[tuple[float, float, float, float]]) -> bool:
+    def _has_gap(self, piece: _LinePiece, boxes: list[tuple[float, float, float, float]]) -> bool:
         wide = _WIDE_GAP * piece.size
         ordered = sorted(boxes)
         reach = ordered[0][2]
@@ -305,7 +305,7 @@ class _TextPage:
             return _NOWHERE
         return left.value, bottom.value, right.value, top.value
 
-    def _piece(self, text: str, first: int, last: int, boxes: list[tuple[float, float, float, float]]) -> _Piece:
+    def _piece(self, text: str, first: int, last: int, boxes: list[tuple[float, float, float, float]]) -> _LinePiece:
         # A mark of a footnote may stand first, and a space says nothing.
         middle = len(text) // 2
         while text[middle] == " ":
@@ -316,7 +316,7 @@ class _TextPage:
             x.value, y.value = boxes[0][:2]
         origin = x.value, y.value
         bold, fixed = self._font(at)
-        return _Piece(
+        return _LinePiece(
             text,
             min(box[0] for box in boxes),
             min(box[1] for box in boxes),
@@ -360,11 +360,11 @@ def _turned(box: tuple[float, float, float, float], quarter: int) -> tuple[float
     return box
 
 
-def _line(piece: _Piece, quarter: int, left: float, top: float) -> Line:
+def _line(piece: _LinePiece, quarter: int, left: float, top: float) -> PdfLine:
     box = _turned((piece.left, piece.bottom, piece.right, piece.top), quarter)
     _, base, _, _ = _turned((piece.x, piece.y, piece.x, piece.y), quarter)
     upper, lower = top - box[3], top - box[1]
     if piece.quarter == quarter:
         # Letters' own boxes differ with their shapes; those made from the base line do not.
         upper, lower = top - base - _ASCENT * piece.size, top - base + _DESCENT * piece.size
-    return Line(piece.text, box[0] - left, upper, box[2] - left, lower, piece.size, piece.bold, piece.fixed)
+    return PdfLine(piece.text, box[0] - left, upper, box[2] - left, lower, piece.size, piece.bold, piece.fixed)

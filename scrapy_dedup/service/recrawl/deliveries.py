@@ -8,8 +8,8 @@ from typing import Final
 
 from scrapy_dedup.core.duplicates.evidence import ITEM_BYTES, NO_FIELDS
 from scrapy_dedup.core.recrawl.plan import GONE
-from scrapy_dedup.core.recrawl.verdicts import Kind
-from scrapy_dedup.service.recrawl.run_pages import PagesMet, Recent
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
+from scrapy_dedup.service.recrawl.run_pages import PagesMet, RecentPages
 from scrapy_dedup.store.writer import ProjectStore
 
 _KEY_BYTES: Final = 16
@@ -58,7 +58,7 @@ class Delivered:
         return b"".join(sorted(self.items)), b"".join(sorted(one or _NONE for one in self.fields)), b"".join(pairs)
 
 
-class Shown:
+class DeliveredFields:
     """The fields of the items of the last pages of this run, whether they went out or not."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Recall:
 
     store: ProjectStore
     met: PagesMet
-    departed: Recent
+    departed: RecentPages
 
     def earlier(self, page_key: bytes, giver: bytes, since: datetime | None) -> Earlier:
         """Return what the last visit of a page gave.
@@ -120,7 +120,7 @@ class Recall:
             if found is None or found.gone_at is not None or found.http_status in GONE or key in self.departed:
                 return True
             was_changed = since is not None and found.last_changed_at is not None and found.last_changed_at > since
-            if was_changed or found.alias_kind == "redirect" or self.met.get(key) is Kind.CHANGED:
+            if was_changed or found.alias_kind == "redirect" or self.met.get(key) is VerdictKind.CHANGED:
                 return True
             key = found.document_key or key
         return False

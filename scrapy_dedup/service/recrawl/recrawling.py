@@ -18,7 +18,7 @@ from scrapy_dedup.core.recrawl.plan import (
     matches,
     says_unchanged,
 )
-from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Kind, Verdict
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Verdict, VerdictKind
 from scrapy_dedup.service.policies import recrawl_policy
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.engine.errors import DamagedStoreError
@@ -27,12 +27,12 @@ from scrapy_dedup.store.records.records import ExtractionRecord, Fetched, Respon
 from scrapy_dedup.store.records.stored_visits import StoredState
 from scrapy_dedup.store.writer import ProjectStore
 
-BACK = Verdict(Kind.NEW, Change.NONE, "back after it was removed")
-FIRST_VERSION = Verdict(Kind.UNCHANGED, Change.NONE, "known from elsewhere; this is the first version seen here")
-SERVER_SAYS_SO = Verdict(Kind.UNCHANGED, Change.NONE, "the server says so (304)")
-NOT_KEPT = Verdict(Kind.CHANGED, Change.CONTENT, "blocks differ, and the older version was not kept")
-SAME_BYTES = Verdict(Kind.UNCHANGED, Change.NONE, "the bytes are the same")
-OTHER_BYTES = Verdict(Kind.CHANGED, Change.CONTENT, "the bytes differ")
+BACK = Verdict(VerdictKind.NEW, Change.NONE, "back after it was removed")
+FIRST_VERSION = Verdict(VerdictKind.UNCHANGED, Change.NONE, "known from elsewhere; this is the first version seen here")
+SERVER_SAYS_SO = Verdict(VerdictKind.UNCHANGED, Change.NONE, "the server says so (304)")
+NOT_KEPT = Verdict(VerdictKind.CHANGED, Change.CONTENT, "blocks differ, and the older version was not kept")
+SAME_BYTES = Verdict(VerdictKind.UNCHANGED, Change.NONE, "the bytes are the same")
+OTHER_BYTES = Verdict(VerdictKind.CHANGED, Change.CONTENT, "the bytes differ")
 
 
 def wire_key(url: str) -> bytes:
@@ -41,7 +41,7 @@ def wire_key(url: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedPage:
     """What is asked of the store about a request."""
 
     page_key: bytes
@@ -54,7 +54,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownPage:
     """What the store holds of a request's page."""
 
     state: StoredState | None = None
@@ -70,10 +70,10 @@ class Known:
     """What was there and could not be read."""
 
 
-NOTHING_KNOWN = Known()
+NOTHING_KNOWN = KnownPage()
 
 
-def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]:
+def look_up(store: ProjectStore, asked: Collection[AskedPage]) -> dict[AskedPage, KnownPage]:
     """Return what is known of some requests' pages; blocks, so call it in a thread."""
     keys = {one.page_key for one in asked}
     states, texts = store.page_states(keys), store.held_texts(keys)
@@ -85,12 +85,12 @@ def look_up(store: ProjectStore, asked: Collection[Asked]) -> dict[Asked, Known]
 
 def _known(
     store: ProjectStore,
-    asked: Asked,
+    asked: AskedPage,
     states: Mapping[bytes, StoredState],
     answers: Mapping[bytes, ResponseRecord | None],
     texts: Mapping[bytes, HeldText],
     divided: Mapping[bytes, Sequence[StoredChunk]],
-) -> Known:
+) -> KnownPage:
     damaged = int(asked.wire_key in answers and answers[asked.wire_key] is None)
     outcome = None
     if asked.outcome_key:
@@ -100,10 +100,10 @@ def _known(
             damaged += 1
     state = states.get(asked.page_key)
     key = asked.page_key
-    return Known(state, answers.get(asked.wire_key), texts.get(key), divided.get(key, ()), outcome, damaged)
+    return KnownPage(state, answers.get(asked.wire_key), texts.get(key), divided.get(key, ()), outcome, damaged)
 
 
-def page_state(known: Known) -> PageState | None:
+def page_state(known: KnownPage) -> PageState | None:
     """Return what `core.recrawl.plan` wants to know of a page; None where no answer to it is known."""
     state, answer = known.state, known.answer
     if answer is None:
@@ -136,10 +136,10 @@ class Word:
 
 
 @dataclass(slots=True, eq=False)
-class Plan:
+class FetchPlan:
     """What is done about a request, and what came of it."""
 
-    known: Known
+    known: KnownPage
     decision: Fetch | Revalidate | Skip
     is_refresh: bool = False
     lastmod: datetime | None = None
@@ -158,7 +158,7 @@ class Plan:
     """It is fetched and extracted to be compared with what is kept."""
 
 
-def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) -> Plan:
+def plan(url: str, known: KnownPage, settings: Settings, now: datetime, word: Word) -> FetchPlan:
     """Decide about a request for a page."""
     refresh = is_refreshed(url, settings)
     situation = Situation(
@@ -169,7 +169,7 @@ def plan(url: str, known: Known, settings: Settings, now: datetime, word: Word) 
         trusts_lastmod=word.trusts_lastmod,
     )
     decision = decide(url, page_state(known), now, recrawl_policy(settings), situation)
-    return Plan(known, decision, refresh, word.lastmod)
+    return FetchPlan(known, decision, refresh, word.lastmod)
 
 
 def is_refreshed(url: str, settings: Settings) -> bool:
@@ -181,7 +181,7 @@ def is_refreshed(url: str, settings: Settings) -> bool:
 class Judgement:
     """What a visit of a page comes to, beside the last one."""
 
-    known: Known
+    known: KnownPage
     verdict: Verdict = NEW
     fetched: Fetched = "get"
     etag: str | None = None
@@ -215,10 +215,10 @@ class Judgement:
     @property
     def is_unchanged(self) -> bool:
         """Whether the stored version stands."""
-        return self.verdict.kind is Kind.UNCHANGED
+        return self.verdict.kind is VerdictKind.UNCHANGED
 
 
-def word_kept(plan: Plan, judgement: Judgement) -> ValidatorRecord | None:
+def word_kept(plan: FetchPlan, judgement: Judgement) -> ValidatorRecord | None:
     """Return by how much a visit adds to what a site's validators and dates are worth; None where it says nothing."""
     state = judgement.state
     before = page_state(plan.known)

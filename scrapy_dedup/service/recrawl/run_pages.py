@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Final
 
-from scrapy_dedup.core.recrawl.verdicts import Kind
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.core.urls.seen import KEY_BYTES, KeyTable
 
-_KINDS: Final = tuple(Kind)
+_KINDS: Final = tuple(VerdictKind)
 
 
 class Given:
@@ -38,7 +38,7 @@ class Given:
         self._table.discard(key)
 
 
-class Recent:
+class RecentPages:
     """The keys that came last, so many of them."""
 
     def __init__(self, most: int) -> None:
@@ -61,7 +61,7 @@ class PagesMet:
 
     def __init__(self) -> None:
         self._table = KeyTable("B")
-        self._had: set[Kind] = set()
+        self._had: set[VerdictKind] = set()
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -71,17 +71,17 @@ class PagesMet:
         """Say whether a page was met."""
         return key in self._table
 
-    def __setitem__(self, key: bytes, kind: Kind) -> None:
+    def __setitem__(self, key: bytes, kind: VerdictKind) -> None:
         """Note what a page was."""
         self._table.put(key, _KINDS.index(kind))
         self._had.add(kind)
 
-    def get(self, key: bytes) -> Kind | None:
+    def get(self, key: bytes) -> VerdictKind | None:
         """Return what a page was; None where it was not met."""
         number = self._table.get(key)
         return _KINDS[number] if number is not None else None
 
-    def had(self, kind: Kind) -> bool:
+    def had(self, kind: VerdictKind) -> bool:
         """Say whether any page was of a kind."""
         return kind in self._had
 

@@ -10,9 +10,9 @@ from scrapy_dedup.core.recrawl.passages import Repeats, main_text, page_keys, re
 from scrapy_dedup.core.recrawl.verdicts import (
     Change,
     ChangePolicy,
-    Churn,
-    Kind,
+    NumberChurn,
     Verdict,
+    VerdictKind,
     compare,
     moves,
     unified_diff,
@@ -25,11 +25,11 @@ _RELEARN_AT = (5, 8, 16, 32, PAGES_COUNTED)
 # Pages that are the same have numbers that stood still; so many of them are looked at.
 _STILL_PAGES = 200
 
-SAME_BLOCKS = Verdict(Kind.UNCHANGED, Change.NONE, "main text is the same")
+SAME_BLOCKS = Verdict(VerdictKind.UNCHANGED, Change.NONE, "main text is the same")
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class VersionComparison:
     """What became of a page between two versions."""
 
     verdict: Verdict
@@ -46,7 +46,7 @@ class SiteVersions:
     earlier: PageCounts[int] = field(default_factory=PageCounts)
     today: PageCounts[int] = field(default_factory=PageCounts)
     repeats: Repeats = field(default_factory=Repeats)
-    churn: Churn = field(default_factory=Churn)
+    churn: NumberChurn = field(default_factory=NumberChurn)
     not_modified: int = 0
     """Pages that the server said had not changed: whatever their numbers are, they stood still."""
     _still: int = 0
@@ -78,7 +78,7 @@ class SiteVersions:
 
     def compare(
         self, old: Page, new: Page, moved: AbstractSet[int], policy: ChangePolicy, *, with_diff: bool
-    ) -> Comparison:
+    ) -> VersionComparison:
         """Compare two versions.
 
         Args:
@@ -93,8 +93,8 @@ class SiteVersions:
         self.churn.add(found)
         volatile = self.churn.volatile(elsewhere=self.not_modified) | (found.changed & moved)
         verdict = compare(before, after, policy, volatile)
-        changed = verdict.kind is Kind.CHANGED
-        return Comparison(verdict, found.changed, unified_diff(before, after) if with_diff and changed else "")
+        changed = verdict.kind is VerdictKind.CHANGED
+        return VersionComparison(verdict, found.changed, unified_diff(before, after) if with_diff and changed else "")
 
     def _relearn(self) -> None:
         self.repeats = repeats_of([self.earlier, self.today], self.policy)

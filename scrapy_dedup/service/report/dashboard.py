@@ -8,11 +8,11 @@ from typing import Final
 from uuid import UUID
 
 from scrapy_dedup.report.dashboard_values import FrontPage, RunRow
-from scrapy_dedup.report.values import DomainFigures, Ledger
+from scrapy_dedup.report.values import Ledger, ReportDomain
 from scrapy_dedup.service.report.layout_overview import open_alarms
 from scrapy_dedup.service.report.ledger import counts_of_run, make_ledger
 from scrapy_dedup.service.report.overview import MUCH, overview
-from scrapy_dedup.service.views.changes import VERDICTS, Choice, PageChange, Since, iterate_changes
+from scrapy_dedup.service.views.changes import VERDICTS, ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains.lists import DomainChoice, domain_sums, list_domains
 from scrapy_dedup.store.records.stored_visits import RunFigures
@@ -57,7 +57,7 @@ def front_page(store: Store, project: ProjectStore, settings: Settings, at: date
         chars_in=total.chars_in,
         chars_out=total.chars_out,
         worst=tuple(
-            DomainFigures(one.domain, one.pages, one.chars_in, one.chars_out, {})
+            ReportDomain(one.domain, one.pages, one.chars_in, one.chars_out, {})
             for one in stored.domains[:WORST_DOMAINS]
         ),
         ledger=make_ledger(store, project, settings, project.last_runs(_RUNS_SUMMED), None, lists=False),
@@ -84,7 +84,7 @@ def quick_front_page(store: Store, project: ProjectStore, at: datetime) -> Front
         chars_in=sums.chars_in,
         chars_out=sums.chars_out,
         worst=tuple(
-            DomainFigures(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst if one.pages
+            ReportDomain(one.domain_name, one.pages, one.chars_in, one.chars_out, {}) for one in worst if one.pages
         ),
         steps=tuple(run_row(each, at) for each in reversed(project.runs(TREND_RUNS))),
         alarms=open_alarms(project),
@@ -168,6 +168,6 @@ def _changes(project: ProjectStore, settings: Settings, found: RunFigures, verdi
     wanted = min(found.verdicts.get(verdict, 0), CHANGES_SHOWN)
     if not wanted:
         return ()
-    changes = iterate_changes(project, Since(run.started_at, run.id), Choice(verdict=verdict), settings)
+    changes = iterate_changes(project, Since(run.started_at, run.id), ChangesChoice(verdict=verdict), settings)
     during = takewhile(lambda each: last is None or each.visit.at <= last, changes)
     return list(islice((each for each in during if each.visit.run_id == run.id), wanted))

@@ -25,7 +25,7 @@ class DomainFormError(DedupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ChangePlan:
     """What a change would do.
 
     Attributes:
@@ -59,7 +59,9 @@ def domain_table(service: DomainService, choice: TableChoice) -> DomainList:
     )
 
 
-def plan_change(service: DomainService, settings: Settings, verb: Verb, texts: Sequence[str], at: datetime) -> Plan:
+def plan_change(
+    service: DomainService, settings: Settings, verb: Verb, texts: Sequence[str], at: datetime
+) -> ChangePlan:
     """Return what a change would do to the domains that texts name; nothing is written.
 
     Args:
@@ -96,11 +98,11 @@ def plan_change(service: DomainService, settings: Settings, verb: Verb, texts: S
     ]
     steps = [_step(verb, name, known.get(name), at) for name in names]
     doable = tuple(step.name for step in steps if not step.is_refused)
-    return Plan(verb, doable, (*steps, *refused), tuple(known[name] for name in doable if name in known))
+    return ChangePlan(verb, doable, (*steps, *refused), tuple(known[name] for name in doable if name in known))
 
 
 def carry_out(
-    service: DomainService, plan: Plan, at: datetime, *, reason: str, expires_at: datetime | None
+    service: DomainService, plan: ChangePlan, at: datetime, *, reason: str, expires_at: datetime | None
 ) -> list[StoredDomain]:
     """Do what was planned, all or nothing; return the domains.
 
@@ -114,7 +116,7 @@ def carry_out(
     return service.register_domains(plan.names, at)
 
 
-def take_back(service: DomainService, plan: Plan, at: datetime) -> int:
+def take_back(service: DomainService, plan: ChangePlan, at: datetime) -> int:
     """Make domains what they were before a plan was carried out; return how many changed.
 
     What was registered stays registered: that a name is known does no harm, and something may refer to it by now.

@@ -11,7 +11,7 @@ from scrapy_dedup.core.templates.selectors import selector
 from scrapy_dedup.core.templates.templates import Template
 from scrapy_dedup.core.templates.url_patterns import matches_pattern
 from scrapy_dedup.report import values
-from scrapy_dedup.report.values import LayoutPicture, boxes_from
+from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.stored.template_upkeep import FIELDS, evidence_of, template_in, texts_of
 from scrapy_dedup.service.templates.layout_figures import (
     DomainLayout,
@@ -53,7 +53,7 @@ def open_alarms(project: ProjectStore) -> tuple[values.Alarm, ...]:
 
 def shown_layouts(
     store: Store, project: ProjectStore, run_id: uuid.UUID | None = None
-) -> tuple[values.DomainLayouts, ...]:
+) -> tuple[values.ReportDomainLayouts, ...]:
     """Return the layouts of the domains with most pages; of those that a run met, if one is named.
 
     Raises:
@@ -77,7 +77,7 @@ class _Room:
     pictures: int = PICTURES
     size_bytes: int = PICTURE_BYTES
 
-    def with_picture(self, each: values.LayoutFigures, stored: StoredPicture | None) -> values.LayoutFigures:
+    def with_picture(self, each: values.ReportLayout, stored: StoredPicture | None) -> values.ReportLayout:
         """Return a layout with its picture, or with word of it where there is no room left."""
         if stored is None:
             return each
@@ -86,14 +86,14 @@ class _Room:
         self.pictures -= 1
         self.size_bytes -= len(stored.picture)
         boxes = boxes_from(stored.boxes)
-        return replace(each, picture=LayoutPicture(stored.url, stored.picture, stored.width, stored.height, boxes))
+        return replace(each, picture=ReportPicture(stored.url, stored.picture, stored.width, stored.height, boxes))
 
 
 def _pages(domain: DomainLayouts) -> int:
     return sum(each.figures.pages for each in domain.layouts)
 
 
-def _domain(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.DomainLayouts:
+def _domain(store: Store, project: ProjectStore, found: DomainLayouts, room: _Room) -> values.ReportDomainLayouts:
     with store.session(read_only=True) as session:
         repeated = FigureRepository(session).repeated_blocks(project.id, _BLOCKS_SEARCHED, found.domain)
         urls = Reads(session, project.id).some_urls(found.domain, _URLS_SEARCHED)
@@ -105,15 +105,15 @@ def _domain(store: Store, project: ProjectStore, found: DomainLayouts, room: _Ro
         )
         for each in found.layouts[:LAYOUTS]
     )
-    return values.DomainLayouts(found.domain, _pages(found), layouts, len(found.layouts))
+    return values.ReportDomainLayouts(found.domain, _pages(found), layouts, len(found.layouts))
 
 
 def _layout(
     each: DomainLayout, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock], urls: Iterable[str]
-) -> values.LayoutFigures:
+) -> values.ReportLayout:
     figures = each.figures
     present = figures.template
-    return values.LayoutFigures(
+    return values.ReportLayout(
         layout=name_of(figures.layout),
         kind=present.kind if present else "",
         pages=figures.pages,
@@ -134,8 +134,8 @@ def _examples(figures: LayoutFigures, urls: Iterable[str]) -> tuple[str, ...]:
 
 def _template(
     figures: TemplateFigures, live: StoredTemplate | None, repeated: Sequence[RepeatedBlock]
-) -> values.TemplateFigures:
-    told = values.TemplateFigures(
+) -> values.ReportTemplate:
+    told = values.ReportTemplate(
         version=figures.version,
         state=figures.state,
         confidence=figures.confidence,
@@ -152,10 +152,12 @@ def _template(
     return replace(
         told,
         content=tuple(
-            values.Rule(selector(path), evidence_of(known.verdicts.get(path))) for path in known.containers[:RULES]
+            values.ReportLocator(selector(path), evidence_of(known.verdicts.get(path)))
+            for path in known.containers[:RULES]
         ),
         left_out=tuple(
-            values.Rule(selector(path), known.verdicts[path].evidence, texts.get(path, "")) for path in dropped[:RULES]
+            values.ReportLocator(selector(path), known.verdicts[path].evidence, texts.get(path, ""))
+            for path in dropped[:RULES]
         ),
         rules=len(dropped),
         fields={name: ", ".join(found) for name in FIELDS if (found := texts_of(live.selectors, name))},

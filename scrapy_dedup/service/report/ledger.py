@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from scrapy_dedup.core.runs.totals import ELAPSED
 from scrapy_dedup.core.urls.normal_form import split_url
 from scrapy_dedup.report.values import AliasGroup, Ledger, LedgerTable, SharedChunk
-from scrapy_dedup.service.report.ledger_table import Span, Tokens, checks_of, estimated, make_table
+from scrapy_dedup.service.report.ledger_table import LedgerSpan, Tokens, checks_of, estimated, make_table
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.ledger_reads import DroppedPages, LedgerReads, StoredShare
 from scrapy_dedup.store.records.stored import StoredRun
@@ -77,7 +77,7 @@ def make_ledger(
 
 def _with_lists(ledger: Ledger, reads: LedgerReads) -> Ledger:
     """Return the ledger with what is stored now."""
-    aliases = [Pair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
+    aliases = [AliasPair(one.url, one.target, one.found_by) for one in reads.aliases(_MOST_ALIASES)]
     return replace(
         ledger,
         domains=tuple(reads.domains()),
@@ -116,7 +116,7 @@ def _table(
     seconds = (run.stats.get(ELAPSED, 0.0) for run in runs)
     elapsed = sum(one for one in seconds if isinstance(one, int | float))
     began = min(run.started_at for run in runs)
-    table = make_table(_sums(runs), tokens, settings, dropped, Span(len(runs), began, elapsed))
+    table = make_table(_sums(runs), tokens, settings, dropped, LedgerSpan(len(runs), began, elapsed))
     ended = [run for run in runs if run.finished_at is not None]
     # What is under way, or was when a run was killed, is counted on one side alone.
     return table if len(ended) == len(runs) else replace(table, checks=checks_of(_sums(ended)))
@@ -136,7 +136,7 @@ def _shared(one: StoredShare) -> SharedChunk:
     return SharedChunk(one.sample, one.chars, one.pages, keepers[:_KEEPERS], others[:_OTHERS])
 
 
-class Pair(NamedTuple):
+class AliasPair(NamedTuple):
     """An address, and that of the page which stands for it."""
 
     alias: str
@@ -188,7 +188,7 @@ class _Address:
     parameters: str
 
 
-def group_aliases(pairs: Iterable[Pair]) -> list[AliasGroup]:
+def group_aliases(pairs: Iterable[AliasPair]) -> list[AliasGroup]:
     """Return the groups, the largest first; the order of the pairs decides nothing.
 
     Folders of a path are named while a folder has few, the last step stands for itself where others share it, all else
@@ -203,7 +203,7 @@ def group_aliases(pairs: Iterable[Pair]) -> list[AliasGroup]:
     for _, alias, target in read:
         alias_names.note(alias.steps)
         target_names.note(target.steps)
-    groups: defaultdict[tuple[str, str], dict[tuple[str, str], list[Pair]]] = defaultdict(dict)
+    groups: defaultdict[tuple[str, str], dict[tuple[str, str], list[AliasPair]]] = defaultdict(dict)
     for pair, alias, target in read:
         ours = alias_names.path(alias.steps, target.steps) + alias.parameters
         theirs = target_names.path(target.steps, alias.steps) + target.parameters
@@ -216,7 +216,7 @@ def group_aliases(pairs: Iterable[Pair]) -> list[AliasGroup]:
     return sorted(found, key=lambda one: (-one.count, one.alias, one.target))
 
 
-def _group(directions: dict[tuple[str, str], list[Pair]]) -> AliasGroup:
+def _group(directions: dict[tuple[str, str], list[AliasPair]]) -> AliasGroup:
     """Return a group, as most of its addresses have it."""
     (alias, target), most = min(directions.items(), key=lambda one: (-len(one[1]), one[0]))
     members = [pair for some in directions.values() for pair in some]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from scrapy_dedup.report.values import Amounts, Check, Cost, LedgerRow, LedgerTable
+from scrapy_dedup.report.values import Amounts, Cost, LedgerCheck, LedgerRow, LedgerTable
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.settings.declared import LAYERS
 from scrapy_dedup.store.pages.ledger_reads import DroppedPages
@@ -68,7 +68,7 @@ class Tokens:
         return round(chars * self.per_char)
 
 
-class Span(NamedTuple):
+class LedgerSpan(NamedTuple):
     """Which runs are summed, and how long they took."""
 
     runs: int
@@ -82,7 +82,7 @@ def estimated() -> Tokens:
 
 
 def make_table(
-    counts: Counts, tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages], span: Span
+    counts: Counts, tokens: Tokens, settings: Settings, dropped: Mapping[str, DroppedPages], span: LedgerSpan
 ) -> LedgerTable:
     """Return the table of some counts.
 
@@ -118,7 +118,7 @@ def make_table(
     )
 
 
-def checks_of(counts: Counts) -> tuple[Check, ...]:
+def checks_of(counts: Counts) -> tuple[LedgerCheck, ...]:
     """Return the counts that must agree; what does not is a defect, or a crawl that was killed."""
     out = _whole(counts, "items/out")
     passed = _whole(counts, "items/tombstones") + _sum(counts, "left/") + _sum(counts, "errors/")
@@ -128,9 +128,9 @@ def checks_of(counts: Counts) -> tuple[Check, ...]:
     by_url = min(max(gone - by_others, 0), _whole(counts, "url/dropped"))
     left_out = sum(_whole(counts, f"{layer}/chunks") for layer in _CHUNKING)
     return (
-        Check("items that came in = given + dropped", out + passed + gone, _whole(counts, "items/in")),
-        Check("items dropped = sum of the layers", by_others + by_url, gone),
-        Check("chunks = given + left out", _whole(counts, "chunks/out") + left_out, _whole(counts, "chunks/in")),
+        LedgerCheck("items that came in = given + dropped", out + passed + gone, _whole(counts, "items/in")),
+        LedgerCheck("items dropped = sum of the layers", by_others + by_url, gone),
+        LedgerCheck("chunks = given + left out", _whole(counts, "chunks/out") + left_out, _whole(counts, "chunks/in")),
     )
 
 

@@ -22,7 +22,7 @@ from scrapy_dedup.service.report.layout_overview import open_alarms, shown_layou
 from scrapy_dedup.service.report.ledger import make_ledger
 from scrapy_dedup.service.report.ledger_table import PREVENTS
 from scrapy_dedup.service.report.shadow_overview import shadowed_layers
-from scrapy_dedup.service.views.changes import Choice, PageChange, Since, iterate_changes
+from scrapy_dedup.service.views.changes import ChangesChoice, PageChange, Since, iterate_changes
 from scrapy_dedup.service.views.explain import JudgedBlock, own_removals, page_blocks
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.figures import FigureRepository
@@ -153,11 +153,11 @@ def _chars_in(reason: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _domain(figures: DomainFigures, cuts: Mapping[str, _Cuts]) -> values.DomainFigures:
+def _domain(figures: DomainFigures, cuts: Mapping[str, _Cuts]) -> values.ReportDomain:
     removed = figures.chars_in - figures.chars_out
     by_patterns = min(cuts[PATTERNS].chars[figures.domain], removed)
     by_layer = {LAYER: removed - by_patterns} | ({PATTERNS: by_patterns} if by_patterns else {})
-    return values.DomainFigures(figures.domain, figures.pages, figures.chars_in, figures.chars_out, by_layer)
+    return values.ReportDomain(figures.domain, figures.pages, figures.chars_in, figures.chars_out, by_layer)
 
 
 def _layers(runs: Sequence[StoredRun], cuts: Mapping[str, _Cuts], chars: int) -> tuple[values.LayerFigures, ...]:
@@ -177,13 +177,13 @@ def _layers(runs: Sequence[StoredRun], cuts: Mapping[str, _Cuts], chars: int) ->
 
 def _repeated(
     session: Session, project: ProjectStore, settings: Settings, domains: Sequence[str]
-) -> list[values.RepeatedBlock]:
+) -> list[values.ReportBlock]:
     """Return the blocks on most pages; of those on equally many the longest."""
     figures = FigureRepository(session)
     found = [block for domain in domains for block in figures.repeated_blocks(project.id, _CANDIDATES, domain)]
     found.sort(key=lambda block: (-block.pages, -len(block.sample), block.domain, block.path, block.fingerprint))
     return [
-        values.RepeatedBlock(
+        values.ReportBlock(
             domain=block.domain,
             text=block.sample,
             path=block.path,
@@ -231,7 +231,7 @@ def _shown(block: JudgedBlock) -> values.SampleBlock:
     return values.SampleBlock(block.text, kept=False, layer=rule.layer, rule=named, evidence=rule.evidence)
 
 
-def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.Recrawl | None:
+def findings(store: Store, project: ProjectStore, settings: Settings, run: StoredRun) -> values.ReportRecrawl | None:
     """Return what a run found; None where no page was known before it.
 
     Raises:
@@ -245,7 +245,7 @@ def findings(store: Store, project: ProjectStore, settings: Settings, run: Store
     if not any(pages[verdict] for verdict in _KNOWN_BEFORE):
         return None
     total = total_of(spared(cache, run, {}))
-    return values.Recrawl(
+    return values.ReportRecrawl(
         began_at=run.started_at,
         new=pages["new"],
         changed=pages["changed"],
@@ -263,7 +263,9 @@ def findings(store: Store, project: ProjectStore, settings: Settings, run: Store
 
 def _diffs(project: ProjectStore, settings: Settings, run: StoredRun) -> Iterator[values.ChangedPage]:
     """Iterate over a small, a middling and a large change, of those that can be read at a glance."""
-    changes = iterate_changes(project, Since(run.started_at, run.id), Choice(verdict="changed", diff=True), settings)
+    changes = iterate_changes(
+        project, Since(run.started_at, run.id), ChangesChoice(verdict="changed", diff=True), settings
+    )
     of_run = (change for change in changes if change.visit.run_id == run.id)
     # By page: of one that was visited twice in the run, the last diff is kept, and stands for both.
     found = {change.visit.page_key: change for change in islice(of_run, _CHANGES_SEARCHED) if change.diff}

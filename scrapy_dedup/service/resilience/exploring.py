@@ -9,13 +9,13 @@ from urllib.parse import urlsplit
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.resilience.novelty import Mixtures, Novelty
-from scrapy_dedup.core.resilience.parameters import Decided, Parameters
-from scrapy_dedup.core.resilience.traps import Answer, Trap, Traps
+from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
+from scrapy_dedup.core.resilience.traps import Trap, TrapAnswer, Traps
 from scrapy_dedup.core.urls.fields import is_token, names_in, values_in, without
 from scrapy_dedup.core.urls.links import base_of, pages_linked
 from scrapy_dedup.core.urls.normal_form import UrlRules, normalize_url
 from scrapy_dedup.core.urls.pagination import listing_part
-from scrapy_dedup.core.urls.shapes import Shape, shape_of
+from scrapy_dedup.core.urls.shapes import UrlShape, shape_of
 
 _ANCESTORS: Final = 2
 _MOST_LINKS: Final = 2_000
@@ -65,18 +65,18 @@ def descend(parent_url: str, parent: Lineage, url: str) -> Lineage:
     return Lineage(is_own or inherits, kinds=kinds)
 
 
-def _kind(shape: Shape) -> str:
+def _kind(shape: UrlShape) -> str:
     return f"{shape.host}{shape.path}?{'&'.join(shape.names)}"
 
 
-def _is_same_kind(shape: Shape, kind: str) -> bool:
+def _is_same_kind(shape: UrlShape, kind: str) -> bool:
     place, _, names = kind.partition("?")
     others = set(names.split("&")) - {""}
     own = set(shape.names)
     return place == shape.host + shape.path and (own <= others or others <= own)
 
 
-class Seen(NamedTuple):
+class ExploredPage(NamedTuple):
     """What a page came to."""
 
     is_news: bool
@@ -92,7 +92,7 @@ class Explorer:
 
     traps: Traps
     rules: UrlRules
-    parameters: Parameters | None = None
+    parameters: ParameterTrials | None = None
     novelty: Novelty = field(default_factory=Novelty)
     mixtures: Mixtures = field(default_factory=Mixtures)
     _elsewhere: set[int] = field(default_factory=set)
@@ -135,11 +135,11 @@ class Explorer:
             self._elsewhere.add(self._loose_key(url))
         return lineage
 
-    def ask(self, url: str) -> Answer:
+    def ask(self, url: str) -> TrapAnswer:
         """Return what is to become of a request."""
         return self.traps.ask(self.pattern_url(url), is_elsewhere=self.is_elsewhere(url))
 
-    def saw(self, url: str, base_url: str, page: Page | None, lineage: Lineage) -> Seen:
+    def saw(self, url: str, base_url: str, page: Page | None, lineage: Lineage) -> ExploredPage:
         """Judge a page that came; None stands for an error page or none at all.
 
         Args:
@@ -150,7 +150,7 @@ class Explorer:
         """
         asked, url = url, self.plain(url)
         if page is None:
-            return Seen(False, tuple(self.traps.note(self.pattern_url(url), news=False)))
+            return ExploredPage(False, tuple(self.traps.note(self.pattern_url(url), news=False)))
         texts = [block.text for block in page.blocks]
         targets = list(islice(pages_linked(page.links, base_of(base_url, page.base) or base_url), _MOST_LINKS))
         links = self._worth(url, targets, lineage)
@@ -161,7 +161,7 @@ class Explorer:
         is_first = self._is_met_first(url)
         is_counted = is_news or is_first
         traps = self.traps.note(self.pattern_url(url), news=is_news, same=news.is_same) if is_counted else ()
-        return Seen(is_news, tuple(traps), tuple(decided), news.is_same)
+        return ExploredPage(is_news, tuple(traps), tuple(decided), news.is_same)
 
     def _is_met_first(self, url: str) -> bool:
         key = self.key(url)
@@ -171,7 +171,7 @@ class Explorer:
             self._met.add(key)
         return True
 
-    def saw_other(self, url: str, body: bytes | str, lineage: Lineage) -> Seen:
+    def saw_other(self, url: str, body: bytes | str, lineage: Lineage) -> ExploredPage:
         """Judge what is no page of HTML: a text by its lines, anything else by its bytes."""
         if isinstance(body, str):
             news = self.novelty.meet(body[:_MOST_CHARS].splitlines()[:_MOST_LINES], self.plain(url), (), ("", ()))
@@ -180,9 +180,9 @@ class Explorer:
             news = self.novelty.meet([blake2b(body, digest_size=16).hexdigest()], "", (), ("", ()))
             is_news = news.texts > 0
         traps = self.traps.note(self.pattern_url(url), news=is_news, same=news.is_same)
-        return Seen(is_news, tuple(traps), is_same=news.is_same)
+        return ExploredPage(is_news, tuple(traps), is_same=news.is_same)
 
-    def led_to(self, url: str, seen: Seen) -> tuple[Trap, ...]:
+    def led_to(self, url: str, seen: ExploredPage) -> tuple[Trap, ...]:
         """Note that a URL was redirected to a page that was judged; return the traps that this makes known."""
         return tuple(self.traps.note(self.pattern_url(url), news=seen.is_news, same=seen.is_same))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Final, Protocol
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.core.urls.seen import Filter, Layers, Recent
+from scrapy_dedup.core.urls.seen import Filter, Layers, RecentKeys
 from scrapy_dedup.store.engine.errors import StoreError
 
 FALSE_POSITIVES: Final = 0.001
@@ -14,7 +14,7 @@ _RECENT: Final = 5_000
 _MOST_WAITING: Final = 100_000
 
 
-class Table(Protocol):
+class SeenKeys(Protocol):
     """Where the keys are kept, see `store.seen_urls.SeenTable`."""
 
     def holds(self, key: bytes) -> bool:
@@ -55,7 +55,7 @@ class SeenUrls:
 
     def __init__(
         self,
-        table: Table,
+        table: SeenKeys,
         capacity: int,
         *,
         filters: Callable[[int], Filter] = make_filter,
@@ -74,7 +74,7 @@ class SeenUrls:
         self._most_waiting = most_waiting
         self._filters = filters
         self._layers = Layers(filters, capacity)
-        self._recent = Recent(_RECENT)
+        self._recent = RecentKeys(_RECENT)
         self._waiting: set[bytes] = set()
         self._writing: set[bytes] = set()
         self.asks = True

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO
 
-from scrapy_dedup.core.runs.supervision import End, Ending, Restart, SupervisionPolicy, after
+from scrapy_dedup.core.runs.supervision import End, Restart, RunEnding, SupervisionPolicy, after
 
 _TICK_SECONDS = 0.05
 HEARTBEAT = "DEDUP_HEARTBEAT"
@@ -101,7 +101,7 @@ class Supervisor:
         self._asked = True
         _send(self._process, number)
 
-    def _run_once(self, heartbeat: Path) -> Ending:
+    def _run_once(self, heartbeat: Path) -> RunEnding:
         heartbeat.unlink(missing_ok=True)
         process = _start(self._command, {**os.environ, HEARTBEAT: str(heartbeat)}, self._output)
         self._process = process
@@ -116,7 +116,7 @@ class Supervisor:
             # Browsers and workers that it left behind.
             _kill(process)
         self._process = None
-        return Ending(code, hung=hung, asked=self._asked)
+        return RunEnding(code, hung=hung, asked=self._asked)
 
     def _ends_by_itself(self, process: subprocess.Popen[bytes], pulse: "_Pulse") -> bool:
         """Wait until a process has ended, and return True; False when it hangs."""
@@ -185,7 +185,7 @@ class _Pulse:
         return silent and self._last is not None
 
 
-def _code(ending: Ending) -> int:
+def _code(ending: RunEnding) -> int:
     return ending.exit_code if ending.exit_code >= 0 else 128 - ending.exit_code
 
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.core.boilerplate.repeats import DomainAnalysisResult, ProjectAnalysisResult
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.stored.domain_analysis import DomainAnalysis, Parameters
+from scrapy_dedup.service.stored.domain_analysis import AnalysisParameters, DomainAnalysis
 from scrapy_dedup.settings import COUNTING, PARAMETERS, Settings
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository
 from scrapy_dedup.store.writer import ProjectStore
@@ -36,7 +36,7 @@ def pages_to_analyze(session: Session, project: ProjectStore, groups: Sequence[s
     )
 
 
-def settings_of_analysis(settings: Settings, parameters: Parameters) -> Settings:
+def settings_of_analysis(settings: Settings, parameters: AnalysisParameters) -> Settings:
     """Return the settings by which an analysis decides.
 
     One that names threshold_pct, min_pages or min_block_chars counts repeats, whatever method the settings name: pages
@@ -61,7 +61,7 @@ class DomainDedupService:
         self._settings = settings
 
     def analyze_domain(
-        self, project_id: uuid.UUID, domain: str, **parameters: Unpack[Parameters]
+        self, project_id: uuid.UUID, domain: str, **parameters: Unpack[AnalysisParameters]
     ) -> DomainAnalysisResult:
         """Find what repeats on a domain's stored pages and store every page without it; the caller commits.
 
@@ -83,7 +83,7 @@ class DomainDedupService:
         self._session.flush()
         return result
 
-    def analyze_project(self, project_id: uuid.UUID, **parameters: Unpack[Parameters]) -> ProjectAnalysisResult:
+    def analyze_project(self, project_id: uuid.UUID, **parameters: Unpack[AnalysisParameters]) -> ProjectAnalysisResult:
         """Analyse all domains that have stored pages, in the order of their names, and commit once.
 
         Raises:

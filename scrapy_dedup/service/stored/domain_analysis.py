@@ -30,7 +30,7 @@ from scrapy_dedup.service.templates.site_records import template_record
 from scrapy_dedup.service.templates.site_sample import SiteSample, learned_page
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages import site_configs
-from scrapy_dedup.store.records.records import Evidence, Method
+from scrapy_dedup.store.records.records import BlockEvidence, Method
 from scrapy_dedup.store.records.stored import StoredSource
 from scrapy_dedup.store.repositories import DomainBoilerplateRepository, SourceRepository, TemplateRepository
 from scrapy_dedup.store.upkeep.recleaning import Recleaned, RecleaningRepository
@@ -42,7 +42,7 @@ Progress = Callable[[str, int], None]
 """Called with a domain and how many of its pages were read since the last call; each page is read PASSES times."""
 
 
-class Parameters(TypedDict, total=False):
+class AnalysisParameters(TypedDict, total=False):
     """What one analysis does differently from the settings; None and what is left out leave it to them.
 
     source_groups: only pages stored under one of these.
@@ -83,10 +83,10 @@ class _Found:
         self.pages_cleaned += bool(cleaned.removed)
         self.bytes_removed += reading.bytes_removed(cleaned)
 
-    def evidence(self) -> dict[str, Evidence]:
+    def evidence(self) -> dict[str, BlockEvidence]:
         nowhere = Sample("", "")
         return {
-            to_hex(key): Evidence(count, *self.samples.get(key, nowhere))
+            to_hex(key): BlockEvidence(count, *self.samples.get(key, nowhere))
             for key, count in self.boilerplate.counts.items()
         }
 
@@ -95,7 +95,7 @@ class DomainAnalysis:
     """One analysis of one domain."""
 
     def __init__(
-        self, session: Session, settings: Settings, project_id: uuid.UUID, domain: str, parameters: Parameters
+        self, session: Session, settings: Settings, project_id: uuid.UUID, domain: str, parameters: AnalysisParameters
     ) -> None:
         self._session = session
         self._settings = settings

@@ -27,7 +27,7 @@ Progress = Callable[[int], None]
 """Called with how many pages were read since the last call."""
 
 
-class NoPagesError(DedupError):
+class NothingToMineError(DedupError):
     """There is nothing to mine: the message says why, and what to do."""
 
 
@@ -91,7 +91,7 @@ def pages_to_mine(store: Store, project: ProjectStore, domain: str | None = None
     with store.session(read_only=True) as session:
         kept = dict(SourceRepository(session).get_domains_for_project(project.id, bare=True))
     if not kept:
-        raise NoPagesError(
+        raise NothingToMineError(
             f"project {project.name!r} keeps no originals of its pages: crawl with DEDUP_KEEP_PAGES = latest, "
             "and mine after that"
         )
@@ -99,7 +99,7 @@ def pages_to_mine(store: Store, project: ProjectStore, domain: str | None = None
         return kept
     if domain not in kept:
         some = ", ".join(sorted(kept)[:_EXAMPLES])
-        raise NoPagesError(f"project {project.name!r} keeps no pages of {domain!r}: it has pages of {some}")
+        raise NothingToMineError(f"project {project.name!r} keeps no pages of {domain!r}: it has pages of {some}")
     return {domain: kept[domain]}
 
 
@@ -141,7 +141,7 @@ def _batches(
 
 
 @dataclass(slots=True)
-class _Batch:
+class _ParsedBatch:
     """One batch, parsed; texts are gone."""
 
     pages: list[MinedPage] = field(default_factory=list)
@@ -149,8 +149,8 @@ class _Batch:
     left_out: int = 0
 
 
-def _parsed(sources: Iterable[StoredSource], statuses: Mapping[bytes, int], settings: Settings) -> _Batch:
-    limits, batch = parse_limits(settings), _Batch()
+def _parsed(sources: Iterable[StoredSource], statuses: Mapping[bytes, int], settings: Settings) -> _ParsedBatch:
+    limits, batch = parse_limits(settings), _ParsedBatch()
     for source in sources:
         is_html = source.field in HTML_FIELDS and source.content is not None
         page = parse_page(source.content or "", limits) if is_html else None
@@ -172,7 +172,7 @@ class _Merged:
     examples: tuple[str, ...] = ()
     example_key: bytes = b""
 
-    def add(self, cluster: Cluster, batch: _Batch) -> None:
+    def add(self, cluster: Cluster, batch: _ParsedBatch) -> None:
         self.structures.update(dict(cluster.structures))
         self.urls += [batch.pages[index].url for index in cluster.pages]
         if self.largest is None or len(cluster.pages) > len(self.largest.pages):
@@ -192,7 +192,7 @@ class _Miner:
         self._left_out = 0
         self._batches = 0
 
-    def take(self, batch: _Batch) -> None:
+    def take(self, batch: _ParsedBatch) -> None:
         """Mine one batch."""
         self._batches += 1
         self._left_out += batch.left_out

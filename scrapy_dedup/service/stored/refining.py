@@ -18,7 +18,7 @@ from scrapy_dedup.service.cut.page_cleaning import CleanedPage
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_cleaning import How
 from scrapy_dedup.service.duplicates.chunking import makes_chunks
-from scrapy_dedup.service.duplicates.comparison import Comparison
+from scrapy_dedup.service.duplicates.comparison import PageComparison
 from scrapy_dedup.service.duplicates.index import Others, asked_layers
 from scrapy_dedup.service.duplicates.page_facts import facts_of
 from scrapy_dedup.service.model_file import model_hash
@@ -77,12 +77,12 @@ class Refinement:
     """What the page's callback made of this content last; None where that is not held."""
     places: tuple[int, ...] = ()
     """Of those of its items that were cut from the page."""
-    comparison: Comparison | None = None
+    comparison: PageComparison | None = None
     """Its place among the other pages; None where nobody asks for that."""
 
 
 @dataclass(slots=True)
-class Churn:
+class DomainChurn:
     """What refining means for one domain: pages whose text changes although they did not."""
 
     domain: str
@@ -117,7 +117,7 @@ class Refiner:
         self._met: dict[str, int] = {}
         self._learned: dict[str, Sequence[TemplateRecord | TemplateStateRecord]] = {}
         """What is to be stored of domains that were learned anew."""
-        self.churns: dict[str, Churn] = {}
+        self.churns: dict[str, DomainChurn] = {}
         """By domain, in the order in which they were looked through."""
         self.unchanged: dict[str, list[bytes]] = {}
         """Keys of the pages that were looked at and stay as they are, of domains that were looked through."""
@@ -159,7 +159,7 @@ class Refiner:
         """
         tell = progress or _silent
         for domain in domains:
-            churn = self.churns[domain] = Churn(domain)
+            churn = self.churns[domain] = DomainChurn(domain)
             known = self._known(domain)
             completed, unchanged = 0, list[bytes]()
             with self._store.session(read_only=True) as session:
@@ -202,7 +202,7 @@ class Refiner:
         return waited
 
     def _look(
-        self, source: StoredSource, states: Mapping[bytes, StoredState], known: KnownSite, churn: Churn
+        self, source: StoredSource, states: Mapping[bytes, StoredState], known: KnownSite, churn: DomainChurn
     ) -> Refinement | None:
         churn.pages += 1
         found = self._judge(source, states.get(source.page_key), known)
@@ -238,7 +238,7 @@ class Refiner:
         made_by = source.report.get("model") if source.report is not None else None
         return made_by not in (None, model_hash()) and self._settings.fallback != "whole"
 
-    def _compared(self, reading: Reading, source: StoredSource, cleaned: Cleaned) -> Comparison | None:
+    def _compared(self, reading: Reading, source: StoredSource, cleaned: Cleaned) -> PageComparison | None:
         """Return which chunks of a page go out now; whether it goes out itself was decided when it came."""
         if not makes_chunks(self._settings):
             return None
@@ -253,7 +253,7 @@ class Refiner:
         same = self._others.same(facts, found, self._settings, asked_layers(self._settings) & near)
         chunks = self._others.chunks(facts, found, self._settings)
         self._others.admit(facts, same, chunks, dropped=False)
-        return Comparison(facts, same, dropped=False, chunks=chunks)
+        return PageComparison(facts, same, dropped=False, chunks=chunks)
 
     def _refinement(
         self,

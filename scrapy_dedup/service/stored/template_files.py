@@ -35,7 +35,7 @@ class TemplateFileError(DedupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedTemplates:
     """What an import did, or would do: so many layouts have a new version, so many had it already."""
 
     added: int
@@ -174,7 +174,7 @@ def _share(value: Any) -> float:
 
 def import_templates(
     store: Store, project: ProjectStore, records: Iterable[TemplateRecord], *, dry_run: bool
-) -> Imported:
+) -> ImportedTemplates:
     """Store templates, all or none; those that equal the newest version of their layout change nothing.
 
     Raises:
@@ -188,7 +188,7 @@ def import_templates(
             session.commit()
     added = sum(1 for row, number in zip(rows, numbers, strict=True) if number != before.get((row.domain, row.layout)))
     domains = tuple(sorted({row.domain for row in rows}))
-    return Imported(added, len(rows) - added, domains, done=not dry_run)
+    return ImportedTemplates(added, len(rows) - added, domains, done=not dry_run)
 
 
 def _newest(project: ProjectStore) -> dict[tuple[str, int], int]:

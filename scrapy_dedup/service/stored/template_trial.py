@@ -28,7 +28,7 @@ class TrialBounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class TrialEffect:
     """What changes on one page: texts that would go, and texts that would come back."""
 
     url: str
@@ -41,7 +41,7 @@ class TemplateTrial:
     """So many stored pages of the layout were cut both ways; effects are those of pages that differ."""
 
     pages: int
-    effects: tuple[Effect, ...]
+    effects: tuple[TrialEffect, ...]
 
 
 def try_template(
@@ -90,8 +90,8 @@ def try_template(
     return TemplateTrial(pages, tuple(effects))
 
 
-def _effect(url: str, was: SiteCut, is_now: SiteCut) -> Effect:
+def _effect(url: str, was: SiteCut, is_now: SiteCut) -> TrialEffect:
     old, new = (Counter((one.path, one.text) for one in found.cleaned.removed) for found in (was, is_now))
-    return Effect(
+    return TrialEffect(
         url, tuple(text for _, text in (new - old).elements()), tuple(text for _, text in (old - new).elements())
     )

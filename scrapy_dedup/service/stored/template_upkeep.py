@@ -34,7 +34,7 @@ class TemplateChoiceError(DedupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SelectorLine:
     """A selector, and why: empty where the template is of another version and tells no more."""
 
     selector: str
@@ -54,8 +54,8 @@ class ShownTemplate:
 
     stored: StoredTemplate
     versions: tuple[tuple[int, str], ...]
-    content: tuple[Line, ...]
-    exclude: tuple[Line, ...]
+    content: tuple[SelectorLine, ...]
+    exclude: tuple[SelectorLine, ...]
     fields: Mapping[str, tuple[str, ...]]
 
 
@@ -134,10 +134,16 @@ def show_version(versions: Sequence[StoredTemplate], version: int | None = None)
     stored = present_of(versions, version)
     template = template_in(stored)
     if template is None:
-        content, exclude = ([Line(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude"))
+        content, exclude = (
+            [SelectorLine(one) for one in texts_of(stored.selectors, name)] for name in ("content", "exclude")
+        )
     else:
-        content = [Line(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers]
-        exclude = [Line(selector(path), each.evidence) for path, each in template.verdicts.items() if not each.keep]
+        content = [
+            SelectorLine(selector(path), evidence_of(template.verdicts.get(path))) for path in template.containers
+        ]
+        exclude = [
+            SelectorLine(selector(path), each.evidence) for path, each in template.verdicts.items() if not each.keep
+        ]
     return ShownTemplate(
         stored,
         tuple((each.version, each.state) for each in versions),

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from scrapy_dedup.core.boilerplate.path_verdicts import DropReason
-from scrapy_dedup.core.boilerplate.repeats import Rule
+from scrapy_dedup.core.boilerplate.repeats import RemovalRule
 from scrapy_dedup.core.metadata.choice import Metadata, is_heading
 from scrapy_dedup.core.metadata.locators import LONGEST_LINE, LONGEST_TITLE, Field, comparable, value_in
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, Numbered
+from scrapy_dedup.core.teacher.numbering import NO_ELEMENT, NumberedPage
 from scrapy_dedup.core.teacher.rendered import Box, Flag, Sight
 from scrapy_dedup.report.layout_picture import LABEL_HEIGHT, label_strip
 from scrapy_dedup.report.values import BoxKind, PictureBox
@@ -31,7 +31,9 @@ class _Verdict(NamedTuple):
     label: str
 
 
-def boxes_of(page: Page, numbered: Numbered, sight: Sight, found: SiteCut, *, height: int) -> tuple[PictureBox, ...]:
+def boxes_of(
+    page: Page, numbered: NumberedPage, sight: Sight, found: SiteCut, *, height: int
+) -> tuple[PictureBox, ...]:
     """Return the boxes of a page; each is that of an element of the page as it was sent.
 
     Neighbours of one verdict are one box: the outermost element that holds nothing else.
@@ -43,7 +45,7 @@ def boxes_of(page: Page, numbered: Numbered, sight: Sight, found: SiteCut, *, he
         found: how it was cut.
         height: of the picture; what stands below has no box.
     """
-    drawing = _Drawing(page, numbered, sight, height)
+    drawing = _PageDrawing(page, numbered, sight, height)
     verdicts = drawing.verdicts(reasons_of(page, found))
     boxes = drawing.merged(verdicts)
     if len(boxes) > MANY:
@@ -52,11 +54,11 @@ def boxes_of(page: Page, numbered: Numbered, sight: Sight, found: SiteCut, *, he
     return tuple(drawing.cleared(sorted(boxes, key=_outer_first) + fields))
 
 
-def reasons_of(page: Page, found: SiteCut) -> list[Rule | None]:
+def reasons_of(page: Page, found: SiteCut) -> list[RemovalRule | None]:
     """Return for each block of a page why it was left out; None where it stays."""
     rules = {one.removal.fingerprint: one.removal.rule for one in found.cleaned.removed}
     kept = found.cleaned.kept or (True,) * len(page.blocks)
-    unknown = Rule("left out", "")
+    unknown = RemovalRule("left out", "")
     return [
         None if stays else rules.get(block.fingerprint, unknown) for stays, block in zip(kept, page.blocks, strict=True)
     ]
@@ -105,10 +107,10 @@ class _Area(NamedTuple):
     box: Box
 
 
-class _Drawing:
+class _PageDrawing:
     """One page, and where its elements are."""
 
-    def __init__(self, page: Page, numbered: Numbered, sight: Sight, height: int) -> None:
+    def __init__(self, page: Page, numbered: NumberedPage, sight: Sight, height: int) -> None:
         self.page = page
         self.numbered = numbered
         self.sight = sight
@@ -130,11 +132,11 @@ class _Drawing:
             number = self.numbered.parents[number]
         return number
 
-    def verdicts(self, reasons: Sequence[Rule | None]) -> list[_Verdict | None]:
+    def verdicts(self, reasons: Sequence[RemovalRule | None]) -> list[_Verdict | None]:
         """Return what each block is; None where nothing of it can be drawn."""
         return [self._verdict(number, reason) for number, reason in zip(self.numbered.of_blocks, reasons, strict=True)]
 
-    def _verdict(self, number: int, reason: Rule | None) -> _Verdict | None:
+    def _verdict(self, number: int, reason: RemovalRule | None) -> _Verdict | None:
         counts = self._flags.get(number)
         flags = min(counts, key=lambda each: (-counts[each], each)) if counts else 0
         if flags & Flag.NOT_DISPLAYED:
@@ -255,7 +257,7 @@ class _Drawing:
         )
 
 
-def _told(reason: Rule) -> str:
+def _told(reason: RemovalRule) -> str:
     """Return a reason in one line; that nothing is known of the site is told once, and not in each box."""
     by, _, name = reason.name.rpartition(": ")
     return f"{name}, by the fallback" if by == "fallback" else ": ".join(filter(None, (name, reason.evidence)))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from scrapy_dedup.core.metadata.locators import Field
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import Numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Sight
 from scrapy_dedup.core.teacher.vision import Unseen, unseen_text
 from scrapy_dedup.core.teacher.vision_blocks import looks_of
@@ -36,7 +36,7 @@ class ShownPage:
     url: str
     html: str
     page: Page
-    numbered: Numbered
+    numbered: NumberedPage
     sight: Sight
     height: int
     js_share: float | None = None
@@ -134,7 +134,7 @@ def analyze_page(
     )
 
 
-def agreement(page: Page, numbered: Numbered, sight: Sight, kept: Sequence[bool]) -> float:
+def agreement(page: Page, numbered: NumberedPage, sight: Sight, kept: Sequence[bool]) -> float:
     """Return how far what is kept of a page is what looks like content: F1 by characters, of text that is seen."""
     main = looks_of(page, numbered, sight).main
     both = ours = theirs = 0

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import Numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.core.teacher.rendered import Sight
 from scrapy_dedup.core.teacher.vision import SeenPage, Vision, see, vision_of
 from scrapy_dedup.core.templates.layouts import LayoutIndex, Skeleton, skeleton_of
@@ -20,7 +20,7 @@ class PageSight:
     seen: SeenPage
 
 
-def seen_page(page_key: bytes, url: str, page: Page, numbered: Numbered, sight: Sight) -> PageSight:
+def seen_page(page_key: bytes, url: str, page: Page, numbered: NumberedPage, sight: Sight) -> PageSight:
     """Return what is to be learned from how a page looks.
 
     Args:

@@ -51,7 +51,7 @@ class Since:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChangesChoice:
     """Which changes; None does not limit them.
 
     Attributes:
@@ -119,12 +119,14 @@ def _run(project: ProjectStore, word: str) -> Since | None:
     return Since(found[0].started_at, found[0].id) if found else None
 
 
-def count_changes(project: ProjectStore, start: Since, choice: Choice) -> Counter[str]:
+def count_changes(project: ProjectStore, start: Since, choice: ChangesChoice) -> Counter[str]:
     """Return how many changes there are of each verdict."""
     return Counter(project.count_changes(start.at, verdict=choice.verdict, domain=choice.domain))
 
 
-def iterate_changes(project: ProjectStore, start: Since, choice: Choice, settings: Settings) -> Iterator[PageChange]:
+def iterate_changes(
+    project: ProjectStore, start: Since, choice: ChangesChoice, settings: Settings
+) -> Iterator[PageChange]:
     """Iterate over the changes in the order of time; a page that changed twice comes twice.
 
     Raises:

@@ -12,7 +12,7 @@ from scrapy_dedup.core.patterns.expressions import HeldBack
 from scrapy_dedup.service.cut.cleaning import Cleaned
 from scrapy_dedup.service.cut.reading import Reading, read_again
 from scrapy_dedup.service.cut.site_patterns import check_config, patterns_of
-from scrapy_dedup.service.patterns.config import Cutter, Effect, effects_of, read_stored, stored_config
+from scrapy_dedup.service.patterns.config import Cutter, PatternEffect, effects_of, read_stored, stored_config
 from scrapy_dedup.service.views.explain import keys_of
 from scrapy_dedup.service.views.page_lists import PageChoice, list_pages
 from scrapy_dedup.settings import Settings
@@ -72,7 +72,7 @@ class Preview:
 
     url: str
     blocks: tuple[PreviewBlock, ...]
-    effects: tuple[Effect, ...]
+    effects: tuple[PatternEffect, ...]
     held: tuple[HeldBack, ...]
     after: str
 

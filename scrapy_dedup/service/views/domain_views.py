@@ -9,7 +9,7 @@ from scrapy_dedup.core.patterns.config import KEYS, SiteConfig
 from scrapy_dedup.service.domains.registry import DomainService, StoredDomain
 from scrapy_dedup.service.patterns.config import read_stored
 from scrapy_dedup.service.templates.layout_figures import DomainLayout, UnknownLayoutError, domain_layouts, name_of
-from scrapy_dedup.service.views.kept import Kept, kept_of
+from scrapy_dedup.service.views.kept import KeptEntry, kept_of
 from scrapy_dedup.service.views.page_lists import PageChoice, PageList, list_pages
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.knowledge.layout_pictures import PictureFacts
@@ -54,7 +54,7 @@ class DomainView:
     alarms: Sequence[tuple[str, StoredAlarm]]
     blocks: Sequence[RepeatedBlock]
     all_blocks: int
-    kept: Sequence[Kept]
+    kept: Sequence[KeptEntry]
     kept_blocks: frozenset[str]
     pages: PageList
     is_continued: bool = False

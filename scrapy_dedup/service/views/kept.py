@@ -21,7 +21,7 @@ URL: Final = re.compile("https?://", re.IGNORECASE)
 _MOST_NAMED: Final = 5
 
 
-class Kind(StrEnum):
+class KeptKind(StrEnum):
     """What is kept; the value is the word for a person."""
 
     BLOCK = "block"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
     RULE = "rule"
 
 
-KEYS: Final = {Kind.BLOCK: "keep_blocks", Kind.PAGE: "keep_pages", Kind.RULE: "keep_rules"}
+KEYS: Final = {KeptKind.BLOCK: "keep_blocks", KeptKind.PAGE: "keep_pages", KeptKind.RULE: "keep_rules"}
 """Where the configuration of a site holds it."""
 
 
@@ -38,7 +38,7 @@ class UndoError(DedupError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptEntry:
     """Something that is kept on a domain, in spite of all rules.
 
     Attributes:
@@ -46,13 +46,13 @@ class Kept:
         text: as people know it: a page's URL, else the entry.
     """
 
-    kind: Kind
+    kind: KeptKind
     domain: str
     entry: str
     text: str
 
 
-def kept_things(store: Store, project: ProjectStore) -> list[Kept]:
+def kept_things(store: Store, project: ProjectStore) -> list[KeptEntry]:
     """Return all that is kept, by domain, in the order of the configuration.
 
     Raises:
@@ -63,7 +63,7 @@ def kept_things(store: Store, project: ProjectStore) -> list[Kept]:
     return _kept_in(store, project, rows)
 
 
-def kept_of(store: Store, project: ProjectStore, domain: str) -> list[Kept]:
+def kept_of(store: Store, project: ProjectStore, domain: str) -> list[KeptEntry]:
     """Return what is kept on one domain, in the order of the configuration.
 
     Raises:
@@ -74,20 +74,20 @@ def kept_of(store: Store, project: ProjectStore, domain: str) -> list[Kept]:
     return _kept_in(store, project, [row] if row else [])
 
 
-def _kept_in(store: Store, project: ProjectStore, rows: Iterable[StoredSiteConfig]) -> list[Kept]:
+def _kept_in(store: Store, project: ProjectStore, rows: Iterable[StoredSiteConfig]) -> list[KeptEntry]:
     with store.session(read_only=True) as session:
         configs = [(one.domain, SiteConfig.from_json(dict(one.config))) for one in rows]
         pages = [bytes.fromhex(entry) for _, config in configs for entry in config.keep_pages]
         urls = LedgerReads(session, project.id).urls(pages)
     return [
-        Kept(kind, domain, entry, urls.get(bytes.fromhex(entry), entry) if kind is Kind.PAGE else entry)
+        KeptEntry(kind, domain, entry, urls.get(bytes.fromhex(entry), entry) if kind is KeptKind.PAGE else entry)
         for domain, config in configs
         for kind, key in KEYS.items()
         for entry in getattr(config, key)
     ]
 
 
-def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> Kept:
+def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
     """Return what is kept under a text.
 
     Raises:
@@ -106,6 +106,6 @@ def find_kept(store: Store, project: ProjectStore, text: str, domain: str | None
     return found[0]
 
 
-def _named(found: list[Kept]) -> str:
+def _named(found: list[KeptEntry]) -> str:
     domains = [one.domain for one in found]
     return ", ".join(domains[:_MOST_NAMED]) + (" ..." if len(domains) > _MOST_NAMED else "")

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Final
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.store.pages.page_lists import ListedPage, PageLists, Place
+from scrapy_dedup.store.pages.page_lists import ListedPage, ListPlace, PageLists
 from scrapy_dedup.store.records.records import DocumentStatus, Verdict
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-__all__ = ["MOST_AT_ONCE", "ListedPage", "PageChoice", "PageCursorError", "PageList", "Place", "list_pages"]
+__all__ = ["MOST_AT_ONCE", "ListPlace", "ListedPage", "PageChoice", "PageCursorError", "PageList", "list_pages"]
 
 MOST_AT_ONCE: Final = 1_000
 """Pages of one list at most."""
@@ -82,14 +82,14 @@ def list_pages(store: Store, project: ProjectStore, choice: PageChoice) -> PageL
     return PageList(tuple(pages), cursor_of(next_place), total)
 
 
-def _whole(lists: PageLists, after: Place | None, limit: int) -> tuple[list[ListedPage], Place | None]:
+def _whole(lists: PageLists, after: ListPlace | None, limit: int) -> tuple[list[ListedPage], ListPlace | None]:
     pages = lists.some(after, limit + 1)
     return pages[:limit], (place_after(pages[limit - 1]) if len(pages) > limit else None)
 
 
 def _filtered(
-    lists: PageLists, after: Place | None, limit: int, choice: PageChoice
-) -> tuple[list[ListedPage], Place | None]:
+    lists: PageLists, after: ListPlace | None, limit: int, choice: PageChoice
+) -> tuple[list[ListedPage], ListPlace | None]:
     keys: list[bytes] = []
     for _ in range(LOOKED_AT // _READ_AT_ONCE):
         marks = lists.marks(after, _READ_AT_ONCE)
@@ -104,12 +104,12 @@ def _filtered(
     return lists.pages(keys), after
 
 
-def place_after(page: ListedPage) -> Place:
+def place_after(page: ListedPage) -> ListPlace:
     """Return the place behind a page."""
-    return Place(page.updated_at, page.page_key)
+    return ListPlace(page.updated_at, page.page_key)
 
 
-def cursor_of(place: Place | None) -> str | None:
+def cursor_of(place: ListPlace | None) -> str | None:
     """Return a place as text that can stand in a URL, None of None."""
     if place is None:
         return None
@@ -117,7 +117,7 @@ def cursor_of(place: Place | None) -> str | None:
     return base64.urlsafe_b64encode(plain.encode()).decode().rstrip("=")
 
 
-def place_of(cursor: str | None) -> Place | None:
+def place_of(cursor: str | None) -> ListPlace | None:
     """Return the place that `cursor_of` wrote, None of None.
 
     Raises:
@@ -132,10 +132,10 @@ def place_of(cursor: str | None) -> Place | None:
     return place
 
 
-def _read(cursor: str) -> Place | None:
+def _read(cursor: str) -> ListPlace | None:
     try:
         said, key = json.loads(base64.urlsafe_b64decode(cursor.encode("ascii") + b"=" * (-len(cursor) % 4)))
-        place = Place(datetime.fromisoformat(said), bytes.fromhex(key))
+        place = ListPlace(datetime.fromisoformat(said), bytes.fromhex(key))
     except (ValueError, TypeError, RecursionError):
         return None
     return place if place.updated_at.tzinfo is not None and len(place.page_key) == _KEY_BYTES else None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from scrapy_dedup.core.errors import DedupError
-from scrapy_dedup.service.views.page_lists import ListedPage, Place, cursor_of, place_after, place_of
+from scrapy_dedup.service.views.page_lists import ListedPage, ListPlace, cursor_of, place_after, place_of
 from scrapy_dedup.store.pages.page_lists import PageLists
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -151,7 +151,7 @@ def snippet(text: str, words: Sequence[str]) -> str:
     return " ".join(text[start : start + SNIPPET_CHARS].split())
 
 
-def _pages(lists: PageLists, after: Place | None) -> Iterator[tuple[ListedPage, str]]:
+def _pages(lists: PageLists, after: ListPlace | None) -> Iterator[tuple[ListedPage, str]]:
     while True:
         pages = lists.some(after, _READ_AT_ONCE)
         texts = lists.texts([page.page_key for page in pages], TEXT_CHARS)

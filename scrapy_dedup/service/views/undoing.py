@@ -13,13 +13,34 @@ from scrapy_dedup.service.cut.removals import LAYERS, removals_in
 from scrapy_dedup.service.cut.site_patterns import PDF_PATTERN, TEXT_PATTERN, names_of, patterns_of, text_rule
 from scrapy_dedup.service.patterns.config import PAGES_TRIED, Changed, merged, put_config, stored_config, try_config
 from scrapy_dedup.service.views.explain import keys_of
-from scrapy_dedup.service.views.kept import BLOCK, KEYS, URL, Kept, Kind, UndoError, find_kept, kept_of, kept_things
+from scrapy_dedup.service.views.kept import (
+    BLOCK,
+    KEYS,
+    URL,
+    KeptEntry,
+    KeptKind,
+    UndoError,
+    find_kept,
+    kept_of,
+    kept_things,
+)
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.ledger_reads import LedgerReads
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 
-__all__ = ["Kept", "Kind", "UndoError", "Undone", "find", "find_kept", "foresee", "kept_of", "kept_things", "undo"]
+__all__ = [
+    "KeptEntry",
+    "KeptKind",
+    "UndoError",
+    "Undone",
+    "find",
+    "find_kept",
+    "foresee",
+    "kept_of",
+    "kept_things",
+    "undo",
+]
 _MOST_NAMED: Final = 5
 
 
@@ -34,7 +55,7 @@ class Undone:
         was_there: it was kept before, or, of one that is taken back, was not.
     """
 
-    kept: Kept
+    kept: KeptEntry
     pages: int
     changed: Changed | None = None
     trial: ConfigTrial | None = None
@@ -44,7 +65,7 @@ class Undone:
 def undo(
     store: Store,
     project: ProjectStore,
-    kept: Kept,
+    kept: KeptEntry,
     settings: Settings,
     at: datetime | None,
     *,
@@ -72,7 +93,7 @@ def undo(
 
 def foresee(
     known: tuple[Store, ProjectStore],
-    kept: Kept,
+    kept: KeptEntry,
     settings: Settings,
     *,
     take_back: bool = False,
@@ -88,7 +109,7 @@ def foresee(
     return replace(found, trial=try_config(known, kept.domain, config, settings, most=most))
 
 
-def _before(store: Store, project: ProjectStore, kept: Kept, *, take_back: bool) -> tuple[Undone, SiteConfig]:
+def _before(store: Store, project: ProjectStore, kept: KeptEntry, *, take_back: bool) -> tuple[Undone, SiteConfig]:
     """Return whom it concerns, and the configuration that there is to be."""
     present = stored_config(store, project, kept.domain) or SiteConfig()
     key = KEYS[kept.kind]
@@ -99,7 +120,7 @@ def _before(store: Store, project: ProjectStore, kept: Kept, *, take_back: bool)
     return Undone(kept, _pages(store, project, kept), was_there=config == present), config
 
 
-def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> Kept:
+def find(store: Store, project: ProjectStore, text: str, domain: str | None, settings: Settings) -> KeptEntry:
     """Return what a text names: a block by 16 hexadecimal digits, a page by its URL, a rule by a name or a path.
 
     Args:
@@ -119,16 +140,16 @@ def find(store: Store, project: ProjectStore, text: str, domain: str | None, set
         return _page(store, project, text, domain, settings)
     if BLOCK.fullmatch(text):
         domains = _domains_of_block(store, project, text.lower(), domain)
-        return Kept(Kind.BLOCK, _one(domains, text, domain, "block"), text.lower(), text.lower())
+        return KeptEntry(KeptKind.BLOCK, _one(domains, text, domain, "block"), text.lower(), text.lower())
     domains = _domains_of_rule(store, project, text, domain)
     if not domains and domain is not None and _is_known_rule(store, project, text, domain, settings):
         domains = Counter({domain: 0})
     if not domains:
         raise UndoError(_no_rule(store, project, text, domain))
-    return Kept(Kind.RULE, _one(domains, text, domain, "rule"), text, text)
+    return KeptEntry(KeptKind.RULE, _one(domains, text, domain, "rule"), text, text)
 
 
-def _page(store: Store, project: ProjectStore, url: str, domain: str | None, settings: Settings) -> Kept:
+def _page(store: Store, project: ProjectStore, url: str, domain: str | None, settings: Settings) -> KeptEntry:
     keys = keys_of(url, settings)
     if domain is not None and domain != keys.domain:
         raise UndoError(f"{url} is a page of {keys.domain}, not of {domain}")
@@ -140,14 +161,14 @@ def _page(store: Store, project: ProjectStore, url: str, domain: str | None, set
         with store.session(read_only=True) as session:
             target = LedgerReads(session, project.id).urls([crawled.document_key])
         raise UndoError(f"{url} is a redirect: name the page that it leads to, {', '.join(target.values())}")
-    return Kept(Kind.PAGE, keys.domain, keys.page_key.hex(), url)
+    return KeptEntry(KeptKind.PAGE, keys.domain, keys.page_key.hex(), url)
 
 
-def _pages(store: Store, project: ProjectStore, kept: Kept) -> int:
+def _pages(store: Store, project: ProjectStore, kept: KeptEntry) -> int:
     """Return how many stored pages lost what is named."""
-    if kept.kind is Kind.PAGE:
+    if kept.kind is KeptKind.PAGE:
         return 1
-    found = _domains_of_block if kept.kind is Kind.BLOCK else _domains_of_rule
+    found = _domains_of_block if kept.kind is KeptKind.BLOCK else _domains_of_rule
     return found(store, project, kept.entry, kept.domain)[kept.domain]
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from scrapy_dedup.store.domains.registry import among, some_of
 from scrapy_dedup.store.engine.codec import column_text, optional_text
-from scrapy_dedup.store.tables.models import Candidate, DiscoverySession
+from scrapy_dedup.store.tables.models import CandidateRow, DiscoverySession
 from scrapy_dedup.store.tables.upserts import table_of
 
 NEW = "new"
@@ -96,15 +96,15 @@ def add(
         for each in candidates
     ]
     if rows:
-        connection.execute(insert(table_of(Candidate)), rows)
+        connection.execute(insert(table_of(CandidateRow)), rows)
 
 
 def with_candidate(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> set[str]:
     """Return those of the domains that have a candidate."""
     found: set[str] = set()
     for some in some_of(names):
-        of_these = (Candidate.project_id == project_id, *among(Candidate.domain_name, some))
-        found.update(connection.scalars(select(Candidate.domain_name).distinct().where(*of_these)))
+        of_these = (CandidateRow.project_id == project_id, *among(CandidateRow.domain_name, some))
+        found.update(connection.scalars(select(CandidateRow.domain_name).distinct().where(*of_these)))
     return found
 
 
@@ -113,13 +113,13 @@ def of_domains(
 ) -> list[StoredCandidate]:
     """Return the last candidates of some domains, newest first."""
     of_candidate = ("url", "engine", "domain_name", "title", "confidence", "rank", "session_id")
-    columns: list[Any] = [getattr(Candidate, name) for name in of_candidate]
-    columns += [DiscoverySession.name, Candidate.outcome, Candidate.created_at]
+    columns: list[Any] = [getattr(CandidateRow, name) for name in of_candidate]
+    columns += [DiscoverySession.name, CandidateRow.outcome, CandidateRow.created_at]
     found = (
         select(*columns)
-        .outerjoin(DiscoverySession, DiscoverySession.session_id == Candidate.session_id)
-        .where(Candidate.project_id == project_id, Candidate.domain_name.in_(sorted(names)))
-        .order_by(Candidate.id.desc())
+        .outerjoin(DiscoverySession, DiscoverySession.session_id == CandidateRow.session_id)
+        .where(CandidateRow.project_id == project_id, CandidateRow.domain_name.in_(sorted(names)))
+        .order_by(CandidateRow.id.desc())
         .limit(limit)
     )
     return [StoredCandidate(*row) for row in connection.execute(found)]

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from scrapy_dedup.core.domains.names import is_pattern, name_pattern, twin_of
-from scrapy_dedup.core.domains.states import DomainStatus, Standing
+from scrapy_dedup.core.domains.states import DomainStanding, DomainStatus
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.tables.models import Domain
 from scrapy_dedup.store.tables.upserts import insert_into, table_of
@@ -73,10 +73,10 @@ class StoredDomain:
     updated_at: datetime
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> DomainStanding:
         """What stands about it."""
         before = self.status_before
-        return Standing(
+        return DomainStanding(
             DomainStatus(self.status),
             DomainStatus(before) if before else None,
             self.blacklisted_at,
@@ -87,7 +87,7 @@ class StoredDomain:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TwinPair:
     """A domain, and the twin that counts as one with it.
 
     Attributes:
@@ -127,19 +127,19 @@ def find_by_id(connection: Connection, project_id: uuid.UUID, domain_id: uuid.UU
     return StoredDomain(*row) if row else None
 
 
-def find_pairs(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, Pair]:
+def find_pairs(connection: Connection, project_id: uuid.UUID, names: Collection[str]) -> dict[str, TwinPair]:
     """Return those of the names that are registered, each with the twin that counts as one with it."""
     rows = find(connection, project_id, names)
     twins = rows | find(connection, project_id, {row.twin for row in rows.values() if row.twin} - rows.keys())
     return {name: _pair(row, twins.get(row.twin or "")) for name, row in rows.items()}
 
 
-def _pair(row: StoredDomain, twin: StoredDomain | None) -> Pair:
+def _pair(row: StoredDomain, twin: StoredDomain | None) -> TwinPair:
     if twin is None:
-        return Pair(row)
+        return TwinPair(row)
     if row.joined_to == twin.domain_name:
-        return Pair(twin, row)
-    return Pair(row, twin if twin.joined_to == row.domain_name else None)
+        return TwinPair(twin, row)
+    return TwinPair(row, twin if twin.joined_to == row.domain_name else None)
 
 
 def matching(connection: Connection, project_id: uuid.UUID, patterns: Collection[str]) -> list[StoredDomain]:
@@ -230,13 +230,13 @@ def change(connection: Connection, changes: Mapping[uuid.UUID, Mapping[str, Any]
 
 
 def set_standings(
-    connection: Connection, rows: Sequence[StoredDomain], standings: Sequence[Standing], at: datetime
+    connection: Connection, rows: Sequence[StoredDomain], standings: Sequence[DomainStanding], at: datetime
 ) -> None:
     """Let other things stand about domains, one for each."""
     change(connection, {row.domain_id: _columns(one) for row, one in zip(rows, standings, strict=True)}, at)
 
 
-def _columns(standing: Standing) -> dict[str, Any]:
+def _columns(standing: DomainStanding) -> dict[str, Any]:
     return asdict(standing) | {
         "status": standing.status.value,
         "status_before": standing.status_before.value if standing.status_before else None,

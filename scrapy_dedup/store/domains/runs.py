@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, case, func, or_, select, update
 
 from scrapy_dedup.core.domains.states import after_run
 from scrapy_dedup.store.domains import registry as domains
-from scrapy_dedup.store.domains.registry import Pair, StoredDomain
+from scrapy_dedup.store.domains.registry import StoredDomain, TwinPair
 from scrapy_dedup.store.knowledge.known_pages import KnownPages
 from scrapy_dedup.store.records.records import ConfidenceRecord
 from scrapy_dedup.store.records.stored import SILENT_AFTER
@@ -184,7 +184,7 @@ def settle(
     _settle_standings(connection, pairs, at, high_quality)
 
 
-def _settle_standings(connection: Connection, pairs: Mapping[str, Pair], at: datetime, high_quality: float) -> None:
+def _settle_standings(connection: Connection, pairs: Mapping[str, TwinPair], at: datetime, high_quality: float) -> None:
     """Let a domain, and the twin that counts as one with it, be what its best item makes of it."""
     changed = {}
     for pair in pairs.values():

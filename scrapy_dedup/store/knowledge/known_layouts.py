@@ -47,7 +47,7 @@ from scrapy_dedup.store.tables.models import (
     LayoutAlarm,
     LayoutRun,
     LayoutSignature,
-    LayoutTemplate,
+    LayoutTemplateRow,
 )
 
 _KEYS_AT_ONCE = 5_000
@@ -259,7 +259,7 @@ def layouts(connection: Connection, project_id: uuid.UUID, domain: Domains) -> l
 def some_domains(connection: Connection, project_id: uuid.UUID, limit: int, after: str = "") -> list[str]:
     """Return the first domains, by name, behind a name, of which layouts or templates are known."""
     parts = []
-    for model in (LayoutSignature, LayoutTemplate):
+    for model in (LayoutSignature, LayoutTemplateRow):
         name = by_code_point(model.domain)
         of_project = select(model.domain).where(model.project_id == project_id, name > column_text(after))
         parts.append(of_project.group_by(model.domain).order_by(name).limit(limit).subquery())

@@ -12,7 +12,7 @@ from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.store.pages.site_configs import StoredSiteConfig
 from scrapy_dedup.store.records import document_chunks, signatures
 from scrapy_dedup.store.records.page_records import StoredChunk, Twin
-from scrapy_dedup.store.records.signatures import Candidate
+from scrapy_dedup.store.records.signatures import BandMatch
 
 if TYPE_CHECKING:
     from scrapy_dedup.store.records.stored import Run
@@ -22,7 +22,7 @@ from sqlalchemy import ColumnElement, Connection, Executable, and_, bindparam, e
 
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.records.document_chunks import visible
-from scrapy_dedup.store.tables.models import Document, DocumentChunk, NearDuplicate, PageSignature, Source
+from scrapy_dedup.store.tables.models import Document, DocumentChunk, NearDuplicate, PageSignature, SourceRow
 from scrapy_dedup.store.tables.upserts import chunks
 
 # More pages with one title, or one text, tell nothing that these do not.
@@ -50,12 +50,12 @@ _SAME_TEXT = (
 )
 _SAME_TEXT_OF_DOMAIN = _SAME_TEXT.where(PageSignature.domain == bindparam("of_domain"))
 _TEXTS = (
-    select(Source.page_key, Source.cleaned_content)
-    .join(Document, and_(Document.project_id == Source.project_id, Document.page_key == Source.page_key))
+    select(SourceRow.page_key, SourceRow.cleaned_content)
+    .join(Document, and_(Document.project_id == SourceRow.project_id, Document.page_key == SourceRow.page_key))
     .where(
-        Source.project_id == bindparam("of_project", type_=Source.project_id.type),
-        Source.page_key.in_(bindparam("pages", expanding=True)),
-        Source.cleaned_content.is_not(None),
+        SourceRow.project_id == bindparam("of_project", type_=SourceRow.project_id.type),
+        SourceRow.page_key.in_(bindparam("pages", expanding=True)),
+        SourceRow.cleaned_content.is_not(None),
         visible(),
     )
 )
@@ -151,12 +151,12 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Holders:
     """Who has it."""
 
     titles: Sequence[Twin] = ()
     texts: Sequence[bytes] = ()
-    near: Sequence[Candidate] = ()
+    near: Sequence[BandMatch] = ()
     holders: dict[bytes, list[bytes]] = field(default_factory=dict)
     before: Sequence[StoredChunk] = ()
     """The page's own chunks, of its last version."""
@@ -167,7 +167,7 @@ class KnownPages(KnownLayouts):
 
     run: "Run | None" = None
 
-    def others(self, question: Question) -> Answer:
+    def others(self, question: Question) -> Holders:
         """Return who has what a page has; pages that are not completed count only if this run has them in work."""
         run_id = self.run.id if self.run else None
         with self._database.transaction() as connection:
@@ -183,7 +183,7 @@ class KnownPages(KnownLayouts):
             holders = document_chunks.holders(*about, question.hashes, own) if question.hashes else {}
             has_before = bool(question.hashes) and not question.is_new
             before = document_chunks.of_page(connection, self.id, own) if has_before else []
-        return Answer(
+        return Holders(
             [twin for twin in titles if twin.page_key != own],
             [key for key in texts if key != own],
             near,

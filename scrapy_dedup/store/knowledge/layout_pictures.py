@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.tables.models import LayoutPicture
+from scrapy_dedup.store.tables.models import LayoutPictureRow
 from scrapy_dedup.store.tables.upserts import upsert
 
 
@@ -48,25 +48,25 @@ class PictureFacts:
 
 def facts_of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, PictureFacts]:
     """Return what is known of the pictures of a domain's layouts, by layout; the pictures themselves are not read."""
-    columns = (getattr(LayoutPicture, name) for name in PictureFacts.__dataclass_fields__)
-    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
-    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPicture.layout))
+    columns = (getattr(LayoutPictureRow, name) for name in PictureFacts.__dataclass_fields__)
+    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
+    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPictureRow.layout))
     return {row.layout: PictureFacts(*row) for row in rows}
 
 
 def get(connection: Connection, project_id: uuid.UUID, domain: str, layout: int) -> StoredPicture | None:
     """Return the picture of a layout; None where there is none."""
-    columns = (getattr(LayoutPicture, name) for name in StoredPicture.__dataclass_fields__)
-    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
-    row = connection.execute(select(*columns).where(*mine, LayoutPicture.layout == layout)).first()
+    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__dataclass_fields__)
+    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
+    row = connection.execute(select(*columns).where(*mine, LayoutPictureRow.layout == layout)).first()
     return StoredPicture(*row) if row else None
 
 
 def of_domain(connection: Connection, project_id: uuid.UUID, domain: str) -> dict[int, StoredPicture]:
     """Return the pictures of a domain's layouts, by layout."""
-    columns = (getattr(LayoutPicture, name) for name in StoredPicture.__dataclass_fields__)
-    mine = (LayoutPicture.project_id == project_id, LayoutPicture.domain == column_text(domain))
-    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPicture.layout))
+    columns = (getattr(LayoutPictureRow, name) for name in StoredPicture.__dataclass_fields__)
+    mine = (LayoutPictureRow.project_id == project_id, LayoutPictureRow.domain == column_text(domain))
+    rows = connection.execute(select(*columns).where(*mine).order_by(LayoutPictureRow.layout))
     return {row.layout: StoredPicture(*row) for row in rows}
 
 
@@ -83,4 +83,4 @@ def put(connection: Connection, project_id: uuid.UUID, picture: StoredPicture) -
         "boxes": list(picture.boxes),
         "picture": picture.picture,
     }
-    upsert(connection, LayoutPicture, ("project_id", "domain", "layout"), [row])
+    upsert(connection, LayoutPictureRow, ("project_id", "domain", "layout"), [row])

@@ -12,7 +12,7 @@ from scrapy_dedup.store.pages import responses
 from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.rows import size_of
-from scrapy_dedup.store.tables.models import Project, Source, SourceVersion
+from scrapy_dedup.store.tables.models import Project, SourceRow, SourceVersion
 from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert
 
 _KEYS = ("project_id", "page_key")
@@ -22,7 +22,7 @@ _DROPPED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldContent:
     """What a page's row holds before a write."""
 
     fetched_at: datetime
@@ -59,7 +59,7 @@ def keep_pages(
     grown -= sum(held[key].content_bytes + held[key].cleaned_bytes for key in replaced)
     if replaced:
         grown += _keep_versions(connection, project_id, replaced, held, versions)
-    upsert(connection, Source, _KEYS, rows)
+    upsert(connection, SourceRow, _KEYS, rows)
     return grown + set_cleaned(connection, project_id, cleaned)
 
 
@@ -84,7 +84,7 @@ def set_cleaned(
         }
         for key, size in sizes.items()
     ]
-    source = table_of(Source)
+    source = table_of(SourceRow)
     of_page = (source.c.project_id == bindparam("of_project")) & (source.c.page_key == bindparam("of_page"))
     # Without one the report stays: it says what went out last.
     report = func.coalesce(bindparam("new_report", type_=source.c.report.type), source.c.report)
@@ -96,14 +96,14 @@ def set_cleaned(
     return sum(size - held[key].cleaned_bytes for key, size in sizes.items())
 
 
-def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, Held]:
-    columns = (Source.page_key, Source.fetched_at, Source.content_bytes, Source.cleaned_bytes)
-    of_project = select(*columns).where(Source.project_id == project_id)
+def _held(connection: Connection, project_id: uuid.UUID, keys: Collection[bytes]) -> dict[bytes, HeldContent]:
+    columns = (SourceRow.page_key, SourceRow.fetched_at, SourceRow.content_bytes, SourceRow.cleaned_bytes)
+    of_project = select(*columns).where(SourceRow.project_id == project_id)
     return {
-        key: Held(fetched_at, content_bytes, cleaned_bytes)
+        key: HeldContent(fetched_at, content_bytes, cleaned_bytes)
         for some in chunks(keys)
         for key, fetched_at, content_bytes, cleaned_bytes in connection.execute(
-            of_project.where(Source.page_key.in_(some))
+            of_project.where(SourceRow.page_key.in_(some))
         )
     }
 
@@ -112,7 +112,7 @@ def _keep_versions(
     connection: Connection,
     project_id: uuid.UUID,
     replaced: Mapping[bytes, Row],
-    held: Mapping[bytes, Held],
+    held: Mapping[bytes, HeldContent],
     versions: int,
 ) -> int:
     """Keep what is about to be replaced, as far as so many versions allow; return the growth in bytes."""
@@ -123,16 +123,22 @@ def _keep_versions(
 
 
 def _move_to_versions(
-    connection: Connection, project_id: uuid.UUID, replaced: Mapping[bytes, Row], held: Mapping[bytes, Held]
+    connection: Connection, project_id: uuid.UUID, replaced: Mapping[bytes, Row], held: Mapping[bytes, HeldContent]
 ) -> int:
     """Copy originals that differ from the new ones; a page that came again as it was is no new version."""
     later = [key for key, row in replaced.items() if row["fetched_at"] > held[key].fetched_at]
-    columns = (Source.project_id, Source.page_key, Source.fetched_at, Source.content, Source.content_bytes)
-    of_project = select(*columns).where(Source.project_id == project_id, Source.content.is_not(None))
+    columns = (
+        SourceRow.project_id,
+        SourceRow.page_key,
+        SourceRow.fetched_at,
+        SourceRow.content,
+        SourceRow.content_bytes,
+    )
+    of_project = select(*columns).where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
     moved = [
         dict(row)
         for some in chunks(later)
-        for row in connection.execute(of_project.where(Source.page_key.in_(some))).mappings()
+        for row in connection.execute(of_project.where(SourceRow.page_key.in_(some))).mappings()
         # The same text packs to the same bytes.
         if row["content"] != replaced[row["page_key"]]["content"]
     ]
@@ -219,9 +225,9 @@ def _drop_oldest_versions(connection: Connection, project_id: uuid.UUID, excess:
 def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: int) -> int:
     """Set the contents to NULL; the rows stay, with URL, title and time."""
     oldest = (
-        select(Source.page_key, Source.content_bytes + Source.cleaned_bytes)
-        .where(Source.project_id == project_id, Source.content.is_not(None))
-        .order_by(Source.fetched_at, Source.page_key)
+        select(SourceRow.page_key, SourceRow.content_bytes + SourceRow.cleaned_bytes)
+        .where(SourceRow.project_id == project_id, SourceRow.content.is_not(None))
+        .order_by(SourceRow.fetched_at, SourceRow.page_key)
         .limit(_DROPPED_AT_ONCE)
     )
     emptied: list[bytes] = []
@@ -233,6 +239,6 @@ def _empty_oldest_pages(connection: Connection, project_id: uuid.UUID, excess: i
         freed += stored_bytes
     if emptied:
         nothing = {"content": None, "content_bytes": 0, "cleaned_content": None, "cleaned_bytes": 0, "report": None}
-        of_pages = (Source.project_id == project_id, Source.page_key.in_(emptied))
-        connection.execute(update(Source).where(*of_pages).values(nothing))
+        of_pages = (SourceRow.project_id == project_id, SourceRow.page_key.in_(emptied))
+        connection.execute(update(SourceRow).where(*of_pages).values(nothing))
     return freed

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.engine.codec import column_text
-from scrapy_dedup.store.tables.models import Document, Source
+from scrapy_dedup.store.tables.models import Document, SourceRow
 from scrapy_dedup.store.tables.upserts import chunks
 
 # Nobody reads more of one in a list, and a page may claim one of ten megabytes.
@@ -43,7 +43,7 @@ class ListedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPlace:
     """Where a list was left: after this page."""
 
     updated_at: datetime
@@ -54,7 +54,7 @@ class Place:
 class PageMark:
     """A page in a list, as little of it as is needed to choose it."""
 
-    place: Place
+    place: ListPlace
     status: str
     verdict: str | None
 
@@ -77,14 +77,14 @@ class PageLists:
         if domain is not None:
             self._of.append(Document.domain == column_text(domain))
 
-    def some(self, after: Place | None, limit: int) -> list[ListedPage]:
+    def some(self, after: ListPlace | None, limit: int) -> list[ListedPage]:
         """Return so many pages that come after a place, newest first, ties by key."""
         return [ListedPage(*row) for row in self._session.execute(self._behind(_COLUMNS, after, limit))]
 
-    def marks(self, after: Place | None, limit: int) -> list[PageMark]:
+    def marks(self, after: ListPlace | None, limit: int) -> list[PageMark]:
         """Return so many pages as `some` does, in little: a tenth of the work."""
         rows = self._session.execute(self._behind([*_ORDER, Document.status, Document.verdict], after, limit))
-        return [PageMark(Place(updated_at, key), status, verdict) for updated_at, key, status, verdict in rows]
+        return [PageMark(ListPlace(updated_at, key), status, verdict) for updated_at, key, status, verdict in rows]
 
     def pages(self, keys: Collection[bytes]) -> list[ListedPage]:
         """Return the pages with these keys, of those that there are, newest first."""
@@ -95,7 +95,7 @@ class PageLists:
         ]
         return sorted(found, key=lambda page: (page.updated_at, page.page_key), reverse=True)
 
-    def _behind(self, columns: list[Any], after: Place | None, limit: int) -> Select[Any]:
+    def _behind(self, columns: list[Any], after: ListPlace | None, limit: int) -> Select[Any]:
         chosen: list[ColumnElement[bool]] = list(self._of)
         if after is not None:
             chosen.append(tuple_(*_ORDER) < tuple_(after.updated_at, after.page_key))
@@ -110,13 +110,13 @@ class PageLists:
 
     def texts(self, keys: Collection[bytes], most_chars: int) -> dict[bytes, str]:
         """Return the beginnings of the clean texts of some pages, by key; pages without one are left out."""
-        text = func.substr(Source.cleaned_content, 1, most_chars)
+        text = func.substr(SourceRow.cleaned_content, 1, most_chars)
         found: dict[bytes, str] = {}
         for some in chunks(keys):
-            asked = select(Source.page_key, text).where(
-                Source.project_id == self._project_id,
-                Source.page_key.in_(some),
-                Source.cleaned_content.is_not(None),
+            asked = select(SourceRow.page_key, text).where(
+                SourceRow.project_id == self._project_id,
+                SourceRow.page_key.in_(some),
+                SourceRow.cleaned_content.is_not(None),
             )
             found |= {key: cleaned for key, cleaned in self._session.execute(asked)}  # noqa: C416 (rows are typed, pairs are not)
         return found

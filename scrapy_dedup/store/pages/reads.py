@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from scrapy_dedup.store.records.stored import DomainFigures
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, Source
+from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, SourceRow
 
 _ROWS_AT_ONCE = 1_000
 
@@ -96,9 +96,9 @@ class Reads:
         return [self._session.execute(ranked.offset(place).limit(1)).scalar_one() for place in places]
 
     def _kept(self) -> Select[Any]:
-        same_page = (Source.project_id == Document.project_id) & (Source.page_key == Document.page_key)
-        is_kept = (Source.content.is_not(None), Document.chars_in > 0)
-        return select(Document.page_key).join(Source, same_page).where(*self._completed(), *is_kept)
+        same_page = (SourceRow.project_id == Document.project_id) & (SourceRow.page_key == Document.page_key)
+        is_kept = (SourceRow.content.is_not(None), Document.chars_in > 0)
+        return select(Document.page_key).join(SourceRow, same_page).where(*self._completed(), *is_kept)
 
     def _completed(self) -> Sequence[ColumnElement[bool]]:
         conditions = [Document.project_id == self._project_id, Document.status == "completed"]

@@ -11,7 +11,7 @@ from scrapy_dedup.store.engine.errors import DamagedError
 from scrapy_dedup.store.records.batch import Batch
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import DeliveryRecord, ResponseRecord
-from scrapy_dedup.store.tables.models import Delivery, Response, Source
+from scrapy_dedup.store.tables.models import Delivery, Response, SourceRow
 from scrapy_dedup.store.tables.upserts import Row, chunks, table_of, upsert
 
 _KEYS = ("project_id", "wire_key")
@@ -31,11 +31,11 @@ class HeldText:
 _RESPONSES = select(*columns_of(Response, ResponseRecord), Response.is_packed).where(
     Response.project_id == bindparam("of_project"), Response.wire_key.in_(bindparam("of_keys", expanding=True))
 )
-_TEXTS = select(*columns_of(Source, HeldText)).where(
-    Source.project_id == bindparam("of_project"),
-    Source.page_key.in_(bindparam("of_pages", expanding=True)),
-    Source.report.is_not(None),
-    Source.cleaned_content.is_not(None),
+_TEXTS = select(*columns_of(SourceRow, HeldText)).where(
+    SourceRow.project_id == bindparam("of_project"),
+    SourceRow.page_key.in_(bindparam("of_pages", expanding=True)),
+    SourceRow.report.is_not(None),
+    SourceRow.cleaned_content.is_not(None),
 )
 _DELIVERIES = select(*columns_of(Delivery, DeliveryRecord)).where(
     Delivery.project_id == bindparam("of_project"), Delivery.page_key == bindparam("of_page")

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, CursorResult, Select, delete, 
 from scrapy_dedup.store.engine.codec import column_text
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import Document, SiteConfig
+from scrapy_dedup.store.tables.models import Document, SiteConfigRow
 from scrapy_dedup.store.tables.upserts import chunks, table_of, upsert
 
 STALE: Final = "config"
@@ -35,13 +35,13 @@ class StoredSiteConfig:
 
 def get(connection: Connection, project_id: uuid.UUID, domain: str) -> StoredSiteConfig | None:
     """Return what is decided about a domain; None where nothing is."""
-    row = connection.execute(_all(project_id).where(SiteConfig.domain == column_text(domain))).first()
+    row = connection.execute(_all(project_id).where(SiteConfigRow.domain == column_text(domain))).first()
     return StoredSiteConfig(*row) if row else None
 
 
 def of_project(connection: Connection, project_id: uuid.UUID) -> list[StoredSiteConfig]:
     """Return what is decided about all domains, in their order."""
-    ordered = _all(project_id).order_by(by_code_point(SiteConfig.domain))
+    ordered = _all(project_id).order_by(by_code_point(SiteConfigRow.domain))
     return [StoredSiteConfig(*row) for row in connection.execute(ordered)]
 
 
@@ -64,15 +64,15 @@ def put(
         "config": dict(config),
         "updated_at": at,
     }
-    upsert(connection, SiteConfig, ("project_id", "domain"), [row])
+    upsert(connection, SiteConfigRow, ("project_id", "domain"), [row])
     return version, _mark_stale(connection, project_id, domain)
 
 
 def unset(connection: Connection, project_id: uuid.UUID, domain: str) -> int:
     """Forget what is decided about a domain; return how many pages are to be cleaned again."""
     contents.lock_project(connection, project_id)
-    of_domain = (SiteConfig.project_id == project_id, SiteConfig.domain == column_text(domain))
-    if not _rows(connection.execute(delete(SiteConfig).where(*of_domain))):
+    of_domain = (SiteConfigRow.project_id == project_id, SiteConfigRow.domain == column_text(domain))
+    if not _rows(connection.execute(delete(SiteConfigRow).where(*of_domain))):
         return 0
     return _mark_stale(connection, project_id, domain)
 
@@ -99,8 +99,8 @@ def _completed(project_id: uuid.UUID, domain: str) -> tuple[ColumnElement[bool],
 
 
 def _all(project_id: uuid.UUID) -> Select[tuple[str, Mapping[str, Any], int, datetime]]:
-    columns = (SiteConfig.domain, SiteConfig.config, SiteConfig.version, SiteConfig.updated_at)
-    return select(*columns).where(SiteConfig.project_id == project_id)
+    columns = (SiteConfigRow.domain, SiteConfigRow.config, SiteConfigRow.version, SiteConfigRow.updated_at)
+    return select(*columns).where(SiteConfigRow.project_id == project_id)
 
 
 def _rows(result: object) -> int:

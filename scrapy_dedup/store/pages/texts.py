@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import and_, select
 from sqlalchemy.orm import Session
 
-from scrapy_dedup.store.tables.models import CrawledUrl, Document, Source
+from scrapy_dedup.store.tables.models import CrawledUrl, Document, SourceRow
 
 _PAGES_AT_ONCE = 100
 
@@ -40,11 +40,11 @@ class StoredText:
 _COLUMNS: list[Any] = [
     *(Document.page_key, Document.url, Document.domain, Document.title, Document.verdict),
     *(Document.run_id, Document.last_seen_at, Document.gone_at, CrawledUrl.document_key),
-    *(Source.fetched_at, Source.cleaned_content),
+    *(SourceRow.fetched_at, SourceRow.cleaned_content),
 ]
 _OF_PAGE = (
     select(*_COLUMNS)
-    .outerjoin(Source, and_(Source.project_id == Document.project_id, Source.page_key == Document.page_key))
+    .outerjoin(SourceRow, and_(SourceRow.project_id == Document.project_id, SourceRow.page_key == Document.page_key))
     .outerjoin(CrawledUrl, and_(CrawledUrl.project_id == Document.project_id, CrawledUrl.page_key == Document.page_key))
     .where(Document.last_seen_at.is_not(None))
     .order_by(Document.page_key)

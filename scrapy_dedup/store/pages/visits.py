@@ -16,20 +16,20 @@ from scrapy_dedup.store.records.records import ValidatorRecord
 from scrapy_dedup.store.records.rows import VALIDATOR_COUNTS
 from scrapy_dedup.store.records.stored import StoredRun, StoredWorker
 from scrapy_dedup.store.records.stored_visits import ChangeChoice, RunFigures, StoredChange, StoredVisit
-from scrapy_dedup.store.tables.models import NO_RUN, CrawlRun, Document, DomainValidators, Visit
+from scrapy_dedup.store.tables.models import NO_RUN, CrawlRun, Document, DomainValidators, VisitRow
 from scrapy_dedup.store.tables.upserts import insert_into, table_of, upsert
 from scrapy_dedup.store.workers import workers
 
 CHANGES = ("new", "changed", "removed")
 
-_VISIT = columns_of(Visit, StoredVisit)
-_SAME_PAGE = and_(Document.project_id == Visit.project_id, Document.page_key == Visit.page_key)
+_VISIT = columns_of(VisitRow, StoredVisit)
+_SAME_PAGE = and_(Document.project_id == VisitRow.project_id, Document.page_key == VisitRow.page_key)
 
 
 def write(connection: Connection, batch: Batch, bound: RowBound) -> None:
     """Write the visits of a batch, and drop the oldest when there are too many."""
     if batch.visits and bound.keeps:
-        upsert(connection, Visit, ("project_id", "run_id", "at", "page_key"), list(batch.visits.values()))
+        upsert(connection, VisitRow, ("project_id", "run_id", "at", "page_key"), list(batch.visits.values()))
         bound.hold(connection, len(batch.visits))
 
 
@@ -37,8 +37,8 @@ def of_run(
     connection: Connection, project_id: uuid.UUID, run_id: uuid.UUID, after: StoredVisit | None, limit: int
 ) -> list[StoredVisit]:
     """Return so many visits of a run, in the order of time and key."""
-    order = (Visit.at, Visit.page_key)
-    some = select(*_VISIT).where(Visit.project_id == project_id, Visit.run_id == run_id)
+    order = (VisitRow.at, VisitRow.page_key)
+    some = select(*_VISIT).where(VisitRow.project_id == project_id, VisitRow.run_id == run_id)
     if after:
         some = some.where(tuple_(*order) > tuple_(after.at, after.page_key))
     return [_read(row) for row in connection.execute(some.order_by(*order).limit(limit))]
@@ -47,10 +47,10 @@ def of_run(
 def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice, limit: int) -> list[StoredChange]:
     """Return so many visits with a change, in the order of time."""
     some = (
-        select(*_VISIT, Visit.id, Document.url, Document.domain)
+        select(*_VISIT, VisitRow.id, Document.url, Document.domain)
         .outerjoin(Document, _SAME_PAGE)
-        .where(Visit.project_id == project_id, *_chosen(choice))
-        .order_by(Visit.at, Visit.id)
+        .where(VisitRow.project_id == project_id, *_chosen(choice))
+        .order_by(VisitRow.at, VisitRow.id)
         .limit(limit)
     )
     return [StoredChange(_read(row[: len(_VISIT)]), row.url, row.domain, row.id) for row in connection.execute(some)]
@@ -58,15 +58,15 @@ def changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice,
 
 def count_changes(connection: Connection, project_id: uuid.UUID, choice: ChangeChoice) -> dict[str, int]:
     """Return how many visits with a change there are, by verdict."""
-    counted = select(Visit.verdict, func.count()).where(Visit.project_id == project_id, *_chosen(choice))
+    counted = select(VisitRow.verdict, func.count()).where(VisitRow.project_id == project_id, *_chosen(choice))
     if choice.domain is not None:
         counted = counted.join(Document, _SAME_PAGE)
-    return {verdict or "": number for verdict, number in connection.execute(counted.group_by(Visit.verdict))}
+    return {verdict or "": number for verdict, number in connection.execute(counted.group_by(VisitRow.verdict))}
 
 
 def _chosen(choice: ChangeChoice) -> list[ColumnElement[bool]]:
-    place = tuple_(Visit.at, Visit.id)
-    conditions = [Visit.at >= choice.since, Visit.verdict.in_([choice.verdict] if choice.verdict else CHANGES)]
+    place = tuple_(VisitRow.at, VisitRow.id)
+    conditions = [VisitRow.at >= choice.since, VisitRow.verdict.in_([choice.verdict] if choice.verdict else CHANGES)]
     if choice.after is not None:
         conditions[0] = place > tuple_(choice.after.visit.at, choice.after.visit_id)
     if choice.domain is not None:
@@ -93,19 +93,19 @@ def figures_of_run(connection: Connection, project_id: uuid.UUID, run_id: uuid.U
 
 
 def _figures(connection: Connection, project_id: uuid.UUID, runs: Sequence[StoredRun]) -> list[RunFigures]:
-    of_runs = (Visit.project_id == project_id, Visit.run_id.in_([run.id for run in runs]))
+    of_runs = (VisitRow.project_id == project_id, VisitRow.run_id.in_([run.id for run in runs]))
     sums = (
         select(
-            Visit.run_id,
-            Visit.verdict,
+            VisitRow.run_id,
+            VisitRow.verdict,
             func.count().label("visits"),
-            func.sum(cast(Visit.callback_run, Integer)).label("callbacks"),
-            func.sum(Visit.bytes_received).label("bytes_received"),
-            func.sum(Visit.seconds).label("seconds"),
+            func.sum(cast(VisitRow.callback_run, Integer)).label("callbacks"),
+            func.sum(VisitRow.bytes_received).label("bytes_received"),
+            func.sum(VisitRow.seconds).label("seconds"),
         )
         .where(*of_runs)
-        .group_by(Visit.run_id, Visit.verdict)
-        .order_by(Visit.run_id, Visit.verdict)
+        .group_by(VisitRow.run_id, VisitRow.verdict)
+        .order_by(VisitRow.run_id, VisitRow.verdict)
     )
     found: dict[uuid.UUID, list[Any]] = {}
     for row in connection.execute(sums):

@@ -26,7 +26,7 @@ from scrapy_dedup.store.tables.models import (
     Decision,
     Document,
     DomainBoilerplate,
-    Source,
+    SourceRow,
     SourceVersion,
 )
 from scrapy_dedup.store.tables.upserts import chunks
@@ -58,7 +58,7 @@ def documents(project_id: uuid.UUID) -> Select[Any]:
 
 def sources(project_id: uuid.UUID) -> Select[Any]:
     """Select the originals of a project."""
-    return select(*columns_of(Source, StoredSource)).where(Source.project_id == project_id)
+    return select(*columns_of(SourceRow, StoredSource)).where(SourceRow.project_id == project_id)
 
 
 def boilerplate(project_id: uuid.UUID) -> Select[Any]:
@@ -70,7 +70,7 @@ def find_page(connection: Connection, project_id: uuid.UUID, page_key: bytes) ->
     """Return what there is with this key, None when there is nothing."""
     url = connection.execute(urls(project_id).where(CrawledUrl.page_key == page_key)).first()
     document = connection.execute(documents(project_id).where(Document.page_key == page_key)).first()
-    source = connection.execute(sources(project_id).where(Source.page_key == page_key)).first()
+    source = connection.execute(sources(project_id).where(SourceRow.page_key == page_key)).first()
     if not (url or document or source):
         return None
     return StoredPage(

@@ -330,7 +330,7 @@ class DecisionRecord:
     detail: Mapping[str, Any] | None = None
 
 
-class Evidence(NamedTuple):
+class BlockEvidence(NamedTuple):
     """Why a fingerprint counts as boilerplate: on how many pages, where, and how it reads."""
 
     pages: int
@@ -355,7 +355,7 @@ class BoilerplateRecord:
     threshold_pct: float = 0.7
     min_pages: int = 5
     min_block_chars: int = 50
-    evidence: Mapping[str, Evidence] | None = None
+    evidence: Mapping[str, BlockEvidence] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from sqlalchemy import Row as Result
 
 from scrapy_dedup.store.engine.codec import Packer, column_text, optional_text, unpack_json, unpack_text
 from scrapy_dedup.store.records.records import (
+    BlockEvidence,
     BoilerplateRecord,
     CrawledUrlRecord,
     DecisionRecord,
     DeliveryRecord,
     DocumentRecord,
-    Evidence,
     ExtractionRecord,
     ResponseRecord,
     SeenRecord,
@@ -286,11 +286,11 @@ def read_boilerplate(row: Result[Any]) -> StoredBoilerplate:
     return StoredBoilerplate(boilerplate_hashes=tuple(hashes), evidence=read_evidence(packed), **values)
 
 
-def read_evidence(packed: bytes | None) -> Mapping[str, Evidence] | None:
+def read_evidence(packed: bytes | None) -> Mapping[str, BlockEvidence] | None:
     """Return unpacked evidence by fingerprint."""
     if packed is None:
         return None
-    return {fingerprint: Evidence(*parts) for fingerprint, parts in unpack_json(packed).items()}
+    return {fingerprint: BlockEvidence(*parts) for fingerprint, parts in unpack_json(packed).items()}
 
 
 def _status(given: int | None) -> int | None:

@@ -54,7 +54,7 @@ class SignatureRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BandMatch:
     """A page that shares bands with another."""
 
     page_key: bytes
@@ -100,7 +100,7 @@ def forget(connection: Connection, project_id: uuid.UUID, page_keys: Collection[
 
 def candidates(
     connection: Connection, project_id: uuid.UUID, bands: Sequence[int], limit: int = 50, but: bytes | None = None
-) -> list[Candidate]:
+) -> list[BandMatch]:
     """Return keepers that share a band, those that share most first, and of these the oldest.
 
     Of one band not more than PAGES_OF_A_BAND pages are looked at, so that the
@@ -119,7 +119,7 @@ def candidates(
         return []
     values: dict[str, Any] = {f"band_{number}": band for number, band in enumerate(bands)}
     values |= {"of_project": project_id, "but": but or b"", "pages": limit}
-    return [Candidate(*row) for row in connection.execute(_question(len(bands)), values)]
+    return [BandMatch(*row) for row in connection.execute(_question(len(bands)), values)]
 
 
 # Asked for every page: building the statement each time would cost more than the answer.

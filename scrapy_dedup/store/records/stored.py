@@ -75,7 +75,7 @@ class StoredWorker:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class WorkerEnding:
     """What the end of one worker means for its run; a run of one process ends with it.
 
     Attributes:

@@ -28,22 +28,22 @@ from scrapy_dedup.store.tables.shared_models import Claim, RunWorker, SeenScope,
 __all__ = [
     "NO_RUN",
     "Base",
-    "Candidate",
+    "CandidateRow",
     "Claim",
     "DiscoverySession",
     "DocumentChunk",
     "Domain",
     "LayoutAlarm",
-    "LayoutPicture",
+    "LayoutPictureRow",
     "LayoutRun",
     "LayoutSignature",
-    "LayoutTemplate",
+    "LayoutTemplateRow",
     "NearDuplicate",
     "PageSignature",
     "RunWorker",
     "SeenScope",
     "SeenUrl",
-    "SiteConfig",
+    "SiteConfigRow",
     "UrlParameter",
 ]
 
@@ -97,7 +97,7 @@ class CrawlRun(Base):
     seen_at: Mapped[datetime | None]
 
 
-class Source(Base):
+class SourceRow(Base):
     """The newest original of a page, as it came."""
 
     __tablename__ = "sources"
@@ -278,7 +278,7 @@ class Decision(Base):
     decided_at: Mapped[datetime]
 
 
-class Visit(Base):
+class VisitRow(Base):
     """One visit of a page, which may have been a 304 or none at all."""
 
     __tablename__ = "visits"
@@ -420,7 +420,7 @@ class LayoutRun(Base):
     counted_at: Mapped[datetime]
 
 
-class LayoutTemplate(Base):
+class LayoutTemplateRow(Base):
     """A version of how the pages of a layout are cut."""
 
     __tablename__ = "layout_templates"
@@ -475,7 +475,7 @@ class LayoutAlarm(Base):
     cleared_at: Mapped[datetime | None]
 
 
-class LayoutPicture(Base):
+class LayoutPictureRow(Base):
     """How a page of a layout looks, and what stands where on it; the newest one alone."""
 
     __tablename__ = "layout_pictures"
@@ -580,7 +580,7 @@ class DocumentChunk(Base):
     sample: Mapped[str]
 
 
-class SiteConfig(Base):
+class SiteConfigRow(Base):
     """What a person decided about a domain's pages: selectors, expressions, and what is to stay."""
 
     __tablename__ = "site_config"
@@ -653,7 +653,7 @@ class Domain(Base):
     updated_at: Mapped[datetime] = mapped_column(default=now)
 
 
-class Candidate(Base):
+class CandidateRow(Base):
     """A URL that a search engine proposed, and that was worth a look when it was."""
 
     __tablename__ = "candidates"

@@ -17,7 +17,7 @@ from scrapy_dedup.store.records.rows import read_extraction, read_source
 from scrapy_dedup.store.records.stored import StoredDecision, StoredSource
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.columns import by_code_point
-from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, Extraction, Source, Visit
+from scrapy_dedup.store.tables.models import CrawledUrl, Decision, Document, Extraction, SourceRow, VisitRow
 from scrapy_dedup.store.tables.upserts import chunks
 
 _DOCUMENT = columns_of(Document, DocumentRecord)
@@ -121,14 +121,14 @@ class StoredCache:
     def traffic(self, run_id: uuid.UUID | None = None) -> list[Traffic]:
         """Return the visits of a run, or all that are kept, by domain and kind."""
         domain = func.coalesce(Document.domain, CrawledUrl.domain, "")
-        kinds = (Visit.fetched, Visit.verdict, Visit.callback_run)
-        of_document = (Document.project_id == Visit.project_id) & (Document.page_key == Visit.page_key)
-        of_url = (CrawledUrl.project_id == Visit.project_id) & (CrawledUrl.page_key == Visit.page_key)
+        kinds = (VisitRow.fetched, VisitRow.verdict, VisitRow.callback_run)
+        of_document = (Document.project_id == VisitRow.project_id) & (Document.page_key == VisitRow.page_key)
+        of_url = (CrawledUrl.project_id == VisitRow.project_id) & (CrawledUrl.page_key == VisitRow.page_key)
         sums = (
-            select(domain, *kinds, func.count(), func.sum(Visit.bytes_received))
+            select(domain, *kinds, func.count(), func.sum(VisitRow.bytes_received))
             .outerjoin(Document, of_document)
             .outerjoin(CrawledUrl, of_url)
-            .where(Visit.project_id == self._project_id, *(() if run_id is None else (Visit.run_id == run_id,)))
+            .where(VisitRow.project_id == self._project_id, *(() if run_id is None else (VisitRow.run_id == run_id,)))
             .group_by(domain, *kinds)
         )
         with self._store.session(read_only=True) as session:
@@ -142,10 +142,12 @@ class StoredCache:
             connection = session.connection()
             stored_bytes = contents.lock_project(connection, self._project_id) or 0
             for some in chunks(originals):
-                these = (Source.project_id == self._project_id, Source.page_key.in_(some))
-                freed = select(func.coalesce(func.sum(Source.content_bytes + Source.cleaned_bytes), 0)).where(*these)
+                these = (SourceRow.project_id == self._project_id, SourceRow.page_key.in_(some))
+                freed = select(func.coalesce(func.sum(SourceRow.content_bytes + SourceRow.cleaned_bytes), 0)).where(
+                    *these
+                )
                 stored_bytes -= int(session.scalar(freed) or 0)
-                session.execute(update(Source).where(*these).values(emptied))
+                session.execute(update(SourceRow).where(*these).values(emptied))
             contents.count_bytes(connection, self._project_id, max(0, stored_bytes))
             for some in chunks(blocks):
                 of_pages = (Document.project_id == self._project_id, Document.page_key.in_(some))
@@ -157,7 +159,7 @@ class StoredCache:
 
     def _packed(self, session: Session, rows: Sequence[Row[Any]]) -> list[CachedPage]:
         keys = [row.page_key for row in rows]
-        of_pages = sources(self._project_id).where(Source.page_key.in_(keys))
+        of_pages = sources(self._project_id).where(SourceRow.page_key.in_(keys))
         originals = {row.page_key: row for row in session.execute(of_pages)}
         newest_first = (Extraction.created_at.desc(), Extraction.memo_key)
         extractions = self._by_key(session, select(*_EXTRACTION).order_by(*newest_first), Extraction, keys)

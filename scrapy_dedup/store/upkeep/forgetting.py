@@ -35,7 +35,7 @@ from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.pages.states import THERE
 from scrapy_dedup.store.records import document_chunks, signatures
 from scrapy_dedup.store.records.page_records import ForgetRecord
-from scrapy_dedup.store.tables.models import Base, CrawledUrl, CrawlRun, Decision, Document, Forgotten, Memo, Visit
+from scrapy_dedup.store.tables.models import Base, CrawledUrl, CrawlRun, Decision, Document, Forgotten, Memo, VisitRow
 from scrapy_dedup.store.tables.shared_models import RunWorker, SeenScope, SeenUrl
 from scrapy_dedup.store.tables.upserts import Row, chunks, insert_into, table_of
 from scrapy_dedup.store.writer import ProjectStore
@@ -57,7 +57,7 @@ _URL: Final = _by("url", "first_url")
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenRows:
     """What is to be forgotten.
 
     Attributes:
@@ -86,7 +86,7 @@ def stored_domains(project: ProjectStore) -> set[str]:
         return set(connection.scalars(names))
 
 
-def find(project: ProjectStore, chosen: Chosen) -> Counter[str]:
+def find(project: ProjectStore, chosen: ChosenRows) -> Counter[str]:
     """Return how many rows of each table would go.
 
     Raises:
@@ -102,7 +102,7 @@ def find(project: ProjectStore, chosen: Chosen) -> Counter[str]:
 
 def erase(
     project: ProjectStore,
-    chosen: Chosen,
+    chosen: ChosenRows,
     told: Callable[[int], None],
     *,
     fingerprint: Callable[[str], bytes],
@@ -127,7 +127,7 @@ def erase(
     with project.transaction() as connection:
         which = list(_which(connection, project.id, chosen))
     for table, rows in which:
-        if table is table_of(Visit) or table not in _PAGE:
+        if table is table_of(VisitRow) or table not in _PAGE:
             for number in _in_parts(project, table, rows):
                 gone[table.name] += number
                 told(number)
@@ -180,7 +180,7 @@ def delete_pages(
 
 
 def _which(
-    connection: Connection, project_id: uuid.UUID, chosen: Chosen
+    connection: Connection, project_id: uuid.UUID, chosen: ChosenRows
 ) -> Iterator[tuple[Table, ColumnElement[bool]]]:
     """Yield which rows of which tables are to go, as the store is now."""
     keys: Any = chosen.pages
@@ -202,11 +202,11 @@ def _which(
                 yield table, and_(*_of_domains(project_id, table, chosen), some)
 
 
-def _of_domains(project_id: uuid.UUID, table: Table, chosen: Chosen) -> tuple[ColumnElement[bool], ...]:
+def _of_domains(project_id: uuid.UUID, table: Table, chosen: ChosenRows) -> tuple[ColumnElement[bool], ...]:
     return table.c.project_id == project_id, _DOMAIN[table].in_(chosen.domains)
 
 
-def _pages(project: ProjectStore, chosen: Chosen) -> Iterator[list[bytes]]:
+def _pages(project: ProjectStore, chosen: ChosenRows) -> Iterator[list[bytes]]:
     """Yield the keys of pages, some at a time; those that went do not come again."""
     if chosen.pages is not None:
         yield from chunks(chosen.pages)
@@ -264,7 +264,7 @@ def _forget_requests(
             connection.execute(delete(SeenUrl).where(SeenUrl.scope_id.in_(scopes), SeenUrl.fingerprint.in_(some)))
 
 
-def _memos(connection: Connection, project_id: uuid.UUID, chosen: Chosen) -> list[bytes]:
+def _memos(connection: Connection, project_id: uuid.UUID, chosen: ChosenRows) -> list[bytes]:
     """Return the keys of memos whose result has the words; of which page's text one was made, nobody knows."""
     found = []
     some = select(Memo.key, Memo.result).where(Memo.project_id == project_id)
@@ -278,7 +278,7 @@ def _memos(connection: Connection, project_id: uuid.UUID, chosen: Chosen) -> lis
     return found
 
 
-def _erase_words(connection: Connection, project_id: uuid.UUID, chosen: Chosen) -> None:
+def _erase_words(connection: Connection, project_id: uuid.UUID, chosen: ChosenRows) -> None:
     """Erase what is said of the pages elsewhere: as another page's original, in a reason, and in a run's figures."""
 
     def rows(table: Table, column: Column[Any]) -> Iterator[tuple[ColumnElement[bool], Any]]:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import aliased
 from scrapy_dedup.store.pages import contents
 from scrapy_dedup.store.seen_urls import drop_scope, scopes
 from scrapy_dedup.store.tables.columns import now
-from scrapy_dedup.store.tables.models import Claim, CrawledUrl, CrawlRun, Document, SeenUrl, Visit
+from scrapy_dedup.store.tables.models import Claim, CrawledUrl, CrawlRun, Document, SeenUrl, VisitRow
 from scrapy_dedup.store.upkeep.forgetting import delete_pages
 from scrapy_dedup.store.workers import claims
 from scrapy_dedup.store.writer import ProjectStore
@@ -85,7 +85,7 @@ def _remove_pages(project: ProjectStore, before: datetime) -> Iterator[int]:
             if not keys or not is_there:
                 return
             # What happened stays, within its own bound; an address may lead elsewhere by now.
-            delete_pages(connection, project.id, keys, but=(Visit, CrawledUrl))
+            delete_pages(connection, project.id, keys, but=(VisitRow, CrawledUrl))
             own = (CrawledUrl.page_key.in_(keys), CrawledUrl.document_key == CrawledUrl.page_key)
             connection.execute(delete(CrawledUrl).where(CrawledUrl.project_id == project.id, *own))
         after = keys[-1]

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, func, insert, not_, or_, select, update
 
-from scrapy_dedup.core.runs.totals import Part, total
+from scrapy_dedup.core.runs.totals import WorkerPart, total
 from scrapy_dedup.store.engine.codec import column_text, optional_text
 from scrapy_dedup.store.records.lookups import columns_of
 from scrapy_dedup.store.records.records import RunStatus
-from scrapy_dedup.store.records.stored import Ending, Run, StoredWorker
+from scrapy_dedup.store.records.stored import Run, StoredWorker, WorkerEnding
 from scrapy_dedup.store.tables.columns import clock, restarted
 from scrapy_dedup.store.tables.models import CrawlRun
 from scrapy_dedup.store.tables.shared_models import RunWorker
@@ -257,10 +257,10 @@ def of_runs(connection: Connection, project_id: uuid.UUID, run_ids: Collection[u
 
 def stats_of(workers: Sequence[StoredWorker]) -> dict[str, Any]:
     """Return what workers counted together."""
-    return total([Part(worker.started_at, worker.stats) for worker in workers])
+    return total([WorkerPart(worker.started_at, worker.stats) for worker in workers])
 
 
-def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID) -> Ending:
+def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID) -> WorkerEnding:
     """Return whether a run is over: it is finished if the last of its workers came to its own end.
 
     What one had that was stopped or died came back to the queue, which is empty when the last one finishes.
@@ -270,9 +270,9 @@ def judge_end(workers: Sequence[StoredWorker], ended: uuid.UUID) -> Ending:
         ended: the one that has just ended.
     """
     if any(worker.status == "running" for worker in workers):
-        return Ending(is_last=False, status="running")
+        return WorkerEnding(is_last=False, status="running")
     last = next(worker for worker in workers if worker.id == ended)
-    return Ending(is_last=True, status="finished" if last.status == "finished" else "stopped")
+    return WorkerEnding(is_last=True, status="finished" if last.status == "finished" else "stopped")
 
 
 def _last_to_finish(workers: Sequence[StoredWorker]) -> StoredWorker | None:

@@ -22,7 +22,7 @@ _PROJECT: Final = "A project, by its name or its UUID."
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProjectRequest:
     """A request about a project."""
 
     request: Request
@@ -57,12 +57,12 @@ def now() -> datetime:
 ProjectInPath = Annotated[str, Path(description=_PROJECT, max_length=500, examples=["shop"])]
 
 
-def _asked(request: Request, project: ProjectInPath) -> Asked:
+def _asked(request: Request, project: ProjectInPath) -> ProjectRequest:
     server = server_of(request)
-    return Asked(request, server, server.project_of(project))
+    return ProjectRequest(request, server, server.project_of(project))
 
 
-Here = Annotated[Asked, Depends(_asked)]
+Here = Annotated[ProjectRequest, Depends(_asked)]
 
 
 def _domain(

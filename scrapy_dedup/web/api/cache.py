@@ -11,7 +11,7 @@ from scrapy_dedup.service.cache import cache
 from scrapy_dedup.service.jobs.jobs import Progress
 from scrapy_dedup.store.records.stored_visits import ExtractionChoice
 from scrapy_dedup.store.upkeep.cache import StoredCache
-from scrapy_dedup.web.api.asked import LONGEST, Asked, Body, Here, Named, Switch
+from scrapy_dedup.web.api.asked import LONGEST, Body, Here, Named, ProjectRequest, Switch
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started
 from scrapy_dedup.web.problems import ProblemError
 
@@ -62,7 +62,7 @@ def invalidate(asked: Here, body: InvalidateBody) -> CacheRemovalAnswer:
     return _remove(asked, ExtractionChoice(domain=body.domain), dry_run=body.dry_run)
 
 
-def _remove(asked: Asked, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
+def _remove(asked: ProjectRequest, choice: ExtractionChoice, *, dry_run: bool) -> CacheRemovalAnswer:
     return CacheRemovalAnswer.of(cache.remove(asked.project, choice, dry_run=dry_run))
 
 

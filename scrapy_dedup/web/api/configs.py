@@ -14,12 +14,12 @@ from scrapy_dedup.service.views.undoing import find, find_kept, kept_things, und
 from scrapy_dedup.store.pages import site_configs
 from scrapy_dedup.web.api.asked import (
     LONGEST,
-    Asked,
     Body,
     DomainInPath,
     DomainInQuery,
     DryRun,
     Here,
+    ProjectRequest,
     Switch,
     UrlInQuery,
     now,
@@ -146,7 +146,7 @@ def _config(body: Given) -> SiteConfig:
     return SiteConfig.from_json(body.model_dump(exclude_defaults=True) or {})
 
 
-def _put(asked: Asked, domain: str, config: SiteConfig) -> answers.ConfigChangesAnswer:
+def _put(asked: ProjectRequest, domain: str, config: SiteConfig) -> answers.ConfigChangesAnswer:
     changed = configs.put_config(*asked.known, domain, config, asked.settings, now())
     return answers.ConfigChangesAnswer.of(changes=[changed], dry_run=False)
 

@@ -12,19 +12,25 @@ from scrapy_dedup.answers import domains as answers
 from scrapy_dedup.service.domains.candidate_files import read_proposals
 from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of
 from scrapy_dedup.service.domains.files import BadRow, read_rows
-from scrapy_dedup.service.domains.registry import Chosen, DomainChoice, DomainService, DomainStatus, UnknownDomainError
+from scrapy_dedup.service.domains.registry import (
+    ChosenDomains,
+    DomainChoice,
+    DomainService,
+    DomainStatus,
+    UnknownDomainError,
+)
 from scrapy_dedup.service.domains.transfer import import_rows
 from scrapy_dedup.service.domains.twins import find_twins, settle_twins
 from scrapy_dedup.web.api.asked import (
     LONGEST,
     After,
-    Asked,
     Body,
     DomainInPath,
     DryRun,
     Here,
     Limit,
     Named,
+    ProjectRequest,
     Switch,
     now,
 )
@@ -248,13 +254,15 @@ def unblacklist(
     listed = tuple(one for one in chosen.domains if one.status == DomainStatus.BLACKLISTED)
     if listed and not dry_run:
         service.unblacklist_domains([one.domain_name for one in listed], now())
-    return _changed(asked, service, Chosen(listed, ()), dry_run=dry_run)
+    return _changed(asked, service, ChosenDomains(listed, ()), dry_run=dry_run)
 
 
-def _service(asked: Asked) -> DomainService:
+def _service(asked: ProjectRequest) -> DomainService:
     return DomainService(*asked.known, asked.settings)
 
 
-def _changed(asked: Asked, service: DomainService, chosen: Chosen, *, dry_run: bool) -> answers.ChangedDomainsAnswer:
+def _changed(
+    asked: ProjectRequest, service: DomainService, chosen: ChosenDomains, *, dry_run: bool
+) -> answers.ChangedDomainsAnswer:
     domains = chosen.domains if dry_run else service.matching(chosen.names)
     return answers.ChangedDomainsAnswer.of(chosen, project=asked.project.name, dry_run=dry_run, domains=domains)

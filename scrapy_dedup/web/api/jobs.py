@@ -10,7 +10,7 @@ from pydantic import Field
 from scrapy_dedup.answers.words import Answer, Count, Id, Instant, Project
 from scrapy_dedup.service.jobs.jobs import Job, JobState, Work
 from scrapy_dedup.service.jobs.verb_jobs import run_verb
-from scrapy_dedup.web.api.asked import Asked, Body, Here, Named, Switch
+from scrapy_dedup.web.api.asked import Body, Here, Named, ProjectRequest, Switch
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 
 router = APIRouter(tags=["jobs"])
@@ -65,14 +65,14 @@ def prefers_async(prefer: str | None) -> bool:
     return prefer is not None and "respond-async" in [word.strip().lower() for word in prefer.split(",")]
 
 
-def job_started(asked: Asked, kind: str, work: Work) -> Response:
+def job_started(asked: ProjectRequest, kind: str, work: Work) -> Response:
     """Return the job that does some work, and where it is found."""
     job = asked.server.jobs.start(kind, asked.project.name, work)
     answer = JobAnswer.of(job).model_dump(mode="json")
     return AsciiResponse(answer, 202, {"Location": asked.location_of(job)})
 
 
-def _verb(asked: Asked, verb: str, *words: str) -> Response:
+def _verb(asked: ProjectRequest, verb: str, *words: str) -> Response:
     settings = (*asked.server.arguments, "-s", f"DEDUP_PROJECT={asked.project.name}")
     folder = asked.server.folder
     return job_started(asked, verb, lambda progress: run_verb(["templates", verb, *words, *settings], folder, progress))
@@ -129,7 +129,7 @@ def cancel(asked: Here, job: JobInPath) -> JobAnswer:
     return JobAnswer.of(asked.server.jobs.cancel(job) or _found(asked, job))
 
 
-def _found(asked: Asked, job: UUID) -> Job:
+def _found(asked: ProjectRequest, job: UUID) -> Job:
     found = asked.server.jobs.get(job)
     if found is None or found.project != asked.project.name:
         raise ProblemError(404, f"there is no job {job}: it was never started, or ended long ago")

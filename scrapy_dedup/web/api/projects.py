@@ -13,7 +13,7 @@ from scrapy_dedup.service.stored.analysis import DomainDedupService, pages_to_an
 from scrapy_dedup.service.stored.domain_analysis import PASSES
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.stored import StoredRun
-from scrapy_dedup.web.api.asked import Asked, DryRun, Here, now
+from scrapy_dedup.web.api.asked import DryRun, Here, ProjectRequest, now
 from scrapy_dedup.web.api.jobs import JobAnswer, job_started, prefers_async
 from scrapy_dedup.web.problems import AsciiResponse, ProblemError
 from scrapy_dedup.web.server import server_of
@@ -67,7 +67,7 @@ def boilerplate_stats(asked: Here) -> answers.BoilerplateStatsAnswer:
     return answers.BoilerplateStatsAnswer.of(project=asked.project.name, domains=_learned(asked))
 
 
-def _learned(asked: Asked) -> list[dict[str, Any]]:
+def _learned(asked: ProjectRequest) -> list[dict[str, Any]]:
     with asked.store.session(read_only=True) as session:
         return DomainDedupService(session, asked.settings).get_domain_stats(asked.project.id)
 
@@ -88,7 +88,7 @@ def report(
     return answers.ReportAnswer.made(report)
 
 
-def _run(asked: Asked, named: str | None) -> StoredRun | None:
+def _run(asked: ProjectRequest, named: str | None) -> StoredRun | None:
     if named is None:
         return None
     for found in asked.project.last_runs(_RUNS_SEARCHED):
@@ -142,7 +142,7 @@ def analyze(
 
 
 def _analyse(
-    asked: Asked, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
+    asked: ProjectRequest, chosen: Settings, groups: list[str] | None, progress: Progress, *, dry_run: bool
 ) -> dict[str, Any]:
     with asked.store.session(read_only=dry_run) as session:
         total, read_so_far = PASSES * sum(pages_to_analyze(session, asked.project, groups).values()), 0

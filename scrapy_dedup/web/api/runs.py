@@ -16,7 +16,7 @@ from scrapy_dedup.answers import runs as answers
 from scrapy_dedup.service.views.changes import (
     LAST,
     VERDICTS,
-    Choice,
+    ChangesChoice,
     PageChange,
     Since,
     count_changes,
@@ -24,7 +24,7 @@ from scrapy_dedup.service.views.changes import (
     since,
 )
 from scrapy_dedup.store.records.stored_visits import RunFigures
-from scrapy_dedup.web.api.asked import After, Asked, DomainInQuery, Here, Limit, now
+from scrapy_dedup.web.api.asked import After, DomainInQuery, Here, Limit, ProjectRequest, now
 from scrapy_dedup.web.problems import ProblemError
 
 router = APIRouter(tags=["runs"])
@@ -54,7 +54,7 @@ def show(asked: Here, run: RunInPath) -> answers.OneRunAnswer:
     return answers.OneRunAnswer.at(_found(asked, run), now())
 
 
-def _found(asked: Asked, run: UUID) -> RunFigures:
+def _found(asked: ProjectRequest, run: UUID) -> RunFigures:
     found = asked.project.run_figures(run)
     if found is None:
         raise ProblemError(404, f"project {asked.project.name!r} has no run {run}")
@@ -87,7 +87,7 @@ def changes(
     after: After = None,
 ) -> answers.ChangesAnswer:
     """Return which pages were found new, changed or removed since a run or a date."""
-    choice = Choice(domain.lower() if domain else None, verdict, diff=diff)
+    choice = ChangesChoice(domain.lower() if domain else None, verdict, diff=diff)
     place = from_cursor(after) if after is not None else _beginning(asked, since_, choice)
     counts = dict(zip(VERDICTS, place.counts, strict=True))
     rows = list(islice(_from(asked, place, choice), limit))
@@ -97,13 +97,13 @@ def changes(
     return answers.ChangesAnswer.made(asked.project.name, place.start, counts, rows, following)
 
 
-def _beginning(asked: Asked, said: str, choice: Choice) -> ChangesPlace:
+def _beginning(asked: ProjectRequest, said: str, choice: ChangesChoice) -> ChangesPlace:
     start: Since = since(asked.project, said, now())
     counts = count_changes(asked.project, start, choice)
     return ChangesPlace(start, tuple(counts[verdict] for verdict in VERDICTS), 0)
 
 
-def _from(asked: Asked, place: ChangesPlace, choice: Choice) -> Iterator[PageChange]:
+def _from(asked: ProjectRequest, place: ChangesPlace, choice: ChangesChoice) -> Iterator[PageChange]:
     """Iterate over the changes behind a place; verdicts that lie before it are not looked through again."""
     passed = place.passed
     for verdict, count in zip(VERDICTS, place.counts, strict=True):

@@ -14,13 +14,13 @@ from scrapy_dedup.service.templates.layout_figures import domain_layouts, find_l
 from scrapy_dedup.web.api.asked import (
     LONGEST,
     After,
-    Asked,
     Body,
     DomainInPath,
     DomainInQuery,
     Here,
     LayoutInPath,
     Limit,
+    ProjectRequest,
     Switch,
     now,
 )
@@ -154,5 +154,5 @@ def _next(names: Sequence[str], limit: int) -> str | None:
     return names[limit - 1] if len(names) > limit else None
 
 
-def _desk(asked: Asked, *, dry_run: bool) -> TemplateDesk:
+def _desk(asked: ProjectRequest, *, dry_run: bool) -> TemplateDesk:
     return TemplateDesk(*asked.known, asked.settings, now(), dry_run=dry_run)

@@ -18,7 +18,7 @@ from scrapy_dedup.service.views.config_views import (
     stored_form,
     typed_form,
 )
-from scrapy_dedup.web.dashboard.frame import Fields, Form
+from scrapy_dedup.web.dashboard.frame import Form, FormFields
 from scrapy_dedup.web.dashboard.opened import DomainInPath, Here, Opened
 
 router = APIRouter(prefix="/p/{project_id}/domains")
@@ -74,7 +74,7 @@ def _save(here: Opened, domain: str, typed: Typed) -> Response:
     return here.back_to(here.path("domains", domain, "config"), told)
 
 
-def _typed(here: Opened, domain: str, fields: Fields) -> Typed:
+def _typed(here: Opened, domain: str, fields: FormFields) -> Typed:
     sent = {name: values[0] for name, values in fields.items()}
     return typed_form(sent, read_stored(*here.known, domain), domain, here.settings)
 

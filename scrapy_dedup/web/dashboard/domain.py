@@ -8,8 +8,8 @@ from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.documents import layout_svg
-from scrapy_dedup.report.nav import Action, Flash
-from scrapy_dedup.report.values import LayoutPicture, boxes_from
+from scrapy_dedup.report.nav import Button, Flash
+from scrapy_dedup.report.values import ReportPicture, boxes_from
 from scrapy_dedup.service.report.dashboard_domains import DomainFormError, read_until
 from scrapy_dedup.service.templates.layout_figures import REST_NAME
 from scrapy_dedup.service.views.domain_views import domain_view
@@ -49,7 +49,7 @@ def blacklist(here: Here, domain: DomainInPath, fields: Form) -> Response:
         here.domains.blacklist_domain(domain, at, by=BY, reason=reason or None, expires_at=until)
     except DomainFormError as error:
         return here.back_to(path, Flash(str(error), "wrong"))
-    undo = Action("Undo", f"{path}/unblacklist")
+    undo = Button("Undo", f"{path}/unblacklist")
     return here.back_to(path, Flash(f"{domain} is blacklisted.", undo=undo))
 
 
@@ -70,7 +70,7 @@ def picture(here: Here, domain: DomainInPath, layout: str) -> Response:
     stored = here.project.picture(domain, _layout(layout))
     if stored is None:
         raise ProblemError(404, "nobody looked at a page of this layout yet")
-    shown = LayoutPicture(stored.url, stored.picture, stored.width, stored.height, boxes_from(stored.boxes))
+    shown = ReportPicture(stored.url, stored.picture, stored.width, stored.height, boxes_from(stored.boxes))
     headers = {"Content-Security-Policy": _PICTURE_POLICY, "Cache-Control": "private, max-age=60"}
     svg = layout_svg(shown).encode("utf-8", "replace")
     return Response(svg, media_type="image/svg+xml", headers=headers)

@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.report.dashboard_values import TableChoice
-from scrapy_dedup.report.nav import Action, Flash
+from scrapy_dedup.report.nav import Button, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.domains.registry import CursorError
 from scrapy_dedup.service.report.dashboard_domains import (
+    ChangePlan,
     DomainFormError,
-    Plan,
     Verb,
     carry_out,
     domain_table,
@@ -82,7 +82,7 @@ def undo_change(here: Here, fields: Form) -> Response:
     """Take back a change that was made here."""
     plan = undos(here.request).take(fields.one("code"))
     path = here.path("domains")
-    if not isinstance(plan, Plan):
+    if not isinstance(plan, ChangePlan):
         told = "That change cannot be taken back any more: it was already, or the server was started anew."
         return here.back_to(path, Flash(told, "wrong"))
     try:
@@ -92,9 +92,9 @@ def undo_change(here: Here, fields: Form) -> Response:
     return here.back_to(path, Flash(f"{count(number, 'domain')} as before."))
 
 
-def _told(here: Opened, plan: Plan) -> Flash:
+def _told(here: Opened, plan: ChangePlan) -> Flash:
     text = f"{count(len(plan.names), 'domain')} {_DONE[plan.verb]}."
     if plan.verb == "register":
         return Flash(text)
     code = undos(here.request).keep(plan)
-    return Flash(text, undo=Action("Undo", here.path("domains", "undo"), (("code", code),)))
+    return Flash(text, undo=Button("Undo", here.path("domains", "undo"), (("code", code),)))

@@ -20,7 +20,7 @@ _SEE_OTHER: Final = 303
 _FIRST: Final = threading.Lock()
 
 
-class Kept(Generic[Value]):
+class CodedValues(Generic[Value]):
     """Values by a code that nobody can guess; bounded, the oldest make room, and gone with the server."""
 
     def __init__(self) -> None:
@@ -51,11 +51,11 @@ class Kept(Generic[Value]):
 class Memory:
     """What the dashboard remembers between two requests: what is to be said, and what can be taken back."""
 
-    flashes: Kept[Flash] = field(default_factory=Kept)
-    undos: Kept[object] = field(default_factory=Kept)
+    flashes: CodedValues[Flash] = field(default_factory=CodedValues)
+    undos: CodedValues[object] = field(default_factory=CodedValues)
 
 
-class Fields(dict[str, list[str]]):
+class FormFields(dict[str, list[str]]):
     """The fields of a form, each with all of its values."""
 
     def one(self, name: str) -> str:
@@ -67,16 +67,16 @@ class Fields(dict[str, list[str]]):
         return [line.strip() for line in self.get(name, [""])[0].splitlines() if line.strip()]
 
 
-async def read_fields(request: Request) -> Fields:
+async def read_fields(request: Request) -> FormFields:
     """Return the fields of a form that was sent; what is no form has none."""
     body = (await request.body()).decode("utf-8", "replace")
     try:
-        return Fields(parse_qs(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+        return FormFields(parse_qs(body, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
-        return Fields()
+        return FormFields()
 
 
-Form = Annotated[Fields, Depends(read_fields)]
+Form = Annotated[FormFields, Depends(read_fields)]
 
 
 def told_of(request: Request) -> Flash | None:
@@ -91,7 +91,7 @@ def back_to(request: Request, path: str, flash: Flash | None = None) -> Redirect
     return RedirectResponse(path, _SEE_OTHER)
 
 
-def undos(request: Request) -> Kept[object]:
+def undos(request: Request) -> CodedValues[object]:
     """Return what can be taken back, by its code."""
     return _memory(request).undos
 

@@ -7,10 +7,10 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.responses import Response
 
-from scrapy_dedup.report.nav import Action, Flash
+from scrapy_dedup.report.nav import Button, Flash
 from scrapy_dedup.report.numbers import count
 from scrapy_dedup.service.jobs.verb_jobs import run_verb
-from scrapy_dedup.service.views.kept import Kept, Kind, find_kept
+from scrapy_dedup.service.views.kept import KeptEntry, KeptKind, find_kept
 from scrapy_dedup.service.views.undoing import find, foresee, undo
 from scrapy_dedup.web.dashboard.frame import Form
 from scrapy_dedup.web.dashboard.opened import REFINE, Here, Opened
@@ -47,7 +47,7 @@ def keep(here: Here, fields: Form) -> Response:
     waiting = count(done.changed.stale, "page")
     text = f"The {kept.kind} {word}; {waiting} of {kept.domain} to be cleaned again: refine, or crawl."
     other = (("what", kept.text), ("domain", kept.domain), ("page", page), ("take_back", "" if take_back else "1"))
-    undo_it = Action("Undo", here.path("keep"), other)
+    undo_it = Button("Undo", here.path("keep"), other)
     return here.back_to(path, Flash(text, undo=undo_it))
 
 
@@ -73,15 +73,15 @@ def refine_progress(here: Here, job_id: UUID) -> Response:
     return here.fragment("refine.html", refine=job)
 
 
-def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> Kept:
+def _named(here: Opened, what: str, domain: str, *, take_back: bool) -> KeptEntry:
     """Return what a text names, of what was removed, or of what is kept."""
     search = find_kept if take_back else find
     return search(*here.known, what, domain.lower() or None, here.settings)
 
 
-def _sample(here: Opened, kept: Kept) -> str:
+def _sample(here: Opened, kept: KeptEntry) -> str:
     """Return the text of a block; "" where nobody knows it any more."""
-    if kept.kind is not Kind.BLOCK:
+    if kept.kind is not KeptKind.BLOCK:
         return ""
     for known in here.project.knowledge(kept.domain).values():
         if known.evidence and kept.entry in known.evidence:

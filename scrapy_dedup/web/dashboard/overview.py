@@ -33,7 +33,7 @@ _CREATING: Final = threading.Lock()
 
 
 @dataclass(slots=True)
-class _Entry(Generic[Answer]):
+class _CachedAnswer(Generic[Answer]):
     """An answer as it was made last, and the making of the next."""
 
     answer: Answer | None = None
@@ -47,7 +47,7 @@ class Slow(Generic[Key, Answer]):
     """Answers by key; any thread may ask. As many are kept as there are keys: projects, not pages."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._entries: dict[Key, _Entry[Answer]] = {}
+        self._entries: dict[Key, _CachedAnswer[Answer]] = {}
         self._lock = threading.Lock()
         self._clock = clock
 
@@ -63,7 +63,7 @@ class Slow(Generic[Key, Answer]):
             DedupError: it could not be made; raised once.
         """
         with self._lock:
-            entry = self._entries.setdefault(key, _Entry())
+            entry = self._entries.setdefault(key, _CachedAnswer())
             if entry.answer is not None and self._clock() < entry.until:
                 return entry.answer
             made = entry.made
@@ -79,7 +79,7 @@ class Slow(Generic[Key, Answer]):
                 raise error
             return entry.answer
 
-    def _make(self, entry: _Entry[Answer], make: Callable[[], Answer], made: threading.Event) -> None:
+    def _make(self, entry: _CachedAnswer[Answer], make: Callable[[], Answer], made: threading.Event) -> None:
         answer, error, began = None, None, self._clock()
         try:
             answer = make()

@@ -2,7 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
-from scrapy_dedup.core.domains.requests import LowQualityPolicy, Refusal, RefusedDomains, RequestPolicy, judge_domain
+from scrapy_dedup.core.domains.requests import (
+    DomainRefusal,
+    LowQualityPolicy,
+    RefusedDomains,
+    RequestPolicy,
+    judge_domain,
+)
 from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -12,7 +18,9 @@ DOMAINS = RefusedDomains(
 A_SECOND = timedelta(seconds=1)
 
 
-def judged(name: str, policy: LowQualityPolicy = "crawl", requested: int = 0, at: datetime = NOON) -> Refusal | None:
+def judged(
+    name: str, policy: LowQualityPolicy = "crawl", requested: int = 0, at: datetime = NOON
+) -> DomainRefusal | None:
     return judge_domain(name, DOMAINS, RequestPolicy(policy, 2), requested=requested, at=at)
 
 

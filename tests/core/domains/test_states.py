@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.domains.candidates import CandidateOutcome, outcome_of_known, outcome_of_new
-from scrapy_dedup.core.domains.names import Evidence, TwinReason, judge_twins, standing_for_both
+from scrapy_dedup.core.domains.names import TwinEvidence, TwinReason, judge_twins, standing_for_both
 from scrapy_dedup.core.domains.states import (
     Blacklisting,
+    DomainStanding,
     DomainStatus,
-    Standing,
     after_run,
     blacklisted,
     is_blacklisted,
@@ -25,25 +25,25 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
 DISCOVERED, HIGH, LOW, BLACKLISTED = DomainStatus
 ANN = Blacklisting(NOON, "ann", "spam", NOON + DAY)
-STANDINGS = st.builds(Standing, st.sampled_from([DISCOVERED, HIGH, LOW])).flatmap(
+STANDINGS = st.builds(DomainStanding, st.sampled_from([DISCOVERED, HIGH, LOW])).flatmap(
     lambda one: st.sampled_from([one, blacklisted(one, ANN), blacklisted(one, replace(ANN, at=NOON + DAY))])
 )
 
 
 @table("core/the_best_confidence_makes_a_status")
 def test_the_best_confidence_makes_a_status(before: str, best: float | None, after: str) -> None:
-    assert after_run(Standing(DomainStatus(before)), best, 0.6) == Standing(DomainStatus(after))
+    assert after_run(DomainStanding(DomainStatus(before)), best, 0.6) == DomainStanding(DomainStatus(after))
 
 
 def test_a_blacklisted_domain_stays_so_after_a_run_and_remembers_what_it_would_be() -> None:
-    standing = after_run(blacklisted(Standing(), ANN), 0.9, 0.6)
+    standing = after_run(blacklisted(DomainStanding(), ANN), 0.9, 0.6)
 
     assert (standing.status, standing.blacklist_reason) == (BLACKLISTED, "spam")
-    assert unblacklisted(standing) == Standing(HIGH)
+    assert unblacklisted(standing) == DomainStanding(HIGH)
 
 
 @given(STANDINGS)
-def test_the_end_of_a_blacklist_brings_back_what_was_before(standing: Standing) -> None:
+def test_the_end_of_a_blacklist_brings_back_what_was_before(standing: DomainStanding) -> None:
     before = unblacklisted(standing)
 
     assert before.status != BLACKLISTED
@@ -53,9 +53,9 @@ def test_the_end_of_a_blacklist_brings_back_what_was_before(standing: Standing) 
 def test_who_blacklists_again_says_anew_who_when_and_why() -> None:
     bob = Blacklisting(NOON + DAY, "bob", None)
 
-    standing = blacklisted(blacklisted(Standing(LOW), ANN), bob)
+    standing = blacklisted(blacklisted(DomainStanding(LOW), ANN), bob)
 
-    assert standing == Standing(BLACKLISTED, LOW, NOON + DAY, "bob", None, None)
+    assert standing == DomainStanding(BLACKLISTED, LOW, NOON + DAY, "bob", None, None)
 
 
 @pytest.mark.parametrize(
@@ -63,19 +63,19 @@ def test_who_blacklists_again_says_anew_who_when_and_why() -> None:
     [pytest.param(0, True, id="now"), pytest.param(23.9, True, id="before"), pytest.param(24, False, id="at-its-end")],
 )
 def test_a_blacklist_ends_by_itself(hours: float, *, holds: bool) -> None:
-    standing, at = blacklisted(Standing(LOW), ANN), NOON + timedelta(hours=hours)
+    standing, at = blacklisted(DomainStanding(LOW), ANN), NOON + timedelta(hours=hours)
 
     assert is_blacklisted(standing, at) is holds
     assert present_status(standing, at) == (BLACKLISTED if holds else LOW)
 
 
 def test_a_blacklist_without_an_end_does_not() -> None:
-    assert is_blacklisted(blacklisted(Standing(), Blacklisting(NOON, None, None)), NOON + 10_000 * DAY)
+    assert is_blacklisted(blacklisted(DomainStanding(), Blacklisting(NOON, None, None)), NOON + 10_000 * DAY)
 
 
 @pytest.mark.parametrize("status", list(DomainStatus))
 @given(standing=STANDINGS)
-def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: Standing) -> None:
+def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: DomainStanding) -> None:
     changed = with_status(standing, status, NOON)
 
     assert changed.status == status
@@ -84,7 +84,7 @@ def test_a_status_that_is_set_is_the_status(status: DomainStatus, standing: Stan
 
 
 @given(STANDINGS, STANDINGS)
-def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: Standing, other: Standing) -> None:
+def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: DomainStanding, other: DomainStanding) -> None:
     both = of_pair(one, other)
 
     assert (both.status == BLACKLISTED) == (BLACKLISTED in {one.status, other.status})
@@ -94,7 +94,7 @@ def test_a_pair_keeps_a_blacklist_and_else_the_better_status(one: Standing, othe
 
 @table("core/twins_are_one_if_enough_pages_agree_and_few_differ")
 def test_twins_are_one_if_enough_pages_agree_and_few_differ(alike: int, unlike: int, reason: str) -> None:
-    verdict = judge_twins(Evidence(alike, unlike), 3)
+    verdict = judge_twins(TwinEvidence(alike, unlike), 3)
 
     assert (verdict.reason, verdict.is_one) == (reason, reason == TwinReason.ALIKE)
 
@@ -107,18 +107,18 @@ def test_the_name_with_more_pages_stands_for_both(bare: int, www: int, name: str
 @pytest.mark.parametrize(
     ("standing", "outcome"),
     [
-        pytest.param(Standing(), CandidateOutcome.KNOWN, id="discovered"),
-        pytest.param(Standing(HIGH), CandidateOutcome.PROCESSED, id="high"),
-        pytest.param(Standing(LOW), CandidateOutcome.PROCESSED, id="low"),
-        pytest.param(blacklisted(Standing(LOW), ANN), CandidateOutcome.BLACKLISTED, id="blacklisted"),
+        pytest.param(DomainStanding(), CandidateOutcome.KNOWN, id="discovered"),
+        pytest.param(DomainStanding(HIGH), CandidateOutcome.PROCESSED, id="high"),
+        pytest.param(DomainStanding(LOW), CandidateOutcome.PROCESSED, id="low"),
+        pytest.param(blacklisted(DomainStanding(LOW), ANN), CandidateOutcome.BLACKLISTED, id="blacklisted"),
         pytest.param(
-            blacklisted(Standing(LOW), replace(ANN, expires_at=NOON)),
+            blacklisted(DomainStanding(LOW), replace(ANN, expires_at=NOON)),
             CandidateOutcome.PROCESSED,
             id="blacklist-is-over",
         ),
     ],
 )
-def test_a_registered_domain_brings_no_candidate(standing: Standing, outcome: CandidateOutcome) -> None:
+def test_a_registered_domain_brings_no_candidate(standing: DomainStanding, outcome: CandidateOutcome) -> None:
     assert outcome_of_known(standing, NOON) is outcome
 
 
@@ -126,13 +126,15 @@ def test_a_registered_domain_brings_no_candidate(standing: Standing, outcome: Ca
     ("twin", "has_candidate", "outcome"),
     [
         pytest.param(None, False, CandidateOutcome.NEW, id="no-twin"),
-        pytest.param(Standing(), False, CandidateOutcome.TWIN, id="twin"),
-        pytest.param(blacklisted(Standing(), ANN), False, CandidateOutcome.NEW, id="blacklisted-twin"),
-        pytest.param(blacklisted(Standing(), ANN), True, CandidateOutcome.TWIN, id="blacklisted-twin-with-candidate"),
+        pytest.param(DomainStanding(), False, CandidateOutcome.TWIN, id="twin"),
+        pytest.param(blacklisted(DomainStanding(), ANN), False, CandidateOutcome.NEW, id="blacklisted-twin"),
+        pytest.param(
+            blacklisted(DomainStanding(), ANN), True, CandidateOutcome.TWIN, id="blacklisted-twin-with-candidate"
+        ),
     ],
 )
 def test_a_twin_stands_for_a_new_domain_unless_it_is_blacklisted(
-    twin: Standing | None,
+    twin: DomainStanding | None,
     has_candidate: bool,  # noqa: FBT001
     outcome: CandidateOutcome,
 ) -> None:

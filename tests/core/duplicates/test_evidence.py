@@ -4,15 +4,15 @@ from array import array
 
 import pytest
 
-from scrapy_dedup.core.duplicates.evidence import MOST_ITEMS, NO_FIELDS, Evidence, SiteSeen, proves
+from scrapy_dedup.core.duplicates.evidence import MOST_ITEMS, NO_FIELDS, PageEvidence, SiteSeen, proves
 
 SITE = SiteSeen(frozenset([1, 2]), 5)
 UNKNOWN = SiteSeen()
 PRICE = b"price 10"
 
 
-def shown(*blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS) -> Evidence:
-    return Evidence(body, array("Q", blocks), [fields])
+def shown(*blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS) -> PageEvidence:
+    return PageEvidence(body, array("Q", blocks), [fields])
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def shown(*blocks: int, body: bytes = b"body", fields: bytes = NO_FIELDS) -> Evi
     ],
 )
 def test_item_is_one_that_went_out(
-    other: Evidence, fields: bytes | None, words: int, site: SiteSeen, *, proven: bool
+    other: PageEvidence, fields: bytes | None, words: int, site: SiteSeen, *, proven: bool
 ) -> None:
     # Of an unknown site all blocks count, so that both pages show the same ones.
     own = shown(1, 7, body=b"own")
@@ -45,7 +45,7 @@ def test_item_is_one_that_went_out(
 
 
 def test_only_so_many_items_of_a_page_are_held() -> None:
-    evidence = Evidence(b"", array("Q"))
+    evidence = PageEvidence(b"", array("Q"))
     for number in range(MOST_ITEMS + 5):
         evidence.add(number.to_bytes(8, "big"))
     evidence.add(None)

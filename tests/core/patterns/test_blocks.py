@@ -3,9 +3,9 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.render import render
-from scrapy_dedup.core.patterns.blocks import Placed, Shortened, place, shorten
+from scrapy_dedup.core.patterns.blocks import PlacedBlocks, Shortened, place, shorten
 from scrapy_dedup.core.patterns.expressions import compile_expressions
-from scrapy_dedup.core.patterns.spans import Span
+from scrapy_dedup.core.patterns.spans import TextSpan
 from tests.core.builders import parsed
 from tests.tables import table
 
@@ -86,6 +86,6 @@ class TestCuts:
     def test_letters_that_a_converter_lost_stay(self) -> None:
         page = a_page("<p>one two")
 
-        found = shorten(page, Placed("one", {0: (0, 3)}), [Span(0, 3, "one")])
+        found = shorten(page, PlacedBlocks("one", {0: (0, 3)}), [TextSpan(0, 3, "one")])
 
         assert found.blocks[0].text == "two"

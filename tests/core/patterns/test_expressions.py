@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.patterns import expressions as patterns
 from scrapy_dedup.core.patterns.expressions import (
-    Held,
     HeldBack,
     PatternError,
+    PatternHeld,
     compile_expression,
     compile_expressions,
     strip_pdf_boilerplate,
 )
-from scrapy_dedup.core.patterns.spans import Span, covers_all, cut_out, without_overlaps
+from scrapy_dedup.core.patterns.spans import TextSpan, covers_all, cut_out, without_overlaps
 from tests.growth import assert_in_proportion
 from tests.tables import table
 
@@ -94,9 +94,9 @@ class TestRefusals:
 class TestMatches:
     def test_of_two_patterns_the_first_has_what_both_match(self) -> None:
         assert compile_expressions(["bc", "abcd"]).find("xabcdx").spans == (
-            Span(1, 2, "abcd"),
-            Span(2, 4, "bc"),
-            Span(4, 5, "abcd"),
+            TextSpan(1, 2, "abcd"),
+            TextSpan(2, 4, "bc"),
+            TextSpan(4, 5, "abcd"),
         )
 
     def test_places_count_characters(self) -> None:
@@ -107,20 +107,22 @@ class TestMatches:
 
     @pytest.mark.parametrize("text", ["", "nothing of it"], ids=["empty", "other"])
     def test_a_text_without_matches_stays(self, text: str) -> None:
-        assert compile_expressions(["abc"]).find(text) == patterns.Found()
+        assert compile_expressions(["abc"]).find(text) == patterns.PatternMatches()
 
     def test_a_pattern_that_would_remove_the_page_is_held_back(self) -> None:
         found = compile_expressions([".*", "two"]).find("one two")
 
-        assert found == patterns.Found((Span(4, 7, "two"),), (HeldBack(".*", Held.WHOLE_PAGE),))
+        assert found == patterns.PatternMatches((TextSpan(4, 7, "two"),), (HeldBack(".*", PatternHeld.WHOLE_PAGE),))
 
     def test_patterns_that_would_remove_the_page_together_are_held_back(self) -> None:
         found = compile_expressions(["one", "two"]).find("one two")
 
-        assert found == patterns.Found((), (HeldBack("one", Held.WHOLE_PAGE), HeldBack("two", Held.WHOLE_PAGE)))
+        assert found == patterns.PatternMatches(
+            (), (HeldBack("one", PatternHeld.WHOLE_PAGE), HeldBack("two", PatternHeld.WHOLE_PAGE))
+        )
 
     def test_what_is_switched_off_is_not_run(self) -> None:
-        assert compile_expressions(["a"]).find("a b", off={"a"}).held == (HeldBack("a", Held.SWITCHED_OFF),)
+        assert compile_expressions(["a"]).find("a b", off={"a"}).held == (HeldBack("a", PatternHeld.SWITCHED_OFF),)
 
 
 class TestHostile:
@@ -142,14 +144,14 @@ class TestHostile:
     def test_a_page_too_large_for_so_many_patterns_says_so(self) -> None:
         known = compile_expressions(f"a.{{{number}}}q?" for number in range(1, 100))
 
-        assert Held.TOO_MUCH_WORK in {one.reason for one in known.find("ab " * 300_000).held}
+        assert PatternHeld.TOO_MUCH_WORK in {one.reason for one in known.find("ab " * 300_000).held}
 
     def test_slow_patterns_are_ended_and_say_so(self) -> None:
         known = compile_expressions(["(?=a)(a+)+b"], allow_slow=True)
 
-        assert known.find("a" * 5_000 + "c").held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
+        assert known.find("a" * 5_000 + "c").held == (HeldBack("(?=a)(a+)+b", PatternHeld.TIMEOUT),)
         found = known.find("a" * 5_000 + "c")
-        assert found.held == (HeldBack("(?=a)(a+)+b", Held.TIMEOUT),)
+        assert found.held == (HeldBack("(?=a)(a+)+b", PatternHeld.TIMEOUT),)
 
     @given(st.text(max_size=60))
     def test_any_text_compiles_or_is_refused(self, source: str) -> None:
@@ -168,11 +170,11 @@ class TestHostile:
 
 class TestSpans:
     def test_lines_that_are_left_empty_are_closed_up(self) -> None:
-        assert cut_out("one\n\ntwo\n \n\nthree", [Span(5, 8, "two")]) == "one\n\nthree"
+        assert cut_out("one\n\ntwo\n \n\nthree", [TextSpan(5, 8, "two")]) == "one\n\nthree"
 
     @given(st.lists(st.tuples(st.integers(0, 20), st.integers(1, 9), st.sampled_from("abc")), max_size=8))
     def test_overlaps_go_to_the_first(self, given_spans: list[tuple[int, int, str]]) -> None:
-        spans = [Span(start, start + length, name) for start, length, name in given_spans]
+        spans = [TextSpan(start, start + length, name) for start, length, name in given_spans]
         owners: dict[int, str] = {}
         for span in spans:
             for place in range(span.start, span.end):

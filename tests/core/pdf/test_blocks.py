@@ -3,22 +3,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.pdf.blocks import BlockKind, Hyphens, PdfBlock, blocks_of
-from scrapy_dedup.core.pdf.lines import Line
+from scrapy_dedup.core.pdf.lines import PdfLine
 from tests.pdf_files import a_line, stacked
 from tests.tables import table
 
 FULL = 200.0
 
 
-def blocks(*pages: list[Line], body: float = 10.0) -> list[PdfBlock]:
+def blocks(*pages: list[PdfLine], body: float = 10.0) -> list[PdfBlock]:
     return blocks_of([[list(page)] for page in pages], body)
 
 
-def texts(*pages: list[Line]) -> list[str]:
+def texts(*pages: list[PdfLine]) -> list[str]:
     return [block.text for block in blocks(*pages)]
 
 
-def full(*words: str, top: float = 100.0, left: float = 72.0) -> list[Line]:
+def full(*words: str, top: float = 100.0, left: float = 72.0) -> list[PdfLine]:
     return stacked(words, left, top, width=FULL)
 
 
@@ -131,7 +131,7 @@ def test_paragraph_goes_on_over_a_page_and_a_note_below_it():
         pytest.param([a_line("A heading", size=20)], full("more"), id="heading"),
     ],
 )
-def test_other_blocks_end_with_their_page(first: list[Line], second: list[Line]):
+def test_other_blocks_end_with_their_page(first: list[PdfLine], second: list[PdfLine]):
     assert len(blocks(first, second)) == 2
 
 

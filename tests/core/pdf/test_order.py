@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.pdf.lines import Line
+from scrapy_dedup.core.pdf.lines import PdfLine
 from scrapy_dedup.core.pdf.order import in_order
 from tests.pdf_files import a_line, stacked
 
@@ -11,11 +11,11 @@ LEFT = [f"left {number} of the first column" for number in range(8)]
 RIGHT = [f"right {number} of the second column" for number in range(8)]
 
 
-def order(lines: Sequence[Line]) -> list[str]:
+def order(lines: Sequence[PdfLine]) -> list[str]:
     return [line.text for region in in_order(lines) for line in region]
 
 
-def interleaved(*columns: Sequence[Line]) -> list[Line]:
+def interleaved(*columns: Sequence[PdfLine]) -> list[PdfLine]:
     return [line for row in zip(*columns, strict=True) for line in row]
 
 
@@ -100,7 +100,7 @@ def test_every_line_comes_once_whatever_the_boxes(boxes: list[tuple[int, int, in
 
 
 @given(st.permutations(interleaved(stacked(LEFT, 50), stacked(RIGHT, 320))))
-def test_order_in_the_file_does_not_matter(lines: Sequence[Line]):
+def test_order_in_the_file_does_not_matter(lines: Sequence[PdfLine]):
     assert order(lines) == LEFT + RIGHT
 
 

@@ -11,12 +11,12 @@ from scrapy_dedup.core.pdf.text import (
     BlockKind,
     Furniture,
     FurnitureReason,
-    Line,
     PageLines,
     PdfBlock,
     PdfFlag,
+    PdfLine,
+    PdfReading,
     PdfText,
-    Reading,
     arrange,
     cover,
     draw,
@@ -40,7 +40,7 @@ MADE = PdfText(
 
 
 def read(*pages: PageLines, **more: Any) -> PdfText:
-    return arrange(Reading(pages, more.pop("count", len(pages)), **more))
+    return arrange(PdfReading(pages, more.pop("count", len(pages)), **more))
 
 
 def test_text_of_a_file_has_blocks_and_running_lines_apart():
@@ -102,10 +102,10 @@ def test_text_printed_twice_counts_once():
 
 def test_boxes_are_made_finite_and_the_right_way_round():
     lines = [
-        Line("a", math.nan, math.inf, -math.inf, 1e300, math.nan),
-        Line("b", 50, 20, 10, 20, 0),
-        Line("c", 0, 0, 0, 0, -7),
-        Line("d", 0, 0, 9, 30, 0),
+        PdfLine("a", math.nan, math.inf, -math.inf, 1e300, math.nan),
+        PdfLine("b", 50, 20, 10, 20, 0),
+        PdfLine("c", 0, 0, 0, 0, -7),
+        PdfLine("d", 0, 0, 9, 30, 0),
     ]
 
     clean = clean_page(PageLines(lines, math.inf, 5)).lines
@@ -114,7 +114,9 @@ def test_boxes_are_made_finite_and_the_right_way_round():
     assert [line.size for line in clean[1:]] == [10, 7, 30]
 
 
-ANYTHING = st.builds(Line, st.text(max_size=30), *[st.floats(width=32) for _ in range(5)], st.booleans(), st.booleans())
+ANYTHING = st.builds(
+    PdfLine, st.text(max_size=30), *[st.floats(width=32) for _ in range(5)], st.booleans(), st.booleans()
+)
 
 
 @settings(max_examples=40)

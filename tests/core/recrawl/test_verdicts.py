@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import block_fingerprint
 from scrapy_dedup.core.recrawl.passages import TITLE, MainText, Passage, Repeats, main_text, number_key
-from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Churn, Moves, compare, moves, unified_diff
+from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Moves, NumberChurn, compare, moves, unified_diff
 from tests.core.builders import parsed
 
 CASES = json.loads((Path(__file__).parents[2] / "data" / "verdicts" / "pairs.json").read_text(encoding="utf-8"))
@@ -146,7 +146,7 @@ def test_passage_that_changed_its_words_did_not_move() -> None:
 
 
 def test_what_moved_on_most_pages_is_volatile() -> None:
-    churn = Churn()
+    churn = NumberChurn()
     for _ in range(3):
         churn.add(Moves(changed=frozenset({1, 2})))
     churn.add(Moves(changed=frozenset({1, 3}), still=frozenset({2})))
@@ -157,7 +157,7 @@ def test_what_moved_on_most_pages_is_volatile() -> None:
 
 
 def test_churn_is_bounded() -> None:
-    churn = Churn(most=2)
+    churn = NumberChurn(most=2)
     churn.add(Moves(changed=frozenset({1, 2})))
     churn.add(Moves(changed=frozenset({1, 2, 3})))
 

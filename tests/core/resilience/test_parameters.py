@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.resilience.parameters import Decided, Parameters
+from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from tests.tables import table
 
 SITE = "http://a.example"
@@ -15,7 +15,7 @@ def text(name: str) -> list[str]:
     return ["The menu", f"What stands on the page {name}, and it is long enough to tell.", "10:31:59"]
 
 
-def fetched(parameters: Parameters, url: str, texts: list[str]) -> list[Decided]:
+def fetched(parameters: ParameterTrials, url: str, texts: list[str]) -> list[Decided]:
     tests = parameters.tests(SITE + url)
     parameters.sent(SITE + url, tests)
     parameters.came(SITE + url, tests)
@@ -24,7 +24,7 @@ def fetched(parameters: Parameters, url: str, texts: list[str]) -> list[Decided]
 
 @table("core/session_is_known_after_a_handful_of_pages")
 def test_session_is_known_after_a_handful_of_pages(form: str) -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     decided: list[Decided] = []
     values = iter(f"4f2a9c0{number}d3" for number in range(99))
     pages = 0
@@ -40,7 +40,7 @@ def test_session_is_known_after_a_handful_of_pages(form: str) -> None:
 
 def test_number_that_the_page_shows_is_one() -> None:
     """It may be all that tells two products apart."""
-    parameters = Parameters()
+    parameters = ParameterTrials()
     for number in range(12345670, 12345699):
         for page in "xyz":
             fetched(parameters, f"/{page}?sku={number}", [*text(page), f"No. {number}"])
@@ -49,7 +49,7 @@ def test_number_that_the_page_shows_is_one() -> None:
 
 
 def test_session_that_the_page_shows_is_no_difference() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
 
     found = [
         fetched(parameters, f"/{page}?sid=4f2a9c0{n}d3", [*text(page), f"4F2A9C0{n}D3"])
@@ -60,7 +60,7 @@ def test_session_that_the_page_shows_is_no_difference() -> None:
 
 
 def test_word_needs_more_pages_than_a_session() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     words = ["nav", "top", "foot"]
     found = [bool(fetched(parameters, f"/{page}?from_where={word}", text(page))) for word in words for page in "wxyz"]
 
@@ -70,7 +70,7 @@ def test_word_needs_more_pages_than_a_session() -> None:
 @pytest.mark.parametrize("name", ["id", "page", "lang", "q", "offset"])
 def test_parameter_that_selects_by_its_name_is_never_dropped(name: str) -> None:
     """Also where pages are the same: of a page in two languages that was not translated yet."""
-    parameters = Parameters()
+    parameters = ParameterTrials()
     for value in range(30):
         for page in "xyz":
             fetched(parameters, f"/{page}?{name}={value}", text(page))
@@ -80,7 +80,7 @@ def test_parameter_that_selects_by_its_name_is_never_dropped(name: str) -> None:
 
 
 def test_parameter_that_changed_a_page_once_is_never_dropped() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     fetched(parameters, "/x?view=1", text("x"))
     fetched(parameters, "/x?view=2", [OTHER])
     for value in range(30):
@@ -91,7 +91,7 @@ def test_parameter_that_changed_a_page_once_is_never_dropped() -> None:
 
 
 def test_of_two_together_nobody_knows_which_one_changed_the_page() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     for value, shown in (("4f2a9c01d3", text("x")), ("4f2a9c02d3", [OTHER])):
         fetched(parameters, f"/x?a={value}&b={value}", shown)
 
@@ -99,13 +99,13 @@ def test_of_two_together_nobody_knows_which_one_changed_the_page() -> None:
 
 
 def test_page_without_text_says_nothing() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
 
     assert not any(fetched(parameters, f"/{page}?sid=4f2a9c0{n}d3", ["404"]) for n in range(9) for page in "xyz")
 
 
 def test_one_page_is_tried_at_a_time_while_it_is_open() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     fetched(parameters, "/x?sid=4f2a9c01d3", text("x"))
     url = f"{SITE}/x?sid=4f2a9c02d3"
     tests = parameters.tests(url)
@@ -120,7 +120,7 @@ def test_one_page_is_tried_at_a_time_while_it_is_open() -> None:
 
 
 def test_page_that_gave_nothing_leaves_its_place_to_the_next() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     parameters.sent(f"{SITE}/x?sid=4f2a9c01d3", ())
 
     assert parameters.note(f"{SITE}/x?sid=4f2a9c02d3", text("x")) == []
@@ -129,8 +129,8 @@ def test_page_that_gave_nothing_leaves_its_place_to_the_next() -> None:
     assert parameters.take_changed() == []
 
 
-def learned() -> Parameters:
-    parameters = Parameters()
+def learned() -> ParameterTrials:
+    parameters = ParameterTrials()
     parameters.recall(
         [Decided("a.example", "sid", 5, 0, is_ignored=True), Decided("a.example", "x", 1, 2, is_ignored=False)]
     )
@@ -172,7 +172,7 @@ def test_same_request_again_is_no_trial() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    parameters = Parameters(most=3)
+    parameters = ParameterTrials(most=3)
     for page in range(9):
         fetched(parameters, f"/{page}?sid=4f2a9c0{page}d3", text(str(page)))
     parameters.recall([Decided("a.example", "other", 5, 0, is_ignored=True)])
@@ -183,7 +183,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_names_of_one_host_are_bounded() -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     for name in range(200):
         for value in range(2):
             fetched(parameters, f"/{value}?n{name}=4f2a9c0{value}d3", text("x"))
@@ -193,7 +193,7 @@ def test_names_of_one_host_are_bounded() -> None:
 
 @given(st.lists(st.tuples(st.text(), st.lists(st.text(), max_size=3)), max_size=10))
 def test_any_text_is_taken(pages: list[tuple[str, list[str]]]) -> None:
-    parameters = Parameters()
+    parameters = ParameterTrials()
     for rest, texts in pages:
         arguments: Any = (parameters, f"/{rest}", texts)
         fetched(*arguments)

@@ -4,14 +4,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.runs.totals import ELAPSED, Part, seconds_covered, total
+from scrapy_dedup.core.runs.totals import ELAPSED, WorkerPart, seconds_covered, total
 from tests.tables import table
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-def parts(*stats: dict[str, Any]) -> list[Part]:
-    return [Part(NOON, each) for each in stats]
+def parts(*stats: dict[str, Any]) -> list[WorkerPart]:
+    return [WorkerPart(NOON, each) for each in stats]
 
 
 @table("core/workers_count_as_one")
@@ -26,7 +26,7 @@ def test_the_order_of_workers_does_not_matter(stats: list[dict[str, Any]]) -> No
 
 @table("core/a_run_takes_the_time_in_which_anybody_works")
 def test_a_run_takes_the_time_in_which_anybody_works(spans: list[tuple[int, Any]], seconds: float) -> None:
-    workers = [Part(NOON + timedelta(seconds=start), {ELAPSED: took}) for start, took in spans]
+    workers = [WorkerPart(NOON + timedelta(seconds=start), {ELAPSED: took}) for start, took in spans]
 
     assert seconds_covered(workers) == seconds
     if all(isinstance(took, float) for _, took in spans):

@@ -2,18 +2,18 @@ import pytest
 from hypothesis import example, given
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS, NO_ELEMENT, Numbered, numbered
+from scrapy_dedup.core.teacher.numbering import MOST_ELEMENTS, NO_ELEMENT, NumberedPage, numbered
 from tests.core.builders import parsed
 from tests.core.html_soup import anything
 from tests.tables import table
 
 
-def number(html: str) -> Numbered | None:
+def number(html: str) -> NumberedPage | None:
     page = parsed(html)
     return numbered(html, page)
 
 
-def must(found: Numbered | None) -> Numbered:
+def must(found: NumberedPage | None) -> NumberedPage:
     assert found is not None
     return found
 

@@ -4,7 +4,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.templates.mining import Cluster, Evidence, Kind, MinedPage, families, mine, name_kind
+from scrapy_dedup.core.templates.mining import Cluster, ClusterKind, KindEvidence, MinedPage, families, mine, name_kind
 from tests.core.builders import parsed
 from tests.tables import table
 
@@ -13,7 +13,9 @@ HEAD = "<body><header><a href=/>Home</a><a href=/news>News</a></header>"
 FOOT = "<footer>Imprint and all that stands below</footer>"
 
 
-PLAIN = Evidence("https://example.com/a", "A", status=200, chars=300, link_chars=30, items=1, headings=0, longest=80)
+PLAIN = KindEvidence(
+    "https://example.com/a", "A", status=200, chars=300, link_chars=30, items=1, headings=0, longest=80
+)
 TEXT = replace(PLAIN, chars=2_000, longest=400)
 
 
@@ -46,9 +48,9 @@ def test_clusters_are_named_with_counts_examples_and_patterns() -> None:
     found = mine(PAGES)
 
     assert [(one.named.name, len(one.pages), one.url_pattern) for one in found] == [
-        (Kind.ARTICLE, 12, r"^/news/a-\d+/?$"),
-        (Kind.LISTING, 6, r"^/page/\d+/?$"),
-        (Kind.ERROR, 5, r"^/[^/]+/x/y/?$"),
+        (ClusterKind.ARTICLE, 12, r"^/news/a-\d+/?$"),
+        (ClusterKind.LISTING, 6, r"^/page/\d+/?$"),
+        (ClusterKind.ERROR, 5, r"^/[^/]+/x/y/?$"),
     ]
     assert all(set(one.examples) <= set(one.pages) and len(one.examples) == 5 for one in found)
     assert found[0].pages == tuple(range(12))
@@ -79,7 +81,7 @@ def test_pages_without_text_are_pages() -> None:
 
     (found,) = mine([MinedPage.of(HOST, blank), MinedPage.of(f"{HOST}/a", blank)])
 
-    assert found.named.name is Kind.PAGE
+    assert found.named.name is ClusterKind.PAGE
     assert found.common == found.varying == ()
 
 
@@ -89,7 +91,7 @@ def test_families_are_structures_of_several_domains() -> None:
     found = families({"b.example": other, "a.example": one})
 
     assert [(family.domains, family.names) for family in found] == [
-        ((("a.example", 12), ("b.example", 3)), (Kind.ARTICLE,))
+        ((("a.example", 12), ("b.example", 3)), (ClusterKind.ARTICLE,))
     ]
     assert found[0].pages == 15
     assert found[0].l2 == one[0].l2
@@ -106,13 +108,13 @@ def test_name_has_a_reason(pages: list[dict[str, Any]], kind: str, reason: str) 
 
 @given(
     st.lists(
-        st.builds(Evidence, st.text(max_size=9), st.text(max_size=9), *[st.integers(0, 2_000)] * 6),
+        st.builds(KindEvidence, st.text(max_size=9), st.text(max_size=9), *[st.integers(0, 2_000)] * 6),
         min_size=1,
         max_size=5,
     ),
     st.randoms(use_true_random=False),
 )
-def test_order_of_pages_does_not_matter(pages: list[Evidence], random: "st.DataObject") -> None:
+def test_order_of_pages_does_not_matter(pages: list[KindEvidence], random: "st.DataObject") -> None:
     mixed = list(pages)
     random.shuffle(mixed)  # type: ignore[attr-defined]
 

@@ -11,9 +11,9 @@ from scrapy_dedup.core.urls.canonical import (
     MAX_HREF_CHARS,
     Address,
     Alias,
+    CanonicalEvidence,
     CanonicalPolicy,
     Declaration,
-    Evidence,
     Own,
     OwnReason,
     judge,
@@ -34,9 +34,9 @@ def declaration_of(case: Case) -> Declaration:
     return Declaration(case["page"], tuple(case["hrefs"]), case.get("base"), case.get("lang"), alternates)
 
 
-def evidence_of(case: Case) -> Evidence:
+def evidence_of(case: Case) -> CanonicalEvidence:
     declared = {page_key(SITE + one): page_key(SITE + other) for one, other in case.get("declared", {}).items()}
-    return Evidence(case.get("pages", 0), case.get("claims", 0), declared)
+    return CanonicalEvidence(case.get("pages", 0), case.get("claims", 0), declared)
 
 
 def policy_of(case: Case) -> CanonicalPolicy:
@@ -70,7 +70,7 @@ def test_resolve_tells_the_target_before_anything_is_known() -> None:
 def test_rules_decide_what_is_the_page_itself() -> None:
     declaration = Declaration(f"{SITE}/a/index.html", ("/a/",))
 
-    assert judge(declaration, Evidence(), rules=UrlRules(index_page=True)) == Own(OwnReason.SELF)
+    assert judge(declaration, CanonicalEvidence(), rules=UrlRules(index_page=True)) == Own(OwnReason.SELF)
 
 
 @pytest.mark.parametrize("href", ["/" + "x" * 1_000_000, "https://" + "é" * MAX_HREF_CHARS, "data:," + "x" * 1_000_000])
@@ -82,7 +82,7 @@ def test_endless_alternates_do_not_help_a_page_to_hide() -> None:
     """Only so many are read; a target among the others is left to the comparison of contents."""
     alternates = (("nl", "/nl/b"),) * MAX_ALTERNATES + (("en", "/b"),)
 
-    assert isinstance(judge(Declaration(PAGE, ("/b",), None, "nl", alternates), Evidence()), Alias)
+    assert isinstance(judge(Declaration(PAGE, ("/b",), None, "nl", alternates), CanonicalEvidence()), Alias)
 
 
 texts = st.text() | st.text(st.sampled_from("ah/:.?#@\\[]%2 \n&=")) | st.just("https://example.com/b")
@@ -99,7 +99,7 @@ texts = st.text() | st.text(st.sampled_from("ah/:.?#@\\[]%2 \n&=")) | st.just("h
     )
 )
 def test_any_declaration_gets_an_answer(declaration: Declaration) -> None:
-    answer = judge(declaration, Evidence())
+    answer = judge(declaration, CanonicalEvidence())
 
     if isinstance(answer, Alias):
         assert answer.target == resolve(declaration)
@@ -110,7 +110,7 @@ def test_any_declaration_gets_an_answer(declaration: Declaration) -> None:
 def test_order_of_declarations_changes_no_verdict(hrefs: list[str], random: Any) -> None:
     shuffled = random.sample(hrefs, len(hrefs))
 
-    one, other = (judge(Declaration(PAGE, tuple(each)), Evidence()) for each in (hrefs, shuffled))
+    one, other = (judge(Declaration(PAGE, tuple(each)), CanonicalEvidence()) for each in (hrefs, shuffled))
 
     assert one == other or (
         isinstance(one, Alias) and isinstance(other, Alias) and one.target.page_key == other.target.page_key
@@ -121,8 +121,8 @@ def test_order_of_declarations_changes_no_verdict(hrefs: list[str], random: Any)
 def test_more_claims_never_make_a_target_more_trusted(pages: int, claims: int, more: int) -> None:
     declaration = Declaration(PAGE, ("/b",))
 
-    if isinstance(judge(declaration, Evidence(pages, claims + more)), Alias):
-        assert isinstance(judge(declaration, Evidence(pages, claims)), Alias)
+    if isinstance(judge(declaration, CanonicalEvidence(pages, claims + more)), Alias):
+        assert isinstance(judge(declaration, CanonicalEvidence(pages, claims)), Alias)
 
 
 def test_redirects_make_aliases() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.urls.seen import KeyTable, Layers, Recent, key_of
+from scrapy_dedup.core.urls.seen import KeyTable, Layers, RecentKeys, key_of
 
 # Keys that share their shard and their first slot, too: they are in each other's way.
 keys = st.builds(
@@ -92,7 +92,7 @@ def test_fingerprints_that_begin_alike_have_keys_of_their_own() -> None:
 
 @given(st.lists(st.integers(0, 30), max_size=200))
 def test_what_was_met_last_is_remembered_and_nothing_that_was_not_met(numbers: list[int]) -> None:
-    recent = Recent(5)
+    recent = RecentKeys(5)
     for number in numbers:
         if key(number) not in recent:
             recent.add(key(number))

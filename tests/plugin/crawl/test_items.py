@@ -6,8 +6,8 @@ from itemadapter import ItemAdapter
 from scrapy.http import Response
 
 from scrapy_dedup import PageItem
-from scrapy_dedup.core.recrawl.verdicts import Kind
-from scrapy_dedup.plugin.crawl.items import REPORT, Fields, text_field, url_of
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
+from scrapy_dedup.plugin.crawl.items import REPORT, ItemFields, text_field, url_of
 from scrapy_dedup.settings import Settings
 from tests.plugin.builders import PAGE, a_response
 
@@ -47,9 +47,9 @@ def test_page_item_of_a_response() -> None:
 def test_what_is_set_is_plain_all_the_way_down() -> None:
     """marshal refuses every subclass, and a tuple is no list of JSON."""
     at, item = datetime(2026, 1, 2, tzinfo=UTC), dict[str, Any]()
-    report = {Kind.NEW: (Kind.NEW, at), "n": [1, 1.5, True, None]}
+    report = {VerdictKind.NEW: (VerdictKind.NEW, at), "n": [1, 1.5, True, None]}
 
-    Fields().put(item, ItemAdapter(item), REPORT, report)
+    ItemFields().put(item, ItemAdapter(item), REPORT, report)
 
     assert item == {REPORT: {"new": ["new", at.isoformat()], "n": [1, 1.5, True, None]}}
     assert {type(one) for one in [*item[REPORT], *item[REPORT]["new"]]} == {str}

@@ -16,7 +16,7 @@ from scrapy.utils.test import get_crawler
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.plugin.crawl.marks import LEASE, LENT_URL
 from scrapy_dedup.plugin.workers.requests import LeasedRequests
-from scrapy_dedup.plugin.workers.server import LeasedServer, Wanted
+from scrapy_dedup.plugin.workers.server import LeasedServer, WantedRequest
 from tests.redis_server import RedisServer, redis_server
 from tests.tables import table
 
@@ -45,7 +45,7 @@ def worker(client: "redis.Redis") -> Worker:
 
 def filled(queue: LeasedServer, *bodies: bytes) -> None:
     for body in bodies:
-        queue.push(Wanted(body))
+        queue.push(WantedRequest(body))
 
 
 def popped(queue: LeasedServer) -> str:
@@ -65,7 +65,7 @@ def emptied(queue: LeasedServer) -> list[bytes]:
 def test_the_best_priority_comes_first_and_then_whoever_came_first(worker: Worker) -> None:
     queue = worker("a")
     for number, priority in enumerate((0, 5, 0, -2, 5)):
-        queue.push(Wanted(str(number).encode(), priority))
+        queue.push(WantedRequest(str(number).encode(), priority))
 
     assert emptied(queue) == [b"1", b"4", b"0", b"2", b"3"]
 
@@ -80,34 +80,38 @@ def test_two_requests_that_are_alike_are_both_queued_where_nobody_filters_them(w
 def test_what_was_seen_is_not_queued_again(worker: Worker) -> None:
     queue = worker("a")
 
-    assert queue.push(Wanted(b"1", 0, "link", b"page", "parse"))
-    assert not worker("b").push(Wanted(b"2", 0, "link", b"page", "parse_item"))
+    assert queue.push(WantedRequest(b"1", 0, "link", b"page", "parse"))
+    assert not worker("b").push(WantedRequest(b"2", 0, "link", b"page", "parse_item"))
     assert queue.is_seen(b"page")
     assert len(queue) == 1
 
 
-FIRST = Wanted(b"1", 0, "first", b"home", "parse", b"start|1")
-WITH_COOKIE = Wanted(b"2", 0, "first", b"home", "parse", b"start|2")
+FIRST = WantedRequest(b"1", 0, "first", b"home", "parse", b"start|1")
+WITH_COOKIE = WantedRequest(b"2", 0, "first", b"home", "parse", b"start|2")
 
 
 @pytest.mark.parametrize("first", [FIRST, WITH_COOKIE], ids=["plain", "with-a-cookie"])
-def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker, first: Wanted) -> None:
+def test_workers_that_bring_the_same_first_request_queue_it_once(worker: Worker, first: WantedRequest) -> None:
     assert [worker(name).push(first) for name in "abcdefgh"] == [True] + [False] * 7
 
 
 @pytest.mark.parametrize(
     ("before", "then", "queued"),
     [
-        pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse"), False, id="link-to-a-first-page"),
-        pytest.param(FIRST, Wanted(b"3", 0, "link", b"home", "parse_item"), True, id="link-for-another-callback"),
-        pytest.param(Wanted(b"3", 0, "link", b"home", "parse"), FIRST, True, id="first-page-that-a-link-led-to"),
-        pytest.param(Wanted(b"3", 0, "link", b"home", "parse_item"), FIRST, True, id="first-for-another-callback"),
+        pytest.param(FIRST, WantedRequest(b"3", 0, "link", b"home", "parse"), False, id="link-to-a-first-page"),
+        pytest.param(
+            FIRST, WantedRequest(b"3", 0, "link", b"home", "parse_item"), True, id="link-for-another-callback"
+        ),
+        pytest.param(WantedRequest(b"3", 0, "link", b"home", "parse"), FIRST, True, id="first-page-that-a-link-led-to"),
+        pytest.param(
+            WantedRequest(b"3", 0, "link", b"home", "parse_item"), FIRST, True, id="first-for-another-callback"
+        ),
         pytest.param(FIRST, WITH_COOKIE, True, id="first-with-a-cookie"),
-        pytest.param(FIRST, Wanted(b"1", 0, "first", b"home", "parse"), True, id="retry-of-a-first"),
+        pytest.param(FIRST, WantedRequest(b"1", 0, "first", b"home", "parse"), True, id="retry-of-a-first"),
     ],
 )
 def test_a_first_page_and_links_to_it_are_queued_once_for_each_callback(
-    worker: Worker, before: Wanted, then: Wanted, *, queued: bool
+    worker: Worker, before: WantedRequest, then: WantedRequest, *, queued: bool
 ) -> None:
     queue = worker("a")
     queue.push(before)

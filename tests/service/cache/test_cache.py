@@ -9,7 +9,7 @@ from sqlalchemy import text
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cache import cache
-from scrapy_dedup.service.cache.cache import Check, Removal
+from scrapy_dedup.service.cache.cache import CacheCheck, CacheRemoval
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.stored.analysis import DomainDedupService
 from scrapy_dedup.service.views.explain import UrlError
@@ -136,7 +136,7 @@ class TestRemoval:
 
         did = cache.invalidate(filled, [url, a_url(9)], Settings(), dry_run=False)
 
-        assert did == Removal(1, would.packed_bytes, dry_run=False, unknown=(a_url(9),))
+        assert did == CacheRemoval(1, would.packed_bytes, dry_run=False, unknown=(a_url(9),))
         assert held(filled) == sorted(left)
 
     def test_stops_at_what_is_no_url_before_anything_is_deleted(self, filled: ProjectStore) -> None:
@@ -158,7 +158,7 @@ class TestRemoval:
         }
 
 
-def verify(store: Store, project: ProjectStore, *, fix: bool = False) -> Check:
+def verify(store: Store, project: ProjectStore, *, fix: bool = False) -> CacheCheck:
     return cache.verify(store, project, Settings(), lambda _pages: None, fix=fix)
 
 
@@ -182,7 +182,7 @@ class TestVerify:
 
         check = cache.verify(store, filled, Settings(), told.append, fix=True)
 
-        assert check == Check(pages=3, extractions=4, fixed=True)
+        assert check == CacheCheck(pages=3, extractions=4, fixed=True)
         assert (len(held(filled)), sum(told)) == (4, 3)
 
     @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ class TestVerify:
         # Without an extraction of its content the page is fetched whole, and its callback runs.
         assert an_extraction(a_url(1), text_of(1)).memo_key not in filled.page_states([KEY])[KEY].memo_keys
         left = 3 if part == "extraction" else 2
-        assert verify(store, filled) == Check(pages=3, extractions=left)
+        assert verify(store, filled) == CacheCheck(pages=3, extractions=left)
         page = filled.page(KEY)
         assert page is not None
         assert page.source is not None

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate
-from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Kind, Verdict
+from scrapy_dedup.core.recrawl.verdicts import NEW, Change, Verdict, VerdictKind
 from scrapy_dedup.service.crawl.commits import Commit, Recorded, Stay, commit
 from scrapy_dedup.service.crawl.drafts import Draft
 from scrapy_dedup.service.cut.cleaning import clean_html
-from scrapy_dedup.service.recrawl.recrawling import Judgement, Known
+from scrapy_dedup.service.recrawl.recrawling import Judgement, KnownPage
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import (
     BARE,
@@ -27,8 +27,8 @@ from scrapy_dedup.store.records.stored_visits import StoredState
 from tests.core.builders import parsed
 from tests.store.builders import DOMAIN, NOON, a_key, a_time, a_url
 
-UNCHANGED = Verdict(Kind.UNCHANGED, Change.NONE, "main text is the same")
-CHANGED = Verdict(Kind.CHANGED, Change.TITLE, "title differs")
+UNCHANGED = Verdict(VerdictKind.UNCHANGED, Change.NONE, "main text is the same")
+CHANGED = Verdict(VerdictKind.CHANGED, Change.TITLE, "title differs")
 HTML = "<title>Cats</title><main><p>Cats sleep a lot.</p></main>"
 OLD_HASH = b"o" * 32
 STAY = Stay(a_url(), a_key(), DOMAIN, a_time(5), 200, 1.5, callback_run=True)
@@ -58,7 +58,7 @@ def a_draft(**fields: Any) -> Draft:
 
 
 def a_judgement(verdict: Verdict, state: StoredState | None = None, **fields: Any) -> Judgement:
-    judgement = Judgement(Known(state), verdict, etag='"1"', blocks=b"b" * 8)
+    judgement = Judgement(KnownPage(state), verdict, etag='"1"', blocks=b"b" * 8)
     for name, value in fields.items():
         setattr(judgement, name, value)
     return judgement
@@ -197,7 +197,7 @@ def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
 
 
 def test_outcome_that_cannot_be_kept_is_not() -> None:
-    written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind"))
+    written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="VerdictKind"))
 
     assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
 

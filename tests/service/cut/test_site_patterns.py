@@ -9,7 +9,7 @@ from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import to_hex
 from scrapy_dedup.core.pages.render import Output
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.core.patterns.expressions import Held, HeldBack, PatternError
+from scrapy_dedup.core.patterns.expressions import HeldBack, PatternError, PatternHeld
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.cut.cleaned_report import hashes_and_removed
 from scrapy_dedup.service.cut.cleaning import Cleaned, clean_html, clean_text, markdown_of
@@ -59,13 +59,13 @@ class TestSelectors:
         cleaned = cut(SiteConfig((selector,)))
 
         assert cleaned.removed == []
-        assert cleaned.held == (HeldBack(selector, Held.WHOLE_PAGE),)
+        assert cleaned.held == (HeldBack(selector, PatternHeld.WHOLE_PAGE),)
 
     def test_selectors_that_match_everything_together_are_held_back(self) -> None:
         cleaned = cut(SiteConfig(("main", ".top")))
 
         assert cleaned.removed == []
-        assert {one.reason for one in cleaned.held} == {Held.WHOLE_PAGE}
+        assert {one.reason for one in cleaned.held} == {PatternHeld.WHOLE_PAGE}
 
     @pytest.mark.parametrize("key", ["boilerplate_css_selectors", "boilerplate_text_patterns"])
     def test_a_bad_entry_is_named_with_its_place(self, key: str) -> None:
@@ -104,7 +104,7 @@ class TestGenericSelectors:
         found = patterns_of(Settings()).judge(html, page, [None, None])
 
         assert found.removals == [None, None]
-        assert found.held == (HeldBack("aside", Held.PROTECTED),)
+        assert found.held == (HeldBack("aside", PatternHeld.PROTECTED),)
 
     def test_an_extractor_s_choice_stays(self) -> None:
         text = "A sentence of the article, which says something of its own, at length. " * 5
@@ -176,7 +176,7 @@ class TestTextPatterns:
         strikes = Strikes()
 
         with caplog.at_level(logging.WARNING):
-            for reason in [Held.WHOLE_PAGE, *[Held.TIMEOUT] * 5]:
+            for reason in [PatternHeld.WHOLE_PAGE, *[PatternHeld.TIMEOUT] * 5]:
                 strikes.note([HeldBack("a\u202e+", reason)])
 
         assert strikes.off == {"a\u202e+"}

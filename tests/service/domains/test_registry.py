@@ -21,7 +21,7 @@ from scrapy_dedup.service.domains.registry import (
     UnknownDomainError,
     lift_expired,
 )
-from scrapy_dedup.service.domains.transfer import Imported, all_domains, import_rows, write_domains
+from scrapy_dedup.service.domains.transfer import ImportedDomains, all_domains, import_rows, write_domains
 from scrapy_dedup.service.domains.twins import Twins, settle_twins
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import CrawledUrlRecord, DocumentRecord
@@ -249,7 +249,9 @@ def test_what_is_exported_comes_back_as_it_was(store: Store, project: ProjectSto
     assert ",=1+1" not in file.getvalue()
     other = store.project("other")
     rows = list(read_rows(io.StringIO(file.getvalue(), newline=""), "file"))
-    assert import_rows(other, [row for row in rows if isinstance(row, DomainRow)], LATER) == Imported(new=4, known=0)
+    assert import_rows(other, [row for row in rows if isinstance(row, DomainRow)], LATER) == ImportedDomains(
+        new=4, known=0
+    )
 
     own = {"domain_id", "created_at", "updated_at", "discovery_session_id"}
     nothing: dict[str, Any] = dict.fromkeys(own)
@@ -297,9 +299,9 @@ def test_an_import_changes_only_what_the_file_has(project: ProjectStore, service
         DomainRow("", "c.example", {"status": "BLACKLISTED"}),
     ]
 
-    assert import_rows(project, rows, LATER, dry_run=True) == Imported(new=1, known=2)
+    assert import_rows(project, rows, LATER, dry_run=True) == ImportedDomains(new=1, known=2)
     assert service.counts().total == 2
-    assert import_rows(project, rows, LATER) == Imported(new=1, known=2)
+    assert import_rows(project, rows, LATER) == ImportedDomains(new=1, known=2)
 
     found = {each.domain_name: each for each in service.list_domains(DomainChoice()).domains}
     assert (found["a.example"].blacklisted_by, found["a.example"].pages) == ("ann", 3)

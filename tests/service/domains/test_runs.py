@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from scrapy_dedup.core.domains.requests import Refusal, RefusedDomains
+from scrapy_dedup.core.domains.requests import DomainRefusal, RefusedDomains
 from scrapy_dedup.core.domains.states import DomainStatus
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.service.domains.registry import DomainService
@@ -48,7 +48,7 @@ def test_blacklisted_domains_are_refused_and_poor_ones_where_somebody_cares(
     )
 
 
-def reason(project: ProjectStore, name: str, why: Refusal, *, is_shadow: bool = False) -> str:
+def reason(project: ProjectStore, name: str, why: DomainRefusal, *, is_shadow: bool = False) -> str:
     (record,) = refusal_records(project, [RefusedPage(a_key(), name, why, NOON, is_shadow)], Settings())
     assert (record.layer, record.action) == ("domain", "shadow" if is_shadow else "dropped")
     return record.reason
@@ -59,13 +59,13 @@ def test_reason_names_who_when_and_why(
     project: ProjectStore, service: DomainService, name: str, why: str, told: str
 ) -> None:
     assert service.domain_exists(name) is (name != "gone.example")
-    assert reason(project, name, Refusal(why)) == told
+    assert reason(project, name, DomainRefusal(why)) == told
 
 
 def test_reason_is_bounded(project: ProjectStore, service: DomainService) -> None:
     service.blacklist_domain("bad.example", NOON, by="a" * 9_000, reason="\x00\u202e" * 9_000)
 
-    assert len(reason(project, "bad.example", Refusal.BLACKLISTED)) <= 500
+    assert len(reason(project, "bad.example", DomainRefusal.BLACKLISTED)) <= 500
 
 
 def test_run_leaves_its_domains_and_joins_twins(project: ProjectStore, service: DomainService) -> None:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.duplicates.matching import Same
 from scrapy_dedup.service.duplicates.claims import claims_of, not_needed, waits_for_title, with_holders
-from scrapy_dedup.service.duplicates.comparison import Comparison, would_drop
-from scrapy_dedup.service.duplicates.index import Found
-from scrapy_dedup.service.duplicates.page_facts import Facts
+from scrapy_dedup.service.duplicates.comparison import PageComparison, would_drop
+from scrapy_dedup.service.duplicates.index import KnownDuplicates
+from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import ClaimKind
 from scrapy_dedup.store.store import Store
@@ -35,18 +35,18 @@ class Worker:
         self.run = Run(self.project, chosen)
         self.chosen = chosen
 
-    def claim(self, facts: Facts, found: Found) -> Found:
+    def claim(self, facts: PageFacts, found: KnownDuplicates) -> KnownDuplicates:
         if would_drop(self.run.others, facts, found, self.chosen):
             return found
         lost = self.project.claim(facts.page_key, claims_of(facts, found, self.chosen))
         return with_holders(found, facts, lost, self.chosen)
 
-    def decide(self, facts: Facts, found: Found) -> Comparison:
+    def decide(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
         comparison = self.run.decide(facts, found)
-        self.project.write(not_needed(facts.page_key, claims_of(facts, Found(), self.chosen), comparison))
+        self.project.write(not_needed(facts.page_key, claims_of(facts, KnownDuplicates(), self.chosen), comparison))
         return comparison
 
-    def give(self, facts: Facts, found: Found) -> Comparison:
+    def give(self, facts: PageFacts, found: KnownDuplicates) -> PageComparison:
         return self.decide(facts, self.claim(facts, found))
 
 
@@ -60,9 +60,9 @@ def workers(lasting: Store, chosen: Settings = SETTINGS) -> tuple[Worker, Worker
 def test_two_workers_give_each_text_exactly_once(lasting: Store, data: st.DataObject, texts: list[int]) -> None:
     """In any order in which pages ask, claim and are decided, with nothing of it written."""
     pair = workers(lasting)
-    under_way: list[Iterator[Comparison | None]] = []
+    under_way: list[Iterator[PageComparison | None]] = []
 
-    def steps(worker: Worker, facts: Facts) -> Iterator[Comparison | None]:
+    def steps(worker: Worker, facts: PageFacts) -> Iterator[PageComparison | None]:
         found = worker.run.ask(facts)
         yield None
         found = worker.claim(facts, found)
@@ -140,8 +140,8 @@ def test_layers_that_do_not_act_claim_nothing() -> None:
     facts = a_fact(1, [1, 2], title="T")
     shadowed = replace(SETTINGS, shadow=frozenset({"title", "duplicate"}))
 
-    assert [one.kind for one in claims_of(facts, Found(), SETTINGS)] == [ClaimKind.TITLE, ClaimKind.TEXT]
-    assert claims_of(facts, Found(), shadowed) == []
+    assert [one.kind for one in claims_of(facts, KnownDuplicates(), SETTINGS)] == [ClaimKind.TITLE, ClaimKind.TEXT]
+    assert claims_of(facts, KnownDuplicates(), shadowed) == []
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_a_page_that_is_left_out_gives_back_what_the_other_has_not(
     same: Same | None, given_back: list[ClaimKind], *, dropped: bool
 ) -> None:
     facts = a_fact(1, [1], title="T")
-    claims = claims_of(facts, Found(), SETTINGS)
+    claims = claims_of(facts, KnownDuplicates(), SETTINGS)
 
-    released = not_needed(facts.page_key, claims, Comparison(facts, same, dropped))
+    released = not_needed(facts.page_key, claims, PageComparison(facts, same, dropped))
 
     assert [(one.claim.kind, one.owner) for one in released] == [(kind, facts.page_key) for kind in given_back]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrapy_dedup.service.duplicates.comparison import Comparison
+from scrapy_dedup.service.duplicates.comparison import PageComparison
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.page_records import HOLDING
 from scrapy_dedup.store.store import Store
@@ -47,7 +47,7 @@ class TestTexts:
         names = data.draw(st.permutations(sorted(pages)))
         chosen = replace(SETTINGS, chunk_min_documents=most)
         run = Run(lasting.project(f"order-{next(NUMBERS)}"), chosen)
-        given_out: list[Comparison] = []
+        given_out: list[PageComparison] = []
         for start in range(0, len(names), at_once):
             facts = [a_fact(name, pages[name], chosen) for name in names[start : start + at_once]]
             found = [run.ask(one) for one in facts]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from scrapy_dedup.service.duplicates.comparison import Comparison
-from scrapy_dedup.service.duplicates.index import Found, drops
+from scrapy_dedup.service.duplicates.comparison import PageComparison
+from scrapy_dedup.service.duplicates.index import KnownDuplicates, drops
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.known_facts import Run, a_fact, a_paragraph, given
@@ -33,7 +33,7 @@ def after(request: pytest.FixtureRequest, project: ProjectStore) -> Any:
     return prepare
 
 
-def said(comparison: Comparison) -> tuple[str | None, bytes | None]:
+def said(comparison: PageComparison) -> tuple[str | None, bytes | None]:
     same = comparison.same
     return (same.layer, same.keeper) if same is not None else (None, None)
 
@@ -139,7 +139,7 @@ def test_store_that_does_not_answer_leaves_what_is_on_its_way(project: ProjectSt
     run = Run(project)
     run.give(a_fact(1, TEN))
 
-    assert said(run.decide(a_fact(2, TEN), Found())) == ("duplicate", a_key(1))
+    assert said(run.decide(a_fact(2, TEN), KnownDuplicates())) == ("duplicate", a_key(1))
 
 
 def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectStore) -> None:
@@ -147,13 +147,13 @@ def test_only_so_many_pages_are_remembered_and_the_oldest_go(project: ProjectSto
     plain = [a_fact(number, []) for number in range(1_001)]
     run.give(a_fact("first", TEN))
     for one in plain[:999]:
-        run.decide(one, Found())
+        run.decide(one, KnownDuplicates())
 
     second = a_fact("second", TEN)
     had = run.others.with_text(second, Settings())
-    before = run.decide(second, Found())
+    before = run.decide(second, KnownDuplicates())
     for one in plain[999:]:
-        run.decide(one, Found())
+        run.decide(one, KnownDuplicates())
 
     assert said(before) == ("duplicate", a_key("first"))
     assert had == [a_key("first")]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.service.files.inputs import Inputs
 from scrapy_dedup.service.files.inputs_records import BadRecord
 from scrapy_dedup.service.files.output import OutputError, replacing_alone
-from scrapy_dedup.service.files.run import BadInputError, CleaningRun, Plan, WorkerError, Workers
+from scrapy_dedup.service.files.run import BadInputError, CleaningPlan, CleaningRun, WorkerError, Workers
 from scrapy_dedup.service.templates.site_knowledge import SiteKnowledge
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.scratch import MOST_SAMPLE_BYTES, DomainPages, Samples
@@ -89,7 +89,7 @@ class Done:
             Inputs(["-"], io.BytesIO(as_lines(rows))) as inputs,
             CleaningRun(inputs, Settings(**settings), self.watching, jobs=jobs, strict=strict) as run,
         ):
-            self.plan: Plan = run.survey(known)
+            self.plan: CleaningPlan = run.survey(known)
             self.learned = list(run.learn())
             self.lines = list(run.lines())
             self.tally = run.tally
@@ -113,7 +113,7 @@ class TestRun:
         assert not any("Home Products" in text or "Imprint" in text for text in done.contents)
         assert all(row.keys() == {"url", "cleaned_content", "title", "date", "author", "dedup"} for row in done.rows)
         assert done.rows[3]["title"] == "Tea 3"
-        assert done.plan == Plan(learned=[DomainPages("shop.example", 8, 8)])
+        assert done.plan == CleaningPlan(learned=[DomainPages("shop.example", 8, 8)])
         assert (done.tally.pages, done.tally.hows, done.tally.flags) == (8, {"template": 8}, {})
 
     def test_any_number_of_processes_gives_the_same(self) -> None:
@@ -139,7 +139,7 @@ class TestRun:
     def test_a_site_with_few_pages_is_not_learned(self) -> None:
         done = Done(a_row(1), a_row(1), a_row(2))
 
-        assert done.plan == Plan(small=[DomainPages("shop.example", 2)])
+        assert done.plan == CleaningPlan(small=[DomainPages("shop.example", 2)])
         assert (done.learned, done.tally.pages) == ([], 2)
         assert [(left["url"], left["layer"]) for left in done.watching.left] == [("https://shop.example/1", "url")]
 
@@ -153,7 +153,7 @@ class TestRun:
 
         done = Done(a_row(9), known={"shop.example": knowledge}.get)
 
-        assert done.plan == Plan(known=[DomainPages("shop.example", 1)])
+        assert done.plan == CleaningPlan(known=[DomainPages("shop.example", 1)])
         assert done.learned == []
         assert "Home Products" not in done.contents[0]
         assert done.rows[0]["dedup"]["how"] == "template"

@@ -6,8 +6,8 @@ import pytest
 
 from scrapy_dedup.core.boilerplate.repeats import Boilerplate, RepeatPolicy
 from scrapy_dedup.core.pages.fingerprints import to_hex
-from scrapy_dedup.service.learning.learning import CHECKPOINTS, Knowledge, Learner, Sample, knowledge_of
-from scrapy_dedup.store.records.records import BoilerplateRecord, Evidence
+from scrapy_dedup.service.learning.learning import CHECKPOINTS, DomainKnowledge, Learner, Sample, knowledge_of
+from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord
 from scrapy_dedup.store.records.stored import StoredBoilerplate
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -80,7 +80,7 @@ class TestLearning:
 
     def test_fewer_pages_than_before_do_not_replace_what_is_known(self) -> None:
         learner = a_learner(learn_pages=60)
-        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
+        learner.recall(DomainKnowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
         learn_from(learner, 29, MENU)
 
         assert not learner.learn()
@@ -89,7 +89,7 @@ class TestLearning:
     def test_as_many_pages_as_before_replace_what_is_known(self) -> None:
         """So a redesigned site is learned anew, and a block that stopped being boilerplate comes back."""
         learner = a_learner(learn_pages=60)
-        learner.recall(Knowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
+        learner.recall(DomainKnowledge(Boilerplate(30, {FOOTER: 30}, 40), SAMPLES))
         learn_from(learner, 30, MENU)
 
         assert learner.learn()
@@ -112,7 +112,7 @@ class TestRemembering:
             threshold_pct=0.7,
             min_pages=5,
             min_block_chars=50,
-            evidence={to_hex(MENU): Evidence(10, "body>nav", "Menu")},
+            evidence={to_hex(MENU): BlockEvidence(10, "body>nav", "Menu")},
         )
 
     def test_knowledge_comes_back_from_the_store(self) -> None:

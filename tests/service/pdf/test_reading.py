@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.pdf.text import BlockKind, PdfFlag, PdfText, draw
-from scrapy_dedup.service.pdf.reading import PdfLimits, PdfReader, Unread, UnreadReason, read_pdf
+from scrapy_dedup.service.pdf.reading import PdfLimits, PdfReader, UnreadPdf, UnreadReason, read_pdf
 from tests.pdf_files import Words, a_bomb, a_pdf, column
 from tests.tables import table
 
@@ -119,7 +119,7 @@ def test_gap_within_one_piece_of_text_separates_columns(reader: PdfReader):
 def test_file_without_text_says_why(reader: PdfReader, body: bytes, reason: UnreadReason):
     answer = reader.read(body)
 
-    assert isinstance(answer, Unread)
+    assert isinstance(answer, UnreadPdf)
     assert (answer.reason, bool(answer.message)) == (reason, True)
 
 
@@ -150,7 +150,7 @@ def test_first_characters_of_a_long_text_are_read():
 def test_file_that_is_too_large_is_not_read():
     answer = PdfReader(PdfLimits(max_bytes=10)).read(b"%PDF-1.7 and more")
 
-    assert answer == Unread(UnreadReason.TOO_LARGE, "the PDF has 17 bytes, more than the 10 that may be read")
+    assert answer == UnreadPdf(UnreadReason.TOO_LARGE, "the PDF has 17 bytes, more than the 10 that may be read")
 
 
 def test_bomb_is_ended_and_the_next_file_is_read():
@@ -158,7 +158,7 @@ def test_bomb_is_ended_and_the_next_file_is_read():
         read(reader, column(PROSE))
         answer = reader.read(a_bomb())
 
-        assert isinstance(answer, Unread)
+        assert isinstance(answer, UnreadPdf)
         assert answer.reason is UnreadReason.TIMEOUT
         assert draw(read(reader, column(PROSE)), "text") == JOINED
 
@@ -167,7 +167,7 @@ def test_file_that_needs_too_much_memory_harms_nobody():
     with PdfReader(PdfLimits(memory_bytes=150_000_000, page_seconds=20)) as reader:
         answer = reader.read(a_pdf([b"BT /F0 10 Tf (x) Tj " * 3_000_000]))
 
-    assert isinstance(answer, Unread)
+    assert isinstance(answer, UnreadPdf)
     assert answer.reason in (UnreadReason.CRASHED, UnreadReason.TIMEOUT)
 
 

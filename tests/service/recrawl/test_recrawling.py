@@ -5,9 +5,9 @@ import pytest
 from scrapy_dedup.core.recrawl.plan import Fetch, FetchReason, PageState, Revalidate, Skip
 from scrapy_dedup.service.recrawl.recrawling import (
     NOTHING_KNOWN,
-    Asked,
-    Known,
-    Plan,
+    AskedPage,
+    FetchPlan,
+    KnownPage,
     Word,
     is_refreshed,
     look_up,
@@ -22,7 +22,7 @@ from tests.store.builders import NOON, a_crawled_url, a_document, a_key, a_time,
 
 CONTENT = b"c" * 32
 WIRE = wire_key(a_url(1))
-ASKED = Asked(a_key(1), WIRE, a_key("outcome"))
+ASKED = AskedPage(a_key(1), WIRE, a_key("outcome"))
 
 
 def an_outcome(**fields: Any) -> Record:
@@ -34,7 +34,7 @@ def a_page(name: object = 1, **fields: Any) -> list[Record]:
     return [a_document(name, content_hash=CONTENT, last_changed_at=NOON, **fields), a_crawled_url(name)]
 
 
-def known_of(project: ProjectStore, asked: Asked = ASKED) -> Known:
+def known_of(project: ProjectStore, asked: AskedPage = ASKED) -> KnownPage:
     return look_up(project, [asked])[asked]
 
 
@@ -57,11 +57,11 @@ def test_page_is_known_with_its_last_answer_and_its_outcome(project: ProjectStor
 @pytest.mark.parametrize(
     "asked",
     [
-        pytest.param(Asked(a_key(1)), id="nothing-wanted"),
-        pytest.param(Asked(a_key(1), wire_key(a_url("other")), a_key("other")), id="other-keys"),
+        pytest.param(AskedPage(a_key(1)), id="nothing-wanted"),
+        pytest.param(AskedPage(a_key(1), wire_key(a_url("other")), a_key("other")), id="other-keys"),
     ],
 )
-def test_answer_and_outcome_are_found_by_their_own_keys_alone(project: ProjectStore, asked: Asked) -> None:
+def test_answer_and_outcome_are_found_by_their_own_keys_alone(project: ProjectStore, asked: AskedPage) -> None:
     project.write([*a_page(), an_answer(wire_key=WIRE), an_outcome()])
 
     known = known_of(project, asked)
@@ -88,7 +88,7 @@ def test_what_is_damaged_is_counted_and_harms_no_other_page(project: ProjectStor
     project.write([*a_page(1), an_answer(wire_key=WIRE), an_outcome(), *a_page(2)])
     with project._database.transaction(write=True) as connection:
         connection.exec_driver_sql(damage)
-    other = Asked(a_key(2))
+    other = AskedPage(a_key(2))
 
     found = look_up(project, [ASKED, other])
 
@@ -128,7 +128,7 @@ def test_without_its_answer_only_that_a_page_is_gone_is_known(project: ProjectSt
     assert (gone.at, gone.status) == (a_time(1), 404)
 
 
-def planned(project: ProjectStore, word: Word | None = None, hours: float = 1, **settings: Any) -> Plan:
+def planned(project: ProjectStore, word: Word | None = None, hours: float = 1, **settings: Any) -> FetchPlan:
     return plan(a_url(1), known_of(project), Settings(**settings), a_time(hours), word or Word())
 
 

@@ -3,7 +3,7 @@ from hashlib import blake2b
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.recrawl.verdicts import Kind
+from scrapy_dedup.core.recrawl.verdicts import VerdictKind
 from scrapy_dedup.service.recrawl.run_pages import Given, Names, PagesMet
 
 pages = st.integers(0, 5).map(lambda number: blake2b(bytes([number]), digest_size=16).digest())
@@ -22,15 +22,15 @@ def test_a_page_is_of_an_earlier_part_of_the_run_as_it_was_added_first(steps: li
     assert all((key in compact) is (key in plain) for key, _, _ in steps)
 
 
-@given(st.lists(st.tuples(pages, st.sampled_from(Kind)), max_size=60))
-def test_a_page_is_what_it_was_last(steps: list[tuple[bytes, Kind]]) -> None:
-    compact, plain = PagesMet(), dict[bytes, Kind]()
+@given(st.lists(st.tuples(pages, st.sampled_from(VerdictKind)), max_size=60))
+def test_a_page_is_what_it_was_last(steps: list[tuple[bytes, VerdictKind]]) -> None:
+    compact, plain = PagesMet(), dict[bytes, VerdictKind]()
     for key, kind in steps:
         compact[key] = plain[key] = kind
 
     assert len(compact) == len(plain)
     assert {key: compact.get(key) for key in plain} == plain
-    assert all(compact.had(kind) is any(one is kind for _, one in steps) for kind in Kind)
+    assert all(compact.had(kind) is any(one is kind for _, one in steps) for kind in VerdictKind)
     assert compact.get(bytes(16)) is None
     assert bytes(16) not in compact
 

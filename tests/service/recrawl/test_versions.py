@@ -3,7 +3,7 @@ import pytest
 from scrapy_dedup.core.boilerplate.repeats import RepeatPolicy
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.recrawl.passages import number_key, page_keys
-from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, Kind
+from scrapy_dedup.core.recrawl.verdicts import Change, ChangePolicy, VerdictKind
 from scrapy_dedup.service.recrawl.versions import SiteVersions
 from tests.core.builders import parsed
 
@@ -34,8 +34,8 @@ def test_page_in_a_new_frame_is_unchanged_once_both_frames_are_known() -> None:
 
     unknown, known = SiteVersions(RepeatPolicy()), a_site(earlier=8, today=8, menu=NEW_MENU)
 
-    assert compared(unknown, old, new).verdict.kind is Kind.CHANGED
-    assert known.is_same(page_keys(old), new) or compared(known, old, new).verdict.kind is Kind.UNCHANGED
+    assert compared(unknown, old, new).verdict.kind is VerdictKind.CHANGED
+    assert known.is_same(page_keys(old), new) or compared(known, old, new).verdict.kind is VerdictKind.UNCHANGED
 
 
 def test_page_with_the_same_blocks_is_the_same_without_any_knowledge() -> None:
@@ -65,7 +65,7 @@ def test_number_that_moves_on_most_pages_is_no_news() -> None:
 
     assert found[0].verdict.change is Change.NUMBERS
     assert found[-1].verdict.change is Change.VOLATILE
-    assert found[-1].verdict.kind is Kind.UNCHANGED
+    assert found[-1].verdict.kind is VerdictKind.UNCHANGED
     assert all(KEY in one.moved for one in found)
 
 
@@ -96,7 +96,7 @@ def test_number_that_moved_on_this_page_the_time_before_is_no_news() -> None:
         a_site(earlier=8), page_of(1, footer=counter(5)), page_of(1, footer=counter(6)), moved=frozenset({KEY})
     )
 
-    assert (found.verdict.kind, found.verdict.change) == (Kind.UNCHANGED, Change.VOLATILE)
+    assert (found.verdict.kind, found.verdict.change) == (VerdictKind.UNCHANGED, Change.VOLATILE)
 
 
 def test_diff_is_made_of_changed_pages_where_it_is_asked_for() -> None:

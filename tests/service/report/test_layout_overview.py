@@ -2,17 +2,17 @@ import uuid
 
 import pytest
 
-from scrapy_dedup.report.values import DomainLayouts, LayoutFigures
+from scrapy_dedup.report.values import ReportDomainLayouts, ReportLayout
 from scrapy_dedup.service.report.layout_overview import shown_layouts
 from scrapy_dedup.store.records.layout_records import LayoutRunRecord, TemplateStateRecord
-from scrapy_dedup.store.records.records import BoilerplateRecord, Evidence
+from scrapy_dedup.store.records.records import BlockEvidence, BoilerplateRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.learned_site import FOOTER, put_site
 from tests.service.stored_pages import DOMAIN, NOON, a_url
 
 
-def of_kind(found: tuple[DomainLayouts, ...], kind: str) -> LayoutFigures:
+def of_kind(found: tuple[ReportDomainLayouts, ...], kind: str) -> ReportLayout:
     return next(each for each in found[0].layouts if each.kind == kind)
 
 
@@ -55,7 +55,7 @@ class TestLayouts:
                     "html",
                     pages_analyzed=20,
                     boilerplate_hashes=("0123456789abcdef",),
-                    evidence={"0123456789abcdef": Evidence(20, path, FOOTER)},
+                    evidence={"0123456789abcdef": BlockEvidence(20, path, FOOTER)},
                 )
             ]
         )

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.report.values import LedgerRow, LedgerTable
-from scrapy_dedup.service.report.ledger_table import Counts, Span, Tokens, estimated, make_table
+from scrapy_dedup.service.report.ledger_table import Counts, LedgerSpan, Tokens, estimated, make_table
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.pages.ledger_reads import DroppedPages
 
@@ -17,7 +17,7 @@ DROPPING = ("title", "canonical", "duplicate", "near_duplicate")
 
 
 def table(counts: Counts, dropped: dict[str, DroppedPages] | None = None, tokens: Tokens | None = None) -> LedgerTable:
-    return make_table(counts, tokens or estimated(), Settings(), dropped or {}, Span(1, None, 0.0))
+    return make_table(counts, tokens or estimated(), Settings(), dropped or {}, LedgerSpan(1, None, 0.0))
 
 
 def row(counts: Counts, layer: str, dropped: dict[str, DroppedPages] | None = None) -> LedgerRow:
@@ -138,7 +138,7 @@ def test_costs_come_dearest_first() -> None:
     ],
 )
 def test_methods_are_those_of_the_settings(settings: dict[str, object], layer: str, method: str) -> None:
-    found = make_table({}, estimated(), Settings().override(settings, ""), {}, Span(1, None, 0.0))
+    found = make_table({}, estimated(), Settings().override(settings, ""), {}, LedgerSpan(1, None, 0.0))
 
     assert next(one.method for one in found.rows if one.layer == layer) == method
 

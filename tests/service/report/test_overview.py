@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from scrapy_dedup.core.urls.normal_form import page_key
-from scrapy_dedup.report.values import LayerFigures, Recrawl, Report
+from scrapy_dedup.report.values import LayerFigures, Report, ReportRecrawl
 from scrapy_dedup.service.crawl.commits import LAYER
 from scrapy_dedup.service.report.overview import READABLE_CHARS, findings, make_report, overview
 from scrapy_dedup.service.stored.analysis import DomainDedupService
@@ -170,7 +170,7 @@ def visit(project: ProjectStore, name: object, verdict: Any, hours: float, *, di
         project.write([DecisionRecord(key, LAYER, "changed", "", at, {"diff": diff})])
 
 
-def found(store: Store, project: ProjectStore, run_id: uuid.UUID | None = None) -> Recrawl | None:
+def found(store: Store, project: ProjectStore, run_id: uuid.UUID | None = None) -> ReportRecrawl | None:
     runs = {run.id: run for run in project.last_runs()}
     run = runs[run_id] if run_id else next(iter(project.last_runs(1)))
     return findings(store, project, Settings(), run)
@@ -216,7 +216,7 @@ def test_figures_are_those_of_the_run_alone(store: Store, project: ProjectStore)
     visit(project, 1, "unchanged", 11, callback_run=False)
 
     assert found(store, project, first) is None
-    assert found(store, project, second) == Recrawl(
+    assert found(store, project, second) == ReportRecrawl(
         began_at=NOON + 5 * HOUR,
         new=1,
         changed=1,

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from scrapy_dedup.core.boilerplate.repeats import Removal, Rule
+from scrapy_dedup.core.boilerplate.repeats import Removal, RemovalRule
 from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.report.values import Report, ShadowedPage
 from scrapy_dedup.service.cut.cleaning import Cleaned, Removed
@@ -17,7 +17,7 @@ from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.service.stored_pages import BANNER, NOON, a_url, put_html, stored
 
-RULE = Rule("repeated block", "on 5 of 5 pages", 5, 5)
+RULE = RemovalRule("repeated block", "on 5 of 5 pages", 5, 5)
 
 
 def report_of(store: Store, project: ProjectStore, run: StoredRun | None = None) -> Report:

@@ -16,7 +16,7 @@ from scrapy_dedup.core.boilerplate.repeats import (
 from scrapy_dedup.core.urls.normal_form import UrlRules, page_key
 from scrapy_dedup.service.cut.removals import removals_in
 from scrapy_dedup.service.stored.analysis import DomainDedupService
-from scrapy_dedup.service.stored.domain_analysis import Parameters
+from scrapy_dedup.service.stored.domain_analysis import AnalysisParameters
 from scrapy_dedup.settings import SettingError, Settings
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
@@ -38,7 +38,7 @@ from tests.tables import table
 
 
 def analyze(
-    store: Store, project: ProjectStore, settings: Settings | None = None, **parameters: Unpack[Parameters]
+    store: Store, project: ProjectStore, settings: Settings | None = None, **parameters: Unpack[AnalysisParameters]
 ) -> DomainAnalysisResult:
     with store.session() as session:
         service = DomainDedupService(session, settings or Settings())
@@ -188,7 +188,7 @@ class TestOneDomain:
 
     @table("service/a_parameter_out_of_range_is_refused")
     def test_a_parameter_out_of_range_is_refused(
-        self, store: Store, project: ProjectStore, parameters: Parameters, message: str
+        self, store: Store, project: ProjectStore, parameters: AnalysisParameters, message: str
     ) -> None:
         with pytest.raises(SettingError, match=message):
             analyze(store, project, **parameters)

@@ -1,6 +1,6 @@
 import pytest
 
-from scrapy_dedup.service.stored.mining import MinedDomain, Mining, NoPagesError, mine_stored, pages_to_mine
+from scrapy_dedup.service.stored.mining import MinedDomain, Mining, NothingToMineError, mine_stored, pages_to_mine
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.records.records import BARE
 from scrapy_dedup.store.store import Store
@@ -82,13 +82,15 @@ def test_structures_that_several_domains_share_are_families(store: Store, projec
 
 
 def test_where_no_originals_are_kept_it_says_what_to_do(store: Store, project: ProjectStore) -> None:
-    with pytest.raises(NoPagesError, match="keeps no originals of its pages: crawl with DEDUP_KEEP_PAGES = latest"):
+    with pytest.raises(
+        NothingToMineError, match="keeps no originals of its pages: crawl with DEDUP_KEEP_PAGES = latest"
+    ):
         pages_to_mine(store, project)
 
 
 def test_a_domain_without_pages_is_told_with_those_that_have_some(store: Store, project: ProjectStore) -> None:
     put(project, pages())
 
-    with pytest.raises(NoPagesError, match=f"keeps no pages of 'other.example': it has pages of {DOMAIN}"):
+    with pytest.raises(NothingToMineError, match=f"keeps no pages of 'other.example': it has pages of {DOMAIN}"):
         pages_to_mine(store, project, "other.example")
     assert pages_to_mine(store, project, DOMAIN) == {DOMAIN: 20}

@@ -11,7 +11,7 @@ from scrapy_dedup.service.cut.page_cleaning import clean_page
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.model_file import model_hash
 from scrapy_dedup.service.stored.refined_outcomes import own_places, records_of, sent_otherwise, write_refined
-from scrapy_dedup.service.stored.refining import Churn, NothingToRefineError, PassedOver, Refinement, Refiner
+from scrapy_dedup.service.stored.refining import DomainChurn, NothingToRefineError, PassedOver, Refinement, Refiner
 from scrapy_dedup.service.templates.site_knowledge import REST
 from scrapy_dedup.service.templates.site_learning import learn_site
 from scrapy_dedup.service.templates.site_records import template_record
@@ -88,7 +88,7 @@ class Found:
         self.churns = refiner.churns
 
     @property
-    def churn(self) -> Churn:
+    def churn(self) -> DomainChurn:
         (found,) = self.churns.values()
         return found
 

@@ -132,7 +132,7 @@ class TestShow:
 
         (found,) = upkeep.show_templates(site.project, DOMAIN, name_of(site.article), 2)
 
-        assert found.exclude[0] == upkeep.Line("body > aside.bar")
+        assert found.exclude[0] == upkeep.SelectorLine("body > aside.bar")
 
     @table("service/what_is_not_there_is_told")
     def test_what_is_not_there_is_told(

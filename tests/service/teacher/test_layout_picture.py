@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scrapy_dedup.core.metadata.choice import Metadata
 from scrapy_dedup.core.pages.blocks import Page
-from scrapy_dedup.core.teacher.numbering import Numbered, numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage, numbered
 from scrapy_dedup.core.teacher.rendered import Box, Flag, SeenElement, Sight, TextRun
 from scrapy_dedup.report.values import BoxKind, PictureBox
 from scrapy_dedup.service.cut.site_cleaning import cut_page
@@ -38,14 +38,14 @@ def knowledge() -> SiteKnowledge:
     return learn_site(DOMAIN, pages(20, 12), SETTINGS)
 
 
-def around(given: Numbered, number: int) -> Iterator[int]:
+def around(given: NumberedPage, number: int) -> Iterator[int]:
     """Iterate over an element and those that hold it."""
     while number >= 0:
         yield number
         number = given.parents[number]
 
 
-def a_sight(given: Numbered, page: Page, flags: dict[int, int] | None = None) -> Sight:
+def a_sight(given: NumberedPage, page: Page, flags: dict[int, int] | None = None) -> Sight:
     """Return how a page looks whose blocks stand one below the other, 20 pixels each; flags by number of element."""
     flags = flags or {}
     tops: dict[int, list[int]] = {}
@@ -62,7 +62,7 @@ def a_sight(given: Numbered, page: Page, flags: dict[int, int] | None = None) ->
     return Sight(WIDTH, 300 + 2 * LINE * len(page.blocks), elements, tuple(runs))
 
 
-def drawn(html: str, url: str, site: SiteKnowledge | None, **other: Any) -> tuple[Numbered, tuple[PictureBox, ...]]:
+def drawn(html: str, url: str, site: SiteKnowledge | None, **other: Any) -> tuple[NumberedPage, tuple[PictureBox, ...]]:
     page = page_of(html)
     given = numbered(html, page)
     assert given is not None

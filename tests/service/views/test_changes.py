@@ -13,7 +13,7 @@ from scrapy_dedup.service.views.changes import (
     NO_PASSAGE,
     NO_TEXT,
     NOT_KEPT,
-    Choice,
+    ChangesChoice,
     PageChange,
     Since,
     SinceError,
@@ -64,7 +64,7 @@ def visit(
 
 
 def found(project: ProjectStore, start: Since, **choice: Any) -> list[PageChange]:
-    return list(iterate_changes(project, start, Choice(**choice), Settings()))
+    return list(iterate_changes(project, start, ChangesChoice(**choice), Settings()))
 
 
 def told(project: ProjectStore, **choice: Any) -> list[tuple[str | None, str | None]]:
@@ -152,8 +152,8 @@ class TestWhichChanges:
         assert told(project, verdict="new") == [("new", a_url("a")), ("new", a_url("c"))]
         assert told(project, domain=OTHER) == [("new", a_url("c"))]
         assert told(project, domain=DOMAIN, verdict="removed") == []
-        assert count_changes(project, Since(NOON), Choice()) == {"new": 2, "changed": 1}
-        assert count_changes(project, Since(NOON), Choice(domain=OTHER)) == {"new": 1}
+        assert count_changes(project, Since(NOON), ChangesChoice()) == {"new": 2, "changed": 1}
+        assert count_changes(project, Since(NOON), ChangesChoice(domain=OTHER)) == {"new": 1}
 
 
 OLD = html_page(1, "Tea costs 3 euros.", "Shipping is free.")
@@ -163,7 +163,7 @@ NEWEST = html_page(1, "Tea costs 5 euros.", "Shipping is free.")
 
 class TestDiff:
     def diffs(self, project: ProjectStore, **settings: Any) -> list[tuple[str | None, str | None]]:
-        changes = iterate_changes(project, Since(NOON), Choice(diff=True), Settings(**settings))
+        changes = iterate_changes(project, Since(NOON), ChangesChoice(diff=True), Settings(**settings))
         return [(each.diff, each.no_diff) for each in changes if each.visit.verdict == "changed"]
 
     def test_what_the_crawl_wrote_down_is_shown(self, project: ProjectStore) -> None:

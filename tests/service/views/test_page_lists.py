@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scrapy_dedup.service.views.page_lists import (
     LOOKED_AT,
     MOST_AT_ONCE,
+    ListPlace,
     PageChoice,
     PageCursorError,
-    Place,
     cursor_of,
     list_pages,
     place_of,
@@ -100,7 +100,7 @@ def test_what_is_no_place_is_refused_with_the_way_out(text: str) -> None:
 
 @given(st.datetimes(timezones=st.just(NOON.tzinfo)), st.binary(min_size=16, max_size=16))
 def test_a_place_survives_as_text(at: Any, key: bytes) -> None:
-    assert place_of(cursor_of(Place(at, key))) == Place(at, key)
+    assert place_of(cursor_of(ListPlace(at, key))) == ListPlace(at, key)
 
 
 def test_a_page_that_is_written_again_while_a_list_is_followed_hides_no_other(store: Store, project: ProjectStore):

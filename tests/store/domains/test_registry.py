@@ -14,7 +14,7 @@ from scrapy_dedup.store.domains import lists as domain_lists
 from scrapy_dedup.store.domains import registry as domains
 from scrapy_dedup.store.domains.candidates import NewCandidate
 from scrapy_dedup.store.domains.lists import SORTS, CursorError, DomainChoice, DomainSort
-from scrapy_dedup.store.domains.registry import Pair
+from scrapy_dedup.store.domains.registry import TwinPair
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import NOON, a_time
@@ -100,8 +100,8 @@ def test_a_joined_name_is_found_with_the_one_that_stands_for_both(project: Proje
             connection, project.id, ["example.org", "www.example.org", "alone.example", "no.org"]
         )
 
-    both = Pair(rows["www.example.org"], rows["example.org"])
-    assert pairs == {"example.org": both, "www.example.org": both, "alone.example": Pair(rows["alone.example"])}
+    both = TwinPair(rows["www.example.org"], rows["example.org"])
+    assert pairs == {"example.org": both, "www.example.org": both, "alone.example": TwinPair(rows["alone.example"])}
 
 
 @table("store/patterns_stand_for_names")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scrapy_dedup.store.knowledge.templates import VERSIONS_KEPT
 from scrapy_dedup.store.records.layout_records import TemplateRecord, TemplateStateRecord
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import LayoutTemplate
+from scrapy_dedup.store.tables.models import LayoutTemplateRow
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_state, a_template, a_time
 
@@ -158,7 +158,7 @@ def test_a_layout_never_has_two_live_versions_or_two_of_a_number(
 ) -> None:
     lasting.project("law")
     with lasting.session() as session:
-        session.query(LayoutTemplate).delete()
+        session.query(LayoutTemplateRow).delete()
         session.commit()
     project = lasting.project("law")
     project.write(changes)

@@ -9,7 +9,7 @@ from scrapy_dedup.store.records.keep_policy import KeepPolicy
 from scrapy_dedup.store.records.records import CleanedRecord, Record
 from scrapy_dedup.store.repositories import SourceRepository
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import Project, Source, SourceVersion
+from scrapy_dedup.store.tables.models import Project, SourceRow, SourceVersion
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import a_key, a_source, a_time, source_of
 from tests.tables import table
@@ -19,7 +19,7 @@ def stored_bytes(store: Store) -> int:
     """Return the running total, after checking it against what is there."""
     with store.session(read_only=True) as session:
         total = session.scalars(select(Project.stored_bytes)).all()
-        originals = session.execute(select(Source.content, Source.cleaned_content)).all()
+        originals = session.execute(select(SourceRow.content, SourceRow.cleaned_content)).all()
         versions = session.scalars(select(SourceVersion.content)).all()
     texts = sum(len((cleaned or "").encode()) for _, cleaned in originals)
     assert sum(total) == sum(len(content or b"") for content, _ in originals) + texts + sum(map(len, versions))

@@ -1,6 +1,6 @@
 """Lists of pages: every page once, newest first, on both databases."""
 
-from scrapy_dedup.store.pages.page_lists import TITLE_CHARS, PageLists, Place
+from scrapy_dedup.store.pages.page_lists import TITLE_CHARS, ListPlace, PageLists
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import DOMAIN, NOON, a_document, a_key, a_source, a_time, a_url
@@ -11,12 +11,12 @@ OTHER = "other.example"
 def urls(store: Store, project: ProjectStore, domain: str | None, at_once: int) -> list[list[str]]:
     """Return the lists, each gone on with from the last page of the one before."""
     found: list[list[str]] = []
-    after: Place | None = None
+    after: ListPlace | None = None
     with store.session(read_only=True) as session:
         lists = PageLists(session, project.id, domain)
         while pages := lists.some(after, at_once):
             found.append([page.url for page in pages])
-            after = Place(pages[-1].updated_at, pages[-1].page_key)
+            after = ListPlace(pages[-1].updated_at, pages[-1].page_key)
     return found
 
 

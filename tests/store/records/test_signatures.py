@@ -7,7 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from scrapy_dedup.core.duplicates.near import VERSION, Sketch, promising, sketch
 from scrapy_dedup.store.records import signatures
-from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, Candidate, SignatureRecord
+from scrapy_dedup.store.records.signatures import PAGES_OF_A_BAND, BandMatch, SignatureRecord
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.models import NearDuplicate, PageSignature
 from scrapy_dedup.store.writer import ProjectStore
@@ -40,7 +40,7 @@ def forget(project: ProjectStore, *names: object) -> int:
         return signatures.forget(connection, project.id, [a_key(name) for name in names])
 
 
-def candidates(project: ProjectStore, text: str = TEXT, **options: object) -> list[Candidate]:
+def candidates(project: ProjectStore, text: str = TEXT, **options: object) -> list[BandMatch]:
     with project._database.transaction() as connection:
         return signatures.candidates(connection, project.id, sketch_of(text).bands, **options)  # type: ignore[arg-type]
 
@@ -69,7 +69,7 @@ class TestCandidates:
         found = candidates(project)
 
         assert [one.page_key for one in found] == [a_key("same"), a_key("alike")]
-        assert found[0] == Candidate(a_key("same"), 96, sketch_of().signature, hits=20)
+        assert found[0] == BandMatch(a_key("same"), 96, sketch_of().signature, hits=20)
         assert 0 < found[1].hits < 20
         assert promising(sketch_of(), found, 0.9, 9)
 

@@ -13,8 +13,8 @@ from scrapy_dedup.core.urls.normal_form import page_key
 from scrapy_dedup.store.engine.engines import file_of
 from scrapy_dedup.store.records.records import GoneRecord, Record
 from scrapy_dedup.store.store import Store
-from scrapy_dedup.store.tables.models import Base, Project, Source
-from scrapy_dedup.store.upkeep.forgetting import Chosen, erase, find, stored_domains
+from scrapy_dedup.store.tables.models import Base, Project, SourceRow
+from scrapy_dedup.store.upkeep.forgetting import ChosenRows, erase, find, stored_domains
 from scrapy_dedup.store.upkeep.memos import StoredMemos
 from scrapy_dedup.store.writer import ProjectStore
 from tests.store.builders import (
@@ -36,17 +36,19 @@ from tests.store.test_repositories import fill
 
 OTHER = {"domain": "other.example", "url": "https://other.example/a"}
 MARKER = "zanzibarine"
-WHOLE = Chosen((DOMAIN,), (DOMAIN,), None, page_key)
+WHOLE = ChosenRows((DOMAIN,), (DOMAIN,), None, page_key)
 # What belongs to no page: runs, and what is but a hash.
 _STAYS = {"claims", "crawl_runs", "discovery_session", "projects", "run_workers", "seen_scopes", "seen_urls"}
 
 
-def a_page(number: int = 1) -> Chosen:
+def a_page(number: int = 1) -> ChosenRows:
     urls = (a_url(number), f"{a_url(number)}?utm_source=mail")
-    return Chosen((DOMAIN,), urls, (a_key(number), a_key("alias")), lambda url: a_key(number) if url in urls else b"")
+    return ChosenRows(
+        (DOMAIN,), urls, (a_key(number), a_key("alias")), lambda url: a_key(number) if url in urls else b""
+    )
 
 
-def erased(project: ProjectStore, chosen: Chosen, *, announce: bool = False) -> Counter[str]:
+def erased(project: ProjectStore, chosen: ChosenRows, *, announce: bool = False) -> Counter[str]:
     """Return what was erased, after checking that this was announced, told of, and all."""
     announced, told = find(project, chosen), Counter[str]()
     done = erase(project, chosen, lambda number: told.update(all=number), fingerprint=a_key, announce=announce)
@@ -96,7 +98,7 @@ def test_nothing_is_left_of_a_domain_in_any_table_nor_in_the_file(
     )
     StoredMemos(project, 10**6).keep(a_key("memo"), "models.ask", f'"of {DOMAIN}"', NOON)
     with store.session(read_only=True) as session:
-        bodies = [raw[8:40] for raw in session.scalars(select(Source.content)) if raw and len(raw) > 40]
+        bodies = [raw[8:40] for raw in session.scalars(select(SourceRow.content)) if raw and len(raw) > 40]
     words = [DOMAIN.encode(), a_url(1).encode(), MARKER.encode(), *bodies]
     assert set(filled(store)) == set(Base.metadata.tables)
 
@@ -114,7 +116,7 @@ def test_nothing_is_left_of_a_domain_in_any_table_nor_in_the_file(
 
 @pytest.mark.parametrize("chosen", [pytest.param(WHOLE, id="domain"), pytest.param(a_page(), id="page")])
 def test_other_pages_keep_what_they_have_and_are_given_the_texts(
-    store: Store, project: ProjectStore, chosen: Chosen
+    store: Store, project: ProjectStore, chosen: ChosenRows
 ) -> None:
     shared = a_chunk(text="shared")
     left_out = a_chunk(text="shared", state="removed", holder=a_key(1), layer="chunk")

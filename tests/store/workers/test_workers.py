@@ -11,7 +11,7 @@ from sqlalchemy import URL, update
 
 from scrapy_dedup.service.recrawl.removed import INCOMPLETE, incomplete_domains, seen_by_all
 from scrapy_dedup.store.records.records import RunStatus
-from scrapy_dedup.store.records.stored import Ending, Run
+from scrapy_dedup.store.records.stored import Run, WorkerEnding
 from scrapy_dedup.store.store import Store
 from scrapy_dedup.store.tables.shared_models import RunWorker
 from scrapy_dedup.store.writer import ProjectStore
@@ -49,7 +49,7 @@ def run_of(worker: ProjectStore) -> Run:
     return worker.run
 
 
-def leave(worker: ProjectStore, status: RunStatus = "finished", **given: Any) -> Ending:
+def leave(worker: ProjectStore, status: RunStatus = "finished", **given: Any) -> WorkerEnding:
     """End a worker, and its run with it if it is the last one."""
     run_id, reason = run_of(worker).id, "finished" if status == "finished" else "shutdown"
     stats, at = given.pop("stats", {}), given.pop("finished_at", a_time(2))
@@ -96,9 +96,9 @@ def test_eight_that_start_at_once_have_one_run(url: URL) -> None:
 def test_the_last_worker_ends_the_run(begin: Begin) -> None:
     first, second = begin(), begin()
 
-    assert leave(first) == Ending(is_last=False, status="running")
+    assert leave(first) == WorkerEnding(is_last=False, status="running")
     assert first.last_runs()[0].status == "running"
-    assert leave(second) == Ending(is_last=True, status="finished")
+    assert leave(second) == WorkerEnding(is_last=True, status="finished")
     assert [(run.status, run.finished_at) for run in first.last_runs()] == [("finished", a_time(2))]
 
 
@@ -122,7 +122,7 @@ def test_a_run_that_nobody_is_left_of_goes_on(begin: Begin, lease: timedelta, ki
 
     assert (run_of(second).id, run_of(second).resumed, run_of(second).killed) == (run_of(first).id, True, killed)
     assert statuses(second) == ["resumed", "running"]
-    assert leave(second) == Ending(is_last=True, status="finished")
+    assert leave(second) == WorkerEnding(is_last=True, status="finished")
 
 
 def forget_to_be_heard(worker: ProjectStore) -> None:
@@ -147,7 +147,7 @@ def test_a_run_whose_last_worker_was_killed_when_all_was_done_is_over(begin: Beg
     assert (old.status, old.reason, old.finished_at) == ("finished", "finished", a_time(2))
     assert old.stats == {"dedup/items/in": 7}
     assert statuses(first) == ["finished", "lost"]
-    assert leave(second) == Ending(is_last=True, status="finished")
+    assert leave(second) == WorkerEnding(is_last=True, status="finished")
 
 
 @table("store/a_run_goes_on_if_nobody_knows_that_its_queue_was_empty")
@@ -182,7 +182,7 @@ def test_a_worker_whose_lease_is_over_is_lost_and_comes_back_when_it_is_heard(be
 def test_a_worker_that_was_given_up_reopens_the_run_that_others_ended(begin: Begin) -> None:
     other, slow = begin(), begin(lease=SHORT, hours=1)
     time.sleep(SHORT.total_seconds() * 2)
-    assert leave(other) == Ending(is_last=True, status="finished")
+    assert leave(other) == WorkerEnding(is_last=True, status="finished")
 
     slow.lease = LONG
     slow.report_run(run_of(slow).id, {"dedup/items/in": 1}, a_time(3))
@@ -198,7 +198,7 @@ def test_a_run_is_finished_with_its_last_worker_whatever_became_of_the_others(be
     leave(stopped, "stopped")
     time.sleep(SHORT.total_seconds() * 2)
 
-    assert leave(last) == Ending(is_last=True, status="finished")
+    assert leave(last) == WorkerEnding(is_last=True, status="finished")
     assert statuses(last) == ["stopped", "finished", "lost"]
 
 
@@ -237,7 +237,7 @@ def test_a_run_whose_last_worker_is_stopped_is_stopped(begin: Begin) -> None:
     first, second = begin(), begin()
     leave(first)
 
-    assert leave(second, "stopped") == Ending(is_last=True, status="stopped")
+    assert leave(second, "stopped") == WorkerEnding(is_last=True, status="stopped")
 
 
 def test_a_run_stands_as_all_of_its_workers_do(begin: Begin) -> None:
@@ -261,5 +261,5 @@ def test_runs_of_one_process_have_no_workers(project: ProjectStore) -> None:
 
     ending = project.leave_run(run.id, status="stopped", reason=None, stats={}, finished_at=a_time(1))
 
-    assert ending == Ending(is_last=True, status="stopped")
+    assert ending == WorkerEnding(is_last=True, status="stopped")
     assert project.workers_of([run.id, uuid.uuid4()]) == {}
