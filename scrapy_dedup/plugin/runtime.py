@@ -43,9 +43,8 @@ from scrapy_dedup.plugin.domains.registry import DomainRegistry
 from scrapy_dedup.plugin.domains.sites import Sites
 from scrapy_dedup.plugin.recrawl.removed import Departures
 from scrapy_dedup.plugin.recrawl.reuse import Reuse
-from scrapy_dedup.service.crawl.crawl import Crawl, load
+from scrapy_dedup.service.crawl.crawl import Crawl, load, recall_late
 from scrapy_dedup.service.crawl.drafts import Draft
-from scrapy_dedup.service.crawl.recalling import recall_late
 from scrapy_dedup.service.crawl.start_check import check_settings
 from scrapy_dedup.service.learning.learning import Learner
 from scrapy_dedup.service.policies import canonical_policy, crawl_rules, parse_limits, repeat_policy

@@ -25,7 +25,7 @@ from scrapy_dedup.commands.call import DONE, INTERRUPTED, NOT_DONE, Call, print_
 from scrapy_dedup.commands.files_in import STANDARD_INPUT, opened_input
 from scrapy_dedup.commands.terminal import errors, one_line, output
 from scrapy_dedup.commands.verbs import domain_tables as tables
-from scrapy_dedup.core.domains.candidates import CandidateOutcome
+from scrapy_dedup.core.domains.states import CandidateOutcome
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
 from scrapy_dedup.service.domains.candidates import CandidateIntake, JudgedCandidate
 

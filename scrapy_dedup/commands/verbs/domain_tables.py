@@ -9,8 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scrapy_dedup.commands.terminal import a_table, output, print_table, shown
-from scrapy_dedup.core.domains.candidates import CandidateOutcome
-from scrapy_dedup.core.domains.states import present_status
+from scrapy_dedup.core.domains.states import CandidateOutcome, present_status
 from scrapy_dedup.report.numbers import count, percent, whole
 from scrapy_dedup.service.domains.candidates import CandidateTally
 from scrapy_dedup.service.domains.files import BadRow

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby
-from typing import Final
+from typing import Final, Literal
 from zlib import crc32
 
 from scrapy_dedup.core.pages.fingerprints import content_hash
@@ -584,3 +584,34 @@ def _tail(text: str, room: int, measure: Callable[[str], int]) -> str:
         else:
             low = middle + 1
     return text[starts[low] :].strip() if low < len(starts) else ""
+
+
+ChunkState = Literal["added", "kept", "due", "removed"]
+GIVEN: Final = ("added", "kept")
+"""States of chunks that went out with their page."""
+HOLDING: Final = (*GIVEN, "due")
+"""States of chunks that other pages leave out: `due` are those that moved here and go out with the next item."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk of a page.
+
+    Attributes:
+        content_hash: first 16 bytes of the SHA-256 of its text.
+        holder: the page that gives it in place of this one.
+        sample: how its text begins.
+    """
+
+    position: int
+    chunk_id: str
+    content_hash: bytes
+    state: ChunkState
+    kind: str
+    chars: int
+    size: int
+    sample: str
+    language: str | None = None
+    layer: str | None = None
+    reason: str | None = None
+    holder: bytes | None = None

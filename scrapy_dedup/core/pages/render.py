@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from html import escape
+from html import escape, unescape
 from typing import Literal, NamedTuple
 
 from html_to_markdown import ConversionOptions, convert
@@ -11,7 +11,7 @@ from html_to_markdown import ConversionOptions, convert
 from scrapy_dedup.core.pages.blocks import Block, Page
 from scrapy_dedup.core.pages.tables import CELLS
 from scrapy_dedup.core.pages.tags import Tag
-from scrapy_dedup.core.urls.links import base_of, target_of
+from scrapy_dedup.core.urls.normal_form import base_of, target_of
 
 Output = Literal["markdown", "text", "html"]
 
@@ -275,3 +275,20 @@ def _written(tag: Tag, base_url: str | None) -> str:
             return ""
         written.append(f' {name}="{escape(shown)}"')
     return f"<{tag.name}{''.join(written)}>"
+
+
+# The target of a link, or of a picture, behind its text. A target holds no white space.
+_TARGETS = re.compile(r"\]\([^\s()]*(?:\([^\s()]*\)[^\s()]*)*(?: \"[^\"\n]*\")?\)")
+_TAGS = re.compile(r"<[^<>]*>")
+
+
+def plain(content: str, output: Output) -> str:
+    """Return the words of a page's clean text, whatever its form: link targets and tags are none.
+
+    The words of pages whose texts are equal but for links come out equal.
+    """
+    if output == "markdown":
+        return _TARGETS.sub("] ", content)
+    if output == "html":
+        return unescape(_TAGS.sub(" ", content))
+    return content

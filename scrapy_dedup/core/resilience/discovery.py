@@ -12,8 +12,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from scrapy_dedup.core.pages.blocks import parse_tree
 from scrapy_dedup.core.pages.guard import ParseLimits, refuse
 from scrapy_dedup.core.resilience.sitemaps import Entry, Sitemap, SitemapLimits, parse_lastmod, read_sitemap
-from scrapy_dedup.core.urls.links import base_of, target_of
-from scrapy_dedup.core.urls.normal_form import split_url
+from scrapy_dedup.core.urls.normal_form import base_of, split_url, target_of
 
 USUAL_SITEMAPS: Final = ("/sitemap.xml", "/sitemap_index.xml", "/sitemap.xml.gz", "/sitemap.txt", "/wp-sitemap.xml")
 _MOST_ROBOTS_BYTES: Final = 512_000

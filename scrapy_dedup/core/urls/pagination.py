@@ -6,8 +6,7 @@ from math import gcd
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from scrapy_dedup.core.urls.links import target_of
-from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url
+from scrapy_dedup.core.urls.normal_form import LOOSE_RULES, normalize_url, split_url, target_of
 
 _CLEAR_PAGE_NAMES: Final = frozenset(
     [

@@ -10,9 +10,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from scrapy_dedup.core.domains.candidates import CandidateOutcome, outcome_of_known, outcome_of_new
 from scrapy_dedup.core.domains.names import domain_name, twin_of
-from scrapy_dedup.core.domains.states import DomainStanding
+from scrapy_dedup.core.domains.states import CandidateOutcome, DomainStanding, outcome_of_known, outcome_of_new
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.domains import candidates

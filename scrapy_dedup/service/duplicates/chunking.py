@@ -7,8 +7,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from scrapy_dedup.core.chunks.chunks import Chunk, ChunkPolicy, once, split_into_chunks
-from scrapy_dedup.core.chunks.kept import GIVEN, ChunkState, StoredChunk
+from scrapy_dedup.core.chunks.chunks import GIVEN, Chunk, ChunkPolicy, ChunkState, StoredChunk, once, split_into_chunks
 from scrapy_dedup.core.chunks.language import LanguagePolicy, LanguageVerdict, careful, judge_languages, light
 from scrapy_dedup.core.errors import DedupError
 from scrapy_dedup.service.stopwatch import Stopwatch

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Generic, Protocol, TypeVar
 
-from scrapy_dedup.core.chunks.kept import StoredChunk
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.duplicates.matching import (
     DUPLICATE,
     LAYERS,
@@ -21,7 +21,7 @@ from scrapy_dedup.core.duplicates.matching import (
     stands_for,
 )
 from scrapy_dedup.core.duplicates.near import promising, shingles
-from scrapy_dedup.core.pages.plain import plain
+from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.service.duplicates.chunking import JudgedChunk, PageChunks, across
 from scrapy_dedup.service.duplicates.page_facts import PageFacts
 from scrapy_dedup.service.stopwatch import Stopwatch

@@ -9,7 +9,7 @@ from scrapy_dedup.core.duplicates.matching import NEAR_DUPLICATE, Text
 from scrapy_dedup.core.duplicates.near import Shingles, Sketch, shingles, sketch_of
 from scrapy_dedup.core.pages.blocks import Page
 from scrapy_dedup.core.pages.fingerprints import text_hash
-from scrapy_dedup.core.pages.plain import plain
+from scrapy_dedup.core.pages.render import plain
 from scrapy_dedup.core.urls.canonical import translations
 from scrapy_dedup.core.urls.normal_form import UrlRules
 from scrapy_dedup.service.cut.cleaning import Cleaned, markdown_of

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from scrapy_dedup.core.chunks.kept import StoredChunk
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.core.pages.directives import Directives
 from scrapy_dedup.core.pages.fingerprints import parts_hash
 from scrapy_dedup.core.recrawl.plan import (

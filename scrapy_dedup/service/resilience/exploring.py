@@ -12,8 +12,7 @@ from scrapy_dedup.core.resilience.novelty import Mixtures, Novelty
 from scrapy_dedup.core.resilience.parameters import Decided, ParameterTrials
 from scrapy_dedup.core.resilience.traps import Trap, TrapAnswer, Traps
 from scrapy_dedup.core.urls.fields import is_token, names_in, values_in, without
-from scrapy_dedup.core.urls.links import base_of, pages_linked
-from scrapy_dedup.core.urls.normal_form import UrlRules, normalize_url
+from scrapy_dedup.core.urls.normal_form import UrlRules, base_of, normalize_url, pages_linked
 from scrapy_dedup.core.urls.pagination import listing_part
 from scrapy_dedup.core.urls.shapes import UrlShape, shape_of
 

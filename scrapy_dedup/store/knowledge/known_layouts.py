@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, and_, func, select, union
 
-from scrapy_dedup.core.chunks.kept import StoredChunk
+from scrapy_dedup.core.chunks.chunks import StoredChunk
 from scrapy_dedup.store.engine.codec import Packer, column_text
 from scrapy_dedup.store.engine.database import Database
 from scrapy_dedup.store.engine.errors import StoreError, shown

@@ -4,7 +4,7 @@ from dataclasses import astuple, dataclass, fields
 from enum import IntEnum
 from typing import Any, NamedTuple
 
-from scrapy_dedup.core.chunks.kept import GIVEN, HOLDING, ChunkState, StoredChunk
+from scrapy_dedup.core.chunks.chunks import GIVEN, HOLDING, ChunkState, StoredChunk
 from scrapy_dedup.core.duplicates.near import Sketch
 from scrapy_dedup.store.records.signatures import SignatureRecord
 

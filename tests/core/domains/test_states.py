@@ -5,16 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.candidates import CandidateOutcome, outcome_of_known, outcome_of_new
 from scrapy_dedup.core.domains.names import TwinEvidence, TwinReason, judge_twins, standing_for_both
 from scrapy_dedup.core.domains.states import (
     Blacklisting,
+    CandidateOutcome,
     DomainStanding,
     DomainStatus,
     after_run,
     blacklisted,
     is_blacklisted,
     of_pair,
+    outcome_of_known,
+    outcome_of_new,
     present_status,
     unblacklisted,
     with_status,

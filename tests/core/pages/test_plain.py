@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrapy_dedup.core.duplicates.near import words
-from scrapy_dedup.core.pages.plain import plain
-from scrapy_dedup.core.pages.render import Output
+from scrapy_dedup.core.pages.render import Output, plain
 from tests.tables import table
 
 

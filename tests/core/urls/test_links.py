@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.urls.links import base_of, pages_linked, target_of
+from scrapy_dedup.core.urls.normal_form import base_of, pages_linked, target_of
 from tests.tables import table
 
 PAGE = "https://example.com/a/b.html"

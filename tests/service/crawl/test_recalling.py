@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from scrapy_dedup.core.patterns.config import SiteConfig
-from scrapy_dedup.service.crawl.crawl import Crawl, Stored, load
-from scrapy_dedup.service.crawl.recalling import recall_late
+from scrapy_dedup.service.crawl.crawl import Crawl, Stored, load, recall_late
 from scrapy_dedup.service.learning.learning import knowledge_of
 from scrapy_dedup.settings import Settings
 from scrapy_dedup.store.store import Store

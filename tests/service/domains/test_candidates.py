@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_dedup.core.domains.candidates import CandidateOutcome
+from scrapy_dedup.core.domains.states import CandidateOutcome
 from scrapy_dedup.service.domains.candidate_files import BadProposal, Proposal, read_proposals
 from scrapy_dedup.service.domains.candidates import CandidateIntake, candidates_of
 from scrapy_dedup.service.domains.registry import DomainService
