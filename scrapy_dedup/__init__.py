@@ -78,9 +78,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = f"{__name__}.{_HOMES[name]}"
-    # A component lives as long as its crawl; who cleans a page from Python keeps the collector as it is.
-    return getattr((_imported if _HOMES[name].startswith("plugin.") else import_module)(home), name)
+    module = f"{__name__}.{_HOMES[name]}"
+    # The add-on comes first of all, before there is a crawl; what is imported later may find pages on their way.
+    return getattr(_imported(module) if name == "Addon" else import_module(module), name)
 
 
 def _imported(module: str) -> ModuleType:

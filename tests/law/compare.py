@@ -87,7 +87,7 @@ class Stripped:
         return cls(ADDED | (ADDED_WHERE_LACKING - has), frozenset(varies))
 
     def item(self, item: Mapping[str, object]) -> str:
-        assert faults_of(item.get("dedup", {})) == []
+        assert faults_of(item.get("dedup") or {}) == []
         kept = {
             name: type(value).__name__ if name in self.varies else value
             for name, value in item.items()

@@ -1,4 +1,4 @@
-"""Which URLs are one page: normal form, page_key and domain of a URL.
+"""Which URLs are one page: normal form, page_key and domain of a URL; and where a page's links lead.
 
 Costs of a mistake differ: a parameter kept too much fetches a page twice and later layers find it out; a
 parameter dropped too much loses a page for good. Where it is not certain that a difference means nothing, it stays.
