@@ -6,16 +6,19 @@ HTML already (a test looks), so that no template and no view can let a page's te
 
 import base64
 import hashlib
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final, Protocol, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from scrapy_dedup.core.domains.states import is_blacklisted, present_status
-from scrapy_dedup.report import blocks, charts, diffs, layout_picture, ledger, numbers
+from scrapy_dedup.report import charts, diffs, layout_picture, ledger, numbers
 from scrapy_dedup.report.dashboard_values import STATUSES
 from scrapy_dedup.report.markup import is_web, told, visible
 from scrapy_dedup.report.values import boxes_from
@@ -64,6 +67,30 @@ def utc(at: datetime) -> datetime:
     return at.astimezone(UTC)
 
 
+class _WithText(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+Block = TypeVar("Block", bound=_WithText)
+
+
+def neighbours(blocks: Iterable[Block], *names: str) -> Iterator[list[Block]]:
+    """Yield blocks in their order, those next to each other together whose attributes of these names are equal."""
+    for _, members in groupby(blocks, key=attrgetter(*names)):
+        yield list(members)
+
+
+def fitting(blocks: Sequence[Block], most: int, longest: int, chars: int) -> Sequence[Block]:
+    """Return the first blocks, at most so many, which have at most so many characters, `longest` of each."""
+    left = chars
+    for number, one in enumerate(blocks[:most]):
+        left -= min(len(one.text), longest)
+        if left < 0:
+            return blocks[:number]
+    return blocks[:most]
+
+
 def _shown(value: Any) -> Any:
     """Return what stands in the place of `{{ value }}`, before it is escaped."""
     return told(value) if isinstance(value, str) and not isinstance(value, Markup) else value
@@ -83,8 +110,8 @@ _FILTERS: Final = (
     layout_picture.xml,
 )
 _FUNCTIONS: Final = (
-    blocks.fitting,
-    blocks.neighbours,
+    fitting,
+    neighbours,
     diffs.fitting_hunks,
     diffs.hunks,
     diffs.marked,

@@ -33,7 +33,8 @@ from scrapy_dedup.report.numbers import whole
 from scrapy_dedup.service.cut.reading import read_again
 from scrapy_dedup.service.teacher import lessons
 from scrapy_dedup.service.teacher.lessons import Course, Lesson
-from scrapy_dedup.service.teacher.teaching import LookedAtPage, PageToShow
+from scrapy_dedup.service.teacher.sights import LookedAtPage
+from scrapy_dedup.service.teacher.teaching import PageToShow
 from scrapy_dedup.service.templates.layout_figures import name_of
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
 from scrapy_dedup.service.templates.site_records import site_of

@@ -20,7 +20,8 @@ from scrapy_dedup.plugin.crawl.ways import Ways
 from scrapy_dedup.plugin.teacher.subresources import Loop, SubResources
 from scrapy_dedup.service.crawl.crawl import Crawl
 from scrapy_dedup.service.teacher.lessons import picture_of
-from scrapy_dedup.service.teacher.teaching import SURE, LookedAtPage, PageToShow, see
+from scrapy_dedup.service.teacher.sights import LookedAtPage, see
+from scrapy_dedup.service.teacher.teaching import SURE, PageToShow
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import NotShown, NotShownReason, RenderedPage, Showing
 

@@ -1,19 +1,14 @@
 """Which pages a browser is to look at in a crawl, within its budgets, and what becomes of what it saw."""
 
-import struct
 from collections import Counter, deque
 from dataclasses import dataclass, replace
 from typing import Final
 
 from scrapy_dedup.core.pages.blocks import Page, parse_page
-from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.service.learning.site_learner import SiteLearner
 from scrapy_dedup.service.policies import parse_limits
-from scrapy_dedup.service.teacher.page_analysis import ShownPage
 from scrapy_dedup.service.templates.site_knowledge import REST, LayoutTemplate, SiteKnowledge
-from scrapy_dedup.service.templates.site_sights import PageSight, seen_page
 from scrapy_dedup.settings import Settings
-from scrapy_dedup.teacher.values import RenderedPage
 
 SURE: Final = 0.95
 """A template of less confidence is looked at again: more than a twentieth of the text may be judged wrongly."""
@@ -181,28 +176,3 @@ class PagesToShow:
         if lasting:
             self._waiting.clear()
             self.is_over = True
-
-
-# Signature, length and name of the first chunk; then width and height.
-_SIZE_OF_PNG: Final = struct.Struct(">16xII")
-
-
-@dataclass(frozen=True, slots=True)
-class LookedAtPage:
-    """A page that was shown, and what is to be learned from it."""
-
-    shown: ShownPage
-    sight: PageSight
-    picture: bytes | None
-    """PNG."""
-
-
-def see(page: PageToShow, numbered: NumberedPage, shown: RenderedPage) -> LookedAtPage:
-    """Return what is to be learned from a page that was shown."""
-    height = _SIZE_OF_PNG.unpack_from(shown.picture)[1] if shown.picture else shown.sight.height
-    share = shown.sight.js_share if page.needs_scripts else None
-    return LookedAtPage(
-        ShownPage(page.url, page.html, page.page, numbered, shown.sight, height, share),
-        seen_page(page.page_key, page.url, page.page, numbered, shown.sight),
-        shown.picture,
-    )
