@@ -11,8 +11,18 @@ from typing import Any, Final
 import pyarrow as pa
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.batches import PAGES_AT_ONCE, Batches, Made, in_batches, rows_of
-from scrapy_dedup.batch.columns import batch_of, json_of, raw, schema_of, text_of
+from scrapy_dedup.batch.columns import (
+    PAGES_AT_ONCE,
+    Batches,
+    Made,
+    batch_of,
+    in_batches,
+    json_of,
+    raw,
+    rows_of,
+    schema_of,
+    text_of,
+)
 from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import RecordSource, records
 from scrapy_dedup.batch.shared_facts import PageTally, facts_json, keys_of

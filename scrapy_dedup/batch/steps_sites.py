@@ -12,8 +12,17 @@ from operator import itemgetter
 from typing import Final
 
 from scrapy_dedup.batch import columns
-from scrapy_dedup.batch.batches import BYTES_AT_ONCE, PAGES_AT_ONCE, Batches, Made, in_batches, rows_of
-from scrapy_dedup.batch.columns import raw, text_of, unraw
+from scrapy_dedup.batch.columns import (
+    BYTES_AT_ONCE,
+    PAGES_AT_ONCE,
+    Batches,
+    Made,
+    in_batches,
+    raw,
+    rows_of,
+    text_of,
+    unraw,
+)
 from scrapy_dedup.batch.lookups import local_path, look_up
 from scrapy_dedup.batch.records import Placed, RecordSource, records
 from scrapy_dedup.core.urls.normal_form import extract_domain, page_key
