@@ -65,13 +65,13 @@ def test_each_answer_keeps_to_its_schema_and_no_page_closes_its_fence(filled_sho
 
 
 COMMANDS: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("boilerplate_stats", {}, ["stats"]),
+    ("boilerplate_stats", {}, ["report", "--domains"]),
     ("explain_url", {"url": a_url(1)}, ["explain", a_url(1)]),
-    ("analyze_boilerplate", {"dry_run": True}, ["analyze", "--dry-run"]),
+    ("analyze_boilerplate", {"dry_run": True}, ["templates", "analyze", "--dry-run"]),
     (
         "analyze_boilerplate",
         {"source_groups": ["tea"], "threshold_pct": 0.9, "min_pages": 3},
-        ["analyze", "--source-group", "tea", "--threshold-pct", "0.9", "--min-pages", "3"],
+        ["templates", "analyze", "--source-group", "tea", "--threshold-pct", "0.9", "--min-pages", "3"],
     ),
 ]
 

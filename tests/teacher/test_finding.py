@@ -134,12 +134,12 @@ class Blocked:
             raise ModuleNotFoundError(name)
 
 sys.meta_path.insert(0, Blocked())
-from scrapy_dedup.core.teacher.numbering import Numbered
+from scrapy_dedup.core.teacher.numbering import NumberedPage
 from scrapy_dedup.teacher.browser import Browser
 from scrapy_dedup.teacher.values import Showing
 
 with Browser() as browser:
-    answer = browser.show(Showing("http://a.example/", Numbered("a", "n", (), (), ())), None).result(20)
+    answer = browser.show(Showing("http://a.example/", NumberedPage("a", "n", (), (), ())), None).result(20)
     print(answer.reason, answer.is_lasting, answer.detail)
     print(browser.start().result(20).reason, browser.draw("a", 1, 1).result(20).reason)
 """

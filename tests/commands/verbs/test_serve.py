@@ -73,9 +73,9 @@ def test_a_store_that_does_not_exist_is_served_empty_and_a_header_without_end_is
     assert answer.startswith(b"HTTP/1.1 400")
 
 
-@pytest.mark.parametrize("verb", ["serve", "mcp"])
-def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, verb: str):
-    told = scrapy("dedup", verb, "-s", "DEDUP_PROJECT=nosuch", folder=finished_shop.folder)
+@pytest.mark.parametrize("mcp", [[], ["--mcp"]], ids=["serve", "mcp"])
+def test_a_project_that_is_not_among_others_is_a_slip(finished_shop: Shop, mcp: list[str]):
+    told = scrapy("dedup", "serve", *mcp, "-s", "DEDUP_PROJECT=nosuch", folder=finished_shop.folder)
 
     assert (told.code, told.out) == (1, "")
     assert "no project 'nosuch' in the store: name it by DEDUP_PROJECT; there is 'shop'" in told.err

@@ -136,7 +136,7 @@ def test_what_is_not_there_is_told_in_words(browser: Browser, dashboard: Dashboa
 
 
 def test_figures_are_those_of_the_commands(browser: Browser, dashboard: Dashboard) -> None:
-    told, listed = dashboard.json("stats"), dashboard.json("domains", "list")
+    told, listed = dashboard.json("report", "--domains"), dashboard.json("domains", "list")
 
     with seen(browser, dashboard, dashboard.path()) as shown:
         assert text_of(shown, "h1").startswith(f"{whole(told['total']['pages'])} pages")
