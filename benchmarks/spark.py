@@ -104,7 +104,8 @@ def _clean(folder: Path, corpus: Path, jobs: int) -> Cost:
 
 
 def _batch(folder: Path, corpus: Path, options: argparse.Namespace) -> Cost:
-    return _measured(["clean", "--spark", "--master", options.master, "--overwrite", str(corpus), str(folder / "batch")])
+    into = ["--overwrite", str(corpus), str(folder / "batch")]
+    return _measured(["clean", "--spark", "--master", options.master, *into])
 
 
 def _measured(arguments: Sequence[str]) -> Cost:
