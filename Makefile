@@ -66,7 +66,7 @@ $(VENV)/.installed: $(VENV)/bin/python setup.cfg pyproject.toml
 
 $(VENV)/.installed-dev: $(VENV)/bin/python setup.cfg pyproject.toml
 	@echo "Installing scrapy_dedup with what its tests need ..."
-	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[test,dev]'
+	@$(RUN) -m pip install -qq --disable-pip-version-check -e '.[test,dev,docs]'
 	@touch $@ $(VENV)/.installed
 
 $(VENV)/.installed-docs: $(VENV)/bin/python setup.cfg pyproject.toml
