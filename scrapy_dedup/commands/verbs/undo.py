@@ -60,7 +60,7 @@ def _list(kept: list[KeptEntry], *, as_json: bool) -> None:
     if not kept:
         output().print("Nothing is kept in spite of the rules.")
         return
-    table = a_table("Domain", "Kind", "KeptEntry", texts=3)
+    table = a_table("Domain", "Kind", "Kept", texts=3)
     for one in kept:
         table.add_row(shown(one.domain, 100), shown(one.kind), shown(one.text, 300))
     print_table("Kept in spite of the rules", table)

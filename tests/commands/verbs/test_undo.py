@@ -87,7 +87,9 @@ def test_a_page_is_named_by_its_url(run: Run) -> None:
 
     page_key = run(a_url(3), "--json", verb=explain).json["page_key"]
     assert (done["kind"], done["entry"], done["pages"], done["stale"]) == ("page", page_key, 1, 6)
-    assert a_url(3) in run("--list").out
+    listed = run("--list").out
+    assert {"Domain", "Kind", "Kept"} <= set(listed.split())
+    assert a_url(3) in listed
 
 
 def test_a_dry_run_tells_what_would_change_and_writes_nothing(run: Run) -> None:

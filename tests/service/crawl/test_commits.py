@@ -197,7 +197,7 @@ def test_duplicate_was_seen_after_the_page_that_it_was_compared_with() -> None:
 
 
 def test_outcome_that_cannot_be_kept_is_not() -> None:
-    written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="VerdictKind"))
+    written = committed(a_judgement(NEW), recorded=replace(RECORDED, unkeepable="Kind"))
 
     assert kinds(written) == ([SourceRecord], [DocumentRecord, VisitRecord, CrawledUrlRecord])
 
