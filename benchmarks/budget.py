@@ -8,35 +8,55 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from functools import wraps
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
 from scrapy.crawler import Crawler
 from sqlalchemy import Engine, event
 
+from scrapy_dedup.core.duplicates.near import shingles
+from scrapy_dedup.core.metadata.choice import metadata_of
+from scrapy_dedup.core.pages.blocks import parse_page
+from scrapy_dedup.core.pages.declared import read_declared
+from scrapy_dedup.core.pages.gather import Gatherer
+from scrapy_dedup.core.pages.render import render
+from scrapy_dedup.core.recrawl.passages import page_keys
+from scrapy_dedup.core.templates.templates import cut
+from scrapy_dedup.plugin.spider_middleware import DedupSpiderMiddleware
+from scrapy_dedup.service.crawl.commits import commit
+from scrapy_dedup.service.crawl.crawl import Crawl
+from scrapy_dedup.service.crawl.provenance import provenance
+from scrapy_dedup.service.cut.site_cleaning import cut_page
+from scrapy_dedup.service.duplicates.chunking import divide
+from scrapy_dedup.service.duplicates.index import Others
+from scrapy_dedup.service.duplicates.page_facts import facts_of
+from scrapy_dedup.service.learning.site_learner import SiteLearner
+from scrapy_dedup.service.templates.site_learning import learn_sample
+from scrapy_dedup.store.records.batch import pack
+from scrapy_dedup.store.writer import ProjectStore
+
 # Steps within others stand two spaces to the right: their time is in that of the step above, too.
-STEPS = {
-    "parse": "core.blocks.parse_page",
-    "  blocks": "core.gather.Gatherer.over",
-    "  what it declares": "core.metadata_declared.read_declared",
-    "compare with the last visit": "core.passages.page_keys",
-    "take in to learn": "service.site_learner.SiteLearner.see",
-    "learn a site": "service.site_learning.learn_sample",
-    "cut": "service.site_cleaning.cut_page",
-    "  template": "core.templates.cut",
-    "  draw": "core.render.render",
-    "  metadata": "core.metadata.metadata_of",
-    "facts": "service.page_facts.facts_of",
-    "  shingles": "core.neardup.shingles",
-    "  chunks": "service.chunking.divide",
-    "ask the store": "service.others.Others.ask",
-    "compare with others": "service.crawl.Crawl.compare",
-    "provenance": "service.provenance.provenance",
-    "commit": "service.commits.commit",
-    "write": "store.writer.ProjectStore.write",
-    "  pack": "store.batch.pack",
-    "requests of callbacks": "plugin.spider_middleware.DedupSpiderMiddleware._passed",
+STEPS: dict[str, Callable[..., Any]] = {
+    "parse": parse_page,
+    "  blocks": Gatherer.over,
+    "  what it declares": read_declared,
+    "compare with the last visit": page_keys,
+    "take in to learn": SiteLearner.see,
+    "learn a site": learn_sample,
+    "cut": cut_page,
+    "  template": cut,
+    "  draw": render,
+    "  metadata": metadata_of,
+    "facts": facts_of,
+    "  shingles": shingles,
+    "  chunks": divide,
+    "ask the store": Others.ask,
+    "compare with others": Crawl.compare,
+    "provenance": provenance,
+    "commit": commit,
+    "write": ProjectStore.write,
+    "  pack": pack,
+    "requests of callbacks": DedupSpiderMiddleware._passed,  # noqa: SLF001
 }
 _PACKAGE = "scrapy_dedup."
 
@@ -49,8 +69,8 @@ class Budget:
         self._seconds: defaultdict[str, float] = defaultdict(float)
         self._calls: Counter[str] = Counter()
         self._collecting = 0.0
-        for step, path in STEPS.items():
-            self._watch(step, path)
+        for step, function in STEPS.items():
+            self._watch(step, function)
         event.listen(Engine, "before_cursor_execute", lambda *_: self._calls.update(["statements"]))
         event.listen(Engine, "commit", lambda *_: self._calls.update(["commits"]))
         gc.callbacks.append(self._collected)
@@ -60,16 +80,13 @@ class Budget:
     def from_crawler(cls, crawler: Crawler) -> Self:
         return cls(Path(crawler.settings["BUDGET_FILE"]))
 
-    def _watch(self, step: str, path: str) -> None:
+    def _watch(self, step: str, function: Callable[..., Any]) -> None:
         """Count a function's time, wherever it was imported to, or a method's."""
-        place, _, name = (_PACKAGE + path).rpartition(".")
-        module, _, kind = place.rpartition(".")
-        if kind[0].isupper():
-            owner = getattr(import_module(module), kind)
-            setattr(owner, name, self._timed(step, getattr(owner, name)))
-            return
-        function = getattr(import_module(place), name)
         timed = self._timed(step, function)
+        kind, _, name = function.__qualname__.rpartition(".")
+        if kind:
+            setattr(getattr(sys.modules[function.__module__], kind), name, timed)
+            return
         for module_name, loaded in list(sys.modules.items()):
             if module_name.startswith(_PACKAGE) and vars(loaded).get(name) is function:
                 setattr(loaded, name, timed)

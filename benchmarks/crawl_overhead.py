@@ -87,7 +87,7 @@ def _print_budget(start: str, settings: dict[str, str]) -> None:
         shown = step.replace("  ", "&nbsp; ")
         print(f"| {shown} | {1e6 * seconds / measured.pages:,.0f} | {calls / measured.pages:.2f} |")
     for name, seconds in budget["totals"].items():
-        print(f"| *{name}, start and end included* | {1e6 * seconds / measured.pages:,.0f} | |")
+        print(f"| *{name}* | {1e6 * seconds / measured.pages:,.0f} | |")
     for name, number in budget["counts"].items():
         print(f"| *{name} of SQL* | | {number / measured.pages:.2f} |")
 
