@@ -5,7 +5,7 @@ VENV ?= .venv
 RUN := $(VENV)/bin/python
 SITE ?= $(URL)
 # More than processors: tests of crawls wait more than they work.
-WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS ?= $(shell expr 2 + $$(getconf _NPROCESSORS_ONLN))
 CORE_TESTS := tests/core tests/plugin tests/report tests/test_architecture.py tests/test_settings.py
 
 .PHONY: help demo test test-core lint format bench screenshots docs clean
