@@ -1,5 +1,7 @@
 """The one line in a project's settings: ADDONS = {"scrapy_dedup.Addon": 700}."""
 
+# Before all of ours: it looks through every loaded module for each class that it declares deprecated.
+import scrapy.core.downloader.contextfactory  # noqa: F401
 from scrapy.settings import BaseSettings
 
 from scrapy_dedup.plugin.crawl.overrides import only_shows, told
